@@ -1,0 +1,89 @@
+// AccumulateGrad: where gradients of leaves end. The first gradient becomes .grad itself when nobody else can see it and its layout fits;
+// later ones are added in place, or out of place while a graph of the gradient is being built.
+#include "autograd/engine.h"
+#include "autograd/history.h"
+
+namespace retrograd {
+
+bool keep_grad_layout = true;
+
+namespace {
+
+bool may_steal(const Tensor& grad, const TensorImpl* variable) {
+  if (Py_REFCNT(grad->object()) > 1 || grad->storage->refs != 1 || grad->base || (grad->flags & kDataAlias)) return false;
+  if (grad->storage->flags & (kStorageExternal | kStorageExported)) return false;
+  if (!keep_grad_layout) return true;
+  // The layout contract: a dense variable gets a gradient with its strides, any other a contiguous one.
+  if (dense_and_nonoverlapping(variable)) {
+    for (int d = 0; d < variable->ndim; ++d)
+      if (variable->size(d) > 1 && grad->stride(d) != variable->stride(d)) return false;
+    return true;
+  }
+  return grad.is_contiguous();
+}
+
+void check_gradient(const Tensor& grad, const TensorImpl* variable) {
+  RG_CHECK(same_sizes(grad.get(), variable), "Function AccumulateGradBackward returned an invalid gradient at index 0 - got ", grad.sizes(),
+           " but expected shape compatible with ", variable->shape());
+}
+
+Tensor own_copy(const Tensor& grad, const TensorImpl* variable) {
+  if (keep_grad_layout && dense_and_nonoverlapping(variable)) return engine_ops.clone_as(grad, {variable->strides(), variable->ndim});
+  return engine_ops.clone(grad);
+}
+
+void set_grad(TensorImpl* variable, Tensor grad) {
+  // A .grad with a history can close a cycle through the variable: see Note [Joining the collector].
+  if (grad->grad_fn) join_collector(variable);
+  TensorImpl* old = variable->grad;
+  variable->grad = grad.release();
+  if (old) Py_DECREF(old->object());
+}
+
+void apply(Call& call) {
+  Tensor& grad = call.in[0];
+  TensorImpl* variable = static_cast<AccumulateGrad*>(call.node)->variable;
+  if (!grad || !variable) return;
+  if (RG_UNLIKELY(!same_sizes(grad.get(), variable))) check_gradient(grad, variable);
+  if (RG_UNLIKELY(grad.dtype() != variable->dtype)) grad = engine_ops.cast(grad, variable->dtype);
+  const bool recording = thread_state.grad_mode;
+  if (!variable->grad) {
+    if (!recording && may_steal(grad, variable)) {
+      set_grad(variable, std::move(grad));
+    } else {
+      set_grad(variable, own_copy(grad, variable));
+    }
+  } else if (!recording) {
+    Tensor total = Tensor::borrow(variable->grad);
+    engine_ops.add_inplace(total, grad);
+    if (!total->has(kInference)) bump_version(total.get());
+  } else {
+    set_grad(variable, engine_ops.add(Tensor::borrow(variable->grad), grad));
+  }
+  if (RG_UNLIKELY(variable->extra && variable->extra->post_accumulate_hooks)) engine_hooks.post_accumulate(variable);
+}
+
+void destroy(Node* node) {
+  auto* self = static_cast<AccumulateGrad*>(node);
+  if (!self->variable) return;
+  TensorImpl* variable = std::exchange(self->variable, nullptr);
+  if (variable->accumulator == node) variable->accumulator = nullptr;
+  Py_DECREF(variable->object());
+}
+
+int traverse(Node* node, visitproc visit, void* arg) {
+  Py_VISIT(reinterpret_cast<PyObject*>(static_cast<AccumulateGrad*>(node)->variable));
+  return 0;
+}
+
+}  // namespace
+
+const NodeInfo accumulate_grad_info = {.name = "AccumulateGrad",
+                                       .bytes = sizeof(AccumulateGrad),
+                                       .edges_offset = 0,
+                                       .apply = apply,
+                                       .saved = {},
+                                       .destroy = destroy,
+                                       .traverse = traverse};
+
+}  // namespace retrograd

@@ -1,0 +1,435 @@
+#include "autograd/engine.h"
+
+#include <algorithm>
+
+#include "autograd/history.h"
+#include "core/state.h"
+
+namespace retrograd {
+
+EngineHooks engine_hooks = {};
+bool anomaly_enabled = false;
+bool anomaly_check_nan = true;
+
+namespace {
+
+struct Scratch {
+  uint32_t pending = 0;
+  bool needed = false;
+  TensorImpl* buffer = nullptr;  // for several outputs: an array of num_outputs pointers
+};
+
+struct Capture {
+  Node* node;
+  uint32_t nr;
+  size_t index;
+};
+
+std::vector<GraphTask*> running;  // all threads; guarded by the GIL
+uint32_t last_task_id = 0;
+
+// Where recent runs were called from, so that an error about a freed graph can name the line that freed it.
+struct RunRecord {
+  uint32_t id;
+  Site site;
+};
+RunRecord recent_runs[1024];
+
+void record_run(uint32_t id) {
+  RunRecord& r = recent_runs[id % std::size(recent_runs)];
+  Py_XDECREF(reinterpret_cast<PyObject*>(r.site.code));
+  r = {id, current_site()};
+}
+
+}  // namespace
+
+struct GraphTask {
+  uint32_t id;
+  RunOptions options;
+  GraphTask* outer;                             // the backward this one was started from, on the same thread
+  Node* current = nullptr;
+  std::vector<Node*> heap;                      // ready nodes
+  std::unordered_map<Node*, Scratch> side;      // nodes whose own scratch belongs to another run
+  std::vector<Capture> captures;
+  std::vector<Tensor> captured;
+  std::vector<PyObject*> callbacks;
+
+  GraphTask(RunOptions o);
+  ~GraphTask();
+
+  bool owns(const Node* n) const { return n->task == id; }
+  bool visit(Node* n);  // true on the first visit
+  uint32_t& pending(Node* n) { return RG_LIKELY(owns(n)) ? n->pending : side[n].pending; }
+  TensorImpl*& buffer(Node* n) { return RG_LIKELY(owns(n)) ? n->buffer : side[n].buffer; }
+  bool needed(Node* n) {
+    if (RG_LIKELY(owns(n))) return n->has(kNeeded);
+    auto it = side.find(n);
+    return it != side.end() && it->second.needed;
+  }
+  void set_needed(Node* n) {
+    if (owns(n)) {
+      n->flags |= kNeeded;
+    } else {
+      side[n].needed = true;
+    }
+  }
+
+  void count(std::span<const Edge> roots);
+  void find_needed(std::span<const Edge> roots);
+  void add(Node* n, uint32_t nr, Tensor grad);
+  void push(Node* n);
+  Node* pop();
+  void run_node(Node* n);
+  void run();
+  void clean_up(std::span<const Edge> roots) noexcept;
+};
+
+namespace {
+
+thread_local GraphTask* current_task = nullptr;
+
+bool is_running(uint32_t id) {
+  for (const GraphTask* t : running)
+    if (t->id == id) return true;
+  return false;
+}
+
+bool older(const Node* a, const Node* b) { return a->sequence < b->sequence; }
+
+// Adds into the buffer in place when nobody else can see it.
+bool may_add_inplace(const TensorImpl* t) {
+  return Py_REFCNT(reinterpret_cast<const PyObject*>(t)) == 1 && t->storage->refs == 1 && !t->grad_fn && !t->base && t->is_contiguous() &&
+         !(t->storage->flags & (kStorageExternal | kStorageExported));
+}
+
+void accumulate_into(TensorImpl*& slot, Tensor grad) {
+  if (!slot) {
+    slot = grad.release();
+    return;
+  }
+  Tensor old = Tensor::steal(slot);
+  slot = nullptr;
+  if (!thread_state.grad_mode && same_sizes(old.get(), grad.get()) && old.dtype() == grad.dtype()) {
+    if (may_add_inplace(old.get())) {
+      engine_ops.add_inplace(old, grad);
+      slot = old.release();
+      return;
+    }
+    if (may_add_inplace(grad.get())) {
+      engine_ops.add_inplace(grad, old);
+      slot = grad.release();
+      return;
+    }
+  }
+  slot = engine_ops.add(old, grad).release();
+}
+
+TensorImpl** buffer_array(Node* n, TensorImpl*& buffer) {
+  if (!buffer) buffer = static_cast<TensorImpl*>(PyMem_Calloc(n->num_outputs, sizeof(TensorImpl*)));
+  return reinterpret_cast<TensorImpl**>(buffer);
+}
+
+void free_buffer(Node* n, TensorImpl*& buffer) {
+  if (!buffer) return;
+  if (n->num_outputs == 1) {
+    Py_DECREF(buffer->object());
+  } else {
+    auto** array = reinterpret_cast<TensorImpl**>(buffer);
+    for (size_t i = 0; i < n->num_outputs; ++i) Py_XDECREF(reinterpret_cast<PyObject*>(array[i]));
+    PyMem_Free(array);
+  }
+  buffer = nullptr;
+}
+
+// Adds where an error came from, without touching the words users match on.
+[[noreturn, gnu::cold]] void rethrow_with_node(Node* n) {
+  try {
+    throw;
+  } catch (const Error& e) {
+    std::string text = e.what();
+    if (text.find("\n  in backward of ") == std::string::npos) {
+      text += str_cat("\n  in backward of ", node_name(n));
+      if (n->site.code) text += ", made at " + site_text(n->site);
+    }
+    throw Error(e.kind(), text);
+  }
+}
+
+}  // namespace
+
+GraphTask::GraphTask(RunOptions o) : options(o), outer(current_task) {
+  do {
+    if (++last_task_id == 0) ++last_task_id;
+  } while (is_running(last_task_id));
+  id = last_task_id;
+  running.push_back(this);
+  current_task = this;
+  record_run(id);
+}
+
+GraphTask::~GraphTask() {
+  current_task = outer;
+  running.erase(std::find(running.begin(), running.end(), this));
+  for (PyObject* callback : callbacks) Py_DECREF(callback);
+}
+
+bool GraphTask::visit(Node* n) {
+  if (owns(n)) return false;
+  if (RG_UNLIKELY(n->task != 0 && is_running(n->task))) return side.try_emplace(n).second;
+  n->task = id;
+  n->pending = 0;
+  n->buffer = nullptr;
+  n->flags &= static_cast<uint16_t>(~kNeeded);
+  return true;
+}
+
+void GraphTask::count(std::span<const Edge> roots) {
+  std::vector<Node*> stack;
+  for (const Edge& root : roots)
+    if (root.node && visit(root.node)) stack.push_back(root.node);
+  while (!stack.empty()) {
+    Node* n = stack.back();
+    stack.pop_back();
+    for (size_t i = 0; i < n->num_edges; ++i) {
+      Node* next = n->edges[i].node;
+      if (!next) continue;
+      if (visit(next)) stack.push_back(next);
+      ++pending(next);
+    }
+  }
+}
+
+// Marks the nodes from which a captured edge can be reached: post-order, each node after everything behind it.
+void GraphTask::find_needed(std::span<const Edge> roots) {
+  for (const Capture& c : captures)
+    if (owns(c.node) || side.count(c.node)) set_needed(c.node);
+  struct Frame {
+    Node* node;
+    size_t next;
+  };
+  std::vector<Frame> stack;
+  std::unordered_map<Node*, bool> done;  // false while on the stack
+  for (const Edge& root : roots) {
+    if (!root.node || !done.try_emplace(root.node, false).second) continue;
+    stack.push_back({root.node, 0});
+    while (!stack.empty()) {
+      Frame& f = stack.back();
+      if (f.next < f.node->num_edges) {
+        Node* next = f.node->edges[f.next++].node;
+        if (next && done.try_emplace(next, false).second) stack.push_back({next, 0});
+        continue;
+      }
+      for (size_t i = 0; i < f.node->num_edges; ++i)
+        if (Node* next = f.node->edges[i].node; next && needed(next)) set_needed(f.node);
+      done[f.node] = true;
+      stack.pop_back();
+    }
+  }
+}
+
+void GraphTask::add(Node* n, uint32_t nr, Tensor grad) {
+  TensorImpl*& b = buffer(n);
+  if (RG_LIKELY(n->num_outputs == 1)) {
+    accumulate_into(b, std::move(grad));
+  } else {
+    accumulate_into(buffer_array(n, b)[nr], std::move(grad));
+  }
+}
+
+void GraphTask::push(Node* n) {
+  heap.push_back(n);
+  if (heap.size() > 1) std::push_heap(heap.begin(), heap.end(), older);
+}
+
+Node* GraphTask::pop() {
+  if (heap.size() > 1) std::pop_heap(heap.begin(), heap.end(), older);
+  Node* n = heap.back();
+  heap.pop_back();
+  return n;
+}
+
+void finish_outputs(Node* n, std::span<Tensor> out) {
+  if (RG_LIKELY(!n->extra || n->extra->shapes.empty())) return;
+  const auto& shapes = n->extra->shapes;
+  for (size_t i = 0; i < shapes.size() && i < out.size(); ++i) {
+    const InputShape* shape = shapes[i];
+    if (!shape || !out[i]) continue;
+    const IntSpan sizes{shape->sizes, shape->ndim};
+    if (!same_sizes(out[i].sizes(), sizes)) out[i] = engine_ops.sum_to(out[i], sizes);
+    if (out[i].dtype() != shape->dtype) out[i] = engine_ops.cast(out[i], shape->dtype);
+  }
+}
+
+void GraphTask::run_node(Node* n) {
+  constexpr size_t kInline = 8;
+  Tensor in_inline[kInline], out_inline[kInline];
+  std::vector<Tensor> in_heap, out_heap;
+  std::span<Tensor> in(in_inline, n->num_outputs), out(out_inline, n->num_edges);
+  if (RG_UNLIKELY(n->num_outputs > kInline)) in = in_heap = std::vector<Tensor>(n->num_outputs);
+  if (RG_UNLIKELY(n->num_edges > kInline)) out = out_heap = std::vector<Tensor>(n->num_edges);
+
+  bool any = false;
+  TensorImpl*& b = buffer(n);
+  if (n->num_outputs == 1) {
+    any = b != nullptr;
+    in[0] = Tensor::steal(std::exchange(b, nullptr));
+  } else if (b) {
+    auto** array = reinterpret_cast<TensorImpl**>(b);
+    for (size_t i = 0; i < n->num_outputs; ++i) {
+      any |= array[i] != nullptr;
+      in[i] = Tensor::steal(array[i]);
+    }
+    PyMem_Free(array);
+    b = nullptr;
+  }
+
+  current = n;
+  if (RG_UNLIKELY(n->extra != nullptr) && any) engine_hooks.before(n, in);
+  if (n->has(kTopological) && any) {
+    TensorImpl* leaf = static_cast<AccumulateGrad*>(n)->variable;
+    if (RG_UNLIKELY(leaf && leaf->extra && leaf->extra->hooks)) engine_hooks.leaf(leaf, in[0]);
+  }
+  if (options.has_inputs) {
+    for (const Capture& c : captures)
+      if (c.node == n && !options.accumulate) captured[c.index] = in[c.nr];
+  }
+  bool execute = any || n->has(kPython);
+  if (options.has_inputs && execute) {
+    execute = false;
+    if (n->num_edges == 0) {
+      // A leaf: accumulate only when asked for by backward(inputs=...).
+      execute = options.accumulate && needed(n);
+    } else {
+      for (size_t i = 0; i < n->num_edges && !execute; ++i) execute = n->edges[i].node && needed(n->edges[i].node);
+    }
+  }
+  if (execute) {
+    Call call{n, in, out, this, options.keep_graph, n};
+    try {
+      n->info->apply(call);
+    } catch (const Error&) {
+      rethrow_with_node(n);
+    }
+    if (RG_UNLIKELY(n->extra != nullptr)) {
+      finish_outputs(n, out);
+      engine_hooks.after(n, out, in);
+    }
+    if (RG_UNLIKELY(anomaly_enabled)) engine_hooks.anomaly(n, out);
+    if (!options.keep_graph) {
+      release_saved(n);
+      n->freed_by = id;
+    }
+  }
+  in_inline[0].reset();
+
+  for (size_t i = 0; i < n->num_edges; ++i) {
+    Node* next = n->edges[i].node;
+    if (!next) continue;
+    if (out[i] && (!options.has_inputs || needed(next))) add(next, n->edges[i].nr, std::move(out[i]));
+    if (--pending(next) == 0) push(next);
+  }
+}
+
+void GraphTask::run() {
+  uint32_t since_check = 0;
+  while (!heap.empty()) {
+    run_node(pop());
+    if (RG_UNLIKELY(++since_check == 512)) {
+      since_check = 0;
+      if (PyErr_CheckSignals() != 0) throw PythonError();
+    }
+  }
+}
+
+// After an error: gradients that were on their way are dropped, so that the graph can be run again.
+void GraphTask::clean_up(std::span<const Edge> roots) noexcept {
+  std::vector<Node*> stack;
+  auto visit_once = [&](Node* n) {
+    if (!owns(n)) return;
+    free_buffer(n, n->buffer);
+    n->task = 0;
+    stack.push_back(n);
+  };
+  for (const Edge& root : roots)
+    if (root.node) visit_once(root.node);
+  while (!stack.empty()) {
+    Node* n = stack.back();
+    stack.pop_back();
+    for (size_t i = 0; i < n->num_edges; ++i)
+      if (n->edges[i].node) visit_once(n->edges[i].node);
+  }
+  for (auto& [node, scratch] : side) free_buffer(node, scratch.buffer);
+}
+
+bool Call::needs(size_t i) const {
+  Node* next = edges_of->edges[i].node;
+  return next && (!task->options.has_inputs || task->needed(next));
+}
+
+namespace {
+
+struct GradModeGuard {
+  bool saved = thread_state.grad_mode;
+  explicit GradModeGuard(bool on) { thread_state.grad_mode = on; }
+  ~GradModeGuard() { thread_state.grad_mode = saved; }
+};
+
+}  // namespace
+
+std::vector<Tensor> run_backward(std::span<const Edge> roots, std::span<const Tensor> grads, std::span<const Edge> inputs, RunOptions options) {
+  GraphTask task(options);
+  GradModeGuard mode(options.create_graph);
+  try {
+    task.count(roots);
+    if (options.has_inputs) {
+      task.captured.resize(inputs.size());
+      for (size_t i = 0; i < inputs.size(); ++i)
+        if (inputs[i].node) task.captures.push_back({inputs[i].node, inputs[i].nr, i});
+      task.find_needed(roots);
+    }
+    for (size_t i = 0; i < roots.size(); ++i) {
+      if (!roots[i].node) continue;
+      task.add(roots[i].node, roots[i].nr, grads[i]);
+    }
+    for (size_t i = 0; i < roots.size(); ++i) {
+      Node* n = roots[i].node;
+      if (!n || task.pending(n) != 0) continue;
+      bool seen = false;
+      for (size_t j = 0; j < i; ++j) seen |= roots[j].node == n;
+      if (!seen) task.push(n);
+    }
+    task.run();
+    for (size_t i = 0; i < task.callbacks.size(); ++i) engine_hooks.run_callback(task.callbacks[i]);
+  } catch (...) {
+    task.clean_up(roots);
+    throw;
+  }
+  return std::move(task.captured);
+}
+
+std::vector<Tensor> run_single(Node* n, std::span<Tensor> in) {
+  GraphTask task({.keep_graph = true, .create_graph = thread_state.grad_mode});
+  std::vector<Tensor> out(n->num_edges);
+  Call call{n, in, out, &task, true, n};
+  n->info->apply(call);
+  finish_outputs(n, out);
+  return out;
+}
+
+bool in_backward() { return current_task != nullptr; }
+Node* current_node() { return current_task ? current_task->current : nullptr; }
+Site run_site(uint32_t id) {
+  const RunRecord& r = recent_runs[id % std::size(recent_runs)];
+  return id && r.id == id ? r.site : Site{};
+}
+uint32_t current_task_id() { return current_task ? current_task->id : 0; }
+
+void queue_callback(PyObject* callback) {
+  RG_CHECK(current_task, "Final callbacks can only be installed during backward pass.");
+  GraphTask* task = current_task;
+  while (task->outer) task = task->outer;
+  Py_INCREF(callback);
+  task->callbacks.push_back(callback);
+}
+
+}  // namespace retrograd

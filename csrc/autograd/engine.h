@@ -1,0 +1,53 @@
+// The engine: runs a graph backwards on the calling thread.
+//
+// A run (GraphTask) first counts, for every node it can reach, how many gradients the node will receive; then it takes ready nodes from a
+// heap, newest first, hands each its summed gradients and passes the results along the edges. Both walks use explicit stacks.
+// Counts and buffers live in the nodes themselves (Node::task says whose they are), so a run allocates nothing per node. When two
+// runs meet on one graph (threads, or a backward inside a backward) the later one keeps its own counts in a side table.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "autograd/node.h"
+
+namespace retrograd {
+
+struct RunOptions {
+  bool keep_graph = false;
+  bool create_graph = false;
+  bool accumulate = true;    // into .grad of leaves; false for autograd.grad()
+  bool has_inputs = false;   // only what leads to `inputs` is computed
+};
+
+// Runs from `roots` with `grads`. With inputs: their gradients are returned in order (undefined where unreachable) unless accumulating.
+std::vector<Tensor> run_backward(std::span<const Edge> roots, std::span<const Tensor> grads, std::span<const Edge> inputs, RunOptions options);
+
+// Runs one node by itself.
+std::vector<Tensor> run_single(Node* node, std::span<Tensor> in);
+
+// Brings gradients back to the size and dtype of inputs that were broadcast or promoted.
+void finish_outputs(Node* node, std::span<Tensor> out);
+
+// Rare things that involve Python, in python/engine_hooks.cpp. All are optional and may throw.
+struct EngineHooks {
+  void (*before)(Node* node, std::span<Tensor> in);                           // tensor hooks, retain_grad, pre-hooks
+  void (*after)(Node* node, std::span<Tensor> out, std::span<const Tensor> in); // hooks
+  void (*leaf)(TensorImpl* leaf, Tensor& grad);                               // hooks of a leaf
+  void (*post_accumulate)(TensorImpl* leaf);
+  void (*anomaly)(Node* node, std::span<const Tensor> out);
+  void (*run_callback)(PyObject* callback);
+};
+extern EngineHooks engine_hooks;
+extern bool anomaly_enabled;
+extern bool anomaly_check_nan;
+
+extern bool keep_grad_layout;              // .grad takes the strides of its variable
+
+bool in_backward();                        // on this thread
+Node* current_node();                      // the node being run on this thread
+void queue_callback(PyObject* callback);   // runs when the outermost backward of this thread ends
+uint32_t current_task_id();                // 0 outside backward
+Site run_site(uint32_t task_id);           // where that backward was called, borrowed; empty when it was long ago
+
+}  // namespace retrograd

@@ -1,0 +1,185 @@
+#include "autograd/history.h"
+
+#include "autograd/copy_slices.h"
+
+namespace retrograd {
+
+EngineOps engine_ops = {};
+
+bool view_requires_grad(const TensorImpl* t) { return requires_grad(t->base); }
+
+bool requires_grad(std::span<const Tensor> list) {
+  for (const Tensor& t : list)
+    if (requires_grad(t)) return true;
+  return false;
+}
+
+namespace {
+
+// See Note [Views and in-place writes].
+void refresh_view(TensorImpl* t) {
+  const uint32_t version = version_of(t);
+  if (t->view_version == version || (!t->grad_fn && !requires_grad(t->base))) return;
+  Node* node = engine_ops.as_strided_node(Tensor::borrow(t->base), t);
+  Node* old = t->grad_fn;
+  t->grad_fn = node;
+  t->output_nr = 0;
+  t->view_version = version;
+  if (node->has(kNodeMarked)) track_tensor(t);
+  if (old) Py_DECREF(old->object());
+}
+
+Node* accumulator_of(TensorImpl* t) {
+  if (t->accumulator && Py_REFCNT(t->accumulator->object()) > 0) {
+    Py_INCREF(t->accumulator->object());
+    return t->accumulator;
+  }
+  auto* node = static_cast<AccumulateGrad*>(new_node(accumulate_grad_info, 0));
+  node->sequence = UINT64_MAX;
+  node->flags |= kTopological;
+  node->variable = t;
+  Py_INCREF(t->object());
+  t->accumulator = node;
+  if (t->has(kMarked)) {
+    node->flags |= kNodeMarked;
+    PyObject_GC_Track(node->object());
+  }
+  return node;
+}
+
+[[noreturn, gnu::cold]] void fail_view_write(TensorImpl* t) {
+  const char* what = "";
+  switch (t->view_origin) {
+    case ViewOrigin::NoGradMode:
+    case ViewOrigin::InferenceMode:
+      fail(ErrorKind::Runtime, "A view was created in ", t->view_origin == ViewOrigin::NoGradMode ? "no_grad" : "inference",
+           " mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is "
+           "forbidden. You can clarify your code by moving both the view and the inplace either both inside the ",
+           t->view_origin == ViewOrigin::NoGradMode ? "no_grad" : "inference_mode",
+           " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+    case ViewOrigin::MultiOutput:
+      what = " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+             "modified inplace. You should replace the inplace operation by an out-of-place one.";
+      break;
+    default:
+      what = " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
+             "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
+             "behavior is forbidden. You can fix this by cloning the output of the custom Function.";
+  }
+  Node* fn = grad_fn_of(t);
+  fail(ErrorKind::Runtime, "Output ", t->output_nr, " of ", fn ? node_name(fn) : "a function", " is a view and is being modified inplace.", what);
+}
+
+}  // namespace
+
+Node* grad_fn_of(TensorImpl* t) {
+  if (t->base) refresh_view(t);
+  return t->grad_fn;
+}
+
+bool is_leaf(TensorImpl* t) { return grad_fn_of(t) == nullptr; }
+
+Edge gradient_edge(TensorImpl* t) {
+  if (RG_UNLIKELY(t->base != nullptr)) refresh_view(t);
+  if (t->grad_fn) {
+    Py_INCREF(t->grad_fn->object());
+    return {t->grad_fn, t->output_nr};
+  }
+  if (t->flags & kRequiresGrad) return {accumulator_of(t), 0};
+  return {};
+}
+
+void set_view(const Tensor& result, const Tensor& source, ViewOrigin origin) {
+  TensorImpl* r = result.get();
+  TensorImpl* s = source.get();
+  TensorImpl* base = s->base ? s->base : s;
+  if (RG_UNLIKELY(thread_state.inference_mode)) {
+    if (s->has(kInference)) return;  // inference tensors keep no view information
+    origin = ViewOrigin::InferenceMode;
+  } else if (RG_UNLIKELY(!thread_state.grad_mode)) {
+    origin = ViewOrigin::NoGradMode;
+  } else if (s->base && s->view_origin != ViewOrigin::Default && origin == ViewOrigin::Default) {
+    origin = s->view_origin;  // a view of a view that may not be written may not be written either
+  }
+  if (s->has(kInference)) return;
+  r->base = base;
+  Py_INCREF(base->object());
+  r->view_origin = origin;
+  r->view_version = version_of(r);
+}
+
+void check_inplace(const Tensor& self, bool needs_grad) {
+  TensorImpl* t = self.get();
+  if (RG_UNLIKELY(t->has(kInference) && !thread_state.inference_mode))
+    fail(ErrorKind::Runtime,
+         "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
+         "inplace update.");
+  if (!needs_grad || !thread_state.grad_mode) return;
+  if (t->base) {
+    if (t->view_origin != ViewOrigin::Default) fail_view_write(t);
+    RG_CHECK(!(requires_grad(t) && is_leaf(t->base) && requires_grad(t->base)),
+             "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+  }
+  RG_CHECK(!(requires_grad(t) && is_leaf(t)), "a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
+void wrote_inplace(const Tensor& self) {
+  if (RG_UNLIKELY(self->has(kInference))) return;
+  bump_version(self.get());
+}
+
+void rebase_history(const Tensor& self, Node* node) {
+  TensorImpl* t = self.get();
+  if (t->base) {
+    Node* slices = make_copy_slices(t->base, t, node);
+    TensorImpl* base = t->base;
+    Node* old = base->grad_fn;
+    base->grad_fn = slices;
+    base->output_nr = 0;
+    if (slices->has(kNodeMarked)) track_tensor(base);
+    if (old) Py_DECREF(old->object());
+    refresh_view(t);
+    return;
+  }
+  Node* old = t->grad_fn;
+  t->grad_fn = node;
+  t->output_nr = 0;
+  if (node->has(kNodeMarked)) track_tensor(t);
+  if (old) Py_DECREF(old->object());
+}
+
+std::string why_no_grad(const Tensor& t) {
+  const char* how = nullptr;
+  switch (t->cut_reason) {
+    case CutReason::NoGrad: how = "it was computed with gradients switched off at "; break;
+    case CutReason::Inference: how = "it was computed in inference mode, entered at "; break;
+    case CutReason::Detach: how = "its history was cut by detach at "; break;
+    case CutReason::Data: how = "it was read through .data at "; break;
+    default: break;
+  }
+  if (!how || !t->cut.code) return "";
+  return "\n  " + (how + site_text(t->cut));
+}
+
+std::string made_by(const Tensor& t) {
+  Node* n = grad_fn_of(t.get());
+  std::string text = str_cat("\n  this tensor has shape ", t.sizes());
+  if (n && n->site.code) text += str_cat(" and was made by ", node_name(n), " at ") + site_text(n->site);
+  return text + "\n  Hint: reduce it first, for example with .sum() or .mean(), or pass a gradient of its shape.";
+}
+
+void note_cut(const Tensor& result, CutReason reason) {
+  TensorImpl* t = result.get();
+  t->cut_reason = reason;
+  Py_XDECREF(reinterpret_cast<PyObject*>(t->cut.code));
+  t->cut = current_site();
+}
+
+void note_cut_slow(const Tensor& result) {
+  TensorImpl* t = result.get();
+  if (t->grad_fn || t->cut.code) return;
+  t->cut_reason = thread_state.inference_mode ? CutReason::Inference : CutReason::NoGrad;
+  t->cut = copy_site(thread_state.mode_site);
+}
+
+}  // namespace retrograd

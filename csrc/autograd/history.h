@@ -1,0 +1,79 @@
+// Recording: how a result gets its grad_fn, how views follow their base, and which writes in place are allowed.
+//
+// Note [Views and in-place writes]
+// A differentiable view keeps its base (never another view). When memory under a view is written, the history that counts is the base's:
+// writing a view gives the base a CopySlices node, and every other view of that base notices on its next use that the version has
+// moved on since its own grad_fn was made (`view_version`) and makes a new one, an AsStridedBackward0 reading from the base.
+#pragma once
+
+#include <string>
+
+#include "autograd/node.h"
+#include "core/state.h"
+
+namespace retrograd {
+
+bool view_requires_grad(const TensorImpl* t);  // of a view: the base counts too
+
+inline bool requires_grad(const TensorImpl* t) {
+  return t->grad_fn || (t->flags & kRequiresGrad) || (t->base && view_requires_grad(t));
+}
+inline bool requires_grad(const Tensor& t) { return t && requires_grad(t.get()); }
+inline bool requires_grad(const Operand& o) { return o.tensor && requires_grad(o.tensor); }
+bool requires_grad(std::span<const Tensor> list);
+template <class T, class... Rest> bool any_requires_grad(const T& first, const Rest&... rest) { return (requires_grad(first) || ... || requires_grad(rest)); }
+
+// The edge a gradient for `t` goes along, with a new reference; a null node when `t` takes none.
+Edge gradient_edge(TensorImpl* t);
+Node* grad_fn_of(TensorImpl* t);  // borrowed; brings a stale view up to date first
+bool is_leaf(TensorImpl* t);
+
+// Makes `node` the history of `result`. The node's own reference is taken over by result (nr 0) or shared (nr > 0).
+inline void set_history(const Tensor& result, Node* node, uint32_t nr = 0) {
+  TensorImpl* t = result.get();
+  t->grad_fn = node;
+  t->output_nr = nr;
+  if (nr) Py_INCREF(node->object());
+  if (RG_UNLIKELY(node->has(kNodeMarked))) track_tensor(t);
+}
+
+// `result` shares memory with `source` and is differentiable with respect to it.
+void set_view(const Tensor& result, const Tensor& source, ViewOrigin origin = ViewOrigin::Default);
+
+// Before and after a write in place. `needs_grad`: whether any input of the op requires grad.
+void check_inplace(const Tensor& self, bool needs_grad);
+void rebase_history(const Tensor& self, Node* node);  // takes over the node's reference
+void wrote_inplace(const Tensor& self);               // version and site
+
+// Remembers why a result has no history although an input has one.
+void note_cut(const Tensor& result, CutReason reason);
+void note_cut_slow(const Tensor& result);
+inline void note_untracked(const Tensor& result) {
+  if (RG_UNLIKELY(!thread_state.grad_mode)) note_cut_slow(result);
+}
+
+// Sentences for error messages, empty when nothing is known.
+std::string why_no_grad(const Tensor& t);
+std::string made_by(const Tensor& t);
+
+// What the autograd layer needs from the ops above it; registered by csrc/ops/engine_ops.cpp.
+struct EngineOps {
+  Tensor (*add)(const Tensor& a, const Tensor& b);
+  void (*add_inplace)(const Tensor& a, const Tensor& b);  // no history, no version
+  Tensor (*clone)(const Tensor& t);
+  Tensor (*clone_as)(const Tensor& t, IntSpan strides);   // into a new tensor with these strides
+  Tensor (*sum_to)(const Tensor& t, IntSpan sizes);
+  Tensor (*cast)(const Tensor& t, DType dtype);
+  Tensor (*as_strided)(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset);
+  void (*copy_inplace)(const Tensor& dst, const Tensor& src);
+  void (*zero_inplace)(const Tensor& dst);
+  Node* (*as_strided_node)(const Tensor& base, const TensorImpl* view);  // AsStridedBackward0 without running the op
+};
+extern EngineOps engine_ops;
+
+extern const NodeInfo accumulate_grad_info;
+struct AccumulateGrad : Node {
+  TensorImpl* variable;  // owned
+};
+
+}  // namespace retrograd

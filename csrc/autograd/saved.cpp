@@ -1,0 +1,169 @@
+#include "autograd/saved.h"
+
+#include <cstring>
+
+#include "autograd/engine.h"
+#include "autograd/history.h"
+#include "autograd/node.h"
+#include "core/promote.h"
+#include "core/state.h"
+
+namespace retrograd {
+
+thread_local int saved_hooks_depth = 0;
+SavedTensorHooks saved_tensor_hooks = {};
+
+namespace {
+
+void check_inference(const Tensor& t) {
+  RG_CHECK(!t->has(kInference),
+           "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by "
+           "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+           "`torch.no_grad()` instead of `torch.inference_mode()`.");
+}
+
+[[noreturn, gnu::cold]] void fail_modified(const SavedTensor& saved, const Node* owner, bool hidden) {
+  const TensorImpl* t = saved.tensor;
+  std::string text = str_cat("one of the variables needed for gradient computation has been modified by an inplace operation: [torch.",
+                             dtype_storage_name(t->dtype), " ", t->shape(), "]");
+  const Node* maker = saved.is_output ? owner : t->grad_fn;
+  if (maker) text += str_cat(", which is output ", saved.is_output ? saved.output_nr : t->output_nr, " of ", node_name(maker), ",");
+  if (hidden) {
+    text += str_cat(" was written through .data ", t->storage->hidden_writes - saved.hidden_writes, " time(s) since it was saved.");
+  } else {
+    text += str_cat(" is at version ", version_of(t), "; expected version ", saved.version, " instead.");
+  }
+  if (owner->site.code) text += "\n  saved for " + std::string(node_name(owner)) + " at " + site_text(owner->site);
+  if (t->storage->written.code) text += "\n  changed at " + site_text(t->storage->written);
+  text += "\nHint: write to a clone() instead, or make the change after backward().";
+  throw Error(ErrorKind::Runtime, text);
+}
+
+}  // namespace
+
+void fail_freed(const Node* node) {
+  std::string text =
+      "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
+      "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+      "backward through the graph a second time or if you need to access saved tensors after calling backward.";
+  text += str_cat("\n  the graph was freed at ", node_name(node));
+  if (node->site.code) text += ", made at " + site_text(node->site);
+  if (const Site first = run_site(node->freed_by); first.code) text += "\n  by the first backward at " + site_text(first);
+  throw Error(ErrorKind::Runtime, text);
+}
+
+void SavedTensor::save(const Tensor& t) {
+  if (!t) return;
+  if (RG_UNLIKELY(t->flags & kInference)) check_inference(t);
+  was_leaf = !t->grad_fn;
+  requires_grad = retrograd::requires_grad(t.get());
+  output_nr = t->output_nr;
+  if (RG_UNLIKELY(saved_hooks_depth > 0)) {
+    packed = saved_tensor_hooks.pack(t);
+    if (packed) return;
+  }
+  tensor = Tensor(t).release();
+  version = version_of(tensor);
+  hidden_writes = tensor->storage->hidden_writes;
+  tensor->storage->flags |= kStorageSaved;
+}
+
+void SavedTensor::save_output(const Tensor& t, uint32_t nr) {
+  if (!t) return;
+  if (RG_UNLIKELY(t->flags & kInference)) check_inference(t);
+  is_output = true;
+  output_nr = nr;
+  requires_grad = true;
+  if (RG_UNLIKELY(saved_hooks_depth > 0)) {
+    packed = saved_tensor_hooks.pack(alias(t));
+    if (packed) return;
+  }
+  tensor = alias(t).release();
+  version = version_of(tensor);
+  hidden_writes = tensor->storage->hidden_writes;
+  tensor->storage->flags |= kStorageSaved;
+}
+
+Tensor SavedTensor::unpack(Node* owner) const {
+  if (RG_UNLIKELY(!tensor)) {
+    if (packed) {
+      Tensor t = saved_tensor_hooks.unpack(packed);
+      if (!is_output || !t) return t;
+      Tensor out = alias(t);
+      Py_INCREF(owner->object());
+      set_history(out, owner, 0);
+      out->output_nr = output_nr;
+      return out;
+    }
+    if (owner->has(kFreed)) fail_freed(owner);
+    return {};
+  }
+  if (RG_UNLIKELY(version_of(tensor) != version)) fail_modified(*this, owner, false);
+  if (RG_UNLIKELY(tensor->storage->hidden_writes != hidden_writes)) fail_modified(*this, owner, true);
+  if (!is_output || !thread_state.grad_mode) return Tensor::borrow(tensor);
+  Tensor out = alias(Tensor::borrow(tensor));
+  Py_INCREF(owner->object());
+  set_history(out, owner, 0);
+  out->output_nr = output_nr;
+  return out;
+}
+
+void SavedTensor::release() {
+  if (TensorImpl* t = tensor) {
+    tensor = nullptr;
+    Py_DECREF(t->object());
+  }
+  Py_CLEAR(packed);
+}
+
+int SavedTensor::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(reinterpret_cast<PyObject*>(tensor));
+  Py_VISIT(packed);
+  return 0;
+}
+
+void SavedTensorList::save(std::span<const Tensor> tensors) {
+  count = static_cast<uint32_t>(tensors.size());
+  items = static_cast<SavedTensor*>(PyMem_Calloc(tensors.size() ? tensors.size() : 1, sizeof(SavedTensor)));
+  for (uint32_t i = 0; i < count; ++i) items[i].save(tensors[i]);
+}
+
+std::vector<Tensor> SavedTensorList::unpack(Node* owner) const {
+  if (!items && owner->has(kFreed)) fail_freed(owner);
+  std::vector<Tensor> out;
+  for (uint32_t i = 0; i < count; ++i) out.push_back(items[i].unpack(owner));
+  return out;
+}
+
+void SavedTensorList::release() {
+  if (!items) return;
+  SavedTensor* old = items;
+  const uint32_t n = count;
+  items = nullptr;
+  count = 0;
+  for (uint32_t i = 0; i < n; ++i) old[i].release();
+  PyMem_Free(old);
+}
+
+void SavedOperand::save(const Operand& o) {
+  is_tensor = o.tensor != nullptr;
+  if (is_tensor) {
+    tensor.save(Tensor::borrow(o.tensor));
+  } else {
+    scalar = o.scalar;
+  }
+}
+
+void SavedInts::save(IntSpan s) {
+  count = static_cast<int32_t>(s.size());
+  values = s.empty() ? nullptr : static_cast<int64_t*>(PyMem_Malloc(sizeof(int64_t) * s.size()));
+  if (values) std::memcpy(values, s.data(), sizeof(int64_t) * s.size());
+}
+
+void SavedInts::release() {
+  PyMem_Free(values);
+  values = nullptr;
+  count = -1;
+}
+
+}  // namespace retrograd

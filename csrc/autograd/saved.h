@@ -1,0 +1,97 @@
+// What a node keeps of the forward pass. A saved tensor remembers the version of its memory, so that a write in between is an error
+// instead of a wrong gradient. An output is saved without its history, or node and tensor would hold each other; unpacking gives it back.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace retrograd {
+
+struct Node;
+
+struct SavedTensor {
+  TensorImpl* tensor = nullptr;  // owned; for an output a detached alias
+  PyObject* packed = nullptr;    // owned; what a pack hook returned, instead of the tensor
+  uint32_t version = 0;
+  uint32_t hidden_writes = 0;
+  uint32_t output_nr = 0;
+  bool is_output = false;
+  bool was_leaf = false;
+  bool requires_grad = false;
+
+  void save(const Tensor& t);
+  void save_output(const Tensor& t, uint32_t nr);
+  Tensor unpack(Node* owner) const;  // throws when the graph was freed or the tensor changed
+  void release();
+  int traverse(visitproc visit, void* arg) const;
+};
+
+struct SavedTensorList {
+  SavedTensor* items = nullptr;
+  uint32_t count = 0;
+  void save(std::span<const Tensor> tensors);
+  std::vector<Tensor> unpack(Node* owner) const;
+  void release();
+};
+
+struct SavedOperand {
+  SavedTensor tensor;
+  Scalar scalar;
+  bool is_tensor = false;
+  void save(const Operand& o);
+};
+
+// An unpacked operand, owning its tensor.
+struct OwnedOperand {
+  Tensor tensor;
+  Scalar scalar;
+  operator Operand() const { return tensor ? Operand(tensor) : Operand(scalar); }
+};
+
+// Small list of integers owned by a node.
+struct SavedInts {
+  int64_t* values = nullptr;
+  int32_t count = -1;  // -1: absent
+  void save(IntSpan s);
+  IntSpan get() const { return {values, count > 0 ? static_cast<size_t>(count) : 0}; }
+  bool has_value() const { return count >= 0; }
+  void release();
+};
+
+// A word that chooses a variant of an op ("floor", "tanh", "mean"); the op has checked that it is one of its own, which are short.
+struct SavedText {
+  char text[15];
+  uint8_t length;
+  void save(std::string_view s) {
+    length = static_cast<uint8_t>(s.size() < sizeof text ? s.size() : sizeof text);
+    std::memcpy(text, s.data(), length);
+  }
+  std::string_view get() const { return {text, length}; }
+};
+
+struct SavedOptText {
+  SavedText value;
+  bool present;
+  void save(std::optional<std::string_view> s) {
+    present = s.has_value();
+    if (s) value.save(*s);
+  }
+  std::optional<std::string_view> get() const { return present ? std::optional(value.get()) : std::nullopt; }
+};
+
+[[noreturn]] void fail_freed(const Node* node);
+inline OwnedOperand unpack(const SavedOperand& s, Node* owner) { return {s.is_tensor ? s.tensor.unpack(owner) : Tensor(), s.scalar}; }
+
+// Python hooks around saving (graph.saved_tensors_hooks): set by python/saved_hooks.cpp.
+struct SavedTensorHooks {
+  PyObject* (*pack)(const Tensor& t);          // null result: no hooks active
+  Tensor (*unpack)(PyObject* packed);
+};
+extern thread_local int saved_hooks_depth;     // 0 in the usual case
+extern SavedTensorHooks saved_tensor_hooks;
+
+}  // namespace retrograd

@@ -1,0 +1,22 @@
+// Where memory lives. Two bytes, compared as a unit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace retrograd {
+
+enum class DeviceType : uint8_t { CPU, CUDA, Meta };
+
+struct Device {
+  DeviceType type = DeviceType::CPU;
+  int8_t index = -1;
+  bool operator==(const Device&) const = default;
+  bool is_cpu() const { return type == DeviceType::CPU; }
+};
+
+const char* device_type_name(DeviceType type);
+std::string device_name(Device device);        // "cuda:0"
+Device parse_device(const std::string& text);  // throws on unknown names
+
+}  // namespace retrograd

@@ -1,0 +1,65 @@
+#include "core/promote.h"
+
+#include <algorithm>
+
+namespace retrograd {
+namespace {
+
+DType global_default = DType::Float32;
+
+int category(DType t) { return t == DType::Bool ? 0 : is_floating(t) ? 2 : 1; }
+
+}  // namespace
+
+DType default_dtype() { return global_default; }
+void set_default_dtype(DType dtype) { global_default = dtype; }
+
+const char* dtype_name(DType t) {
+  static constexpr const char* names[kNumDTypes] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
+  return names[static_cast<int>(t)];
+}
+
+const char* dtype_storage_name(DType t) {
+  static constexpr const char* names[kNumDTypes] = {"BoolTensor", "ByteTensor", "CharTensor", "ShortTensor", "IntTensor",
+                                                    "LongTensor", "HalfTensor", "BFloat16Tensor", "FloatTensor", "DoubleTensor"};
+  return names[static_cast<int>(t)];
+}
+
+DType promote(DType a, DType b) {
+  if (a == b) return a;
+  const DType low = std::min(a, b), high = std::max(a, b);
+  if (low == DType::UInt8 && high == DType::Int8) return DType::Int16;
+  if (low == DType::Float16 && high == DType::BFloat16) return DType::Float32;
+  return high;  // the enum is in promotion order otherwise
+}
+
+void Promotion::add(int level, DType t) {
+  level_[level] = used_[level] ? promote(level_[level], t) : t;
+  used_[level] = true;
+}
+
+void Promotion::add(const TensorImpl* t) { add(t->has(kNumber) ? 2 : t->ndim == 0 ? 1 : 0, t->dtype); }
+
+void Promotion::add(const Scalar& s) { add(2, s.is_float() ? global_default : s.natural_dtype()); }
+
+DType Promotion::result() const {
+  int best = -1;
+  DType dtype = global_default;
+  for (int level = 0; level < 3; ++level) {
+    if (!used_[level]) continue;
+    DType t = level_[level];
+    if (best < 0 || category(t) > category(dtype)) {
+      if (level == 2 && t == DType::Float64) t = global_default;  // a wrapped Python float
+      dtype = t;
+      best = level;
+    }
+  }
+  return dtype;
+}
+
+bool can_cast(DType from, DType to) {
+  if (is_floating(from) && !is_floating(to)) return false;
+  return !(from != DType::Bool && to == DType::Bool);
+}
+
+}  // namespace retrograd

@@ -1,0 +1,35 @@
+// What is true of the running thread: gradient mode, inference mode, who intercepts ops, and where in the program we are.
+#pragma once
+
+#include <string>
+
+#include "core/storage.h"
+
+namespace retrograd {
+
+struct Handler;
+
+struct ThreadState {
+  bool grad_mode = true;
+  bool inference_mode = false;
+  bool torch_function_enabled = true;   // off inside DisableTorchFunction
+  bool torch_function_subclasses = true;
+  Handler* handlers = nullptr;          // top of the interception stack, see python/intercept.h
+  Site mode_site;                       // where gradient mode was switched off (owned)
+};
+
+extern thread_local constinit ThreadState thread_state;
+
+// The innermost Python frame outside the package, as a new reference; {nullptr, -1} when there is none. Costs a nanosecond or two:
+// it reads the interpreter's own frame and never builds a traceback. Implemented in python/interpreter.cpp.
+Site current_site() noexcept;
+
+std::string site_text(const Site& site);  // File "train.py", line 41
+int site_line(const Site& site);
+
+inline Site copy_site(const Site& s) {
+  Py_XINCREF(reinterpret_cast<PyObject*>(s.code));
+  return s;
+}
+
+}  // namespace retrograd

@@ -1,0 +1,88 @@
+#include "core/storage.h"
+
+#include <cstring>
+
+#include "core/allocator.h"
+#include "core/errors.h"
+
+namespace retrograd {
+namespace {
+
+constexpr size_t kHeaderBytes = sizeof(Storage);
+constexpr size_t kInlineLimit = 1024 - kHeaderBytes;  // what fits with the header in the largest small class
+
+Storage* new_header(size_t payload) {
+  size_t capacity;
+  auto* s = static_cast<Storage*>(allocate_block(kHeaderBytes + payload, capacity));
+  *s = Storage{};
+  s->refs = 1;
+  s->inline_steps = static_cast<uint8_t>((capacity - kHeaderBytes) / 64);
+  return s;
+}
+
+}  // namespace
+
+Storage* new_storage(size_t nbytes, Device device) {
+  const bool no_memory = device.type == DeviceType::Meta;
+  if (RG_LIKELY(nbytes <= kInlineLimit && !no_memory)) {
+    Storage* s = new_header(nbytes);
+    s->device = device;
+    s->flags = kStorageInline;
+    s->data = reinterpret_cast<char*>(s) + kHeaderBytes;
+    s->nbytes = nbytes;
+    count_allocated(nbytes);
+    return s;
+  }
+  size_t capacity = 0;
+  void* data = no_memory ? nullptr : allocate_block(nbytes, capacity);
+  Storage* s = new_header(0);
+  s->device = device;
+  s->data = data;
+  s->nbytes = nbytes;
+  s->capacity = capacity;
+  if (!no_memory) count_allocated(nbytes);
+  return s;
+}
+
+Storage* new_external_storage(void* data, size_t nbytes, Device device, void (*deleter)(void*), void* owner) {
+  Storage* s = new_header(0);
+  s->device = device;
+  s->flags = kStorageExternal | kStorageExported;
+  s->data = data;
+  s->nbytes = nbytes;
+  s->external = new ExternalMemory{deleter, owner};
+  return s;
+}
+
+void resize_storage(Storage* s, size_t nbytes) {
+  RG_CHECK(!(s->flags & (kStorageExternal | kStorageExported)),
+           "Trying to resize storage that is not resizable: its memory is shared with NumPy, DLPack or another library");
+  if (s->device.type == DeviceType::Meta) {
+    s->nbytes = nbytes;
+    return;
+  }
+  size_t capacity;
+  void* data = allocate_block(nbytes, capacity);
+  std::memcpy(data, s->data, nbytes < s->nbytes ? nbytes : s->nbytes);
+  if (!(s->flags & kStorageInline)) free_block(s->data, s->capacity);
+  s->flags &= static_cast<uint8_t>(~kStorageInline);
+  count_freed(s->nbytes);
+  count_allocated(nbytes);
+  s->data = data;
+  s->nbytes = nbytes;
+  s->capacity = capacity;
+}
+
+void destroy_storage(Storage* s) noexcept {
+  if (s->written.code) Py_DECREF(s->written.code);
+  if (s->flags & kStorageExternal) {
+    if (s->external->deleter) s->external->deleter(s->external->owner);
+    delete s->external;
+  } else if (s->device.type != DeviceType::Meta) {
+    if (!(s->flags & kStorageInline)) free_block(s->data, s->capacity);
+    count_freed(s->nbytes);
+  }
+  free_block(s, kHeaderBytes + size_t{64} * s->inline_steps);
+}
+
+}  // namespace retrograd

@@ -1,0 +1,343 @@
+#include "core/tensor.h"
+
+#include <cstring>
+
+#include "core/pool.h"
+#include "core/state.h"
+
+namespace retrograd {
+
+PyTypeObject* tensor_type = nullptr;
+void (*track_all_nodes)() = nullptr;
+
+namespace {
+
+Pool pool(sizeof(TensorImpl));
+
+constexpr size_t kBodyOffset = offsetof(TensorImpl, storage);
+
+int64_t* reserve_dims(TensorImpl* t, int ndim) {
+  if (t->dims != t->inline_dims && t->dims) PyMem_Free(t->dims);
+  t->dims = ndim <= kInlineDims ? t->inline_dims : static_cast<int64_t*>(PyMem_Malloc(sizeof(int64_t) * 2 * static_cast<size_t>(ndim)));
+  t->ndim = static_cast<uint8_t>(ndim);
+  return t->dims;
+}
+
+void release_extra(TensorImpl* t) {
+  TensorExtra* e = t->extra;
+  if (!e) return;
+  t->extra = nullptr;
+  Py_XDECREF(e->hooks);
+  Py_XDECREF(e->post_accumulate_hooks);
+  Py_XDECREF(e->name);
+  Py_XDECREF(e->tangent);
+  if (e->version_cell && --e->version_cell->refs == 0) delete e->version_cell;
+  delete e;
+}
+
+}  // namespace
+
+size_t live_tensors() { return pool.live(); }
+
+Tensor new_tensor_object() {
+  auto* t = reinterpret_cast<TensorImpl*>(pool.take());
+  Py_SET_REFCNT(t->object(), 1);
+  Py_SET_TYPE(t->object(), tensor_type);  // no reference is taken: the type outlives every tensor
+  std::memset(reinterpret_cast<char*>(t) + kBodyOffset, 0, offsetof(TensorImpl, inline_dims) - kBodyOffset);
+  constexpr size_t rest = offsetof(TensorImpl, grad_fn);
+  std::memset(reinterpret_cast<char*>(t) + rest, 0, sizeof(TensorImpl) - rest);
+  t->dims = t->inline_dims;
+  t->flags = kPooled;
+  return Tensor::steal(t);
+}
+
+int64_t checked_numel(IntSpan sizes) {
+  RG_CHECK(sizes.size() <= static_cast<size_t>(kMaxDims), "a tensor has at most ", kMaxDims, " dimensions, got ", sizes.size());
+  int64_t n = 1;
+  bool overflow = false;
+  for (const int64_t s : sizes) {
+    RG_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", sizes);
+    overflow |= __builtin_mul_overflow(n, s, &n);
+  }
+  if (RG_UNLIKELY(overflow || n > (INT64_MAX >> 4))) {
+    for (const int64_t s : sizes)
+      if (s == 0) return 0;
+    fail(ErrorKind::Runtime, "Storage size calculation overflowed with sizes=", sizes);
+  }
+  return n;
+}
+
+void set_contiguous_geometry(TensorImpl* t, IntSpan sizes) {
+  const int ndim = static_cast<int>(sizes.size());
+  int64_t* dims = reserve_dims(t, ndim);
+  int64_t stride = 1;
+  for (int d = ndim - 1; d >= 0; --d) {
+    dims[d] = sizes[static_cast<size_t>(d)];
+    dims[ndim + d] = stride;
+    stride *= dims[d] > 1 ? dims[d] : 1;
+  }
+  t->numel = checked_numel(sizes);
+  t->flags |= kContiguous;
+}
+
+bool geometry_is_contiguous(IntSpan sizes, IntSpan strides) {
+  int64_t expected = 1;
+  bool contiguous = true;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] == 0) return true;
+    if (sizes[d] == 1) continue;
+    contiguous &= strides[d] == expected;
+    expected *= sizes[d];
+  }
+  return contiguous;
+}
+
+void set_geometry(TensorImpl* t, IntSpan sizes, IntSpan strides) {
+  const int ndim = static_cast<int>(sizes.size());
+  // The spans may point into t itself.
+  int64_t copy[2 * kMaxDims];
+  RG_CHECK(ndim <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", ndim);
+  std::memcpy(copy, sizes.data(), sizeof(int64_t) * sizes.size());
+  std::memcpy(copy + ndim, strides.data(), sizeof(int64_t) * sizes.size());
+  int64_t* dims = reserve_dims(t, ndim);
+  std::memcpy(dims, copy, sizeof(int64_t) * 2 * sizes.size());
+  int64_t n = 1;
+  for (int d = 0; d < ndim; ++d) n *= dims[d];
+  t->numel = n;
+  const bool contiguous = geometry_is_contiguous({dims, sizes.size()}, {dims + ndim, sizes.size()});
+  t->flags = static_cast<uint16_t>((t->flags & ~kContiguous) | (contiguous ? kContiguous : 0));
+}
+
+Tensor empty(IntSpan sizes, DType dtype, Device device) {
+  Tensor t = new_tensor_object();
+  set_contiguous_geometry(t.get(), sizes);
+  t->dtype = dtype;
+  t->device = device;
+  t->storage = new_storage(static_cast<size_t>(t->numel) * static_cast<size_t>(itemsize(dtype)), device);
+  t->data = t->storage->data;
+  if (RG_UNLIKELY(thread_state.inference_mode)) t->flags |= kInference;
+  return t;
+}
+
+Tensor empty_dense(const TensorImpl* source, DType dtype) {
+  Tensor t = new_tensor_object();
+  const int ndim = source->ndim;
+  int64_t* dims = reserve_dims(t.get(), ndim);
+  for (int i = 0; i < 2 * ndim; ++i) dims[i] = source->dims[i];
+  t->numel = source->numel;
+  t->flags |= kContiguous;
+  t->dtype = dtype;
+  t->device = source->device;
+  t->storage = new_storage(static_cast<size_t>(t->numel * itemsize(dtype)), source->device);
+  t->data = t->storage->data;
+  if (RG_UNLIKELY(thread_state.inference_mode)) t->flags |= kInference;
+  return t;
+}
+
+Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device) {
+  RG_CHECK(sizes.size() == strides.size(), "mismatch in length of strides and shape: ", strides, " and ", sizes);
+  checked_numel(sizes);
+  int64_t extent = 1;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    RG_CHECK(strides[d] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
+    int64_t reach;
+    RG_CHECK(!__builtin_mul_overflow(sizes[d] > 0 ? sizes[d] - 1 : 0, strides[d], &reach) && !__builtin_add_overflow(extent, reach, &extent) &&
+                 extent < (INT64_MAX >> 4),
+             "Storage size calculation overflowed with sizes=", sizes, " and strides=", strides);
+    if (sizes[d] == 0) {
+      extent = 0;
+      break;
+    }
+  }
+  Tensor t = new_tensor_object();
+  set_geometry(t.get(), sizes, strides);
+  t->dtype = dtype;
+  t->device = device;
+  t->storage = new_storage(static_cast<size_t>(extent) * static_cast<size_t>(itemsize(dtype)), device);
+  t->data = t->storage->data;
+  if (RG_UNLIKELY(thread_state.inference_mode)) t->flags |= kInference;
+  return t;
+}
+
+bool dense_and_nonoverlapping(const TensorImpl* t) {
+  if (t->is_contiguous()) return true;
+  // Each stride must be the product of the sizes of the dimensions with smaller strides.
+  int order[kMaxDims];
+  int n = 0;
+  for (int d = 0; d < t->ndim; ++d) {
+    if (t->size(d) == 0) return true;
+    if (t->size(d) == 1) continue;
+    int at = n++;
+    while (at > 0 && t->stride(order[at - 1]) > t->stride(d)) {
+      order[at] = order[at - 1];
+      --at;
+    }
+    order[at] = d;
+  }
+  int64_t expected = 1;
+  for (int i = 0; i < n; ++i) {
+    if (t->stride(order[i]) != expected) return false;
+    expected *= t->size(order[i]);
+  }
+  return true;
+}
+
+bool has_internal_overlap(const TensorImpl* t) {
+  for (int d = 0; d < t->ndim; ++d)
+    if (t->size(d) > 1 && t->stride(d) == 0) return true;
+  return false;
+}
+
+Tensor empty_like(const Tensor& t) { return empty_like(t, t.dtype()); }
+
+Tensor empty_like(const Tensor& t, DType dtype) {
+  if (t.is_contiguous() || !dense_and_nonoverlapping(t.get())) return empty(t.sizes(), dtype, t.device());
+  return empty_strided(t.sizes(), t.strides(), dtype, t.device());
+}
+
+namespace {
+
+// A tensor on the same storage. Shares the version counter, so .data's separate counter is passed on.
+Tensor share(const TensorImpl* source) {
+  Tensor t = new_tensor_object();
+  t->storage = source->storage;
+  retain(t->storage);
+  t->dtype = source->dtype;
+  t->device = source->device;
+  t->flags |= source->flags & kInference;
+  if (RG_UNLIKELY(source->has(kDataAlias))) {
+    t->flags |= kDataAlias;
+    VersionCell* cell = source->extra->version_cell;
+    ++cell->refs;
+    extra_of(t.get()).version_cell = cell;
+  }
+  return t;
+}
+
+}  // namespace
+
+Tensor alias(const Tensor& source) {
+  Tensor t = share(source.get());
+  t->data = source->data;
+  const int ndim = source->ndim;
+  int64_t* dims = reserve_dims(t.get(), ndim);
+  std::memcpy(dims, source->dims, sizeof(int64_t) * 2 * static_cast<size_t>(ndim));
+  t->numel = source->numel;
+  t->flags |= source->flags & (kContiguous | kNumber);
+  return t;
+}
+
+Tensor alias_as(const Tensor& source, IntSpan sizes, IntSpan strides, int64_t offset) {
+  Tensor t = share(source.get());
+  t->data = static_cast<char*>(source->storage->data) + offset * itemsize(source.dtype());
+  set_geometry(t.get(), sizes, strides);
+  return t;
+}
+
+Tensor from_storage(Storage* storage, DType dtype, IntSpan sizes, IntSpan strides, int64_t offset) {
+  Tensor t = new_tensor_object();
+  t->storage = storage;
+  t->dtype = dtype;
+  t->device = storage->device;
+  t->data = static_cast<char*>(storage->data) + offset * itemsize(dtype);
+  set_geometry(t.get(), sizes, strides);
+  if (RG_UNLIKELY(thread_state.inference_mode)) t->flags |= kInference;
+  return t;
+}
+
+Tensor scalar_tensor(Scalar value, DType dtype, Device device) {
+  Tensor t = empty({}, dtype, device);
+  if (!is_meta(t)) value.store(dtype, t->data);
+  return t;
+}
+
+TensorExtra& extra_of(TensorImpl* t) {
+  if (!t->extra) t->extra = new TensorExtra();
+  return *t->extra;
+}
+
+uint32_t version_of(const TensorImpl* t) {
+  return RG_UNLIKELY(t->has(kDataAlias)) ? t->extra->version_cell->version : t->storage->version;
+}
+
+void bump_version(TensorImpl* t) {
+  Storage* s = t->storage;
+  if (RG_UNLIKELY(t->has(kDataAlias))) {
+    ++t->extra->version_cell->version;
+    ++s->hidden_writes;
+  } else {
+    ++s->version;
+  }
+  if (s->flags & kStorageSaved) {
+    Py_XDECREF(reinterpret_cast<PyObject*>(s->written.code));
+    s->written = current_site();
+  }
+}
+
+// ---- collector ----
+
+void track_tensor(TensorImpl* t) {
+  if (!gc_tracked(t->object())) PyObject_GC_Track(t->object());
+}
+
+void join_collector(TensorImpl* t) {
+  if (t->has(kMarked)) return;
+  t->flags |= kMarked;
+  pool.for_each([](PyObject* o) {
+    if (!gc_tracked(o) && Py_REFCNT(o) > 0) PyObject_GC_Track(o);
+  });
+  track_all_nodes();
+  track_tensor(t);
+}
+
+int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
+  auto* t = reinterpret_cast<TensorImpl*>(self);
+  if (Py_TYPE(self) != tensor_type) Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<PyObject*>(t->grad_fn));
+  Py_VISIT(reinterpret_cast<PyObject*>(t->base));
+  Py_VISIT(reinterpret_cast<PyObject*>(t->grad));
+  Py_VISIT(t->dict);
+  if (t->extra) {
+    Py_VISIT(t->extra->hooks);
+    Py_VISIT(t->extra->post_accumulate_hooks);
+    Py_VISIT(t->extra->tangent);
+  }
+  return 0;
+}
+
+int tensor_clear(PyObject* self) {
+  auto* t = reinterpret_cast<TensorImpl*>(self);
+  Py_CLEAR(t->grad_fn);
+  Py_CLEAR(t->base);
+  Py_CLEAR(t->grad);
+  Py_CLEAR(t->dict);
+  if (t->extra) {
+    Py_CLEAR(t->extra->hooks);
+    Py_CLEAR(t->extra->post_accumulate_hooks);
+    Py_CLEAR(t->extra->tangent);
+  }
+  return 0;
+}
+
+void tensor_dealloc(PyObject* self) {
+  auto* t = reinterpret_cast<TensorImpl*>(self);
+  if (gc_tracked(self)) PyObject_GC_UnTrack(self);
+  if (RG_UNLIKELY(t->weakrefs != nullptr)) PyObject_ClearWeakRefs(self);
+  if (t->grad_fn) Py_DECREF(reinterpret_cast<PyObject*>(t->grad_fn));
+  if (t->base) Py_DECREF(t->base->object());
+  if (t->grad) Py_DECREF(t->grad->object());
+  Py_XDECREF(t->dict);
+  if (RG_UNLIKELY(t->extra != nullptr)) release_extra(t);
+  if (t->cut.code) Py_DECREF(reinterpret_cast<PyObject*>(t->cut.code));
+  if (t->storage) release(t->storage);
+  if (t->dims != t->inline_dims && t->dims) PyMem_Free(t->dims);
+  PyTypeObject* type = Py_TYPE(self);
+  if (RG_LIKELY(t->has(kPooled))) {
+    pool.give(self);
+  } else {
+    type->tp_free(self);
+  }
+  if (RG_UNLIKELY(type != tensor_type)) Py_DECREF(type);
+}
+
+}  // namespace retrograd

@@ -1,0 +1,223 @@
+// The tensor. One CPython object: what Python holds, what the graph saves and what C++ computes with are the same struct, so nothing
+// has to be kept in step. `Tensor` is an owning handle to it (a Py_INCREF'ed pointer); functions take `const Tensor&`.
+//
+// Always true: sizes()/strides() describe elements of `dtype` inside `storage`; `data` is storage->data plus the offset; numel is the
+// product of sizes; kContiguous is up to date. Everything here is touched with the GIL held; kernels see cpu::Array only.
+//
+// Note [Joining the collector]
+// Tensors and nodes are of a garbage-collected type, but most never meet the collector: on a graph of a million nodes it would cost more
+// than the ops. Edges of the graph run from newer objects to older ones, so they alone cannot close a cycle. A cycle
+// needs an edge from an older object to a newer one, and those are made in a few places: hooks, attributes (__dict__), metadata,
+// Python functions' ctx, and a .grad that has a history. Each of these calls join_collector() on its object, which
+//   (1) tracks every tensor and node alive at that moment (the pools can enumerate them), and
+//   (2) marks the object, so that whatever is built on it later is tracked as it is made (`needs_collector`).
+// Hence every member of a cycle is tracked, and a program that uses none of these never pays. Instances of Python subclasses
+// (nn.Parameter) are tracked from birth by CPython; they are marked when they first get attributes or hooks.
+#pragma once
+
+#include <Python.h>
+
+#include <span>
+#include <utility>
+
+#include "core/device.h"
+#include "core/dtype.h"
+#include "core/errors.h"
+#include "core/scalar.h"
+#include "core/storage.h"
+#include "cpu/array.h"
+
+namespace retrograd {
+
+struct Node;
+struct TensorExtra;
+
+enum TensorFlags : uint16_t {
+  kRequiresGrad = 1,    // leaf that asked for gradients
+  kContiguous = 2,
+  kInference = 4,       // made under inference_mode
+  kDataAlias = 8,       // made by .data: has a version counter of its own in `extra`
+  kRetainsGrad = 16,
+  kNumber = 32,         // a Python number wrapped as a 0-d tensor: weakest in type promotion
+  kMarked = 64,         // see Note [Joining the collector]
+  kPooled = 128,        // lives in the pool; instances of Python subclasses do not
+};
+
+// Why a tensor has no history, for error messages and why_no_grad().
+enum class CutReason : uint8_t { None, NoGrad, Inference, Detach, IntegerDtype, Data, NonDifferentiable, FromData };
+
+// How a view came to be; decides whether it may be written in place (see autograd/history.h).
+enum class ViewOrigin : uint8_t { Default, CustomFunction, MultiOutput, NoGradMode, InferenceMode };
+
+inline constexpr int kInlineDims = 6;
+inline constexpr int kMaxDims = 64;
+
+struct TensorImpl {
+  PyObject_HEAD
+  Storage* storage;
+  void* data;
+  int64_t numel;
+  DType dtype;
+  Device device;
+  uint8_t ndim;
+  uint16_t flags;
+  CutReason cut_reason;
+  ViewOrigin view_origin;
+  int64_t* dims;                     // sizes then strides, inline or on the heap
+  int64_t inline_dims[2 * kInlineDims];
+  Node* grad_fn;                     // owned; null for leaves
+  uint32_t output_nr;                // which output of grad_fn this is
+  uint32_t view_version;             // version of the storage when a view's grad_fn was made
+  TensorImpl* base;                  // owned; the tensor this is a differentiable view of
+  TensorImpl* grad;                  // owned
+  Node* accumulator;                 // borrowed: the AccumulateGrad node while one is alive
+  TensorExtra* extra;                // rare things: hooks, name, .data version
+  Site cut;                          // where the history was cut
+  PyObject* dict;
+  PyObject* weakrefs;
+
+  const int64_t* sizes() const { return dims; }
+  const int64_t* strides() const { return dims + ndim; }
+  int64_t size(int d) const { return dims[d]; }
+  int64_t stride(int d) const { return dims[ndim + d]; }
+  std::span<const int64_t> shape() const { return {dims, ndim}; }
+  bool has(TensorFlags f) const { return flags & f; }
+  bool is_contiguous() const { return flags & kContiguous; }
+  int64_t offset() const {
+    return (static_cast<char*>(data) - static_cast<char*>(storage->data)) / kItemSize[static_cast<int>(dtype)];
+  }
+  PyObject* object() { return reinterpret_cast<PyObject*>(this); }
+  cpu::Array array() const { return {data, dtype, ndim, dims, dims + ndim}; }
+};
+
+struct VersionCell {
+  uint32_t refs = 1;
+  uint32_t version = 0;
+};
+
+struct TensorExtra {
+  PyObject* hooks = nullptr;                  // ordered dict id -> callable, made in Python
+  PyObject* post_accumulate_hooks = nullptr;
+  PyObject* name = nullptr;
+  VersionCell* version_cell = nullptr;        // kDataAlias
+  PyObject* tangent = nullptr;                // forward mode
+};
+
+extern PyTypeObject* tensor_type;             // retrograd.Tensor
+inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
+
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(std::nullptr_t) {}
+  Tensor(const Tensor& o) : p_(o.p_) { Py_XINCREF(reinterpret_cast<PyObject*>(p_)); }
+  Tensor(Tensor&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  Tensor& operator=(Tensor o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~Tensor() { Py_XDECREF(reinterpret_cast<PyObject*>(p_)); }
+
+  static Tensor steal(TensorImpl* p) {
+    Tensor t;
+    t.p_ = p;
+    return t;
+  }
+  static Tensor borrow(TensorImpl* p) {
+    Py_XINCREF(reinterpret_cast<PyObject*>(p));
+    return steal(p);
+  }
+  static Tensor borrow(PyObject* p) { return borrow(reinterpret_cast<TensorImpl*>(p)); }
+
+  explicit operator bool() const { return p_ != nullptr; }
+  bool defined() const { return p_ != nullptr; }
+  TensorImpl* get() const { return p_; }
+  TensorImpl* operator->() const { return p_; }
+  TensorImpl* release() { return std::exchange(p_, nullptr); }
+  void reset() { *this = Tensor(); }
+  bool is(const Tensor& o) const { return p_ == o.p_; }
+
+  int64_t dim() const { return p_->ndim; }
+  int64_t numel() const { return p_->numel; }
+  int64_t size(int64_t d) const { return p_->dims[d < 0 ? d + p_->ndim : d]; }
+  int64_t stride(int64_t d) const { return p_->dims[p_->ndim + (d < 0 ? d + p_->ndim : d)]; }
+  std::span<const int64_t> sizes() const { return p_->shape(); }
+  std::span<const int64_t> strides() const { return {p_->strides(), p_->ndim}; }
+  DType dtype() const { return p_->dtype; }
+  Device device() const { return p_->device; }
+  bool is_contiguous() const { return p_->is_contiguous(); }
+  cpu::Array array() const { return p_->array(); }
+  template <class T> T* data() const { return static_cast<T*>(p_->data); }
+
+ private:
+  TensorImpl* p_ = nullptr;
+};
+
+// A tensor or a number: what arithmetic takes on either side. Borrows the tensor.
+struct Operand {
+  TensorImpl* tensor = nullptr;
+  Scalar scalar;
+  Operand(const Tensor& t) : tensor(t.get()) {}
+  Operand(TensorImpl* t) : tensor(t) {}
+  Operand(Scalar s) : scalar(s) {}
+  Operand(double v) : scalar(v) {}
+  Operand(int v) : scalar(v) {}
+  Operand(int64_t v) : scalar(v) {}
+  bool is_tensor() const { return tensor != nullptr; }
+  bool equals(double v) const { return !tensor && scalar.equals(v); }
+};
+
+using IntSpan = std::span<const int64_t>;
+
+// ---- making tensors. None of these records history. ----
+
+Tensor new_tensor_object();                                        // geometry unset: the caller fills it in
+void set_geometry(TensorImpl* t, IntSpan sizes, IntSpan strides);  // copies; sets numel and kContiguous
+void set_contiguous_geometry(TensorImpl* t, IntSpan sizes);
+Tensor empty(IntSpan sizes, DType dtype, Device device = {});
+Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device = {});
+Tensor empty_dense(const TensorImpl* t, DType dtype);               // of the sizes of a contiguous tensor: the fast case
+Tensor empty_like(const Tensor& t);                                // dense layouts keep their stride order
+Tensor empty_like(const Tensor& t, DType dtype);
+Tensor alias(const Tensor& t);                                     // same storage and geometry, no history, no base
+Tensor alias_as(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset);  // the same with another geometry
+Tensor scalar_tensor(Scalar value, DType dtype, Device device = {});
+Tensor full(IntSpan sizes, Scalar value, DType dtype, Device device = {});
+Tensor from_storage(Storage* storage, DType dtype, IntSpan sizes, IntSpan strides, int64_t offset);  // steals the reference
+
+TensorExtra& extra_of(TensorImpl* t);
+bool dense_and_nonoverlapping(const TensorImpl* t);
+bool geometry_is_contiguous(IntSpan sizes, IntSpan strides);
+bool has_internal_overlap(const TensorImpl* t);                    // an expanded dimension of size > 1
+int64_t checked_numel(IntSpan sizes);                              // throws when it overflows or a size is negative
+inline bool same_sizes(const TensorImpl* a, const TensorImpl* b) {
+  if (a->ndim != b->ndim) return false;
+  for (int d = 0; d < a->ndim; ++d)
+    if (a->dims[d] != b->dims[d]) return false;
+  return true;
+}
+inline bool same_sizes(IntSpan a, IntSpan b) {
+  if (a.size() != b.size()) return false;
+  for (size_t d = 0; d < a.size(); ++d)
+    if (a[d] != b[d]) return false;
+  return true;
+}
+inline bool is_meta(const Tensor& t) { return t.device().type == DeviceType::Meta; }
+
+// ---- versions ----
+uint32_t version_of(const TensorImpl* t);
+void bump_version(TensorImpl* t);  // after a write; records the site of the write when somebody saved this memory
+
+// ---- collector: see Note [Joining the collector] ----
+void join_collector(TensorImpl* t);
+void track_tensor(TensorImpl* t);
+inline bool gc_tracked(PyObject* o) { return PyObject_GC_IsTracked(o); }
+extern void (*track_all_nodes)();  // set by autograd
+
+// ---- the Python type calls these ----
+void tensor_dealloc(PyObject* self);
+int tensor_traverse(PyObject* self, visitproc visit, void* arg);
+int tensor_clear(PyObject* self);
+size_t live_tensors();
+
+}  // namespace retrograd

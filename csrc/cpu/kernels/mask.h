@@ -1,0 +1,17 @@
+// The part of IndexKernels that mask.cpp provides.
+#pragma once
+
+#include "cpu/array.h"
+#include "cpu/isa.h"
+
+namespace retrograd::cpu::RG_LEVEL_NS {
+
+void masked_fill(const Array& dst, const Array& mask, const void* value);
+void masked_select(const Array& out, const Array& in, const Array& mask);
+void masked_scatter(const Array& dst, const Array& mask, const Array& src);
+int64_t count_nonzero(const Array& in);
+void nonzero(const Array& out, const Array& in);
+void tril(const Array& out, const Array& in, int64_t diagonal);
+void triu(const Array& out, const Array& in, int64_t diagonal);
+
+}  // namespace retrograd::cpu::RG_LEVEL_NS

@@ -1,0 +1,125 @@
+// Two passes over a row that is in cache: mean and spread, then the result. Sums run in lanes, which the compiler turns into vectors.
+#include "cpu/norm.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/parallel.h"
+
+namespace retrograd::cpu {
+namespace {
+
+constexpr int64_t kLanes = 32;
+constexpr int64_t kGrainElements = 16384;
+
+// sum of f(i) for i < n, in a fixed order.
+template <class C, class F> inline C lane_sum(int64_t n, F&& f) {
+  C lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int64_t j = 0; j < kLanes; ++j) lanes[j] += f(i + j);
+  for (int64_t j = 0; i + j < n; ++j) lanes[j] += f(i + j);
+  for (int64_t width = kLanes / 2; width; width /= 2)
+    for (int64_t j = 0; j < width; ++j) lanes[j] += lanes[j + width];
+  return lanes[0];
+}
+
+template <class T> void forward_rows(int64_t begin, int64_t end, int64_t n, const T* in, const T* weight, const T* bias, double eps, T* out, T* mean,
+                                     T* rstd) {
+  using C = compute_t<T>;
+  for (int64_t row = begin; row < end; ++row) {
+    const T* x = in + row * n;
+    T* y = out + row * n;
+    const C m = lane_sum<C>(n, [&](int64_t i) { return static_cast<C>(x[i]); }) / static_cast<C>(n);
+    const C spread = lane_sum<C>(n, [&](int64_t i) {
+      const C d = static_cast<C>(x[i]) - m;
+      return d * d;
+    });
+    const C r = C(1) / std::sqrt(spread / static_cast<C>(n) + static_cast<C>(eps));
+    if (weight && bias) {
+      for (int64_t i = 0; i < n; ++i) y[i] = T((static_cast<C>(x[i]) - m) * r * static_cast<C>(weight[i]) + static_cast<C>(bias[i]));
+    } else {
+      for (int64_t i = 0; i < n; ++i) {
+        const C normal = (static_cast<C>(x[i]) - m) * r;
+        y[i] = T(normal * (weight ? static_cast<C>(weight[i]) : C(1)) + (bias ? static_cast<C>(bias[i]) : C(0)));
+      }
+    }
+    mean[row] = T(m);
+    rstd[row] = T(r);
+  }
+}
+
+void layer_norm(DType dtype, int64_t rows, int64_t n, const void* in, const void* weight, const void* bias, double eps, void* out, void* mean,
+                void* rstd) {
+  visit_floating(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    parallel_for(0, rows, std::max<int64_t>(1, kGrainElements / n), [&](int64_t begin, int64_t end) {
+      forward_rows<T>(begin, end, n, static_cast<const T*>(in), static_cast<const T*>(weight), static_cast<const T*>(bias), eps, static_cast<T*>(out),
+                      static_cast<T*>(mean), static_cast<T*>(rstd));
+    });
+  });
+}
+
+// With h = (x - mean) * rstd and g = grad * weight: rstd * (g - mean(g) - h * mean(g * h)).
+template <class T> void input_rows(int64_t begin, int64_t end, int64_t n, const T* grad, const T* in, const T* weight, const T* mean, const T* rstd,
+                                   T* grad_in) {
+  using C = compute_t<T>;
+  for (int64_t row = begin; row < end; ++row) {
+    const T *dy = grad + row * n, *x = in + row * n;
+    T* dx = grad_in + row * n;
+    const C m = static_cast<C>(mean[row]), r = static_cast<C>(rstd[row]);
+    const auto g = [&](int64_t i) { return weight ? static_cast<C>(dy[i]) * static_cast<C>(weight[i]) : static_cast<C>(dy[i]); };
+    const auto h = [&](int64_t i) { return (static_cast<C>(x[i]) - m) * r; };
+    const C g_mean = lane_sum<C>(n, g) / static_cast<C>(n);
+    const C gh_mean = lane_sum<C>(n, [&](int64_t i) { return g(i) * h(i); }) / static_cast<C>(n);
+    for (int64_t i = 0; i < n; ++i) dx[i] = T(r * (g(i) - g_mean - h(i) * gh_mean));
+  }
+}
+
+// Sums over rows for the columns [begin, end), a few hundred at a time.
+template <class T> void parameter_columns(int64_t begin, int64_t end, int64_t rows, int64_t n, const T* grad, const T* in, const T* mean, const T* rstd,
+                                          T* grad_weight, T* grad_bias) {
+  using C = compute_t<T>;
+  constexpr int64_t kWidth = 256;
+  for (int64_t first = begin; first < end; first += kWidth) {
+    const int64_t width = std::min(kWidth, end - first);
+    C weights[kWidth] = {}, biases[kWidth] = {};
+    for (int64_t row = 0; row < rows; ++row) {
+      const T *dy = grad + row * n + first, *x = in + row * n + first;
+      const C m = static_cast<C>(mean[row]), r = static_cast<C>(rstd[row]);
+      for (int64_t i = 0; i < width; ++i) {
+        const C d = static_cast<C>(dy[i]);
+        weights[i] += d * (static_cast<C>(x[i]) - m) * r;
+        biases[i] += d;
+      }
+    }
+    for (int64_t i = 0; i < width; ++i) {
+      if (grad_weight) grad_weight[first + i] = T(weights[i]);
+      if (grad_bias) grad_bias[first + i] = T(biases[i]);
+    }
+  }
+}
+
+void layer_norm_backward(DType dtype, int64_t rows, int64_t n, const void* grad, const void* in, const void* weight, const void* mean,
+                         const void* rstd, void* grad_in, void* grad_weight, void* grad_bias) {
+  visit_floating(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const auto *dy = static_cast<const T*>(grad), *x = static_cast<const T*>(in), *w = static_cast<const T*>(weight);
+    const auto *m = static_cast<const T*>(mean), *r = static_cast<const T*>(rstd);
+    if (grad_in) {
+      parallel_for(0, rows, std::max<int64_t>(1, kGrainElements / n),
+                   [&](int64_t begin, int64_t end) { input_rows<T>(begin, end, n, dy, x, w, m, r, static_cast<T*>(grad_in)); });
+    }
+    if (grad_weight || grad_bias) {
+      parallel_for(0, n, std::max<int64_t>(64, kGrainElements / rows), [&](int64_t begin, int64_t end) {
+        parameter_columns<T>(begin, end, rows, n, dy, x, m, r, static_cast<T*>(grad_weight), static_cast<T*>(grad_bias));
+      });
+    }
+  });
+}
+
+}  // namespace
+
+RG_EXPORT_KERNELS(NormKernels, norm) = {.layer_norm = layer_norm, .layer_norm_backward = layer_norm_backward};
+
+}  // namespace retrograd::cpu

@@ -1,0 +1,279 @@
+// Sums, products, extrema, norms, variance. The conventions are in cpu/reduce.h; the extrema with an index are in reduce_index.cpp.
+#include "cpu/reduce.h"
+
+#include "cpu/kernels/reduce_index.h"
+#include "cpu/kernels/reduce_ops.h"
+#include "cpu/vecmath.h"
+
+namespace retrograd::cpu {
+namespace RG_LEVEL_NS {
+namespace {
+
+template <class T> using Sum = FoldOp<SumFold<T>, Wide<T>>;
+template <class T> using Prod = FoldOp<ProdFold<T>, T>;
+template <class T> using Max = FoldOp<MaxFold<T>, T>;
+template <class T> using Min = FoldOp<MinFold<T>, T>;
+
+struct Average {
+  static double finish(double s, const Params& params) { return s / params.count; }
+};
+template <class T> using Mean = FoldOp<SumFold<T>, double, Average>;
+
+// Maximum and minimum of 0s and 1s, with starting values to suit.
+struct AnyFold : MaxFold<int64_t> {
+  static int64_t start() { return 0; }
+};
+struct AllFold : MinFold<int64_t> {
+  static int64_t start() { return 1; }
+};
+
+template <class V> V absolute(V x) { return x < 0 ? -x : x; }
+
+template <class Element> struct SquareFold : SumFold<Element> {
+  template <class V> static V step(V acc, V x) { return acc + x * x; }
+};
+template <class Element> struct AbsFold : SumFold<Element> {
+  template <class V> static V step(V acc, V x) { return acc + absolute(x); }
+};
+template <class Element> struct MaxAbsFold : MaxFold<Element> {
+  static Element start() { return 0; }
+  template <class V> static V step(V acc, V x) { return MaxFold<Element>::step(acc, absolute(x)); }
+};
+template <class Element> struct MinAbsFold : MinFold<Element> {
+  template <class V> static V step(V acc, V x) { return MinFold<Element>::step(acc, absolute(x)); }
+};
+
+struct PlusZero {  // absolute() leaves the sign of -0
+  template <class V> static V finish(V s, const Params&) { return s + 0; }
+};
+struct SquareRoot {
+  template <class V> static V finish(V s, const Params&) { return std::sqrt(s); }
+};
+struct Root {
+  template <class V> static V finish(V s, const Params& params) { return std::pow(s, static_cast<V>(1 / params.p)); }
+};
+template <class Fold> using NormOp = FoldOp<Fold, Wide<typename Fold::T>, PlusZero>;
+template <class T> using Norm2 = FoldOp<SquareFold<T>, Wide<T>, SquareRoot>;
+
+// Any other exponent: elements are raised to it in a buffer, then summed.
+template <class Element> struct NormP : FoldOp<SumFold<Element>, Wide<Element>, Root> {
+  using T = Element;
+  using State = Wide<T>;
+  static void raise(T* __restrict out, const T* __restrict p, int64_t n, double exponent) {
+    for (int64_t i = 0; i < n; ++i) out[i] = pow_(abs_(p[i]), static_cast<T>(exponent));
+  }
+  static void short_rows() = delete;  // those of the base know no exponent
+  static State chunk(const T* p, int64_t n, int64_t, const Params& params) {
+    alignas(64) T buffer[kChunk];
+    raise(buffer, p, n, params.p);
+    return fold<SumFold<T>>(buffer, n);
+  }
+  static void columns(State* __restrict states, bool first, const T* p, int64_t stride, int rows, int width, int64_t, const Params& params) {
+    alignas(64) T buffer[kTile];
+    if (first)
+      for (int j = 0; j < width; ++j) states[j] = 0;
+    for (int r = 0; r < rows; ++r) {
+      raise(buffer, p + r * stride, width, params.p);
+      for (int j = 0; j < width; ++j) states[j] += buffer[j];
+    }
+  }
+};
+
+// Count, mean and sum of squared deviations (Chan, Golub and LeVeque's pairwise update).
+struct Moments {
+  double n, mean, m2;
+};
+
+inline Moments merge_moments(const Moments& a, const Moments& b) {
+  if (a.n == 0) return b;
+  if (b.n == 0) return a;
+  const double n = a.n + b.n, delta = b.mean - a.mean;
+  return {n, a.mean + delta * (b.n / n), a.m2 + b.m2 + delta * delta * (a.n * b.n / n)};
+}
+
+// Squares of deviations that overflowed or vanished in float are taken again in double.
+template <class T> Moments finish_moments(const T* p, int64_t stride, int64_t n, double mean, double sum_dev, double sum_square) {
+  const double count = static_cast<double>(n), m2 = sum_square - sum_dev * sum_dev / count;
+  if constexpr (std::is_same_v<T, float>) {
+    if (!(m2 <= 1e30) || (m2 < 1e-32 && sum_square != 0)) {
+      double s = 0, d1 = 0, d2 = 0;
+      for (int64_t i = 0; i < n; ++i) s += p[i * stride];
+      s /= count;
+      for (int64_t i = 0; i < n; ++i) {
+        const double d = p[i * stride] - s;
+        d1 += d;
+        d2 += d * d;
+      }
+      return {count, s, d2 - d1 * d1 / count};
+    }
+  }
+  return {count, mean + sum_dev / count, m2};
+}
+
+template <class Element> struct VarMean {
+  using T = Element;
+  using State = Moments;
+  static State identity() { return {0, 0, 0}; }
+  static State merge(const State& a, const State& b) { return merge_moments(a, b); }
+
+  static State chunk(const T* p, int64_t n, int64_t, const Params&) {
+    if (n == 0) return identity();
+    constexpr int half = kVectors / 2, lanes = kLanes<T> / 2, width = lanes / half;
+    const T mean = fold<SumFold<T>>(p, n) / static_cast<T>(n);
+    Vector<T> dev[half] = {}, square[half] = {};
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+#pragma GCC unroll 16
+      for (int k = 0; k < half; ++k) {
+        const Vector<T> d = load_vector<Vector<T>>(p + i + k * width) - mean;
+        dev[k] += d;
+        square[k] += d * d;
+      }
+    }
+    T sum_dev = join_vector<SumFold<T>, width>(join_vectors<SumFold<T>>(dev, half));
+    T sum_square = join_vector<SumFold<T>, width>(join_vectors<SumFold<T>>(square, half));
+    for (; i < n; ++i) {
+      const T d = p[i] - mean;
+      sum_dev += d;
+      sum_square += d * d;
+    }
+    return finish_moments(p, 1, n, mean, sum_dev, sum_square);
+  }
+
+  static void columns(State* states, bool first, const T* p, int64_t stride, int rows, int width, int64_t, const Params&) {
+    alignas(64) T mean[kTile], dev[kTile], square[kTile];
+    fold_columns<SumFold<T>>(mean, p, stride, rows, width);
+    for (int j = 0; j < width; ++j) {
+      mean[j] /= static_cast<T>(rows);
+      dev[j] = square[j] = 0;
+    }
+    for (int r = 0; r < rows; ++r) {
+      const T* __restrict row = p + r * stride;
+      for (int j = 0; j < width; ++j) {
+        const T d = row[j] - mean[j];
+        dev[j] += d;
+        square[j] += d * d;
+      }
+    }
+    for (int j = 0; j < width; ++j) {
+      const State s = finish_moments(p + j, stride, rows, mean[j], dev[j], square[j]);
+      states[j] = first ? s : merge(states[j], s);
+    }
+  }
+
+  static State renumber(const State& s, int64_t, int64_t) { return s; }
+
+  static void store(const State* s, int64_t n, const Target& out, const Params& params) {
+    if (out.data[0]) {
+      store_batches<double>(out.data[0], out.dtype[0], out.at[0], out.step[0], n, [&](int64_t i) {
+        const double var = s[i].m2 / std::fmax(0.0, s[i].n - params.correction);
+        return params.take_sqrt ? std::sqrt(var) : var;
+      });
+    }
+    if (out.data[1]) {
+      store_batches<double>(out.data[1], out.dtype[1], out.at[1], out.step[1], n, [&](int64_t i) { return s[i].n == 0 ? NAN : s[i].mean; });
+    }
+  }
+};
+
+// Elements are cast to the compute type of `out`; a bool output asks only whether they are nonzero.
+template <template <class> class Op> void cast_and_reduce(const Array& out, const Array& in) {
+  if (in.dtype == DType::Float32 && out.dtype == DType::Float32) return reduce_with<Op<float>>(out, nullptr, in);  // nothing to decide
+  visit_compute(out.dtype, [&](auto zero) { reduce_with<Op<decltype(zero)>>(out, nullptr, in, {}, out.dtype == DType::Bool); });
+}
+
+void sum(const Array& out, const Array& in) { cast_and_reduce<Sum>(out, in); }
+
+// Input and output have the same dtype, and integers stay what they are.
+template <template <class> class Op> void extremum(const Array& out, const Array& in) {
+  switch (in.dtype) {
+    case DType::Bool: return reduce_with<Op<int64_t>>(out, nullptr, in, {}, true);
+    case DType::UInt8: return reduce_with<Op<uint8_t>>(out, nullptr, in);
+    case DType::Int8: return reduce_with<Op<int8_t>>(out, nullptr, in);
+    case DType::Int16: return reduce_with<Op<int16_t>>(out, nullptr, in);
+    case DType::Int32: return reduce_with<Op<int32_t>>(out, nullptr, in);
+    case DType::Int64: return reduce_with<Op<int64_t>>(out, nullptr, in);
+    case DType::Float64: return reduce_with<Op<double>>(out, nullptr, in);
+    default: return reduce_with<Op<float>>(out, nullptr, in);
+  }
+}
+void max(const Array& out, const Array& in) { extremum<Max>(out, in); }
+void min(const Array& out, const Array& in) { extremum<Min>(out, in); }
+
+void mean(const Array& out, const Array& in) {
+  if (out.dtype == DType::Float64) return reduce_with<Mean<double>>(out, nullptr, in);
+  reduce_with<Mean<float>>(out, nullptr, in);
+}
+
+void prod(const Array& out, const Array& in) {
+  if (is_floating(out.dtype)) return reduce_with<Prod<double>>(out, nullptr, in);
+  reduce_with<Prod<int64_t>>(out, nullptr, in, {}, out.dtype == DType::Bool);
+}
+
+// Looks for the first zero or nonzero byte, a few cache lines at a time.
+bool any_byte(const uint8_t* p, int64_t n, bool zero) {
+  int64_t i = 0;
+  for (; i + 1024 <= n; i += 1024) {
+    uint8_t found = 0;
+    for (int j = 0; j < 1024; ++j) found |= (p[i + j] == 0) == zero;
+    if (found) return true;
+  }
+  for (; i < n; ++i)
+    if ((p[i] == 0) == zero) return true;
+  return false;
+}
+
+template <bool kAll> void any_all(const Array& out, const Array& in) {
+  const int64_t n = itemsize(in.dtype) == 1 ? full_contiguous(in, out.strides) : -1;
+  if (n < 0) return reduce_with<FoldOp<std::conditional_t<kAll, AllFold, AnyFold>, int64_t>>(out, nullptr, in, {}, true);
+  const uint8_t* p = in.ptr<uint8_t>();
+  *out.ptr<uint8_t>() = any_byte(p, n, kAll) != kAll;
+}
+
+void count_nonzero(const Array& out, const Array& in) { reduce_with<Sum<int64_t>>(out, nullptr, in, {}, true); }
+
+template <class T> void norm_of(const Array& out, const Array& in, double p) {
+  if (p == 2) return reduce_with<Norm2<T>>(out, nullptr, in);
+  if (p == 1) return reduce_with<NormOp<AbsFold<T>>>(out, nullptr, in);
+  if (p == HUGE_VAL) return reduce_with<NormOp<MaxAbsFold<T>>>(out, nullptr, in);
+  if (p == -HUGE_VAL) return reduce_with<NormOp<MinAbsFold<T>>>(out, nullptr, in);
+  Params params;
+  params.p = p;
+  reduce_with<NormP<T>>(out, nullptr, in, params);
+}
+
+void norm(const Array& out, const Array& in, double p) {
+  if (p == 0) return count_nonzero(out, in);
+  if (out.dtype == DType::Float64) return norm_of<double>(out, in, p);
+  norm_of<float>(out, in, p);
+}
+
+void var_mean(const Array& var, const Array& mean, const Array& in, double correction, bool take_sqrt) {
+  Params params;
+  params.correction = correction;
+  params.take_sqrt = take_sqrt;
+  if ((var.data ? var : mean).dtype == DType::Float64) return reduce_with<VarMean<double>>(var, &mean, in, params);
+  reduce_with<VarMean<float>>(var, &mean, in, params);
+}
+
+}  // namespace
+}  // namespace RG_LEVEL_NS
+
+RG_EXPORT_KERNELS(ReduceKernels, reduce) = {
+    .sum = RG_LEVEL_NS::sum,
+    .mean = RG_LEVEL_NS::mean,
+    .prod = RG_LEVEL_NS::prod,
+    .max = RG_LEVEL_NS::max,
+    .min = RG_LEVEL_NS::min,
+    .any = RG_LEVEL_NS::any_all<false>,
+    .all = RG_LEVEL_NS::any_all<true>,
+    .count_nonzero = RG_LEVEL_NS::count_nonzero,
+    .norm = RG_LEVEL_NS::norm,
+    .var_mean = RG_LEVEL_NS::var_mean,
+    .argmax = RG_LEVEL_NS::argmax,
+    .argmin = RG_LEVEL_NS::argmin,
+    .max_with_index = RG_LEVEL_NS::max_with_index,
+    .min_with_index = RG_LEVEL_NS::min_with_index,
+};
+
+}  // namespace retrograd::cpu

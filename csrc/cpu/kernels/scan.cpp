@@ -1,0 +1,162 @@
+// Scans. Everything floating runs in double, everything else in int64, through small buffers, so there are two instances of each.
+#include "cpu/scan.h"
+
+#include <cmath>
+#include <limits>
+
+#include "cpu/kernels/lines.h"
+
+namespace retrograd::cpu {
+namespace RG_LEVEL_NS {
+namespace {
+
+constexpr int64_t kPiece = 512;    // elements of a line in the buffer
+constexpr int64_t kColumns = 256;  // columns at once
+
+template <class Element> struct Sum {
+  using T = Element;
+  static constexpr T start = 0;
+  static T step(T acc, T x) { return acc + x; }
+};
+
+template <class Element> struct Prod {
+  using T = Element;
+  static constexpr T start = 1;
+  static T step(T acc, T x) { return acc * x; }
+};
+
+struct LogSumExp {
+  using T = double;
+  static constexpr T start = -std::numeric_limits<double>::infinity();
+  static T step(T acc, T x) {
+    if (std::isnan(acc) || std::isnan(x)) return NAN;
+    const T high = acc < x ? x : acc, low = acc < x ? acc : x;
+    return std::isinf(high) ? high : high + std::log1p(std::exp(low - high));
+  }
+};
+
+template <class T> DType dtype_of() { return DTypeOf<T>::value; }
+
+int64_t grain_of(int64_t n) { return n < 8192 ? 8192 / n : 1; }
+
+// A reverse scan is a forward one with the stride negated, from the other end.
+struct Direction {
+  int64_t shift[kArrays], stride[kArrays];
+  Direction(const Lines& lines, int64_t n, bool reverse) {
+    for (int i = 0; i < lines.arrays; ++i) {
+      shift[i] = reverse ? (n - 1) * lines.stride[i] : 0;
+      stride[i] = reverse ? -lines.stride[i] : lines.stride[i];
+    }
+  }
+};
+
+template <class Op> void scan_with(const Array& out, const Array& in, int dim, bool reverse) {
+  using T = typename Op::T;
+  const Lines lines({&out, &in}, dim);
+  const int64_t n = in.ndim ? in.sizes[dim] : 1;
+  if (n == 0 || lines.lines == 0) return;
+  const Direction way(lines, n, reverse);
+  const Load load = loader(in.dtype, dtype_of<T>());
+  const Store store = storer(out.dtype, dtype_of<T>());
+
+  if (lines.columns_suit(n)) {
+    const int64_t* between = lines.column_strides();
+    lines.each_tile(n, kColumns, [&](const int64_t* at, int64_t width) {
+      alignas(64) T row[kColumns], acc[kColumns];
+      for (int64_t j = 0; j < width; ++j) acc[j] = Op::start;
+      for (int64_t r = 0; r < n; ++r) {
+        load(in.data, at[1] + way.shift[1] + r * way.stride[1], between[1], width, row);
+        for (int64_t j = 0; j < width; ++j) acc[j] = Op::step(acc[j], row[j]);
+        store(out.data, at[0] + way.shift[0] + r * way.stride[0], between[0], width, acc);
+      }
+    });
+    return;
+  }
+  lines.each(grain_of(n), [] { return 0; }, [&](int, const int64_t* at) {
+    alignas(64) T piece[kPiece];
+    T acc = Op::start;
+    for (int64_t i = 0; i < n; i += kPiece) {
+      const int64_t m = n - i < kPiece ? n - i : kPiece;
+      load(in.data, at[1] + way.shift[1] + i * way.stride[1], way.stride[1], m, piece);
+      for (int64_t j = 0; j < m; ++j) piece[j] = acc = Op::step(acc, piece[j]);
+      store(out.data, at[0] + way.shift[0] + i * way.stride[0], way.stride[0], m, piece);
+    }
+  });
+}
+
+// Latest among equals, and the latest NaN once there is one.
+template <class T, bool kMax> bool takes_over(T x, T best) { return (kMax ? x >= best : x <= best) | (x != x); }
+
+template <class T, bool kMax> void extrema(const Array& values, const Array& indices, const Array& in, int dim) {
+  const Lines lines({&values, &indices, &in}, dim);
+  const int64_t n = in.ndim ? in.sizes[dim] : 1;
+  if (n == 0 || lines.lines == 0) return;
+  const Load load = loader(in.dtype, dtype_of<T>());
+  const Store store = storer(values.dtype, dtype_of<T>());
+  const int64_t* line = lines.stride;
+  int64_t* index_out = indices.ptr<int64_t>();
+
+  if (lines.columns_suit(n)) {
+    const int64_t* between = lines.column_strides();
+    lines.each_tile(n, kColumns, [&](const int64_t* at, int64_t width) {
+      alignas(64) T row[kColumns], best[kColumns];
+      alignas(64) int64_t where[kColumns];
+      for (int64_t r = 0; r < n; ++r) {
+        load(in.data, at[2] + r * line[2], between[2], width, row);
+        for (int64_t j = 0; j < width; ++j) {
+          const bool take = r == 0 || takes_over<T, kMax>(row[j], best[j]);
+          best[j] = take ? row[j] : best[j];
+          where[j] = take ? r : where[j];
+          index_out[at[1] + r * line[1] + j * between[1]] = where[j];
+        }
+        store(values.data, at[0] + r * line[0], between[0], width, best);
+      }
+    });
+    return;
+  }
+  lines.each(grain_of(n), [] { return 0; }, [&](int, const int64_t* at) {
+    alignas(64) T piece[kPiece];
+    T best{};
+    int64_t where = 0;
+    for (int64_t i = 0; i < n; i += kPiece) {
+      const int64_t m = n - i < kPiece ? n - i : kPiece;
+      load(in.data, at[2] + i * line[2], line[2], m, piece);
+      for (int64_t j = 0; j < m; ++j) {
+        if (i + j == 0 || takes_over<T, kMax>(piece[j], best)) best = piece[j], where = i + j;
+        piece[j] = best;
+        index_out[at[1] + (i + j) * line[1]] = where;
+      }
+      store(values.data, at[0] + i * line[0], line[0], m, piece);
+    }
+  });
+}
+
+void cumsum(const Array& out, const Array& in, int dim, bool reverse) {
+  if (is_floating(out.dtype)) return scan_with<Sum<double>>(out, in, dim, reverse);
+  scan_with<Sum<int64_t>>(out, in, dim, reverse);
+}
+
+void cumprod(const Array& out, const Array& in, int dim, bool reverse) {
+  if (is_floating(out.dtype)) return scan_with<Prod<double>>(out, in, dim, reverse);
+  scan_with<Prod<int64_t>>(out, in, dim, reverse);
+}
+
+void logcumsumexp(const Array& out, const Array& in, int dim, bool reverse) { scan_with<LogSumExp>(out, in, dim, reverse); }
+
+template <bool kMax> void cumulative(const Array& values, const Array& indices, const Array& in, int dim) {
+  if (is_floating(in.dtype)) return extrema<double, kMax>(values, indices, in, dim);
+  extrema<int64_t, kMax>(values, indices, in, dim);
+}
+
+}  // namespace
+}  // namespace RG_LEVEL_NS
+
+RG_EXPORT_KERNELS(ScanKernels, scan) = {
+    .cumsum = RG_LEVEL_NS::cumsum,
+    .cumprod = RG_LEVEL_NS::cumprod,
+    .cummax = RG_LEVEL_NS::cumulative<true>,
+    .cummin = RG_LEVEL_NS::cumulative<false>,
+    .logcumsumexp = RG_LEVEL_NS::logcumsumexp,
+};
+
+}  // namespace retrograd::cpu

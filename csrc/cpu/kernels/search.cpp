@@ -1,0 +1,120 @@
+// Binary search and counting; the conventions are in cpu/sort.h.
+#include "cpu/kernels/search.h"
+
+#include "cpu/kernels/lines.h"
+
+namespace retrograd::cpu::RG_LEVEL_NS {
+namespace {
+
+// A sorted line: element i is at data[order[i * order_stride] * stride], or data[i * stride] without an order.
+template <class T> struct Sorted {
+  const T* data;
+  int64_t n, stride;
+  const int64_t* order;
+  int64_t order_stride;
+
+  compute_t<T> at(int64_t i) const { return static_cast<compute_t<T>>(data[(order ? order[i * order_stride] : i) * stride]); }
+
+  // The comparisons are negated so that NaN goes past everything.
+  int64_t find(compute_t<T> x, bool right) const {
+    int64_t low = 0, high = n;
+    while (low < high) {
+      const int64_t middle = low + (high - low) / 2;
+      const compute_t<T> m = at(middle);
+      if (right ? !(m > x) : !(m >= x)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+};
+
+template <class T> void search(const Array& out, const Array& sequence, const Array& values, const Array* sorter, bool right) {
+  int64_t total = 1;
+  for (int d = 0; d < values.ndim; ++d) total *= values.sizes[d];
+  const int last = sequence.ndim - 1;
+  parallel_for(0, total, 1024, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t flat = i, to = 0, from = 0, line = 0, order = 0;
+      for (int d = values.ndim - 1; d >= 0; --d) {
+        const int64_t index = flat % values.sizes[d];
+        flat /= values.sizes[d];
+        to += index * out.strides[d];
+        from += index * values.strides[d];
+        if (d < last) {
+          line += index * sequence.strides[d];
+          if (sorter) order += index * sorter->strides[d];
+        }
+      }
+      const Sorted<T> sorted = {sequence.ptr<T>() + line, sequence.sizes[last], sequence.strides[last],
+                                sorter ? sorter->ptr<int64_t>() + order : nullptr, sorter ? sorter->strides[last] : 0};
+      const int64_t found = sorted.find(static_cast<compute_t<T>>(values.ptr<T>()[from]), right);
+      if (out.dtype == DType::Int64) out.ptr<int64_t>()[to] = found;
+      else out.ptr<int32_t>()[to] = static_cast<int32_t>(found);
+    }
+  });
+}
+
+template <class T> void count_bins(int64_t* counts, int64_t bins, const Array& in, T low, T high) {
+  constexpr int64_t piece = 512;
+  const Load load = loader(in.dtype, DTypeOf<T>::value);
+  const Lines lines({&in}, in.ndim - 1);
+  const int64_t n = in.ndim ? in.sizes[in.ndim - 1] : 1;
+  lines.each(lines.lines + 1, [] { return 0; }, [&](int, const int64_t* at) {
+    alignas(64) T buffer[piece];
+    for (int64_t i = 0; i < n; i += piece) {
+      const int64_t m = n - i < piece ? n - i : piece;
+      load(in.data, at[0] + i * lines.stride[0], lines.stride[0], m, buffer);
+      for (int64_t j = 0; j < m; ++j) {
+        if (!(buffer[j] >= low && buffer[j] <= high)) continue;
+        const int64_t bin = static_cast<int64_t>((buffer[j] - low) * static_cast<T>(bins) / (high - low));
+        ++counts[bin < bins ? bin : bins - 1];
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void searchsorted(const Array& out, const Array& sequence, const Array& values, const Array* sorter, bool right) {
+  visit_dtype(values.dtype, [&](auto zero) { search<decltype(zero)>(out, sequence, values, sorter, right); });
+}
+
+void histc(const Array& out, const Array& in, double low, double high) {
+  const int64_t bins = out.sizes[0];
+  Scratch<int64_t, 1024> counts(bins);
+  for (int64_t i = 0; i < bins; ++i) counts.data()[i] = 0;
+  if (in.dtype == DType::Float64) {
+    count_bins<double>(counts.data(), bins, in, low, high);
+  } else {
+    count_bins<float>(counts.data(), bins, in, static_cast<float>(low), static_cast<float>(high));
+  }
+  storer(out.dtype, DType::Int64)(out.data, 0, out.strides[0], bins, counts.data());
+}
+
+void bincount(const Array& out, const Array& in, const Array* weights) {
+  constexpr int64_t piece = 512;
+  const int64_t bins = out.sizes[0], n = in.sizes[0];
+  const Load load = loader(in.dtype, DType::Int64);
+  Scratch<int64_t, 512> counts(weights ? 0 : bins);
+  Scratch<double, 512> sums(weights ? bins : 0);
+  for (int64_t i = 0; i < bins; ++i) {
+    if (weights) sums.data()[i] = 0;
+    else counts.data()[i] = 0;
+  }
+  for (int64_t i = 0; i < n; i += piece) {
+    const int64_t m = n - i < piece ? n - i : piece;
+    int64_t index[piece];
+    load(in.data, i * in.strides[0], in.strides[0], m, index);
+    if (weights) {
+      double w[piece];
+      loader(weights->dtype, DType::Float64)(weights->data, i * weights->strides[0], weights->strides[0], m, w);
+      for (int64_t j = 0; j < m; ++j) sums.data()[index[j]] += w[j];
+    } else {
+      for (int64_t j = 0; j < m; ++j) ++counts.data()[index[j]];
+    }
+  }
+  if (weights) storer(out.dtype, DType::Float64)(out.data, 0, out.strides[0], bins, sums.data());
+  else storer(out.dtype, DType::Int64)(out.data, 0, out.strides[0], bins, counts.data());
+}
+
+}  // namespace retrograd::cpu::RG_LEVEL_NS

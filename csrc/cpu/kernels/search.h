@@ -1,0 +1,13 @@
+// Binary search and counting, defined in search.cpp and exported by sort.cpp. Internal to kernels/.
+#pragma once
+
+#include "cpu/array.h"
+#include "cpu/isa.h"
+
+namespace retrograd::cpu::RG_LEVEL_NS {
+
+void searchsorted(const Array& out, const Array& sequence, const Array& values, const Array* sorter, bool right);
+void histc(const Array& out, const Array& in, double low, double high);
+void bincount(const Array& out, const Array& in, const Array* weights);
+
+}  // namespace retrograd::cpu::RG_LEVEL_NS

@@ -1,0 +1,48 @@
+// The scaled complementary error function, the logarithm of the normal distribution function, and its inverse: scalar code in double, like
+// vecmath_special.h.
+#pragma once
+
+#include <cmath>
+
+#include "cpu/vecmath.h"
+
+namespace retrograd::cpu::RG_LEVEL_NS {
+namespace {
+namespace vm {
+
+[[maybe_unused]] double erfcx(double x) {
+  if (x < 0.5) return x < -26.7 ? kInf<double> : std::exp(x * x) * std::erfc(x);
+  return erfcx_large(x);
+}
+
+[[maybe_unused]] double log_ndtr(double x) {
+  const double t = x * 0.70710678118654752440;
+  return x < -1 ? std::log(0.5 * erfcx(-t)) - t * t : std::log1p(-0.5 * std::erfc(t));
+}
+
+// Newton's method (Halley's, to be exact) on the distribution function, from the inverse error function or the leading term of the tail.
+[[maybe_unused]] double ndtri(double p) {
+  if (!(p >= 0 && p <= 1)) return kNaN<double>;
+  if (p == 0) return -kInf<double>;
+  if (p == 1) return kInf<double>;
+  const bool upper = p > 0.5;
+  const double q = upper ? 1 - p : p;   // exact, since p >= 1/2
+  double x = q > 1e-3 ? 1.41421356237309504880 * erfinv_(2 * q - 1) : -std::sqrt(-2 * std::log(q * std::sqrt(-4 * 3.141592653589793 * std::log(q))));
+  for (int step = 0; step < 4; ++step) {
+    const double ratio = q > 1e-3 ? (0.5 * std::erfc(-x * 0.70710678118654752440) - q) * 2.50662827463100050242 * std::exp(0.5 * x * x)
+                                  : (log_ndtr(x) - std::log(q)) * 1.25331413731550025121 * erfcx(-x * 0.70710678118654752440);
+    const double move = q > 1e-3 ? ratio / (1 + 0.5 * x * ratio) : ratio;
+    x -= move;
+    if (std::fabs(move) < 1e-15 * std::fabs(x)) break;
+  }
+  return upper ? -x : x;
+}
+
+}  // namespace vm
+
+template <class T> RG_INLINE T erfcx_(T x) { return static_cast<T>(vm::erfcx(x)); }
+template <class T> RG_INLINE T ndtri_(T x) { return static_cast<T>(vm::ndtri(x)); }
+template <class T> RG_INLINE T log_ndtr_(T x) { return static_cast<T>(vm::log_ndtr(x)); }
+
+}  // namespace
+}  // namespace retrograd::cpu::RG_LEVEL_NS

@@ -1,0 +1,47 @@
+// Reductions. Convention: `in` and every output have the same ndim and sizes; an output has stride 0 in each reduced dim.
+// (A 0-d or full reduction: all strides of the output are 0.) Any set of dims may be reduced and any stride of `in` is good, 0 included.
+//
+// Dtypes. Each element of `in` is first cast to the compute type of `out` (16-bit floats: float; integers and bool: int64), so
+// sum/prod/mean/norm/var take any `in` with any `out`: sum of int8 into int64, sum of float16 into float32, and so on. Integers wrap around.
+// 16- and 32-bit floats are added up in lanes of float over a few thousand elements at a time, and from there in double.
+//
+// The order of evaluation depends on sizes and strides alone: the same bits for any number of threads, and for any CPU level
+// up to the rounding of fused multiply-adds. A reduction over nothing writes the identity (0, 1, nan for mean and var);
+// callers raise for max and min before they get here. NaN wins in max and min.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/array.h"
+#include "cpu/isa.h"
+
+namespace retrograd::cpu {
+
+struct ReduceKernels {
+  void (*sum)(const Array& out, const Array& in);
+  void (*mean)(const Array& out, const Array& in);  // the sum over the number of elements reduced; out is floating
+  void (*prod)(const Array& out, const Array& in);  // floats multiply in double
+  void (*max)(const Array& out, const Array& in);   // amax, amin; out has the dtype of in
+  void (*min)(const Array& out, const Array& in);
+  void (*any)(const Array& out, const Array& in);   // 0 or 1 in out's dtype (bool, or uint8 for uint8); NaN counts as true
+  void (*all)(const Array& out, const Array& in);
+  void (*count_nonzero)(const Array& out, const Array& in);  // out: usually int64
+
+  // (sum |x|^p)^(1/p) for any p; p = 0 counts nonzeros, inf and -inf are the largest and smallest |x|. out is floating.
+  void (*norm)(const Array& out, const Array& in, double p);
+
+  // Variance (or standard deviation, when take_sqrt) and mean. The divisor is max(0, n - correction). Either output may have
+  // data == nullptr when it is not wanted; sizes and strides are read from `var`, and from `mean` when it has data.
+  void (*var_mean)(const Array& var, const Array& mean, const Array& in, double correction, bool take_sqrt);
+
+  // Extrema with the index (int64) along the reduced dim, of which there is exactly one, marked by stride 0 as everywhere here.
+  // First occurrence wins, the first NaN before everything. For an argmax over a whole tensor pass it as one flat dim (a contiguous copy
+  // where it cannot be flattened). values.data may be nullptr.
+  void (*argmax)(const Array& indices, const Array& in);
+  void (*argmin)(const Array& indices, const Array& in);
+  void (*max_with_index)(const Array& values, const Array& indices, const Array& in);
+  void (*min_with_index)(const Array& values, const Array& indices, const Array& in);
+};
+RG_DECLARE_KERNELS(ReduceKernels, reduce)
+
+}  // namespace retrograd::cpu

@@ -1,0 +1,17 @@
+// out[i] = condition[i] ? a[i] : b[i]. Loops for iterate(): operands are out, condition (bytes, 0 is false), a, b; any strides.
+// Selection moves bits, so one loop per element size serves every dtype.
+#pragma once
+
+#include "cpu/isa.h"
+#include "cpu/iterate.h"
+
+namespace retrograd::cpu {
+
+struct SelectKernels {
+  Loop select[4];  // by log2 of the element size
+};
+RG_DECLARE_KERNELS(SelectKernels, select_kernels)
+
+inline Loop select_loop(int64_t itemsize) { return select_kernels().select[itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : 3]; }
+
+}  // namespace retrograd::cpu

@@ -1,0 +1,31 @@
+// Softmax and its relatives, floating outputs only; 16-bit floats compute in float. Any strides. `in` may have any dtype: it is
+// cast to the compute type of `out` first, which serves softmax(x, dim, dtype=...).
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/array.h"
+#include "cpu/isa.h"
+
+namespace retrograd::cpu {
+
+struct SoftmaxKernels {
+  // Along `dim`; out and in have the same ndim and sizes, and may be the same memory with the same strides.
+  // A slice that is all -inf, or has +inf or NaN, gives what PyTorch gives (NaN). ndim 0: dim is ignored.
+  void (*softmax)(const Array& out, const Array& in, int dim);
+  void (*log_softmax)(const Array& out, const Array& in, int dim);
+
+  // From the gradient of the result and the result itself; all three have the same sizes, any strides and any floating dtypes
+  // (they may differ: float32 gradients of a softmax(..., dtype=float32) of float16).
+  //   softmax:      grad_in = (grad_out - sum(grad_out * result)) * result
+  //   log_softmax:  grad_in = grad_out - exp(result) * sum(grad_out)
+  void (*softmax_backward)(const Array& grad_in, const Array& grad_out, const Array& result, int dim);
+  void (*log_softmax_backward)(const Array& grad_in, const Array& grad_out, const Array& result, int dim);
+
+  // log(sum(exp(in))) over any set of dims, with the convention of reduce.h: out has in's sizes and stride 0 in reduced dims.
+  // All -inf gives -inf, any +inf gives +inf, nothing gives -inf.
+  void (*logsumexp)(const Array& out, const Array& in);
+};
+RG_DECLARE_KERNELS(SoftmaxKernels, softmax)
+
+}  // namespace retrograd::cpu

@@ -1,0 +1,54 @@
+// Argument checks and small conversions shared by the index, linalg and nn ops.
+#pragma once
+
+#include "core/promote.h"
+#include "cpu/index.h"
+#include "ops/overlap.h"
+#include "ops/util.h"
+
+namespace retrograd {
+
+// "float", "long int": the C++ name, as a few messages have it.
+inline const char* cpp_type_name(DType t) {
+  static constexpr const char* names[kNumDTypes] = {"bool", "unsigned char", "signed char", "short int", "int",
+                                                    "long int", "c10::Half", "c10::BFloat16", "float", "double"};
+  return names[static_cast<int>(t)];
+}
+
+[[noreturn]] inline void fail_not_implemented(const char* kernel, DType t) {
+  fail(ErrorKind::NotImplemented, "\"", kernel, "\" not implemented for '", dtype_title(t), "'");
+}
+
+// A contiguous copy; of dense tensors one with the same order of dimensions.
+inline Tensor clone_data(const Tensor& t) {
+  Tensor out = empty_like(t);
+  copy_data(out, t);
+  return out;
+}
+
+// Whether two tensors may share an element: their address ranges meet.
+inline bool may_overlap(const TensorImpl* a, const TensorImpl* b) {
+  if (a->storage != b->storage || !a->numel || !b->numel) return false;
+  const auto end = [](const TensorImpl* t) {
+    int64_t last = 0;
+    for (int d = 0; d < t->ndim; ++d) last += (t->size(d) - 1) * t->stride(d);
+    return static_cast<const char*>(t->data) + (last + 1) * itemsize(t->dtype);
+  };
+  return static_cast<const char*>(a->data) < end(b) && static_cast<const char*>(b->data) < end(a);
+}
+
+// `t`, or a copy of it when it lies in the memory of `written`: kernels may then write and read in any order.
+inline Tensor apart_from(const Tensor& t, const Tensor& written) { return may_overlap(t.get(), written.get()) ? clone_data(t) : t; }
+
+inline void check_index_found(const cpu::IndexError& e, ErrorKind kind) {
+  if (RG_UNLIKELY(!e.ok)) fail(kind, "index ", e.value, " is out of bounds for dimension ", e.dim, " with size ", e.size);
+}
+
+// One element of `dtype` on the stack, for kernels that take a value by pointer.
+struct Element {
+  alignas(16) char bytes[16];
+  Element(const Scalar& s, DType dtype) { s.store(dtype, bytes); }
+  const void* get() const { return bytes; }
+};
+
+}  // namespace retrograd

@@ -1,0 +1,155 @@
+// Copies and conversions: clone, contiguous, to, copy_, fill_, zero_.
+#include <cfloat>
+#include <limits>
+
+#include "core/promote.h"
+#include "ops.h"
+#include "ops/create.h"
+#include "ops/overlap.h"
+#include "ops/shape.h"
+
+namespace retrograd {
+
+void check_fill_value(const Scalar& value, DType dtype) {
+  if (!value.is_float() && !is_integral(dtype)) return;
+  const bool fits = visit_dtype(dtype, [&](auto zero) {
+    using V = decltype(zero);
+    constexpr DType target = DTypeOf<V>::value;
+    if constexpr (target == DType::Bool || target == DType::Float64) {
+      return true;
+    } else if constexpr (is_floating(target)) {
+      const double v = value.to_double();
+      constexpr double limit = target == DType::Float16 ? 65504.0 : target == DType::BFloat16 ? 3.3895313892515355e38 : static_cast<double>(FLT_MAX);
+      return !(v > limit || v < -limit) || v == std::numeric_limits<double>::infinity() || v == -std::numeric_limits<double>::infinity();
+    } else {
+      // Negative numbers wrap in unsigned types, as far down as their range goes.
+      constexpr double low = target == DType::UInt8 ? -255.0 : static_cast<double>(std::numeric_limits<V>::min());
+      constexpr double high = static_cast<double>(std::numeric_limits<V>::max());
+      const double v = value.to_double();
+      if (target == DType::Int64) return !value.is_float() || (v >= low && v < high);
+      return v >= low && v <= high;
+    }
+  });
+  if (RG_LIKELY(fits)) return;
+  constexpr const char* names[] = {"bool", "uint8_t", "int8_t", "int16_t", "int", "int64_t", "c10::Half", "c10::BFloat16", "float", "double"};
+  fail(ErrorKind::Runtime, "value cannot be converted to type ", names[static_cast<int>(dtype)], " without overflow");
+}
+
+namespace impl {
+
+Tensor clone(const Tensor& self) {
+  Tensor out = empty_like(self, self.dtype(), self.device(), MemoryFormat::Preserve);
+  copy_data(out, self);
+  return out;
+}
+
+Tensor clone_format(const Tensor& self, std::optional<MemoryFormat> memory_format) {
+  Tensor out = empty_like(self, self.dtype(), self.device(), memory_format.value_or(MemoryFormat::Preserve));
+  copy_data(out, self);
+  return out;
+}
+
+Tensor _clone_as(const Tensor& self, IntSpan stride) {
+  Tensor out = retrograd::empty_strided(self.sizes(), stride, self.dtype(), self.device());
+  copy_data(out, self);
+  return out;
+}
+
+Tensor _to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device) {
+  const Device target = device.value_or(self.device());
+  check_device(target);
+  RG_CHECK_AS(NotImplemented, !is_meta(self) || target.type == DeviceType::Meta, "Cannot copy out of meta tensor; no data!");
+  Tensor out = empty_like(self, dtype.value_or(self.dtype()), target, MemoryFormat::Preserve);
+  copy_data(out, self);
+  return out;
+}
+
+void copy_(const Tensor& self, const Tensor& src, bool) {
+  if (self.is(src)) return;
+  RG_CHECK_AS(NotImplemented, !is_meta(src) || is_meta(self), "Cannot copy out of meta tensor; no data!");
+  if (RG_UNLIKELY(!same_sizes(self.get(), src.get()))) {
+    const Shape shape = broadcast_shapes(self.sizes(), src.sizes());
+    RG_CHECK(same_sizes(self.sizes(), shape), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
+  }
+  check_no_internal_overlap(self);
+  if (check_no_partial_overlap(self.get(), src.get())) {
+    copy_data(self, src);
+  } else {
+    copy_data(self, clone(src));
+  }
+}
+
+void fill_scalar_(const Tensor& self, Scalar value) {
+  check_fill_value(value, self.dtype());
+  fill_data(self, value);
+}
+void fill_tensor_(const Tensor& self, const Tensor& value) {
+  RG_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(), " dimensions.");
+  copy_data(self, value);
+}
+void zero_(const Tensor& self) { fill_data(self, Scalar(0)); }
+
+Tensor fill_Scalar(const Tensor& self, Scalar value) {
+  Tensor out = retrograd::empty_like(self);
+  fill_scalar_(out, value);
+  return out;
+}
+Tensor fill_Tensor(const Tensor& self, const Tensor& value) {
+  Tensor out = retrograd::empty_like(self);
+  fill_tensor_(out, value);
+  return out;
+}
+
+}  // namespace impl
+
+namespace composite {
+
+Tensor contiguous(const Tensor& self) { return self.is_contiguous() ? self : ops::clone_format(self, MemoryFormat::Contiguous); }
+
+Tensor contiguous_format(const Tensor& self, std::optional<MemoryFormat> memory_format) {
+  const MemoryFormat format = memory_format.value_or(MemoryFormat::Contiguous);
+  RG_CHECK(format != MemoryFormat::Preserve, "preserve memory format is unsupported by the contiguous operator");
+  return has_format(self.get(), format) ? self : ops::clone_format(self, format);
+}
+
+namespace {
+
+Tensor convert(const Tensor& self, DType dtype, Device device, bool copy, std::optional<MemoryFormat> memory_format) {
+  const MemoryFormat format = memory_format.value_or(MemoryFormat::Preserve);
+  const bool keeps_layout = format == MemoryFormat::Preserve || has_format(self.get(), format);
+  if (RG_LIKELY(self.dtype() == dtype && self.device() == device && !copy && keeps_layout)) return self;
+  if (keeps_layout) return ops::_to_copy(self, dtype, device);
+  Tensor same = self.dtype() == dtype && self.device() == device ? self : ops::_to_copy(self, dtype, device);
+  return ops::clone_format(same, format);
+}
+
+Tensor convert(const Tensor& self, DType dtype, std::optional<MemoryFormat> memory_format = {}) {
+  return convert(self, dtype, self.device(), false, memory_format);
+}
+
+}  // namespace
+
+Tensor to_dtype(const Tensor& self, DType dtype, bool, bool copy, std::optional<MemoryFormat> memory_format) {
+  return convert(self, dtype, self.device(), copy, memory_format);
+}
+Tensor to_other(const Tensor& self, const Tensor& other, bool, bool copy, std::optional<MemoryFormat> memory_format) {
+  return convert(self, other.dtype(), other.device(), copy, memory_format);
+}
+Tensor to_device(const Tensor& self, std::optional<Device> device, std::optional<DType> dtype, bool, bool copy, std::optional<MemoryFormat> memory_format) {
+  return convert(self, dtype.value_or(self.dtype()), device.value_or(self.device()), copy, memory_format);
+}
+Tensor type_as(const Tensor& self, const Tensor& other) { return convert(self, other.dtype(), other.device(), false, {}); }
+
+Tensor float_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::Float32, format); }
+Tensor double_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::Float64, format); }
+Tensor half_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::Float16, format); }
+Tensor bfloat16_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::BFloat16, format); }
+Tensor int_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::Int32, format); }
+Tensor long_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::Int64, format); }
+Tensor short_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::Int16, format); }
+Tensor char_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::Int8, format); }
+Tensor byte_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::UInt8, format); }
+Tensor bool_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::Bool, format); }
+
+}  // namespace composite
+}  // namespace retrograd

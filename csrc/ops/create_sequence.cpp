@@ -1,0 +1,173 @@
+// Sequences and patterns: arange, linspace, logspace, eye, tril_indices.
+#include <algorithm>
+#include <cmath>
+
+#include "core/promote.h"
+#include "cpu/copy.h"
+#include "ops.h"
+#include "ops/create.h"
+#include "ops/util.h"
+
+namespace retrograd::impl {
+namespace {
+
+// Fills a contiguous tensor with value(i), computed as `double` (or as `float` for float tensors, where that is what PyTorch does).
+template <class F> void generate(const Tensor& out, F value) {
+  if (is_meta(out)) return;
+  GilRelease release(out.numel() * 2);
+  visit_dtype(out.dtype(), [&](auto zero) {
+    using V = decltype(zero);
+    V* data = out.data<V>();
+    for (int64_t i = 0; i < out.numel(); ++i) data[i] = static_cast<V>(static_cast<compute_t<V>>(value(i)));
+  });
+}
+
+void check_range(double start, double end, bool step_is_zero, bool forward) {
+  RG_CHECK(!step_is_zero, "step must be nonzero");
+  RG_CHECK(std::isfinite(start) && std::isfinite(end), "unsupported range: ", start, " -> ", end);
+  RG_CHECK(start == end || (start < end) == forward, "upper bound and lower bound inconsistent with step sign");
+}
+
+int64_t checked_length(double length) {
+  RG_CHECK(length >= 0 && length < 9.2e18, "invalid size, possible overflow?");
+  return static_cast<int64_t>(length);
+}
+
+Tensor arange_of(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, Device device, std::optional<bool> requires_grad) {
+  const bool floats = start.is_float() || end.is_float() || step.is_float();
+  const DType type = dtype.value_or(floats ? default_dtype() : DType::Int64);
+  RG_CHECK_AS(NotImplemented, type != DType::Bool, "\"arange_cpu\" not implemented for 'Bool'");
+  RG_CHECK(!requires_grad.value_or(false) || is_floating(type), "Only Tensors of floating point and complex dtype can require gradients");
+  if (type == DType::Int64) {
+    check_range(start.to_double(), end.to_double(), step.to_int() == 0, step.to_double() > 0);
+    const int64_t a = start.to_int(), b = end.to_int(), s = step.to_int();
+    const auto distance = static_cast<uint64_t>(s > 0 ? b - a : a - b), by = static_cast<uint64_t>(s > 0 ? s : -s);
+    const bool nothing = s > 0 ? b <= a : b >= a;
+    Tensor out = retrograd::empty(ints({nothing ? 0 : static_cast<int64_t>((distance - 1) / by + 1)}), type, device);
+    generate(out, [a, s](int64_t i) { return a + i * s; });
+    return out;
+  }
+  const double a = start.to_double(), b = end.to_double(), s = step.to_double();
+  check_range(a, b, s == 0, s > 0);
+  Tensor out = retrograd::empty(ints({checked_length(std::ceil((b - a) / s))}), type, device);
+  if (is_floating(type)) {
+    generate(out, [a, s](int64_t i) { return a + s * static_cast<double>(i); });
+  } else {
+    const int64_t from = start.to_int(), by = step.to_int();
+    generate(out, [from, by](int64_t i) { return from + by * i; });
+  }
+  return created(std::move(out), requires_grad);
+}
+
+// Counts up from start and down from end, so that both are met exactly and the middle is symmetric.
+template <class C, class F> void spread(const Tensor& out, C start, C end, F map) {
+  const int64_t steps = out.numel();
+  const C step = steps > 1 ? (end - start) / static_cast<C>(steps - 1) : C(0);
+  generate(out, [=](int64_t i) {
+    return map(i < steps / 2 || steps == 1 ? start + step * static_cast<C>(i) : end - step * static_cast<C>(steps - i - 1));
+  });
+}
+
+template <class F> Tensor space(Scalar start, Scalar end, int64_t steps, std::optional<DType> dtype, Device device, std::optional<bool> requires_grad, F map) {
+  RG_CHECK(steps >= 0, "number of steps must be non-negative");
+  const DType type = dtype.value_or(default_dtype());
+  RG_CHECK(!requires_grad.value_or(false) || is_floating(type), "Only Tensors of floating point and complex dtype can require gradients");
+  Tensor out = retrograd::empty(ints({steps}), type, device);
+  if (type == DType::Float32) {
+    spread(out, static_cast<float>(start.to_double()), static_cast<float>(end.to_double()), map);
+  } else {
+    spread(out, start.to_double(), end.to_double(), map);
+  }
+  return created(std::move(out), requires_grad);
+}
+
+}  // namespace
+
+Tensor arange(Scalar end, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
+              std::optional<bool> requires_grad) {
+  return arange_of(Scalar(0), end, Scalar(1), dtype, creation_device(device, {}, layout, pin_memory), requires_grad);
+}
+
+Tensor arange_start_step(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+                         std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  return arange_of(start, end, step, dtype, creation_device(device, {}, layout, pin_memory), requires_grad);
+}
+
+Tensor range(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+             std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  const char* text = "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range builtin. "
+                     "Instead, use torch.arange, which produces values in [start, end).";
+  if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw PythonError();
+  const double a = start.to_double(), b = end.to_double(), s = step.to_double();
+  check_range(a, b, s == 0, s > 0);
+  Tensor out = retrograd::empty(ints({checked_length(std::floor((b - a) / s) + 1)}), dtype.value_or(default_dtype()),
+                                creation_device(device, {}, layout, pin_memory));
+  generate(out, [a, s](int64_t i) { return a + s * static_cast<double>(i); });
+  return created(std::move(out), requires_grad);
+}
+
+Tensor linspace(Scalar start, Scalar end, int64_t steps, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+                std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  return space(start, end, steps, dtype, creation_device(device, {}, layout, pin_memory), requires_grad, [](auto x) { return x; });
+}
+
+Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, std::optional<DType> dtype, std::optional<Layout> layout,
+                std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  return space(start, end, steps, dtype, creation_device(device, {}, layout, pin_memory), requires_grad,
+               [base](auto x) { return std::pow(static_cast<decltype(x)>(base), x); });
+}
+
+Tensor eye(int64_t n, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
+           std::optional<bool> requires_grad) {
+  RG_CHECK(n >= 0, "n must be greater or equal to 0, got ", n);
+  return eye_m(n, n, dtype, layout, device, pin_memory, requires_grad);
+}
+
+Tensor eye_m(int64_t n, int64_t m, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
+             std::optional<bool> requires_grad) {
+  RG_CHECK(n >= 0, "n must be greater or equal to 0, got ", n);
+  RG_CHECK(m >= 0, "m must be greater or equal to 0, got ", m);
+  Tensor out = zeros(ints({n, m}), dtype, layout, device, pin_memory, requires_grad);
+  fill_data(alias_as(out, ints({std::min(n, m)}), ints({m + 1}), 0), Scalar(1));
+  return out;
+}
+
+namespace {
+
+Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lower, DType dtype, Device device) {
+  RG_CHECK(rows >= 0, "row must be non-negative, got", rows);
+  RG_CHECK(columns >= 0, "col must be non-negative, got", columns);
+  RG_CHECK_AS(NotImplemented, dtype == DType::Int64 || dtype == DType::Int32, "\"", lower ? "tril" : "triu", "_indices\" not implemented for '", dtype_title(dtype),
+              "'");
+  // In row r, columns up to r + offset belong to the lower triangle, from r + offset on to the upper.
+  auto first = [&](int64_t r) { return lower ? 0 : std::clamp<int64_t>(r + offset, 0, columns); };
+  auto last = [&](int64_t r) { return lower ? std::clamp<int64_t>(r + offset + 1, 0, columns) : columns; };
+  int64_t count = 0;
+  for (int64_t r = 0; r < rows; ++r) count += last(r) - first(r);
+  Tensor out = retrograd::empty(ints({2, count}), dtype, device);
+  if (is_meta(out)) return out;
+  auto fill = [&](auto* data) {
+    int64_t i = 0;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = first(r); c < last(r); ++c, ++i) {
+        data[i] = static_cast<std::remove_pointer_t<decltype(data)>>(r);
+        data[count + i] = static_cast<std::remove_pointer_t<decltype(data)>>(c);
+      }
+  };
+  dtype == DType::Int64 ? fill(out.data<int64_t>()) : fill(out.data<int32_t>());
+  return out;
+}
+
+}  // namespace
+
+Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+                    std::optional<bool> pin_memory, std::optional<bool>) {
+  return triangle_indices(row, col, offset, true, dtype.value_or(DType::Int64), creation_device(device, {}, layout, pin_memory));
+}
+
+Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+                    std::optional<bool> pin_memory, std::optional<bool>) {
+  return triangle_indices(row, col, offset, false, dtype.value_or(DType::Int64), creation_device(device, {}, layout, pin_memory));
+}
+
+}  // namespace retrograd::impl

@@ -1,0 +1,41 @@
+// What generated dispatch code leans on.
+#pragma once
+
+#include "autograd/history.h"
+#include "ops.h"
+#include "ops/pointwise_checks.h"
+#include "python/intercept.h"
+
+namespace retrograd {
+
+inline bool differs(const TensorImpl* input, const TensorImpl* result) {
+  return input->dtype != result->dtype || !same_sizes(input, result);
+}
+
+// A matrix whose columns lie one after the other, such as a transposed weight.
+inline bool runs_along_columns(const TensorImpl* t) {
+  return t->ndim == 2 && t->stride(0) == 1 && t->stride(1) == t->size(0) && t->size(0) != 1;
+}
+
+// Holds a node while the kernel of an in-place op may throw.
+class NodeGuard {
+ public:
+  explicit NodeGuard(Node* node) : node_(node) {}
+  ~NodeGuard() { Py_XDECREF(reinterpret_cast<PyObject*>(node_)); }
+  Node* release() { return std::exchange(node_, nullptr); }
+
+ private:
+  Node* node_;
+};
+
+// For an in-place op whose derivative needs the value before the write.
+Tensor inplace_original(const Tensor& self);
+// Writes a computed result into an existing tensor: in-place variants of ops without a kernel for it.
+void copy_result(const Tensor& self, const Tensor& result);
+// An in-place op without derivative overwrote a tensor that had a history.
+void cut_history(const Tensor& self);
+// [ndim, sizes..., ndim, sizes..., ...]
+std::vector<int64_t> flatten_shapes(std::span<const Tensor> tensors);
+std::vector<int64_t> flatten_dtypes(std::span<const Tensor> tensors);
+
+}  // namespace retrograd

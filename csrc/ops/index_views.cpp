@@ -1,0 +1,104 @@
+// Copies with a view replaced, and index ops made of other ops.
+#include "ops.h"
+#include "ops/checks.h"
+#include "ops/index.h"
+
+namespace retrograd {
+namespace {
+
+Tensor contiguous_copy(const Tensor& t) {
+  Tensor out = empty(t.sizes(), t.dtype(), t.device());
+  copy_data(out, t);
+  return out;
+}
+
+void replace(const Tensor& part, const Tensor& src) {
+  RG_CHECK(same_sizes(part.get(), src.get()), "expected src to have a size equal to the slice of self. src size = ", src.sizes(),
+           ", slice size = ", part.sizes());
+  check_same_device(part.get(), src.get(), "scatter");
+  copy_data(part, src);
+}
+
+}  // namespace
+
+namespace impl {
+
+Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
+  Tensor out = clone_data(self);
+  replace(select(out, dim, index), src);
+  return out;
+}
+
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+  Tensor out = clone_data(self);
+  replace(slice(out, dim, start, end, step), src);
+  return out;
+}
+
+Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
+  Tensor out = clone_data(self);
+  replace(diagonal(out, offset, dim1, dim2), src);
+  return out;
+}
+
+Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
+  Tensor out = contiguous_copy(self);
+  const Tensor part = as_strided(out, size, stride, storage_offset.value_or(0));
+  check_no_internal_overlap(part);
+  replace(part, src);
+  return out;
+}
+
+}  // namespace impl
+
+namespace composite {
+namespace {
+
+std::string_view reduction(std::string_view reduce) {
+  RG_CHECK(reduce == "add" || reduce == "multiply", "reduce argument must be either add or multiply.");
+  return reduce == "add" ? "sum" : "prod";
+}
+
+}  // namespace
+
+Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
+  return ops::scatter_reduce_two(self, dim, index, src, reduction(reduce), true);
+}
+
+void scatter_reduce_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
+  ops::scatter_reduce_two_(self, dim, index, src, reduction(reduce), true);
+}
+
+Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index, Scalar value, std::string_view reduce) {
+  return ops::scatter_reduce_two(self, dim, index, full(index.sizes(), value, self.dtype(), self.device()), reduction(reduce), true);
+}
+
+void scatter_value_reduce_(const Tensor& self, int64_t dim, const Tensor& index, Scalar value, std::string_view reduce) {
+  ops::scatter_reduce_two_(self, dim, index, full(index.sizes(), value, self.dtype(), self.device()), reduction(reduce), true);
+}
+
+Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
+  RG_CHECK(indices.dtype() == DType::Int64, "torch.take_along_dim(): dtype of indices should be Long but got ", dtype_title(indices.dtype()));
+  if (!dim) return ops::gather(ops::reshape(self, ints({-1})), 0, ops::reshape(indices, ints({-1})), false);
+  RG_CHECK(self.dim() == indices.dim(), "torch.take_along_dim(): input and indices should have the same number of dimensions, but got ", self.dim(),
+           " dimensions for input, and ", indices.dim(), " dimensions for indices");
+  const int64_t along = wrap_dim(*dim, self.dim());
+  // Both broadcast but along dim, where each keeps its own size.
+  Shape a, b;
+  a.ndim = b.ndim = static_cast<int>(self.dim());
+  for (int d = 0; d < a.ndim; ++d) {
+    a.sizes[d] = d == along ? 1 : self.size(d);
+    b.sizes[d] = d == along ? 1 : indices.size(d);
+  }
+  Shape shape = broadcast_shapes(a, b);
+  shape.sizes[along] = self.size(along);
+  const Tensor from = same_sizes(shape, self.sizes()) ? self : ops::expand(self, shape, false);
+  shape.sizes[along] = indices.size(along);
+  const Tensor at = same_sizes(shape, indices.sizes()) ? indices : ops::expand(indices, shape, false);
+  return ops::gather(from, along, at, false);
+}
+
+Tensor argwhere(const Tensor& self) { return ops::_nonzero(self); }
+
+}  // namespace composite
+}  // namespace retrograd

@@ -1,0 +1,13 @@
+// Whether a write could touch memory twice or memory that is still to be read.
+#pragma once
+
+#include "core/tensor.h"
+
+namespace retrograd {
+
+void check_no_internal_overlap(const Tensor& out);
+// True when `out` may be written while `in` is read (disjoint, or element for element the same). False when that is unclear and a
+// temporary is wanted; throws when the two certainly overlap in part.
+bool check_no_partial_overlap(const TensorImpl* out, const TensorImpl* in);
+
+}  // namespace retrograd

@@ -1,0 +1,221 @@
+#include "ops/pointwise.h"
+
+#include <cstring>
+
+#include "core/promote.h"
+#include "ops/overlap.h"
+#include "ops/util.h"
+
+namespace retrograd {
+namespace {
+
+constexpr int kMaxInputs = 3;
+
+int64_t work_ns(int64_t numel, int cost) { return numel * cost / 8; }
+
+DType result_dtype(const PointwiseInfo& op, DType compute) { return op.out == PointwiseOut::Bool ? DType::Bool : compute; }
+
+[[noreturn, gnu::cold]] void fail_dtype(const PointwiseInfo& op, DType dtype) {
+  std::string name = dtype_storage_name(dtype);
+  name.resize(name.size() - std::strlen("Tensor"));
+  fail(ErrorKind::NotImplemented, "\"", op.name, "_cpu\" not implemented for '", name, "'");
+}
+
+cpu::Loop find_loop(const PointwiseInfo& op, DType dtype) {
+  cpu::Loop loop = op.loops()[static_cast<int>(dtype)];
+  if (RG_UNLIKELY(!loop)) fail_dtype(op, dtype);
+  return loop;
+}
+
+// Everything contiguous and of one dtype: the row is the whole tensor.
+void run_flat(const PointwiseInfo& op, cpu::Loop loop, int64_t numel, int count, void* const* data, const int64_t* items, const void* params) {
+  if (RG_LIKELY(work_ns(numel, op.cost) < 10'000)) {
+    if (numel) loop(numel, reinterpret_cast<char* const*>(data), items, params);
+    return;
+  }
+  const int64_t one[1] = {1}, zero[1] = {0}, size[1] = {numel};
+  cpu::Operands ops;
+  ops.ndim = 1;
+  ops.sizes = size;
+  for (int i = 0; i < count; ++i) ops.add(data[i], items[i] ? one : zero, items[i] ? items[i] : 1);
+  GilRelease release(work_ns(numel, op.cost));
+  cpu::iterate(ops, loop, params, op.cost);
+}
+
+bool number_fits(const Scalar& s, DType dtype) {
+  return is_floating(dtype) || (!s.is_float() && (s.is_bool() || dtype != DType::Bool));
+}
+
+// The common cases, decided by a few loads: one tensor, two alike, or a tensor and a number of no higher category.
+Tensor try_fast(const PointwiseInfo& op, std::span<const Operand> in, const void* params) {
+  const TensorImpl* a = in[0].tensor;
+  if (!a || !a->is_contiguous() || !a->device.is_cpu()) return {};
+  const DType dtype = a->dtype;
+  if (op.out == PointwiseOut::Float && !is_floating(dtype)) return {};
+  alignas(8) char number[8];
+  void* data[3];
+  int64_t items[3];
+  data[1] = a->data;
+  items[1] = itemsize(dtype);
+  if (in.size() == 2) {
+    const TensorImpl* b = in[1].tensor;
+    if (b) {
+      if (b->dtype != dtype || !b->is_contiguous() || !same_sizes(a, b) || b->device != a->device) return {};
+      data[2] = b->data;
+      items[2] = items[1];
+    } else {
+      if (!number_fits(in[1].scalar, dtype)) return {};
+      in[1].scalar.store(dtype, number);
+      data[2] = number;
+      items[2] = 0;
+    }
+  } else if (in.size() != 1) {
+    return {};
+  }
+  cpu::Loop loop = find_loop(op, dtype);
+  const DType out_dtype = result_dtype(op, dtype);
+  Tensor out = empty_dense(a, out_dtype);
+  data[0] = out->data;
+  items[0] = itemsize(out_dtype);
+  run_flat(op, loop, a->numel, static_cast<int>(in.size()) + 1, data, items, params);
+  return out;
+}
+
+struct Prepared {
+  DType compute;
+  Device device;
+  Shape shape;
+  const TensorImpl* layout = nullptr;  // a full-size input whose stride order the output follows
+};
+
+Prepared prepare(const PointwiseInfo& op, std::span<const Operand> in) {
+  Prepared p;
+  Promotion promotion;
+  const TensorImpl* first = nullptr;
+  for (const Operand& o : in) {
+    promotion.add(o);
+    if (!o.tensor) continue;
+    if (first && first->device != o.tensor->device) {
+      // A CPU scalar goes with tensors of any device.
+      if (first->ndim == 0 && first->device.is_cpu()) {
+        first = o.tensor;
+      } else if (!(o.tensor->ndim == 0 && o.tensor->device.is_cpu())) {
+        check_same_device(first, o.tensor, op.name);
+      }
+    }
+    if (!first) first = o.tensor;
+    broadcast_into(p.shape, o.tensor->shape());
+  }
+  p.device = first ? first->device : Device{};
+  p.compute = promotion.result();
+  if (op.out == PointwiseOut::Float && !is_floating(p.compute)) p.compute = default_dtype();
+  for (const Operand& o : in)
+    if (o.tensor && !p.layout && same_sizes(o.tensor->shape(), p.shape)) p.layout = o.tensor;
+  return p;
+}
+
+void run(const PointwiseInfo& op, const Prepared& p, std::span<const Operand> in, const void* params, const Tensor& out) {
+  if (out.numel() == 0 || is_meta(out)) return;
+  cpu::Loop loop = find_loop(op, p.compute);
+  const IntSpan shape = p.shape;
+  Tensor converted[kMaxInputs];
+  alignas(8) char numbers[kMaxInputs][8];
+  int64_t strides[kMaxInputs][kMaxDims];
+  cpu::Operands ops;
+  ops.ndim = p.shape.ndim;
+  ops.sizes = p.shape.sizes;
+  ops.add(out.array());
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i].tensor) {
+      converted[i] = cast_data(Tensor::borrow(in[i].tensor), p.compute);
+      broadcast_strides(converted[i].get(), shape, strides[i]);
+      ops.add(converted[i]->data, strides[i], itemsize(p.compute));
+    } else {
+      in[i].scalar.store(p.compute, numbers[i]);
+      for (int d = 0; d < p.shape.ndim; ++d) strides[i][d] = 0;
+      ops.add(numbers[i], strides[i], itemsize(p.compute));
+    }
+  }
+  GilRelease release(work_ns(out.numel(), op.cost));
+  cpu::iterate(ops, loop, params, op.cost);
+}
+
+Tensor new_output(const Prepared& p, DType dtype) {
+  if (p.layout && !p.layout->is_contiguous() && dense_and_nonoverlapping(p.layout))
+    return empty_strided(p.shape, {p.layout->strides(), p.layout->ndim}, dtype, p.device);
+  return empty(p.shape, dtype, p.device);
+}
+
+}  // namespace
+
+Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params) {
+  if (Tensor fast = try_fast(op, in, params.data())) return fast;
+  const Prepared p = prepare(op, in);
+  find_loop(op, p.compute);
+  Tensor out = new_output(p, result_dtype(op, p.compute));
+  run(op, p, in, params.data(), out);
+  return out;
+}
+
+void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params, const Tensor& out) {
+  const Prepared p = prepare(op, in);
+  find_loop(op, p.compute);
+  const DType dtype = result_dtype(op, p.compute);
+  RG_CHECK(can_cast(dtype, out.dtype()), "result type ", dtype_title(dtype), " can't be cast to the desired output type ", dtype_title(out.dtype()));
+  bool inplace = false;
+  for (const Operand& o : in) inplace |= o.tensor == out.get();
+  if (!same_sizes(out.sizes(), p.shape)) {
+    RG_CHECK(!inplace, "output with shape ", out.sizes(), " doesn't match the broadcast shape ", IntSpan(p.shape));
+    resize_out(out, p.shape);
+  }
+  RG_CHECK(out->device == p.device || out->device.is_cpu(), "Expected all tensors to be on the same device, but found at least two devices, ",
+           device_name(out.device()), " and ", device_name(p.device), "!");
+  check_no_internal_overlap(out);
+  bool direct = out.dtype() == dtype;
+  for (const Operand& o : in)
+    if (o.tensor) direct &= check_no_partial_overlap(out.get(), o.tensor);
+  if (direct) {
+    run(op, p, in, params.data(), out);
+  } else {
+    Tensor result = new_output(p, dtype);
+    run(op, p, in, params.data(), result);
+    copy_data(out, result);
+  }
+}
+
+void broadcast_into(Shape& shape, IntSpan sizes) {
+  const int n = static_cast<int>(sizes.size());
+  if (n > shape.ndim) {
+    const int shift = n - shape.ndim;
+    for (int d = shape.ndim - 1; d >= 0; --d) shape.sizes[d + shift] = shape.sizes[d];
+    for (int d = 0; d < shift; ++d) shape.sizes[d] = 1;
+    shape.ndim = n;
+  }
+  for (int d = 0; d < n; ++d) {
+    int64_t& have = shape.sizes[shape.ndim - n + d];
+    const int64_t want = sizes[static_cast<size_t>(d)];
+    if (have == want || want == 1) continue;
+    RG_CHECK(have == 1, "The size of tensor a (", have, ") must match the size of tensor b (", want, ") at non-singleton dimension ", shape.ndim - n + d);
+    have = want;
+  }
+}
+
+Shape broadcast_shapes(IntSpan a, IntSpan b) {
+  Shape shape;
+  broadcast_into(shape, a);
+  broadcast_into(shape, b);
+  return shape;
+}
+
+void broadcast_strides(const TensorImpl* t, IntSpan shape, int64_t* strides) {
+  const int shift = static_cast<int>(shape.size()) - t->ndim;
+  for (int d = 0; d < shift; ++d) strides[d] = 0;
+  for (int d = 0; d < t->ndim; ++d) strides[shift + d] = t->size(d) == 1 ? 0 : t->stride(d);
+}
+
+void check_same_device(const TensorImpl* a, const TensorImpl* b, const char* op) {
+  RG_CHECK(a->device == b->device, "Expected all tensors to be on the same device, but found at least two devices, ", device_name(a->device), " and ",
+           device_name(b->device), "! (in ", op, ")");
+}
+
+}  // namespace retrograd

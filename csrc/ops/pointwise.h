@@ -1,0 +1,50 @@
+// The one executor of pointwise ops: type promotion, broadcasting, the output, then the kernel from the table.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "core/tensor.h"
+#include "cpu/iterate.h"
+#include "cpu/kernel_param.h"
+
+namespace retrograd {
+
+enum class PointwiseOut : uint8_t {
+  Same,   // the promoted dtype
+  Bool,   // comparisons and predicates
+  Float,  // integers are computed in the default float dtype
+};
+
+struct PointwiseInfo {
+  const char* name;
+  uint32_t dtypes;  // bit per dtype the kernel exists for
+  PointwiseOut out;
+  uint8_t inputs;
+  uint8_t cost;
+  const cpu::Loop* (*loops)();  // by dtype
+};
+
+Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params);
+void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params, const Tensor& out);
+
+inline KernelParam kernel_param(const Scalar& s) { return {s.to_double(), s.to_int()}; }
+inline KernelParam kernel_param(double v) { return {v, static_cast<int64_t>(v)}; }
+inline KernelParam kernel_param(int64_t v) { return {static_cast<double>(v), v}; }
+inline KernelParam kernel_param(bool v) { return {static_cast<double>(v), v}; }
+
+// The shape two or more tensors broadcast to; throws when they do not.
+struct Shape {
+  int ndim = 0;
+  int64_t sizes[kMaxDims];
+  operator IntSpan() const { return {sizes, static_cast<size_t>(ndim)}; }
+};
+Shape broadcast_shapes(IntSpan a, IntSpan b);
+void broadcast_into(Shape& shape, IntSpan sizes);
+
+// Strides that read `t` as `shape` (0 where it is expanded).
+void broadcast_strides(const TensorImpl* t, IntSpan shape, int64_t* strides);
+
+void check_same_device(const TensorImpl* a, const TensorImpl* b, const char* op);
+
+}  // namespace retrograd

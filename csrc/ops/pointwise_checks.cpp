@@ -1,0 +1,68 @@
+#include "ops/pointwise_checks.h"
+
+#include "core/promote.h"
+#include "ops/util.h"
+
+namespace retrograd::impl {
+
+void fail_alpha(const Operand& self, const Operand& other, Scalar alpha) {
+  Promotion promotion;
+  promotion.add(self);
+  promotion.add(other);
+  const DType result = promotion.result();
+  RG_CHECK(!alpha.is_bool() || result == DType::Bool, "Boolean alpha only supported for Boolean results.");
+  RG_CHECK(!alpha.is_float() || is_floating(result), "For integral input tensors, argument alpha must not be a floating point number.");
+}
+
+void fail_bool_sub(bool both) {
+  if (both) fail_bool("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
+  fail_bool("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` "
+            "operator instead.");
+}
+
+void fail_bool(const char* message) { fail(ErrorKind::Runtime, message); }
+
+void check_addcdiv(const Tensor& tensor1, const Tensor& tensor2) {
+  RG_CHECK(is_floating(tensor1.dtype()) || is_floating(tensor2.dtype()),
+           "Integer division with addcdiv is no longer supported: use (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for the integer "
+           "quotient, or (input + value * tensor1 / tensor2) for the true one.");
+}
+
+void check_hardtanh(const Tensor& self, const Scalar& min, const Scalar& max) {
+  RG_CHECK(self.dtype() != DType::Bool, "Bool inputs not supported for hardtanh");
+  RG_CHECK(self.dtype() != DType::UInt8 || min.to_double() >= 0, "cannot do hardtanh on an unsigned type with negative limits");
+  RG_CHECK_AS(Value, min.to_double() <= max.to_double(), "min_val cannot be greater than max_val");
+}
+
+void check_softshrink(const Scalar& lambd) {
+  RG_CHECK(lambd.to_double() >= 0, "lambda must be in range [0, inf], but found ", lambd.to_double());
+}
+
+// PyTorch names the C++ types here.
+void fail_same_dtype(const Tensor& self, const Tensor& other, const char* name) {
+  static constexpr const char* types[kNumDTypes] = {"bool", "unsigned char", "signed char", "short int", "int", "long int", "c10::Half", "c10::BFloat16", "float", "double"};
+  fail(ErrorKind::Runtime, "expected dtype ", types[static_cast<int>(self.dtype())], " for `", name, "` but got dtype ", types[static_cast<int>(other.dtype())]);
+}
+
+namespace {
+
+bool has_zero(const Tensor& t) {
+  const Tensor flat = contiguous_data(t);
+  return visit_dtype(flat.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* p = flat.data<T>();
+    for (int64_t i = 0; i < flat.numel(); ++i)
+      if (p[i] == T(0)) return true;
+    return false;
+  });
+}
+
+}  // namespace
+
+void check_divisor(const Operand& self, const Operand& other) {
+  if ((self.tensor && self.tensor->numel == 0) || (other.tensor && other.tensor->numel == 0)) return;  // nothing is divided
+  if (other.tensor && other.tensor->device.type == DeviceType::Meta) return;
+  RG_CHECK(other.tensor ? !has_zero(Tensor::borrow(other.tensor)) : other.scalar.to_int() != 0, "ZeroDivisionError");
+}
+
+}  // namespace retrograd::impl

@@ -1,0 +1,48 @@
+// Argument checks of pointwise ops, with PyTorch's words. Generated code calls them before the kernel.
+#pragma once
+
+#include "core/tensor.h"
+
+namespace retrograd::impl {
+
+[[gnu::cold]] void fail_alpha(const Operand& self, const Operand& other, Scalar alpha);
+[[noreturn, gnu::cold]] void fail_bool_sub(bool both);
+[[noreturn, gnu::cold]] void fail_bool(const char* message);
+void check_divisor(const Operand& self, const Operand& other);
+
+inline bool is_bool(const Operand& o) { return o.tensor ? o.tensor->dtype == DType::Bool : o.scalar.is_bool(); }
+inline bool is_float(const Operand& o) { return o.tensor ? is_floating(o.tensor->dtype) : o.scalar.is_float(); }
+
+// alpha must not be of a higher category than the result. 1 always passes: it is the default.
+inline void check_alpha(const Operand& self, const Operand& other, const Scalar& alpha) {
+  if (RG_UNLIKELY(alpha.kind != Scalar::Kind::Int)) fail_alpha(self, other, alpha);
+}
+inline void check_sub(const Operand& self, const Operand& other, const Scalar& alpha) {
+  if (RG_UNLIKELY(is_bool(self) || is_bool(other))) fail_bool_sub(is_bool(self) && is_bool(other));
+  check_alpha(self, other, alpha);
+}
+inline void check_neg(const Tensor& self) {
+  if (RG_UNLIKELY(self.dtype() == DType::Bool))
+    fail_bool("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` "
+              "operator instead.");
+}
+inline void check_relu(const Tensor& self) {
+  if (RG_UNLIKELY(self.dtype() == DType::Bool)) fail_bool("Boolean inputs not supported for relu");
+}
+void check_addcdiv(const Tensor& tensor1, const Tensor& tensor2);
+[[noreturn, gnu::cold]] void fail_same_dtype(const Tensor& self, const Tensor& other, const char* name);
+inline void check_same_dtype(const Tensor& self, const Tensor& other, const char* name) {
+  if (RG_UNLIKELY(self.dtype() != other.dtype())) fail_same_dtype(self, other, name);
+}
+void check_hardtanh(const Tensor& self, const Scalar& min, const Scalar& max);
+inline void check_polygamma(int64_t n) { RG_CHECK(n >= 0, "polygamma(n, x) does not support negative n."); }
+void check_softshrink(const Scalar& lambd);
+inline void check_heaviside(const Tensor& self, const Tensor& values) {
+  RG_CHECK(self.dtype() == values.dtype(), "heaviside is not yet implemented for tensors with different dtypes.");
+}
+// Division of integers by zero is an error, not a number.
+inline void check_int_divisor(const Operand& self, const Operand& other) {
+  if (!is_float(self) && !is_float(other)) check_divisor(self, other);
+}
+
+}  // namespace retrograd::impl

@@ -1,0 +1,39 @@
+// Pointwise ops that are other ops with some arguments filled in or turned round.
+#include "core/promote.h"
+#include "ops/derivatives.h"
+
+namespace retrograd::composite {
+namespace {
+
+// A number as a 0-d tensor that is as weak in type promotion as the number is.
+Tensor wrapped(Scalar value) {
+  Tensor t = scalar_tensor(value, value.natural_dtype());
+  t->flags |= kNumber;
+  return t;
+}
+
+constexpr double kSeluAlpha = 1.6732632423543772848170429916717, kSeluScale = 1.0507009873554804934193349852946;
+
+}  // namespace
+
+Tensor square(const Tensor& self) { return ops::pow_scalar(self, 2); }
+void square_(const Tensor& self) { ops::pow_scalar_(self, 2); }
+Tensor selu(const Tensor& self) { return ops::elu(self, kSeluAlpha, kSeluScale, 1); }
+void selu_(const Tensor& self) { ops::elu_(self, kSeluAlpha, kSeluScale, 1); }
+Tensor relu6(const Tensor& self) { return ops::hardtanh(self, 0, 6); }
+void relu6_(const Tensor& self) { ops::hardtanh_(self, 0, 6); }
+
+Tensor special_ndtr(const Tensor& self) { return ops::erfc(self * -0.7071067811865476) * 0.5; }
+Tensor polygamma_method(const Tensor& self, int64_t n) { return ops::polygamma(n, self); }
+void polygamma_method_(const Tensor& self, int64_t n) {
+  const Tensor result = ops::polygamma(n, self);
+  RG_CHECK(can_cast(result.dtype(), self.dtype()), "result type ", dtype_title(result.dtype()), " can't be cast to the desired output type ", dtype_title(self.dtype()));
+  ops::copy_(self, result, false);
+}
+
+Tensor add_left(Scalar self, const Tensor& other, Scalar alpha) { return ops::add(alpha.equals(1) ? other : ops::mul(other, alpha), self, 1); }
+Tensor sub_left(Scalar self, const Tensor& other, Scalar alpha) { return ops::rsub_scalar(other, self, alpha); }
+Tensor mul_left(Scalar self, const Tensor& other) { return ops::mul(other, self); }
+Tensor div_left(Scalar self, const Tensor& other) { return ops::div(wrapped(self), other); }
+
+}  // namespace retrograd::composite

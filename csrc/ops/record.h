@@ -1,0 +1,18 @@
+// The run-time face of a table entry: what interception hands to a handler.
+#pragma once
+
+#include <Python.h>
+
+namespace retrograd {
+
+struct Group;
+
+struct OpRecord {
+  const char* name;              // "sum.dim"
+  const char* schema;
+  PyObject* object = nullptr;    // the Python callable for this overload, made on first use
+  const Group* group = nullptr;  // its bindings
+  int overload = 0;
+};
+
+}  // namespace retrograd

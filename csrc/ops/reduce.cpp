@@ -1,0 +1,119 @@
+// Sums, products and truth: reductions over any set of dims with one output.
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/reduce.h"
+#include "ops.h"
+#include "ops/reduce_common.h"
+
+namespace retrograd::impl {
+namespace {
+
+constexpr int64_t kZeroStrides[kMaxDims] = {};
+
+using Kernel = void (*)(const cpu::Array& out, const cpu::Array& in);
+
+Tensor reduce_all(const Tensor& self, DType dtype, Kernel kernel) {
+  Tensor out = empty({}, dtype, self.device());
+  run_kernel(self, 4, [&] { kernel({out->data, dtype, self->ndim, self->sizes(), kZeroStrides}, self.array()); });
+  return out;
+}
+
+Tensor reduce_dims(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, Kernel kernel) {
+  if (!keepdim && mask == every_dim(self.dim())) return reduce_all(self, dtype, kernel);
+  const ReducedShape shape(self, mask, keepdim);
+  Tensor out = shape.make(dtype);
+  run_kernel(self, 4, [&] { kernel(shape.array(out), self.array()); });
+  return out;
+}
+
+DType mean_dtype(const Tensor& self, OptDType dtype) {
+  if (RG_LIKELY(is_floating(dtype.value_or(self.dtype())))) return dtype.value_or(self.dtype());
+  fail(ErrorKind::Runtime, "mean(): could not infer output dtype. ", dtype ? "Optional" : "Input",
+       " dtype must be either a floating point or complex dtype. Got: ", dtype_title(dtype.value_or(self.dtype())));
+}
+
+DType truth_dtype(const Tensor& self) { return self.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool; }
+
+// any() and all() over an empty list of dims reduce nothing, unlike the others.
+uint64_t truth_mask(const Tensor& self, OptInts dim, const char* op) { return dim && dim->empty() ? 0 : dim_mask(dim, self.dim(), op); }
+
+}  // namespace
+
+Tensor sum(const Tensor& self, OptDType dtype) { return reduce_all(self, sum_dtype(self, dtype), cpu::reduce().sum); }
+
+Tensor sum_dim(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
+  return reduce_dims(self, dim_mask(dim, self.dim(), "sum"), keepdim, sum_dtype(self, dtype), cpu::reduce().sum);
+}
+
+Tensor _sum_to(const Tensor& self, IntSpan size) {
+  const int64_t extra = self.dim() - static_cast<int64_t>(size.size());
+  bool fits = extra >= 0;
+  int64_t strides[kMaxDims], next = 1;
+  for (int64_t d = self.dim() - 1; fits && d >= 0; --d) {
+    const int64_t want = d < extra ? 1 : size[static_cast<size_t>(d - extra)];
+    const bool reduced = d < extra || (want == 1 && self.size(d) != 1);
+    fits = reduced || want == self.size(d);
+    strides[d] = reduced ? 0 : next;
+    if (!reduced) next *= want ? want : 1;
+  }
+  RG_CHECK(fits, "size {", size, "} is not expandable to size {", self.sizes(), "}.");
+  Tensor out = empty(size, self.dtype(), self.device());
+  run_kernel(self, 4, [&] { cpu::reduce().sum({out->data, out->dtype, self->ndim, self->sizes(), strides}, self.array()); });
+  return out;
+}
+
+Tensor nansum(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
+  const uint64_t mask = dim_mask(dim, self.dim(), "nansum");
+  const DType result = sum_dtype(self, dtype);
+  if (!is_floating(self.dtype()) || is_meta(self)) return reduce_dims(self, mask, keepdim, result, cpu::reduce().sum);
+  Tensor clean = empty(self.sizes(), self.dtype(), self.device());
+  copy_data(clean, self);
+  run_kernel(clean, 4, [&] {
+    visit_floating(clean.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      T* p = clean.data<T>();
+      for (int64_t i = 0, n = clean.numel(); i < n; ++i)
+        if (std::isnan(static_cast<compute_t<T>>(p[i]))) p[i] = T(0);
+    });
+  });
+  return reduce_dims(clean, mask, keepdim, result, cpu::reduce().sum);
+}
+
+Tensor mean(const Tensor& self, OptDType dtype) { return reduce_all(self, mean_dtype(self, dtype), cpu::reduce().mean); }
+
+Tensor mean_dim(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
+  return reduce_dims(self, dim_mask(dim, self.dim(), "mean"), keepdim, mean_dtype(self, dtype), cpu::reduce().mean);
+}
+
+Tensor prod(const Tensor& self, OptDType dtype) { return reduce_all(self, sum_dtype(self, dtype), cpu::reduce().prod); }
+
+Tensor prod_dim_int(const Tensor& self, int64_t dim, bool keepdim, OptDType dtype) {
+  return reduce_dims(self, one_dim(dim, self.dim()), keepdim, sum_dtype(self, dtype), cpu::reduce().prod);
+}
+
+Tensor any(const Tensor& self) { return reduce_all(self, truth_dtype(self), cpu::reduce().any); }
+Tensor all(const Tensor& self) { return reduce_all(self, truth_dtype(self), cpu::reduce().all); }
+
+Tensor any_dims(const Tensor& self, OptInts dim, bool keepdim) {
+  return reduce_dims(self, truth_mask(self, dim, "any"), keepdim, truth_dtype(self), cpu::reduce().any);
+}
+
+Tensor all_dims(const Tensor& self, OptInts dim, bool keepdim) {
+  return reduce_dims(self, truth_mask(self, dim, "all"), keepdim, truth_dtype(self), cpu::reduce().all);
+}
+
+Tensor count_nonzero(const Tensor& self, OptInts dim) {
+  return reduce_dims(self, dim_mask(dim, self.dim(), "count_nonzero"), false, DType::Int64, cpu::reduce().count_nonzero);
+}
+
+Tensor trace(const Tensor& self) {
+  RG_CHECK(self.dim() == 2, "trace: expected a matrix, but got tensor with dim ", self.dim());
+  if (self.dtype() == DType::Bool) fail_dtype("trace", self.dtype());
+  const int64_t length[] = {std::min(self.size(0), self.size(1))}, stride[] = {self.stride(0) + self.stride(1)};
+  Tensor out = empty({}, sum_dtype(self, {}), self.device());
+  run_kernel(self, 1, [&] { cpu::reduce().sum({out->data, out->dtype, 1, length, kZeroStrides}, {self->data, self->dtype, 1, length, stride}); });
+  return out;
+}
+
+}  // namespace retrograd::impl

@@ -1,0 +1,103 @@
+// Variance, norms and log-sum-exp.
+#include <cmath>
+
+#include "cpu/reduce.h"
+#include "cpu/softmax.h"
+#include "ops.h"
+#include "ops/reduce_common.h"
+
+namespace retrograd {
+namespace {
+
+using Pair = std::tuple<Tensor, Tensor>;
+using OptScalar = std::optional<Scalar>;
+
+Tensor spread(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim, bool take_sqrt) {
+  RG_CHECK(is_floating(self.dtype()), "std and var only support floating point and complex dtypes");
+  const ReducedShape shape(self, dim_mask(dim, self.dim(), take_sqrt ? "std" : "var"), keepdim);
+  Tensor out = shape.make(self.dtype());
+  const double c = correction ? correction->to_double() : 1;
+  run_kernel(self, 6, [&] { cpu::reduce().var_mean(shape.array(out), shape.nothing(self.dtype()), self.array(), c, take_sqrt); });
+  return out;
+}
+
+Pair spread_and_mean(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim, bool take_sqrt) {
+  const char* op = take_sqrt ? "std_mean" : "var_mean";
+  RG_CHECK(is_floating(self.dtype()), op, " only support floating point and complex dtypes");
+  const ReducedShape shape(self, dim_mask(dim, self.dim(), op), keepdim);
+  Tensor out = shape.make(self.dtype()), mean = shape.make(self.dtype());
+  const double c = correction ? correction->to_double() : 1;
+  run_kernel(self, 6, [&] { cpu::reduce().var_mean(shape.array(out), shape.array(mean), self.array(), c, take_sqrt); });
+  return {std::move(out), std::move(mean)};
+}
+
+OptScalar bias(bool unbiased) { return Scalar(unbiased ? 1 : 0); }
+
+// Norms of negative order and the infinite ones have no value on nothing.
+void check_norm_identity(const Tensor& self, double p, OptInts dim, uint64_t mask) {
+  if (RG_LIKELY(self.numel() != 0) || (p >= 0 && std::isfinite(p))) return;
+  const std::string order = p == HUGE_VAL ? "inf" : p == -HUGE_VAL ? "-inf" : str_cat(p);
+  RG_CHECK(dim && !dim->empty(), "linalg.vector_norm cannot compute the ", order,
+           " norm on an empty tensor because the operation does not have an identity");
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    RG_CHECK(!has_dim(mask, d) || self.size(d) != 0, "linalg.vector_norm cannot compute the ", order, " norm on the dimension ", d,
+             " because this dimension is empty and the operation does not have an identity");
+  }
+}
+
+}  // namespace
+
+namespace impl {
+
+Tensor var_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) { return spread(self, dim, correction, keepdim, false); }
+Tensor std_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) { return spread(self, dim, correction, keepdim, true); }
+Pair var_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) { return spread_and_mean(self, dim, correction, keepdim, false); }
+Pair std_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) { return spread_and_mean(self, dim, correction, keepdim, true); }
+
+Tensor linalg_vector_norm(const Tensor& self, Scalar ord, OptInts dim, bool keepdim, OptDType dtype) {
+  RG_CHECK(is_floating(self.dtype()), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", dtype_title(self.dtype()));
+  RG_CHECK(!dtype || is_floating(*dtype), "linalg.vector_norm: dtype should be floating point or complex, but got ", dtype_title(*dtype));
+  RG_CHECK(!dtype || can_cast(self.dtype(), *dtype) , "linalg.vector_norm: the dtype of the input (", dtype_title(self.dtype()),
+           ") should be convertible without narrowing to the specified dtype (", dtype_title(*dtype), ")");
+  const double p = ord.to_double();
+  const uint64_t mask = dim_mask(dim, self.dim(), "linalg.vector_norm");
+  check_norm_identity(self, p, dim, mask);
+  const ReducedShape shape(self, mask, keepdim);
+  Tensor out = shape.make(dtype.value_or(self.dtype()));
+  const int cost = p == 2 || p == 1 || std::isinf(p) ? 4 : 100;
+  run_kernel(self, cost, [&] { cpu::reduce().norm(shape.array(out), self.array(), p); });
+  return out;
+}
+
+Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
+  const ReducedShape shape(self, dim_mask(dim, self.dim(), "logsumexp"), keepdim);
+  Tensor out = shape.make(is_floating(self.dtype()) ? self.dtype() : default_dtype());
+  run_kernel(self, 16, [&] { cpu::softmax().logsumexp(shape.array(out), self.array()); });
+  return out;
+}
+
+}  // namespace impl
+
+namespace composite {
+
+Tensor var(const Tensor& self, bool unbiased) { return ops::var_correction(self, {}, bias(unbiased), false); }
+Tensor var_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) { return ops::var_correction(self, dim, bias(unbiased), keepdim); }
+Tensor std(const Tensor& self, bool unbiased) { return ops::std_correction(self, {}, bias(unbiased), false); }
+Tensor std_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) { return ops::std_correction(self, dim, bias(unbiased), keepdim); }
+Pair var_mean(const Tensor& self, bool unbiased) { return ops::var_mean_correction(self, {}, bias(unbiased), false); }
+Pair var_mean_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) { return ops::var_mean_correction(self, dim, bias(unbiased), keepdim); }
+Pair std_mean(const Tensor& self, bool unbiased) { return ops::std_mean_correction(self, {}, bias(unbiased), false); }
+Pair std_mean_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) { return ops::std_mean_correction(self, dim, bias(unbiased), keepdim); }
+
+Tensor norm(const Tensor& self, OptScalar p, OptInts dim, bool keepdim, OptDType dtype) {
+  return ops::linalg_vector_norm(self, p.value_or(Scalar(2)), dim, keepdim, dtype);
+}
+
+Tensor norm_str(const Tensor& self, std::string_view p, OptInts dim, bool keepdim, OptDType dtype) {
+  RG_CHECK_AS(NotImplemented, p != "nuc", "norm: the nuclear norm needs a singular value decomposition: use linalg.matrix_norm(input, 'nuc')");
+  RG_CHECK(p == "fro", "linalg.matrix_norm: Order ", p, " not supported.");
+  return ops::linalg_vector_norm(self, Scalar(2), dim, keepdim, dtype);
+}
+
+}  // namespace composite
+}  // namespace retrograd

@@ -1,0 +1,69 @@
+// resize_, set_: giving a tensor other memory or another size. Neither has a derivative.
+#include "autograd/history.h"
+#include "ops.h"
+#include "ops/create.h"
+#include "ops/derivatives.h"
+#include "ops/shape.h"
+
+namespace retrograd::composite {
+
+void resize_(const Tensor& self, IntSpan size, std::optional<MemoryFormat> memory_format) {
+  RG_CHECK(!requires_grad(self), "cannot resize variables that require grad");
+  check_inplace(self, false);
+  const std::vector<int64_t> sizes(size.begin(), size.end());  // may be the sizes of self itself
+  resize_data(self, sizes);
+  if (memory_format && *memory_format != MemoryFormat::Preserve) {
+    int64_t strides[kMaxDims];
+    format_strides(sizes, *memory_format, strides);
+    set_geometry(self.get(), sizes, {strides, sizes.size()});
+  }
+  wrote_inplace(self);
+}
+
+void resize_as_(const Tensor& self, const Tensor& the_template, std::optional<MemoryFormat> memory_format) {
+  resize_(self, the_template.sizes(), memory_format);
+}
+
+namespace {
+
+void use_memory(const Tensor& self, const Tensor& source, IntSpan sizes, IntSpan strides, int64_t offset) {
+  RG_CHECK(self.dtype() == source.dtype(), "Could not set tensor of type ", dtype_title(source.dtype()), " to a tensor of type ", dtype_title(self.dtype()));
+  RG_CHECK(self.device() == source.device(), "Attempted to set the storage of a tensor on device \"", device_name(self.device()),
+           "\" to a storage on different device \"", device_name(source.device()), "\"");
+  check_inplace(self, requires_grad(self) || requires_grad(source));
+  const Tensor made = impl::as_strided(source, sizes, strides, offset);
+  retain(made->storage);
+  release(std::exchange(self->storage, made->storage));
+  self->data = made->data;
+  set_geometry(self.get(), made.sizes(), made.strides());
+  wrote_inplace(self);
+}
+
+}  // namespace
+
+void set_(const Tensor& self) {
+  const Tensor nothing = retrograd::empty(ints({0}), self.dtype(), self.device());
+  use_memory(self, nothing, nothing.sizes(), nothing.strides(), 0);
+}
+
+void set_source_Tensor_(const Tensor& self, const Tensor& source) { use_memory(self, source, source.sizes(), source.strides(), source->offset()); }
+
+void set_source_Tensor_storage_offset_(const Tensor& self, const Tensor& source, int64_t storage_offset, IntSpan size, IntSpan stride) {
+  int64_t strides[kMaxDims];
+  RG_CHECK(size.size() <= static_cast<size_t>(kMaxDims), "a tensor has at most ", kMaxDims, " dimensions, got ", size.size());
+  if (stride.empty()) {
+    format_strides(size, MemoryFormat::Contiguous, strides);
+    stride = {strides, size.size()};
+  }
+  use_memory(self, source, size, stride, storage_offset);
+}
+
+Tensor sum_to_size(const Tensor& self, IntSpan size) {
+  bool fits = size.size() <= static_cast<size_t>(self.dim());
+  const size_t extra = fits ? static_cast<size_t>(self.dim()) - size.size() : 0;
+  for (size_t d = 0; fits && d < size.size(); ++d) fits = size[d] == 1 || size[d] == self.sizes()[d + extra];
+  RG_CHECK(fits, "size {", size, "} is not expandable to size {", self.sizes(), "}.");
+  return same_sizes(self.sizes(), size) ? self : derivatives::sum_to(self, size);
+}
+
+}  // namespace retrograd::composite

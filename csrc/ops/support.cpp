@@ -1,0 +1,40 @@
+#include "core/promote.h"
+#include "cpu/copy.h"
+#include "ops/generated_support.h"
+#include "ops/pointwise.h"
+#include "ops/util.h"
+
+namespace retrograd {
+
+Tensor inplace_original(const Tensor& self) { return ops::clone(self); }
+
+void copy_result(const Tensor& self, const Tensor& result) {
+  RG_CHECK(same_sizes(self.get(), result.get()), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", result.sizes());
+  RG_CHECK(can_cast(result.dtype(), self.dtype()), "result type ", dtype_name(result.dtype()), " can't be cast to the desired output type ",
+           dtype_name(self.dtype()));
+  copy_data(self, result);
+}
+
+void cut_history(const Tensor& self) {
+  if (self->base) return;
+  Node* old = std::exchange(self->grad_fn, nullptr);
+  self->output_nr = 0;
+  if (old) Py_DECREF(old->object());
+}
+
+std::vector<int64_t> flatten_dtypes(std::span<const Tensor> tensors) {
+  std::vector<int64_t> out;
+  for (const Tensor& t : tensors) out.push_back(static_cast<int64_t>(t.dtype()));
+  return out;
+}
+
+std::vector<int64_t> flatten_shapes(std::span<const Tensor> tensors) {
+  std::vector<int64_t> out;
+  for (const Tensor& t : tensors) {
+    out.push_back(t.dim());
+    out.insert(out.end(), t.sizes().begin(), t.sizes().end());
+  }
+  return out;
+}
+
+}  // namespace retrograd

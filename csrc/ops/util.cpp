@@ -1,0 +1,110 @@
+#include "ops/util.h"
+
+#include <bit>
+
+#include "core/promote.h"
+#include "cpu/copy.h"
+
+namespace retrograd {
+
+int64_t wrap_dim(int64_t dim, int64_t ndim) {
+  const int64_t n = ndim == 0 ? 1 : ndim;
+  RG_CHECK_AS(Index, dim >= -n && dim < n, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1, "], but got ", dim, ")");
+  return dim < 0 ? dim + n : dim;
+}
+
+uint64_t dim_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op) {
+  const uint64_t all = ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1;
+  if (!dims || dims->empty()) return all;
+  uint64_t mask = 0;
+  for (const int64_t d : *dims) {
+    const uint64_t bit = uint64_t{1} << wrap_dim(d, ndim);
+    RG_CHECK(!(mask & bit), "dim ", wrap_dim(d, ndim), " appears multiple times in the list of dims (", op, ")");
+    mask |= bit;
+  }
+  return mask & all;
+}
+
+void copy_data(const Tensor& dst, const Tensor& src) {
+  if (dst.numel() == 0 || is_meta(dst)) return;
+  GilRelease release(dst.numel() / 2);
+  if (same_sizes(dst.get(), src.get())) {
+    cpu::copy(dst.array(), src.array());
+    return;
+  }
+  int64_t strides[kMaxDims];
+  broadcast_strides(src.get(), dst.sizes(), strides);
+  cpu::copy(dst.array(), {src->data, src->dtype, dst->ndim, dst->sizes(), strides});
+}
+
+Tensor cast_data(const Tensor& t, DType dtype) {
+  if (t.dtype() == dtype) return t;
+  Tensor out = empty_like(t, dtype);
+  copy_data(out, t);
+  return out;
+}
+
+Tensor contiguous_data(const Tensor& t) {
+  if (t.is_contiguous()) return t;
+  Tensor out = empty(t.sizes(), t.dtype(), t.device());
+  copy_data(out, t);
+  return out;
+}
+
+Tensor expand_data(const Tensor& t, IntSpan sizes) {
+  int64_t strides[kMaxDims];
+  broadcast_strides(t.get(), sizes, strides);
+  return alias_as(t, sizes, {strides, sizes.size()}, t->offset());
+}
+
+void fill_data(const Tensor& t, Scalar value) {
+  if (t.numel() == 0 || is_meta(t)) return;
+  alignas(8) char element[8];
+  value.store(t.dtype(), element);
+  GilRelease release(t.numel() / 4);
+  cpu::fill(t.array(), element);
+}
+
+Tensor full(IntSpan sizes, Scalar value, DType dtype, Device device) {
+  Tensor t = empty(sizes, dtype, device);
+  fill_data(t, value);
+  return t;
+}
+
+Tensor zeros(IntSpan sizes, DType dtype, Device device) { return full(sizes, Scalar(0), dtype, device); }
+
+Tensor operand_tensor(const Operand& o, DType dtype, Device device) {
+  return o.tensor ? Tensor::borrow(o.tensor) : scalar_tensor(o.scalar, dtype, device);
+}
+
+std::string dtype_title(DType dtype) {
+  std::string name = dtype_storage_name(dtype);
+  return name.substr(0, name.size() - 6);
+}
+
+void resize_data(const Tensor& t, IntSpan sizes) {
+  TensorImpl* p = t.get();
+  if (same_sizes(t.sizes(), sizes)) return;
+  const int64_t offset = p->offset();
+  const int64_t numel = checked_numel(sizes);
+  const size_t need = static_cast<size_t>((offset + numel) * itemsize(p->dtype));
+  if (numel && need > p->storage->nbytes) {
+    resize_storage(p->storage, need);
+    p->data = static_cast<char*>(p->storage->data) + offset * itemsize(p->dtype);
+  }
+  const std::vector<int64_t> copy(sizes.begin(), sizes.end());
+  set_contiguous_geometry(p, copy);
+}
+
+void resize_out(const Tensor& out, IntSpan sizes) {
+  if (same_sizes(out.sizes(), sizes)) return;
+  if (out.numel() != 0) {
+    const std::string text = str_cat("An output with one or more elements was resized since it had shape ", out.sizes(),
+                                     ", which does not match the required output shape ", sizes,
+                                     ". Pass out= of the right shape, or resize it first with out.resize_(0).");
+    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw PythonError();
+  }
+  resize_data(out, sizes);
+}
+
+}  // namespace retrograd

@@ -1,0 +1,46 @@
+// Small things every family of ops needs: dimensions, copies without history, the GIL around long kernels.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/tensor.h"
+#include "ops/pointwise.h"
+
+namespace retrograd {
+
+// Releases the GIL for its lifetime when there is enough work to be worth it (about 20 us).
+class GilRelease {
+ public:
+  explicit GilRelease(int64_t work_ns) : state_(work_ns > 20'000 ? PyEval_SaveThread() : nullptr) {}
+  ~GilRelease() {
+    if (state_) PyEval_RestoreThread(state_);
+  }
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// -ndim..ndim-1 -> 0..ndim-1; a 0-d tensor counts as having one dimension.
+int64_t wrap_dim(int64_t dim, int64_t ndim);
+uint64_t dim_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op);  // bit per dimension; none or empty = all
+
+void copy_data(const Tensor& dst, const Tensor& src);       // same sizes or broadcastable src; converts; no history, no version
+Tensor cast_data(const Tensor& t, DType dtype);             // t itself when it already has it
+Tensor contiguous_data(const Tensor& t);                    // t itself when it is
+Tensor expand_data(const Tensor& t, IntSpan sizes);         // alias, stride 0 where expanded
+Tensor full(IntSpan sizes, Scalar value, DType dtype, Device device);
+void fill_data(const Tensor& t, Scalar value);
+Tensor zeros(IntSpan sizes, DType dtype, Device device = {});
+Tensor operand_tensor(const Operand& o, DType dtype, Device device);  // a 0-d tensor for a number
+
+std::string dtype_title(DType dtype);                       // "Float"
+void resize_data(const Tensor& t, IntSpan sizes);           // in place, contiguous, keeps what fits
+void resize_out(const Tensor& out, IntSpan sizes);          // the same for out=, with a warning
+
+inline IntSpan ints(std::initializer_list<int64_t> list) { return {list.begin(), list.size()}; }
+
+}  // namespace retrograd

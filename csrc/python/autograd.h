@@ -1,0 +1,13 @@
+// autograd as Python sees it: nodes, backward, modes.
+#pragma once
+
+#include <Python.h>
+
+namespace retrograd {
+
+void init_node_type(PyObject* module);   // node_type.cpp
+void init_engine(PyObject* module);      // backward.cpp: Tensor.backward, autograd.grad, callbacks
+void init_hooks();                       // engine_hooks.cpp
+void init_modes(PyObject* module);       // modes.cpp
+
+}  // namespace retrograd

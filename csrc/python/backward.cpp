@@ -1,0 +1,204 @@
+// backward() and grad(): arguments, checks and the call of the engine.
+#include "autograd/engine.h"
+#include "autograd/history.h"
+#include "ops.h"
+#include "ops/util.h"
+#include "python/autograd.h"
+#include "python/bind.h"
+#include "python/guard.h"
+
+namespace retrograd {
+namespace {
+
+struct Roots {
+  std::vector<Edge> edges;
+  std::vector<Tensor> grads;
+  ~Roots() {
+    for (Edge& e : edges) Py_XDECREF(reinterpret_cast<PyObject*>(e.node));
+  }
+};
+
+Tensor initial_gradient(const Tensor& root, size_t i) {
+  RG_CHECK(requires_grad(root), "element ", i, " of tensors does not require grad and does not have a grad_fn", why_no_grad(root));
+  RG_CHECK(root.numel() == 1, "grad can be implicitly created only for scalar outputs", made_by(root));
+  RG_CHECK(is_floating(root.dtype()), "grad can be implicitly created only for real scalar outputs but got ", dtype_title(root.dtype()));
+  return full(root.sizes(), Scalar(1), root.dtype(), root.device());
+}
+
+void check_gradient(const Tensor& root, const Tensor& grad, size_t i) {
+  RG_CHECK(requires_grad(root), "element ", i, " of tensors does not require grad and does not have a grad_fn", why_no_grad(root));
+  RG_CHECK(same_sizes(root.get(), grad.get()), "Mismatch in shape: grad_output[", i, "] has a shape of torch.Size(", grad.sizes(), ") and output[", i,
+           "] has a shape of torch.Size(", root.sizes(), ").");
+  RG_CHECK(is_floating(grad.dtype()) == is_floating(root.dtype()), "For complex Tensors, both grad_output and output are required to have the same dtype.");
+}
+
+// The edge of a tensor, or of a GradientEdge (node, output_nr). New reference.
+Edge edge_of(PyObject* o, const char* what) {
+  if (is_tensor(o)) return gradient_edge(reinterpret_cast<TensorImpl*>(o));
+  if (PyTuple_Check(o) && PyTuple_GET_SIZE(o) == 2 && is_node(PyTuple_GET_ITEM(o, 0))) {
+    Edge e{reinterpret_cast<Node*>(PyTuple_GET_ITEM(o, 0)), static_cast<uint32_t>(PyLong_AsUnsignedLong(PyTuple_GET_ITEM(o, 1)))};
+    Py_INCREF(e.node->object());
+    return e;
+  }
+  fail(ErrorKind::Type, what, " must be Tensors or GradientEdges, got ", Py_TYPE(o)->tp_name);
+}
+
+Py_ssize_t length(PyObject* sequence) { return PySequence_Fast_GET_SIZE(sequence); }
+PyObject* item(PyObject* sequence, Py_ssize_t i) { return PySequence_Fast_GET_ITEM(sequence, i); }
+
+// _run_backward(tensors, grad_tensors, keep_graph, create_graph, inputs, allow_unused, accumulate): all sequences are tuples or lists.
+PyObject* py_run_backward(PyObject*, PyObject* args) {
+  PyObject *tensors, *grads, *inputs;
+  int keep, create, allow_unused, accumulate;
+  if (!PyArg_ParseTuple(args, "OOppOpp", &tensors, &grads, &keep, &create, &inputs, &allow_unused, &accumulate)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Roots roots;
+    for (Py_ssize_t i = 0; i < length(tensors); ++i) {
+      PyObject* t = item(tensors, i);
+      PyObject* g = item(grads, i);
+      Tensor grad = g == Py_None ? Tensor() : Tensor::borrow(g);
+      if (is_tensor(t)) {
+        const Tensor root = Tensor::borrow(t);
+        if (grad) {
+          check_gradient(root, grad, static_cast<size_t>(i));
+        } else {
+          grad = initial_gradient(root, static_cast<size_t>(i));
+        }
+      } else {
+        RG_CHECK(grad, "grad can be implicitly created only for scalar outputs: pass a gradient for a GradientEdge");
+      }
+      roots.edges.push_back(edge_of(t, "tensors"));
+      roots.grads.push_back(grad);
+    }
+    Roots wanted;
+    if (inputs != Py_None) {
+      for (Py_ssize_t i = 0; i < length(inputs); ++i) {
+        PyObject* input = item(inputs, i);
+        if (is_tensor(input)) {
+          const Tensor t = Tensor::borrow(input);
+          RG_CHECK(requires_grad(t), "One of the differentiated Tensors does not require grad");
+        }
+        wanted.edges.push_back(edge_of(input, "inputs"));
+      }
+    }
+    const RunOptions options{keep != 0, create != 0, accumulate != 0, inputs != Py_None};
+    std::vector<Tensor> result = run_backward(roots.edges, roots.grads, wanted.edges, options);
+    if (accumulate) Py_RETURN_NONE;
+    for (size_t i = 0; i < result.size(); ++i)
+      RG_CHECK(result[i] || allow_unused, "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior. (input ", i, ")");
+    return wrap_tuple(result);
+  });
+}
+
+// Tensor.backward() with no arguments is the hot one; anything else is sorted out in Python.
+PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (RG_UNLIKELY(nargs != 0 || kwnames != nullptr || thread_state.handlers != nullptr || Py_TYPE(self) != tensor_type)) {
+    static PyObject* general = nullptr;
+    if (!general) {
+      PyObject* module = PyImport_ImportModule("retrograd._tensor");
+      if (!module) return nullptr;
+      general = PyObject_GetAttrString(module, "_backward");
+      Py_DECREF(module);
+      if (!general) return nullptr;
+    }
+    std::vector<PyObject*> all{self};
+    all.insert(all.end(), args, args + nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+    return PyObject_Vectorcall(general, all.data(), static_cast<size_t>(nargs + 1), kwnames);
+  }
+  return guarded([&]() -> PyObject* {
+    const Tensor root = Tensor::borrow(self);
+    const Tensor grads[] = {initial_gradient(root, 0)};
+    Edge edge = gradient_edge(root.get());
+    struct Hold {
+      Node* n;
+      ~Hold() { Py_XDECREF(reinterpret_cast<PyObject*>(n)); }
+    } hold{edge.node};
+    run_backward({&edge, 1}, grads, {}, {});
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* py_queue_callback(PyObject*, PyObject* callback) {
+  return guarded([&]() -> PyObject* {
+    queue_callback(callback);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* py_gradient_edge(PyObject*, PyObject* t) {
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, is_tensor(t), "get_gradient_edge() expects a Tensor, got ", Py_TYPE(t)->tp_name);
+    const Edge e = gradient_edge(reinterpret_cast<TensorImpl*>(t));
+    RG_CHECK(e.node, "It is not possible to get the gradient edge for a Tensor that does not require gradients");
+    return Py_BuildValue("(NI)", e.node->object(), e.nr);
+  });
+}
+PyObject* py_in_backward(PyObject*, PyObject*) { return PyBool_FromLong(in_backward()); }
+PyObject* py_task_id(PyObject*, PyObject*) { return PyLong_FromLong(in_backward() ? static_cast<long>(current_task_id()) : -1); }
+PyObject* py_current_node(PyObject*, PyObject*) {
+  Node* n = current_node();
+  return n ? Py_NewRef(n->object()) : none();
+}
+PyObject* py_live(PyObject*, PyObject*) { return Py_BuildValue("(nn)", static_cast<Py_ssize_t>(live_tensors()), static_cast<Py_ssize_t>(live_nodes())); }
+PyObject* py_advance_step(PyObject*, PyObject*) {
+  advance_training_step();
+  Py_RETURN_NONE;
+}
+PyObject* py_set_anomaly(PyObject*, PyObject* args) {
+  int on, check;
+  if (!PyArg_ParseTuple(args, "pp", &on, &check)) return nullptr;
+  anomaly_enabled = on;
+  anomaly_check_nan = check;
+  Py_RETURN_NONE;
+}
+PyObject* py_anomaly(PyObject*, PyObject*) { return Py_BuildValue("(OO)", anomaly_enabled ? Py_True : Py_False, anomaly_check_nan ? Py_True : Py_False); }
+
+PyObject* py_layout(PyObject*, PyObject*) { return PyBool_FromLong(keep_grad_layout); }
+PyObject* py_set_layout(PyObject*, PyObject* on) {
+  keep_grad_layout = PyObject_IsTrue(on) == 1;
+  Py_RETURN_NONE;
+}
+PyObject* py_set_versions(PyObject*, PyObject* args) {
+  PyObject *tensors, *versions;
+  if (!PyArg_ParseTuple(args, "OO", &tensors, &versions)) return nullptr;
+  PyObject* t = PySequence_Fast(tensors, "tensors must be a sequence");
+  PyObject* v = t ? PySequence_Fast(versions, "versions must be a sequence") : nullptr;
+  for (Py_ssize_t i = 0; v && i < length(t); ++i) {
+    PyObject* r = PyObject_CallMethod(item(t, i), "_set_version", "O", item(v, i));
+    if (!r) break;
+    Py_DECREF(r);
+  }
+  Py_XDECREF(t);
+  Py_XDECREF(v);
+  if (PyErr_Occurred()) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {{"_is_grad_layout_enforced", py_layout, METH_NOARGS, nullptr},
+                         {"_set_grad_layout_enforced", py_set_layout, METH_O, nullptr},
+                         {"_unsafe_set_version_counter", py_set_versions, METH_VARARGS, nullptr},
+                         {"_run_backward", py_run_backward, METH_VARARGS, nullptr},
+                         {"_queue_callback", py_queue_callback, METH_O, nullptr},
+                         {"_gradient_edge", py_gradient_edge, METH_O, nullptr},
+                         {"_in_backward", py_in_backward, METH_NOARGS, nullptr},
+                         {"_current_graph_task_id", py_task_id, METH_NOARGS, nullptr},
+                         {"_current_autograd_node", py_current_node, METH_NOARGS, nullptr},
+                         {"_live_objects", py_live, METH_NOARGS, "(tensors, nodes) alive now"},
+                         {"_advance_step", py_advance_step, METH_NOARGS, nullptr},
+                         {"_set_anomaly", py_set_anomaly, METH_VARARGS, nullptr},
+                         {"_anomaly", py_anomaly, METH_NOARGS, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef backward_def = {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_backward)), METH_FASTCALL | METH_KEYWORDS,
+                            "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None): adds the gradients of this tensor to .grad of the "
+                            "leaves it was computed from."};
+
+}  // namespace
+
+void init_engine(PyObject* module) {
+  init_hooks();
+  PyModule_AddFunctions(module, methods);
+  PyObject* method = checked(PyDescr_NewMethod(tensor_type, &backward_def));
+  PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), "backward", method);
+  Py_DECREF(method);
+}
+
+}  // namespace retrograd

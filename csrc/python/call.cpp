@@ -1,0 +1,318 @@
+// Calling a group: matching arguments against its signatures, and explaining why none fits.
+#include <cstring>
+#include <string>
+
+#include "autograd/history.h"
+#include "bindings.h"
+#include "ops.h"
+#include "ops/util.h"
+#include "python/bind.h"
+#include "python/intercept.h"
+#include "python/torch_function.h"
+
+namespace retrograd {
+namespace {
+
+struct Args {
+  PyObject* self;
+  PyObject* const* items;
+  Py_ssize_t positional;
+  PyObject* kwnames;
+  Py_ssize_t keywords() const { return kwnames ? PyTuple_GET_SIZE(kwnames) : 0; }
+};
+
+PyObject* interned_name(const ParamSpec& spec) {
+  if (RG_UNLIKELY(!spec.interned)) spec.interned = PyUnicode_InternFromString(spec.name);
+  return spec.interned;
+}
+
+PyObject* interned_out() {
+  static PyObject* name = PyUnicode_InternFromString("out");
+  return name;
+}
+
+// NumPy's names for the same thing.
+bool is_alias(const char* param, const char* given) {
+  auto pair = [&](const char* p, const char* g) { return std::strcmp(param, p) == 0 && std::strcmp(given, g) == 0; };
+  return pair("dim", "axis") || pair("keepdim", "keepdims") || pair("input", "x") || pair("input", "a") || pair("input", "x1") || pair("other", "x2");
+}
+
+bool keyword_is(PyObject* given, const ParamSpec& spec) {
+  PyObject* name = interned_name(spec);
+  if (given == name) return true;
+  if (PyUnicode_Compare(given, name) == 0) return true;
+  const char* text = PyUnicode_AsUTF8(given);
+  if (!text) {
+    PyErr_Clear();
+    return false;
+  }
+  return is_alias(spec.name, text);
+}
+
+int find_keyword(const Args& a, const ParamSpec& spec) {
+  for (Py_ssize_t k = 0; k < a.keywords(); ++k)
+    if (keyword_is(PyTuple_GET_ITEM(a.kwnames, k), spec)) return static_cast<int>(k);
+  return -1;
+}
+
+bool all_ints(const Args& a) {
+  for (Py_ssize_t i = 0; i < a.positional; ++i) {
+    PyObject* o = a.items[i];
+    if (PyTuple_Check(o) || PyList_Check(o)) return false;
+  }
+  return true;
+}
+
+bool match(const Signature& s, const Args& a, Parsed& p) {
+  const int count = static_cast<int>(s.params.size());
+  int first = 0;
+  if (a.self) {
+    if (!count || !p.read(0, s.params[0], a.self)) return false;
+    first = 1;
+  }
+  int positional_params = 0;
+  for (int i = first; i < count && !(s.params[static_cast<size_t>(i)].flags & kKeywordOnly); ++i) ++positional_params;
+  Py_ssize_t used_keywords = 0;
+  Py_ssize_t next = 0;  // positional argument
+  for (int i = first; i < count; ++i) {
+    const ParamSpec& spec = s.params[static_cast<size_t>(i)];
+    if (next < a.positional && !(spec.flags & kKeywordOnly)) {
+      // view(2, 3): a lone list of ints may be spread over the positional arguments.
+      if (positional_params == 1 && a.positional != 1 && (spec.kind == Kind::Ints || spec.kind == Kind::IntsOpt) && all_ints(a)) {
+        if (!p.read_ints(i, a.items, a.positional)) return false;
+        next = a.positional;
+        continue;
+      }
+      if (!p.read(i, spec, a.items[next])) return false;
+      ++next;
+      continue;
+    }
+    if (a.kwnames) {
+      const int k = find_keyword(a, spec);
+      if (k >= 0) {
+        if (!p.read(i, spec, a.items[a.positional + k])) return false;
+        ++used_keywords;
+        continue;
+      }
+    }
+    if (spec.flags & kHasDefault) {
+      p.fill_default(i, spec);
+    } else if (positional_params == 1 && a.positional == 0 && spec.kind == Kind::Ints && !(spec.flags & kKeywordOnly)) {
+      if (!p.read_ints(i, nullptr, 0)) return false;  // zeros(): no sizes at all
+    } else {
+      return false;
+    }
+  }
+  if (next != a.positional) return false;
+  if (RG_UNLIKELY(used_keywords != a.keywords())) {
+    if (!s.has_out || used_keywords + 1 != a.keywords()) return false;
+    for (Py_ssize_t k = 0; k < a.keywords(); ++k) {
+      PyObject* name = PyTuple_GET_ITEM(a.kwnames, k);
+      if (name == interned_out() || PyUnicode_Compare(name, interned_out()) == 0) return p.set_out(a.items[a.positional + k]);
+    }
+    return false;
+  }
+  return true;
+}
+
+std::string type_word(PyObject* o) {
+  if (is_tensor(o)) return "Tensor";
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    std::string out = PyTuple_Check(o) ? "tuple of (" : "list of [";
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    for (Py_ssize_t i = 0; i < n && i < 8; ++i) out += (i ? ", " : "") + std::string(Py_TYPE(PySequence_Fast_GET_ITEM(o, i))->tp_name);
+    if (n > 8) out += ", ...";
+    return out + (PyTuple_Check(o) ? ")" : "]");
+  }
+  return Py_TYPE(o)->tp_name;
+}
+
+const char* kind_word(Kind k) {
+  switch (k) {
+    case Kind::Tensor:
+    case Kind::TensorOpt:
+    case Kind::Operand: return "Tensor";
+    case Kind::Tensors:
+    case Kind::TensorOptList: return "tuple of Tensors";
+    case Kind::Scalar:
+    case Kind::ScalarOpt: return "Number";
+    case Kind::Int:
+    case Kind::IntOpt: return "int";
+    case Kind::Float:
+    case Kind::FloatOpt: return "float";
+    case Kind::Bool:
+    case Kind::BoolOpt: return "bool";
+    case Kind::Ints:
+    case Kind::IntsOpt: return "tuple of ints";
+    case Kind::Dtype:
+    case Kind::DtypeOpt: return "torch.dtype";
+    case Kind::DeviceOpt: return "torch.device";
+    case Kind::Str:
+    case Kind::StrOpt: return "str";
+    case Kind::GeneratorOpt: return "torch.Generator";
+    case Kind::MemoryFormatOpt: return "torch.memory_format";
+    case Kind::LayoutOpt: return "torch.layout";
+  }
+  return "?";
+}
+
+// With one signature the error can name the argument that is wrong.
+[[noreturn]] void explain_single(const Group& g, const Signature& s, const Args& a) {
+  const int count = static_cast<int>(s.params.size());
+  const int first = a.self ? 1 : 0;
+  Parsed p;
+  for (Py_ssize_t k = 0; k < a.keywords(); ++k) {
+    PyObject* name = PyTuple_GET_ITEM(a.kwnames, k);
+    bool known = s.has_out && PyUnicode_CompareWithASCIIString(name, "out") == 0;
+    for (int i = first; i < count; ++i) known |= keyword_is(name, s.params[static_cast<size_t>(i)]);
+    if (!known) fail(ErrorKind::Type, g.name, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(name), "'");
+  }
+  Py_ssize_t next = 0;
+  std::string missing;
+  int missing_count = 0;
+  for (int i = first; i < count; ++i) {
+    const ParamSpec& spec = s.params[static_cast<size_t>(i)];
+    PyObject* given = nullptr;
+    const bool by_position = next < a.positional && !(spec.flags & kKeywordOnly);
+    if (by_position) {
+      given = a.items[next++];
+    } else if (const int k = find_keyword(a, spec); k >= 0) {
+      given = a.items[a.positional + k];
+    }
+    if (!given) {
+      if (spec.flags & kHasDefault) continue;
+      ++missing_count;
+      missing += std::string(missing.empty() ? "" : ", ") + "\"" + spec.name + "\"";
+      continue;
+    }
+    if (!p.read(i, spec, given)) {
+      const std::string where = by_position ? str_cat(" (position ", next, ")") : "";
+      fail(ErrorKind::Type, g.name, "(): argument '", spec.name, "'", where, " must be ", kind_word(spec.kind), ", not ", Py_TYPE(given)->tp_name);
+    }
+  }
+  if (missing_count) fail(ErrorKind::Type, g.name, "() missing ", missing_count, " required positional argument", missing_count > 1 ? "s" : "", ": ", missing);
+  fail(ErrorKind::Type, g.name, "() takes ", count - first, " positional argument", count - first == 1 ? "" : "s", " but ", a.positional, " were given");
+}
+
+[[noreturn, gnu::cold]] void explain(const Group& g, const Args& a) {
+  if (g.signatures.size() == 1) explain_single(g, g.signatures[0], a);
+  std::string got;
+  for (Py_ssize_t i = 0; i < a.positional; ++i) got += (i ? ", " : "") + type_word(a.items[i]);
+  for (Py_ssize_t k = 0; k < a.keywords(); ++k)
+    got += (got.empty() ? "" : ", ") + std::string(PyUnicode_AsUTF8(PyTuple_GET_ITEM(a.kwnames, k))) + "=" + type_word(a.items[a.positional + k]);
+  std::string text = str_cat(g.name, "() received an invalid combination of arguments - got (", got, "), but expected one of:\n");
+  for (const Signature& s : g.signatures) text += str_cat(" * ", s.text, "\n");
+  throw Error(ErrorKind::Type, text);
+}
+
+}  // namespace
+
+PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_ssize_t nargs, PyObject* kwnames) noexcept {
+  try {
+    const Args args{self, items, PyVectorcall_NARGS(static_cast<size_t>(nargs)), kwnames};
+    if (RG_UNLIKELY(thread_state.handlers != nullptr) && function_modes_active())
+      return call_torch_function(g.callable, self, items, args.positional, kwnames);
+    Parsed p;
+    for (const Signature& s : g.signatures) {
+      p.reset();
+      if (!match(s, args, p)) continue;
+      if (RG_UNLIKELY(p.overloaded_) && thread_state.torch_function_enabled && thread_state.torch_function_subclasses)
+        return call_torch_function(g.callable, self, items, args.positional, kwnames);
+      return s.call(p);
+    }
+    explain(g, args);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+void check_out(const Parsed& p, const char* op, bool needs_grad) {
+  PyObject* out = p.out_object();
+  auto check = [&](PyObject* o) {
+    const bool wants = needs_grad || requires_grad(Tensor::borrow(o));
+    RG_CHECK(!(wants && thread_state.grad_mode), op, "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+  };
+  if (is_tensor(out)) return check(out);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(out); ++i) check(PySequence_Fast_GET_ITEM(out, i));
+}
+
+PyObject* finish_out(const Parsed& p) {
+  wrote_inplace(p.out());
+  return Py_NewRef(p.out_object());
+}
+
+namespace {
+
+void write_one(PyObject* object, const Tensor& result) {
+  const Tensor out = Tensor::borrow(object);
+  RG_CHECK(!(out->has(kInference) && !thread_state.inference_mode), "Inplace update to inference tensor outside InferenceMode is not allowed.");
+  RG_CHECK(is_floating(out.dtype()) || !is_floating(result.dtype()), "result type ", dtype_title(result.dtype()), " can't be cast to the desired output type ",
+           dtype_title(out.dtype()));
+  resize_out(out, result.sizes());
+  copy_data(out, result);
+  wrote_inplace(out);
+}
+
+}  // namespace
+
+PyObject* write_out(const Parsed& p, const Tensor& result) {
+  RG_CHECK_AS(Type, is_tensor(p.out_object()), "out= must be a Tensor, not ", Py_TYPE(p.out_object())->tp_name);
+  write_one(p.out_object(), result);
+  return Py_NewRef(p.out_object());
+}
+
+PyObject* write_out_tuple(const Parsed& p, std::span<const Tensor> results) {
+  PyObject* out = p.out_object();
+  RG_CHECK_AS(Type, !is_tensor(out) && PySequence_Fast_GET_SIZE(out) == static_cast<Py_ssize_t>(results.size()), "out= must be a tuple of ", results.size(), " Tensors");
+  for (size_t i = 0; i < results.size(); ++i) write_one(PySequence_Fast_GET_ITEM(out, static_cast<Py_ssize_t>(i)), results[i]);
+  return Py_NewRef(out);
+}
+
+PyObject* write_out(const Parsed& p, const std::vector<Tensor>& results) { return write_out_tuple(p, results); }
+
+// ---- installing the groups ----
+
+namespace {
+
+// One PyMethodDef per group; they live as long as the process.
+PyMethodDef* method_def(const GroupEntry& e) {
+  auto* def = new PyMethodDef();
+  def->ml_name = e.name;
+  def->ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(e.call));
+  def->ml_flags = METH_FASTCALL | METH_KEYWORDS;
+  def->ml_doc = e.group->doc;
+  return def;
+}
+
+}  // namespace
+
+void init_bindings(PyObject* module, PyTypeObject* tensor) {
+  PyObject* functions = checked(PyModule_New("retrograd._C._functions_of_ops"));
+  for (const GroupEntry* list : all_groups) {
+    for (const GroupEntry* e = list; e->name; ++e) {
+      const Group& g = *e->group;
+      PyObject* callable;
+      if (g.method) {
+        callable = checked(PyDescr_NewMethod(tensor, method_def(*e)));
+        checked(PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor), e->name, callable) == 0 ? callable : nullptr);
+      } else {
+        PyObject* home = checked(PyUnicode_FromString("retrograd"));
+        callable = checked(PyCFunction_NewEx(method_def(*e), nullptr, home));
+        Py_DECREF(home);
+        checked(PyObject_SetAttrString(functions, e->name, callable) == 0 ? callable : nullptr);
+      }
+      g.callable = callable;
+      for (size_t i = 0; i < g.signatures.size(); ++i) {
+        OpRecord* r = g.signatures[i].record;
+        if (!r->group) {
+          r->group = &g;
+          r->overload = static_cast<int>(i);
+        }
+      }
+    }
+  }
+  checked(PyModule_AddObject(module, "_ops", functions) == 0 ? functions : nullptr);
+}
+
+}  // namespace retrograd

@@ -1,0 +1,167 @@
+// What the engine calls when a node has something rare attached: hooks, retained gradients, anomaly mode. See EngineHooks.
+#include "autograd/engine.h"
+#include "autograd/history.h"
+#include "ops.h"
+#include "ops/util.h"
+#include "python/autograd.h"
+#include "python/types.h"
+#include "python/wrap.h"
+
+namespace retrograd {
+namespace {
+
+struct Hold {
+  PyObject* o;
+  ~Hold() { Py_DECREF(o); }
+};
+
+// Calls every hook of an ordered dict; iterates over a snapshot, since a hook may remove itself.
+template <class F> void for_each_hook(PyObject* hooks, F&& f) {
+  PyObject* values = checked(PyMapping_Values(hooks));
+  const Hold hold{values};
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); ++i) f(PyList_GET_ITEM(values, i));
+}
+
+void check_replacement(const Tensor& before, PyObject* replacement, const char* what) {
+  RG_CHECK_AS(Type, is_tensor(replacement), "expected Variable, but hook returned '", Py_TYPE(replacement)->tp_name, "'");
+  auto* r = reinterpret_cast<TensorImpl*>(replacement);
+  if (!before) return;
+  RG_CHECK(same_sizes(before.get(), r), "hook '", what, "' has changed the size of value: the gradient was ", before.sizes(), ", the hook returned ", r->shape());
+  RG_CHECK(r->dtype == before.dtype(), "hook '", what, "' has changed the type of value (was torch.", dtype_title(before.dtype()), "Tensor got torch.", dtype_title(r->dtype), "Tensor)");
+}
+
+std::string hook_name(PyObject* hook) {
+  PyObject* name = PyObject_GetAttrString(hook, "__name__");
+  std::string text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "hook";
+  if (!name) PyErr_Clear();
+  Py_XDECREF(name);
+  return text;
+}
+
+void run_tensor_hooks(PyObject* hooks, Tensor& grad) {
+  for_each_hook(hooks, [&](PyObject* hook) {
+    if (!grad) return;
+    PyObject* result = checked(PyObject_CallOneArg(hook, grad->object()));
+    if (result != Py_None) {
+      const Hold hold{result};
+      check_replacement(grad, result, hook_name(hook).c_str());
+      grad = Tensor::borrow(result);
+    } else {
+      Py_DECREF(result);
+    }
+  });
+}
+
+void keep_gradient(PyObject* weak, const Tensor& grad) {
+  PyObject* object = PyWeakref_GetObject(weak);
+  if (!object || object == Py_None) return;
+  auto* t = reinterpret_cast<TensorImpl*>(object);
+  Tensor kept = t->grad ? engine_ops.add(Tensor::borrow(t->grad), grad) : engine_ops.clone(grad);
+  if (kept->grad_fn) join_collector(t);
+  TensorImpl* old = t->grad;
+  t->grad = kept.release();
+  Py_XDECREF(reinterpret_cast<PyObject*>(old));
+}
+
+PyObject* as_tuple(std::span<const Tensor> list) {
+  PyObject* out = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
+  for (size_t i = 0; i < list.size(); ++i) PyTuple_SET_ITEM(out, static_cast<Py_ssize_t>(i), wrap(list[i]));
+  return out;
+}
+
+void take_tuple(PyObject* result, std::span<Tensor> values, const char* what) {
+  if (result == Py_None) return;
+  PyObject* one = nullptr;
+  if (is_tensor(result) && values.size() == 1) result = one = PyTuple_Pack(1, result);
+  RG_CHECK_AS(Type, PyTuple_Check(result), "expected hook to return None, a Tensor or a tuple, got ", Py_TYPE(result)->tp_name);
+  RG_CHECK(PyTuple_GET_SIZE(result) == static_cast<Py_ssize_t>(values.size()), "hook '", what, "' has returned an incorrect number of values (got ",
+           static_cast<int64_t>(PyTuple_GET_SIZE(result)), ", but expected ", values.size(), ")");
+  for (size_t i = 0; i < values.size(); ++i) {
+    PyObject* v = PyTuple_GET_ITEM(result, static_cast<Py_ssize_t>(i));
+    if (v == Py_None) {
+      values[i].reset();
+      continue;
+    }
+    check_replacement(values[i], v, what);
+    values[i] = Tensor::borrow(v);
+  }
+  Py_XDECREF(one);
+}
+
+void before(Node* n, std::span<Tensor> in) {
+  NodeExtra* e = n->extra;
+  if (n->info == &accumulate_grad_info) return;
+  if (e->tensor_hooks) {
+    PyObject *key, *hooks;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(e->tensor_hooks, &pos, &key, &hooks)) {
+      const auto nr = static_cast<size_t>(PyLong_AsSize_t(key));
+      if (nr < in.size() && in[nr]) run_tensor_hooks(hooks, in[nr]);
+    }
+  }
+  if (e->pre_hooks) {
+    for_each_hook(e->pre_hooks, [&](PyObject* hook) {
+      PyObject* grads = as_tuple(in);
+      PyObject* result = PyObject_CallOneArg(hook, grads);
+      Py_DECREF(grads);
+      checked(result);
+      take_tuple(result, in, hook_name(hook).c_str());
+      Py_DECREF(result);
+    });
+  }
+  if (e->retain_grad) {
+    PyObject *key, *weak;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(e->retain_grad, &pos, &key, &weak)) {
+      const auto nr = static_cast<size_t>(PyLong_AsSize_t(key));
+      if (nr < in.size() && in[nr]) keep_gradient(weak, in[nr]);
+    }
+  }
+}
+
+void after(Node* n, std::span<Tensor> out, std::span<const Tensor> in) {
+  NodeExtra* e = n->extra;
+  if (!e->hooks) return;
+  for_each_hook(e->hooks, [&](PyObject* hook) {
+    PyObject* grad_inputs = as_tuple(out);
+    PyObject* grad_outputs = as_tuple(in);
+    PyObject* result = PyObject_CallFunctionObjArgs(hook, grad_inputs, grad_outputs, nullptr);
+    Py_DECREF(grad_inputs);
+    Py_DECREF(grad_outputs);
+    checked(result);
+    take_tuple(result, out, hook_name(hook).c_str());
+    Py_DECREF(result);
+  });
+}
+
+void leaf_hooks(TensorImpl* leaf, Tensor& grad) {
+  PyObject* hooks = Py_NewRef(leaf->extra->hooks);
+  const Hold hold{hooks};
+  run_tensor_hooks(hooks, grad);
+}
+
+void post_accumulate(TensorImpl* leaf) {
+  PyObject* hooks = Py_NewRef(leaf->extra->post_accumulate_hooks);
+  const Hold hold{hooks};
+  for_each_hook(hooks, [&](PyObject* hook) { Py_DECREF(checked(PyObject_CallOneArg(hook, leaf->object()))); });
+}
+
+bool any_nan(const Tensor& t) {
+  if (!t || !is_floating(t.dtype())) return false;
+  const Tensor flag = ops::any(ops::isnan(t));
+  return *flag.data<bool>();
+}
+
+void anomaly(Node* n, std::span<const Tensor> out) {
+  if (!anomaly_check_nan) return;
+  for (size_t i = 0; i < out.size(); ++i)
+    RG_CHECK(!any_nan(out[i]), "Function '", node_name(n), "' returned nan values in its ", i, "th output.");
+}
+
+void run_callback(PyObject* callback) { Py_DECREF(checked(PyObject_CallNoArgs(callback))); }
+
+}  // namespace
+
+void init_hooks() { engine_hooks = {before, after, leaf_hooks, post_accumulate, anomaly, run_callback}; }
+
+}  // namespace retrograd

@@ -1,0 +1,234 @@
+// x[...] and x[...] = value. Integers, slices, None and Ellipsis make views one dimension at a time; tensors, lists and masks are collected
+// and go to the index ops.
+#include "autograd/history.h"
+#include "core/state.h"
+#include "ops.h"
+#include "ops/util.h"
+#include "python/bind.h"
+#include "python/guard.h"
+#include "python/interop.h"
+#include "python/tensor_type.h"
+#include "python/torch_function.h"
+
+namespace retrograd {
+namespace {
+
+struct Indexed {
+  Tensor view;                  // after the basic part
+  std::vector<Tensor> indices;  // in order; undefined for a dimension that is kept; a mask stands for as many dimensions as it has
+  int64_t dim = 0;              // the next dimension of view
+  bool advanced = false;        // some index is defined
+
+  void keep() {
+    indices.emplace_back();
+    ++dim;
+  }
+  void add(Tensor index) {
+    const bool mask = index.dtype() == DType::Bool || index.dtype() == DType::UInt8;
+    dim += mask ? index.dim() : 1;
+    indices.push_back(std::move(index));
+    advanced = true;
+  }
+};
+
+[[noreturn]] void fail_index(PyObject* o) {
+  fail(ErrorKind::Index, "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ", Py_TYPE(o)->tp_name, ")");
+}
+
+Tensor select_at(const Tensor& t, int64_t dim, int64_t index, int64_t real_dim) {
+  RG_CHECK_AS(Index, t.dim() > 0, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+  const int64_t size = t.size(dim);
+  RG_CHECK_AS(Index, index >= -size && index < size, "index ", index, " is out of bounds for dimension ", real_dim, " with size ", size);
+  return ops::select(t, dim, index);
+}
+
+int64_t slice_bound(PyObject* o, int64_t fallback) {
+  if (o == Py_None) return fallback;
+  if (PyLong_CheckExact(o)) {
+    int overflow;
+    const int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    return overflow > 0 ? INT64_MAX : overflow < 0 ? INT64_MIN + 1 : v;
+  }
+  int64_t v;
+  RG_CHECK_AS(Type, read_int(o, v), "slice indices must be integers or None or have an __index__ method");
+  return v;
+}
+
+Tensor slice_at(const Tensor& t, int64_t dim, PyObject* slice) {
+  auto* s = reinterpret_cast<PySliceObject*>(slice);
+  const int64_t step = slice_bound(s->step, 1);
+  RG_CHECK_AS(Value, step != 0, "step cannot be zero");
+  RG_CHECK_AS(Value, step > 0, "step must be greater than zero");
+  const int64_t size = t.size(dim);
+  int64_t start = slice_bound(s->start, 0), stop = slice_bound(s->stop, INT64_MAX);
+  if (start < 0) start = start + size < 0 ? 0 : start + size;
+  if (start > size) start = size;
+  if (stop < 0) stop = stop + size < 0 ? 0 : stop + size;
+  if (stop > size) stop = size;
+  if (start == 0 && stop == size && step == 1) return t;
+  return ops::slice(t, dim, start, stop < start ? start : stop, step);
+}
+
+// How many dimensions of the tensor an index item uses up.
+int64_t dims_used(PyObject* o) {
+  if (o == Py_None || o == Py_Ellipsis || PyBool_Check(o)) return 0;
+  if (is_tensor(o)) {
+    auto* t = reinterpret_cast<TensorImpl*>(o);
+    return t->dtype == DType::Bool || t->dtype == DType::UInt8 ? t->ndim : 1;
+  }
+  return 1;
+}
+
+// A list at the top level means an index array, unless it holds things only a tuple may: then it is read as a tuple.
+bool reads_as_tuple(PyObject* o) {
+  if (PyTuple_Check(o)) return true;
+  if (!PyList_Check(o) || PyList_GET_SIZE(o) >= 32) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); ++i) {
+    PyObject* item = PyList_GET_ITEM(o, i);
+    if (PySlice_Check(item) || item == Py_Ellipsis || item == Py_None) return true;
+  }
+  return false;
+}
+
+void apply_item(Indexed& r, PyObject* o, int64_t position) {
+  int64_t integer;
+  if (PyLong_CheckExact(o) && read_int(o, integer)) {
+    r.view = select_at(r.view, r.dim, integer, position);
+  } else if (PySlice_Check(o)) {
+    RG_CHECK_AS(Index, r.view.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
+    r.view = slice_at(r.view, r.dim, o);
+    r.keep();
+  } else if (o == Py_None) {
+    r.view = ops::unsqueeze(r.view, r.dim);
+    r.keep();
+  } else if (PyBool_Check(o)) {
+    r.view = ops::unsqueeze(r.view, r.dim);
+    r.add(full(ints({1}), Scalar(o == Py_True), DType::Bool, r.view.device()));
+  } else if (is_tensor(o)) {
+    const Tensor t = Tensor::borrow(o);
+    if (t.dim() == 0 && is_integral(t.dtype()) && t.dtype() != DType::UInt8 && read_int(o, integer)) {
+      r.view = select_at(r.view, r.dim, integer, position);
+    } else if (t.dim() == 0 && (t.dtype() == DType::Bool || t.dtype() == DType::UInt8)) {
+      r.view = ops::unsqueeze(r.view, r.dim);
+      r.add(ops::unsqueeze(t, 0));
+    } else {
+      r.add(t);
+    }
+  } else if (PyList_Check(o) || PyTuple_Check(o) || is_ndarray(o)) {
+    r.add(index_tensor(o));
+  } else if (PyIndex_Check(o) && read_int(o, integer)) {
+    r.view = select_at(r.view, r.dim, integer, position);
+  } else {
+    fail_index(o);
+  }
+}
+
+Indexed apply_index(const Tensor& self, PyObject* index) {
+  Indexed r{.view = self, .indices = {}};
+  if (!reads_as_tuple(index)) {
+    if (index == Py_Ellipsis) return r;
+    apply_item(r, index, 0);
+    return r;
+  }
+  PyObject* const* items = PySequence_Fast_ITEMS(index);
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(index);
+  int64_t used = 0;
+  for (Py_ssize_t i = 0; i < n; ++i) used += dims_used(items[i]);
+  RG_CHECK_AS(Index, used <= self.dim(), "too many indices for tensor of dimension ", self.dim());
+  int64_t position = 0;
+  bool seen_ellipsis = false;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (items[i] == Py_Ellipsis) {
+      if (seen_ellipsis) continue;
+      seen_ellipsis = true;
+      for (int64_t k = used; k < self.dim(); ++k) r.keep();
+      position += self.dim() - used;
+      continue;
+    }
+    apply_item(r, items[i], position);
+    position += dims_used(items[i]);
+  }
+  return r;
+}
+
+Tensor get_item(const Tensor& self, PyObject* index) {
+  Indexed r = apply_index(self, index);
+  if (!r.advanced) return r.view.is(self) ? ops::alias_view(self) : r.view;
+  return ops::index(r.view, r.indices);
+}
+
+PyObject* subscript(PyObject* self, PyObject* index) {
+  return guarded([&]() -> PyObject* {
+    if (RG_UNLIKELY(thread_state.handlers != nullptr && function_modes_active()) || RG_UNLIKELY(!is_plain_tensor(self) && thread_state.torch_function_subclasses)) {
+      PyObject* method = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), "__getitem__"));
+      PyObject* result = call_torch_function(method, self, &index, 1, nullptr);
+      Py_DECREF(method);
+      return result;
+    }
+    const Tensor& t = reinterpret_cast<const Tensor&>(self);
+    if (PyLong_CheckExact(index)) {
+      int64_t i;
+      read_int(index, i);
+      return wrap(select_at(t, 0, i, 0));
+    }
+    return wrap(get_item(t, index));
+  });
+}
+
+// A value for assignment: numbers and sequences become tensors of the target's dtype.
+Tensor value_tensor(PyObject* value, const Tensor& target) {
+  if (is_tensor(value)) return Tensor::borrow(value);
+  Scalar s;
+  if (read_scalar(value, s)) return scalar_tensor(s, target.dtype(), target.device());
+  return tensor_from_object(value, target.dtype());
+}
+
+// Leading dimensions of size one that the target does not have are dropped.
+Tensor drop_leading_ones(Tensor value, const Tensor& target) {
+  while (value.dim() > target.dim() && value.size(0) == 1) value = ops::select(value, 0, 0);
+  return value;
+}
+
+int assign(PyObject* self, PyObject* index, PyObject* value) {
+  return guarded_int([&] {
+    RG_CHECK_AS(Type, value, "Tensor does not support deleting items");
+    if (RG_UNLIKELY(thread_state.handlers != nullptr && function_modes_active()) ||
+        RG_UNLIKELY((!is_plain_tensor(self) || (is_tensor(value) && !is_plain_tensor(value))) && thread_state.torch_function_subclasses)) {
+      PyObject* method = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), "__setitem__"));
+      PyObject* const args[] = {index, value};
+      PyObject* result = call_torch_function(method, self, args, 2, nullptr);
+      Py_DECREF(method);
+      Py_DECREF(checked(result));
+      return;
+    }
+    const Tensor t = Tensor::borrow(self);
+    Indexed r = apply_index(t, index);
+    if (!r.advanced) {
+      const Tensor source = drop_leading_ones(value_tensor(value, t), r.view);
+      ops::copy_(r.view, source, false);
+      return;
+    }
+    Tensor source = value_tensor(value, t);
+    if (source.dtype() != t.dtype() && source.numel() == 1 && source.dim() == 0) source = ops::_to_copy(source, t.dtype(), std::nullopt);
+    ops::index_put_(r.view, r.indices, source, false);
+  });
+}
+
+Py_ssize_t length(PyObject* self) {
+  auto* t = reinterpret_cast<TensorImpl*>(self);
+  if (t->ndim == 0) {
+    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    return -1;
+  }
+  return t->size(0);
+}
+
+}  // namespace
+
+void add_index_slots(std::vector<PyType_Slot>& slots) {
+  slots.push_back({Py_mp_subscript, reinterpret_cast<void*>(subscript)});
+  slots.push_back({Py_mp_ass_subscript, reinterpret_cast<void*>(assign)});
+  slots.push_back({Py_mp_length, reinterpret_cast<void*>(length)});
+}
+
+}  // namespace retrograd

@@ -1,0 +1,208 @@
+#include "python/intercept.h"
+
+#include "ops/generator.h"
+#include "python/bind.h"
+#include "python/types.h"
+
+namespace retrograd {
+namespace {
+
+// A callable for one table entry; calling it runs the op below the current handler.
+struct OpObject {
+  PyObject_HEAD
+  OpRecord* record;
+};
+
+PyObject* op_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  const OpRecord* record = reinterpret_cast<OpObject*>(self)->record;
+  if (!record->group) {
+    PyErr_Format(PyExc_NotImplementedError, "op %s has no Python binding", record->name);
+    return nullptr;
+  }
+  const Group one{record->group->name, record->group->signatures.subspan(static_cast<size_t>(record->overload), 1), false, "", record->group->callable};
+  std::vector<PyObject*> items;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) items.push_back(PyTuple_GET_ITEM(args, i));
+  PyObject* names = nullptr;
+  if (kwargs && PyDict_Size(kwargs)) {
+    names = PyTuple_New(PyDict_Size(kwargs));
+    PyObject *key, *value;
+    Py_ssize_t pos = 0, k = 0;
+    while (PyDict_Next(kwargs, &pos, &key, &value)) {
+      PyTuple_SET_ITEM(names, k++, Py_NewRef(key));
+      items.push_back(value);
+    }
+  }
+  PyObject* result = call_group(one, nullptr, items.data(), PyTuple_GET_SIZE(args), names);
+  Py_XDECREF(names);
+  return result;
+}
+
+PyObject* op_repr(PyObject* self) { return PyUnicode_FromFormat("<op %s>", reinterpret_cast<OpObject*>(self)->record->name); }
+PyObject* op_name(PyObject* self, void*) { return PyUnicode_FromString(reinterpret_cast<OpObject*>(self)->record->name); }
+PyObject* op_schema(PyObject* self, void*) { return PyUnicode_FromString(reinterpret_cast<OpObject*>(self)->record->schema); }
+
+PyGetSetDef op_getset[] = {{"name", op_name, nullptr, "overload name, sum.dim", nullptr},
+                           {"__name__", op_name, nullptr, nullptr, nullptr},
+                           {"schema", op_schema, nullptr, nullptr, nullptr},
+                           {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot op_slots[] = {{Py_tp_call, reinterpret_cast<void*>(op_call)},
+                          {Py_tp_repr, reinterpret_cast<void*>(op_repr)},
+                          {Py_tp_getset, op_getset},
+                          {0, nullptr}};
+PyType_Spec op_spec = {"retrograd._C.Op", sizeof(OpObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, op_slots};
+PyTypeObject* op_type = nullptr;
+
+PyObject* op_object(OpRecord& record) {
+  if (!record.object) {
+    auto* o = PyObject_New(OpObject, op_type);
+    o->record = &record;
+    record.object = reinterpret_cast<PyObject*>(o);
+  }
+  return record.object;
+}
+
+}  // namespace
+
+bool intercepts() { return thread_state.handlers && !thread_state.handlers->functions; }
+
+PyObject* call_handler(OpRecord& op, PyObject* args) {
+  Handler* top = thread_state.handlers;
+  thread_state.handlers = top->next;
+  PyObject* kwargs = PyDict_New();
+  PyObject* result = PyObject_CallFunctionObjArgs(top->callable, op_object(op), args, kwargs, nullptr);
+  Py_DECREF(args);
+  Py_XDECREF(kwargs);
+  top->next = thread_state.handlers;
+  thread_state.handlers = top;
+  return checked(result);
+}
+
+void push_handler(PyObject* callable, bool functions) {
+  thread_state.handlers = new Handler{Py_NewRef(callable), functions, thread_state.handlers};
+}
+
+PyObject* pop_handler() {
+  Handler* top = thread_state.handlers;
+  RG_CHECK(top, "the handler stack is empty");
+  thread_state.handlers = top->next;
+  PyObject* callable = top->callable;
+  delete top;
+  return callable;
+}
+
+namespace boxing {
+
+PyObject* box(const Tensor& t) { return wrap(t); }
+PyObject* box(const Operand& o) { return o.tensor ? Py_NewRef(o.tensor->object()) : wrap(o.scalar); }
+PyObject* box(std::span<const Tensor> list) {
+  PyObject* out = checked(PyList_New(static_cast<Py_ssize_t>(list.size())));
+  for (size_t i = 0; i < list.size(); ++i) PyList_SET_ITEM(out, static_cast<Py_ssize_t>(i), wrap(list[i]));
+  return out;
+}
+PyObject* box(const Scalar& s) { return wrap(s); }
+PyObject* box(int64_t v) { return wrap(v); }
+PyObject* box(double v) { return wrap(v); }
+PyObject* box(bool v) { return wrap(v); }
+PyObject* box(IntSpan v) { return wrap_ints(v); }
+PyObject* box(DType v) { return wrap_dtype(v); }
+PyObject* box(const Device& v) { return wrap_device(v); }
+PyObject* box(MemoryFormat v) { return wrap_memory_format(v); }
+PyObject* box(Layout v) { return wrap_layout(v); }
+PyObject* box(std::string_view v) { return PyUnicode_FromStringAndSize(v.data(), static_cast<Py_ssize_t>(v.size())); }
+PyObject* box(Generator* g) {
+  if (!g) Py_RETURN_NONE;
+  return Py_NewRef(reinterpret_cast<PyObject*>(g));
+}
+
+namespace {
+struct Decref {
+  PyObject* o;
+  ~Decref() { Py_DECREF(o); }
+};
+}  // namespace
+
+Tensor Unbox<Tensor>::from(PyObject* o) {
+  Decref guard{o};
+  if (o == Py_None) return {};
+  RG_CHECK_AS(Type, is_tensor(o), "an op handler must return a Tensor here, got ", Py_TYPE(o)->tp_name);
+  return Tensor::borrow(o);
+}
+
+std::vector<Tensor> Unbox<std::vector<Tensor>>::from(PyObject* o) {
+  Decref guard{o};
+  RG_CHECK_AS(Type, PyTuple_Check(o) || PyList_Check(o), "an op handler must return a tuple of Tensors here, got ", Py_TYPE(o)->tp_name);
+  std::vector<Tensor> out;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) out.push_back(Unbox<Tensor>::from(Py_NewRef(PySequence_Fast_GET_ITEM(o, i))));
+  return out;
+}
+
+Scalar Unbox<Scalar>::from(PyObject* o) {
+  Decref guard{o};
+  Scalar s;
+  RG_CHECK_AS(Type, read_scalar(o, s), "an op handler must return a number here, got ", Py_TYPE(o)->tp_name);
+  return s;
+}
+bool Unbox<bool>::from(PyObject* o) { return Unbox<Scalar>::from(o).to_int() != 0; }
+int64_t Unbox<int64_t>::from(PyObject* o) { return Unbox<Scalar>::from(o).to_int(); }
+double Unbox<double>::from(PyObject* o) { return Unbox<Scalar>::from(o).to_double(); }
+
+}  // namespace boxing
+
+namespace {
+
+PyObject* py_push(PyObject*, PyObject* callable) {
+  push_handler(callable, false);
+  Py_RETURN_NONE;
+}
+PyObject* py_push_function_mode(PyObject*, PyObject* mode) {
+  push_handler(mode, true);
+  Py_RETURN_NONE;
+}
+PyObject* py_pop(PyObject*, PyObject*) {
+  try {
+    return pop_handler();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+PyObject* py_modes(PyObject*, PyObject*) {
+  PyObject* list = PyList_New(0);
+  for (Handler* h = thread_state.handlers; h; h = h->next)
+    if (h->functions) PyList_Append(list, h->callable);
+  PyList_Reverse(list);
+  return list;
+}
+
+PyObject* py_count(PyObject*, PyObject*) {
+  long n = 0;
+  for (Handler* h = thread_state.handlers; h; h = h->next) n += h->functions;
+  return PyLong_FromLong(n);
+}
+PyObject* py_mode_at(PyObject*, PyObject* index) {  // 0 is the outermost
+  const long wanted = PyLong_AsLong(index);
+  if (wanted == -1 && PyErr_Occurred()) return nullptr;
+  PyObject* modes = py_modes(nullptr, nullptr);
+  PyObject* mode = PyList_GetItem(modes, wanted);
+  Py_XINCREF(mode);
+  Py_DECREF(modes);
+  return mode;
+}
+
+PyMethodDef methods[] = {{"_len_function_modes", py_count, METH_NOARGS, nullptr},
+                         {"_get_function_mode", py_mode_at, METH_O, nullptr},
+                         {"_push_op_handler", py_push, METH_O, "handler(op, args, kwargs) sees every op of this thread until popped"},
+                         {"_pop_op_handler", py_pop, METH_NOARGS, nullptr},
+                         {"_push_function_mode", py_push_function_mode, METH_O, nullptr},
+                         {"_pop_function_mode", py_pop, METH_NOARGS, nullptr},
+                         {"_function_modes", py_modes, METH_NOARGS, "active __torch_function__ modes, outermost first"},
+                         {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void init_intercept(PyObject* module) {
+  op_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&op_spec)));
+  PyModule_AddFunctions(module, methods);
+}
+
+}  // namespace retrograd

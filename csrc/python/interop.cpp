@@ -1,0 +1,530 @@
+#include "python/interop.h"
+
+#include <cstring>
+
+#include "autograd/history.h"
+#include "core/promote.h"
+#include "ops.h"
+#include "ops/util.h"
+#include "python/bind.h"
+#include "python/guard.h"
+#include "python/tensor_type.h"
+#include "python/types.h"
+
+namespace retrograd {
+
+bool is_ndarray(PyObject* o) { return std::strcmp(Py_TYPE(o)->tp_name, "numpy.ndarray") == 0; }
+
+namespace {
+
+// ---- buffers: NumPy arrays, array.array, bytes, memoryview ----
+
+// dtype of a buffer format; false for formats we have no dtype for.
+bool dtype_of_format(const char* format, Py_ssize_t item, DType& out) {
+  char code = 'B';
+  if (format) {
+    if (*format == '@' || *format == '=' || *format == '<') ++format;
+    if (std::strlen(format) != 1) return false;
+    code = *format;
+  }
+  switch (code) {
+    case '?': return out = DType::Bool, true;
+    case 'B': return out = DType::UInt8, true;
+    case 'b': return out = DType::Int8, true;
+    case 'e': return out = DType::Float16, true;
+    case 'f': return out = DType::Float32, true;
+    case 'd': return out = DType::Float64, true;
+    case 'h': return out = DType::Int16, item == 2;
+    case 'i':
+    case 'l':
+    case 'q': return out = item == 8 ? DType::Int64 : DType::Int32, item == 8 || item == 4;
+    default: return false;
+  }
+}
+
+const char* format_of_dtype(DType t) {
+  static constexpr const char* formats[kNumDTypes] = {"?", "B", "b", "h", "i", "q", "e", nullptr, "f", "d"};
+  return formats[static_cast<int>(t)];
+}
+
+void free_buffer(void* owner) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  auto* view = static_cast<Py_buffer*>(owner);
+  PyBuffer_Release(view);
+  delete view;
+  PyGILState_Release(state);
+}
+
+// A tensor on the memory of an object with the buffer protocol.
+Tensor from_buffer_object(PyObject* o, bool* read_only = nullptr) {
+  auto* view = new Py_buffer();
+  if (PyObject_GetBuffer(o, view, PyBUF_FULL_RO) != 0) {
+    delete view;
+    throw PythonError();
+  }
+  struct Guard {
+    Py_buffer* v;
+    ~Guard() {
+      if (!v) return;
+      PyBuffer_Release(v);
+      delete v;
+    }
+  } guard{view};
+  DType dtype;
+  RG_CHECK_AS(Type, dtype_of_format(view->format, view->itemsize, dtype),
+              "can't convert an array of this type (format '", view->format ? view->format : "B", "'). The only supported types are: float64, float32, float16, int64, "
+              "int32, int16, int8, uint8, and bool.");
+  int64_t sizes[kMaxDims], strides[kMaxDims];
+  RG_CHECK(view->ndim <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", view->ndim);
+  int64_t last = 0;
+  bool empty_array = false;
+  for (int d = 0; d < view->ndim; ++d) {
+    sizes[d] = view->shape[d];
+    empty_array |= sizes[d] == 0;
+    const int64_t bytes = view->strides ? view->strides[d] : 0;
+    RG_CHECK_AS(Value, bytes >= 0 || sizes[d] <= 1,
+                "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. (You can probably work "
+                "around this by making a copy of your array  with array.copy().)");
+    RG_CHECK_AS(Value, bytes % view->itemsize == 0 || sizes[d] <= 1, "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
+    strides[d] = bytes / view->itemsize;
+  }
+  if (!view->strides) {
+    int64_t s = 1;
+    for (int d = view->ndim - 1; d >= 0; --d) {
+      strides[d] = s;
+      s *= sizes[d];
+    }
+  }
+  for (int d = 0; d < view->ndim && !empty_array; ++d) last += (sizes[d] - 1) * strides[d];
+  if (read_only) *read_only = view->readonly;
+  const size_t bytes = empty_array ? 0 : static_cast<size_t>((last + 1) * view->itemsize);
+  const int ndim = view->ndim;
+  Storage* storage = new_external_storage(view->buf, bytes, {}, free_buffer, view);
+  guard.v = nullptr;
+  return from_storage(storage, dtype, {sizes, static_cast<size_t>(ndim)}, {strides, static_cast<size_t>(ndim)}, 0);
+}
+
+// ---- nested sequences ----
+
+struct Inference {
+  bool any = false;
+  DType dtype = DType::Bool;
+  bool is_float = false;  // a Python float was seen: the default dtype decides
+};
+
+void infer_shape(PyObject* o, std::vector<int64_t>& sizes) {
+  while ((PyList_Check(o) || PyTuple_Check(o) || (PySequence_Check(o) && !is_tensor(o) && !PyUnicode_Check(o) && !PyBytes_Check(o))) ) {
+    const Py_ssize_t n = PySequence_Size(o);
+    if (n < 0) throw PythonError();
+    sizes.push_back(n);
+    RG_CHECK_AS(Value, sizes.size() <= static_cast<size_t>(kMaxDims), "too many dimensions '", Py_TYPE(o)->tp_name, "'");
+    if (n == 0) return;
+    PyObject* first = checked(PySequence_GetItem(o, 0));
+    Py_DECREF(first);  // the sequence keeps it
+    o = first;
+  }
+  if (is_tensor(o)) {
+    for (const int64_t s : reinterpret_cast<TensorImpl*>(o)->shape()) sizes.push_back(s);
+  }
+}
+
+void infer_dtype(PyObject* o, Inference& r) {
+  if (PyList_Check(o) || PyTuple_Check(o)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) infer_dtype(PySequence_Fast_GET_ITEM(o, i), r);
+    return;
+  }
+  DType t;
+  if (PyFloat_CheckExact(o)) {
+    t = default_dtype();
+    r.is_float = true;
+  } else if (PyBool_Check(o)) {
+    t = DType::Bool;
+  } else if (PyLong_Check(o)) {
+    t = DType::Int64;
+  } else if (is_tensor(o)) {
+    t = reinterpret_cast<TensorImpl*>(o)->dtype;
+  } else if (PyObject_CheckBuffer(o) && !PyBytes_Check(o)) {
+    t = from_buffer_object(o).dtype();
+  } else if (PyFloat_Check(o)) {
+    t = default_dtype();
+  } else if (PyUnicode_Check(o)) {
+    fail(ErrorKind::Type, "new(): invalid data type 'str'");
+  } else if (PySequence_Check(o)) {
+    const Py_ssize_t n = PySequence_Size(o);
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* item = checked(PySequence_GetItem(o, i));
+      infer_dtype(item, r);
+      Py_DECREF(item);
+    }
+    return;
+  } else {
+    Scalar s;
+    if (!read_scalar(o, s)) fail(ErrorKind::Runtime, "Could not infer dtype of ", Py_TYPE(o)->tp_name);
+    t = s.is_float() ? default_dtype() : s.natural_dtype();
+  }
+  r.dtype = r.any ? promote(r.dtype, t) : t;
+  r.any = true;
+}
+
+void store_number(PyObject* o, DType dtype, char* out) {
+  Scalar s;
+  if (!read_scalar(o, s)) {
+    if (is_tensor(o) && reinterpret_cast<TensorImpl*>(o)->numel == 1) {
+      auto* t = reinterpret_cast<TensorImpl*>(o);
+      s = element_scalar(t->dtype, t->data);
+    } else if (PyUnicode_Check(o)) {
+      fail(ErrorKind::Type, "new(): invalid data type 'str'");
+    } else {
+      fail(ErrorKind::Type, "must be real number, not ", Py_TYPE(o)->tp_name);
+    }
+  }
+  if (!s.is_float() && dtype != DType::Bool && !is_floating(dtype) && dtype != DType::Int64) {
+    const int64_t bits = itemsize(dtype) * 8;
+    const int64_t low = dtype == DType::UInt8 ? 0 : -(int64_t{1} << (bits - 1)), high = dtype == DType::UInt8 ? 255 : (int64_t{1} << (bits - 1)) - 1;
+    RG_CHECK(s.i >= low && s.i <= high, "value cannot be converted to type ", dtype_name(dtype), " without overflow");
+  }
+  s.store(dtype, out);
+}
+
+void store_nested(PyObject* o, size_t depth, std::span<const int64_t> sizes, DType dtype, char*& out) {
+  if (depth == sizes.size()) {
+    store_number(o, dtype, out);
+    out += itemsize(dtype);
+    return;
+  }
+  if (is_tensor(o)) {
+    const Tensor t = contiguous_data(cast_data(Tensor::borrow(o), dtype));
+    const bool same = t.sizes().size() == sizes.size() - depth && std::equal(t.sizes().begin(), t.sizes().end(), sizes.begin() + static_cast<std::ptrdiff_t>(depth));
+    RG_CHECK_AS(Value, same, "expected sequence of tensors of equal shape");
+    const size_t bytes = static_cast<size_t>(t.numel() * itemsize(dtype));
+    std::memcpy(out, t->data, bytes);
+    out += bytes;
+    return;
+  }
+  PyObject* fast = PySequence_Fast(o, "not a sequence");
+  if (!fast) throw PythonError();
+  struct Hold {
+    PyObject* o;
+    ~Hold() { Py_DECREF(o); }
+  } hold{fast};
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
+  RG_CHECK_AS(Value, n == sizes[depth], "expected sequence of length ", sizes[depth], " at dim ", depth, " (got ", static_cast<int64_t>(n), ")");
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(fast, i);
+    if (depth + 1 < sizes.size() && !PySequence_Check(item) && !is_tensor(item))
+      fail(ErrorKind::Type, "not a sequence: expected a sequence of length ", sizes[depth + 1], " at dim ", depth + 1, ", got ", Py_TYPE(item)->tp_name);
+    if (depth + 1 == sizes.size() && (PyList_Check(item) || PyTuple_Check(item)))
+      fail(ErrorKind::Type, "must be real number, not ", Py_TYPE(item)->tp_name);
+    store_nested(item, depth + 1, sizes, dtype, out);
+  }
+}
+
+}  // namespace
+
+Tensor tensor_from_object(PyObject* o, std::optional<DType> dtype) {
+  if (is_tensor(o)) {
+    const Tensor source = Tensor::borrow(o);
+    Tensor out = empty(source.sizes(), dtype.value_or(source.dtype()), source.device());
+    copy_data(out, source);
+    return out;
+  }
+  Scalar s;
+  if (!PyList_Check(o) && !PyTuple_Check(o)) {
+    if (read_scalar(o, s)) {
+      // NumPy scalars keep their own dtype.
+      DType natural = s.is_float() ? default_dtype() : s.natural_dtype();
+      if (!dtype && std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0 && PyObject_CheckBuffer(o)) natural = from_buffer_object(o).dtype();
+      Tensor out = empty({}, dtype.value_or(natural));
+      store_number(o, out.dtype(), out.data<char>());
+      return out;
+    }
+    if (PyObject_CheckBuffer(o) && !PyUnicode_Check(o)) {
+      const Tensor source = from_buffer_object(o);
+      Tensor out = empty(source.sizes(), dtype.value_or(source.dtype()));
+      copy_data(out, source);
+      return out;
+    }
+    PyObject* array = PyObject_GetAttrString(o, "__array__");
+    if (array) {
+      PyObject* converted = PyObject_CallNoArgs(array);
+      Py_DECREF(array);
+      checked(converted);
+      Tensor out = tensor_from_object(converted, dtype);
+      Py_DECREF(converted);
+      return out;
+    }
+    PyErr_Clear();
+  }
+  std::vector<int64_t> sizes;
+  infer_shape(o, sizes);
+  if (!dtype) {
+    Inference r;
+    infer_dtype(o, r);
+    dtype = r.any ? r.dtype : default_dtype();
+  }
+  Tensor out = empty(sizes, *dtype);
+  char* cursor = out.data<char>();
+  store_nested(o, 0, sizes, *dtype, cursor);
+  return out;
+}
+
+Tensor index_tensor(PyObject* o) {
+  Tensor t = tensor_from_object(o, std::nullopt);
+  if (t.numel() == 0 && is_floating(t.dtype())) t = empty(t.sizes(), DType::Int64);
+  return t;
+}
+
+namespace {
+
+// ---- reading values ----
+
+Scalar single_value(PyObject* self, const char* what) {
+  auto* t = reinterpret_cast<TensorImpl*>(self);
+  RG_CHECK(t->numel == 1, "a Tensor with ", t->numel, " elements cannot be converted to ", what);
+  RG_CHECK(t->device.type == DeviceType::CPU, "Tensor.item() cannot be called on meta tensors");
+  return element_scalar(t->dtype, t->data);
+}
+
+PyObject* item(PyObject* self, PyObject*) {
+  return guarded([&] { return wrap(single_value(self, "Scalar")); });
+}
+PyObject* to_float(PyObject* self) {
+  return guarded([&] { return PyFloat_FromDouble(single_value(self, "Scalar").to_double()); });
+}
+PyObject* to_int(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    const Scalar s = single_value(self, "Scalar");
+    return s.is_float() ? PyLong_FromDouble(s.d) : PyLong_FromLongLong(s.i);
+  });
+}
+PyObject* to_index(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    auto* t = reinterpret_cast<TensorImpl*>(self);
+    RG_CHECK_AS(Type, t->numel == 1 && !is_floating(t->dtype), "only integer tensors of a single element can be converted to an index");
+    return PyLong_FromLongLong(element_scalar(t->dtype, t->data).i);
+  });
+}
+int to_bool(PyObject* self) {
+  int result = -1;
+  if (guarded_int([&] {
+        auto* t = reinterpret_cast<TensorImpl*>(self);
+        RG_CHECK(t->numel != 0, "Boolean value of Tensor with no values is ambiguous");
+        RG_CHECK(t->numel == 1, "Boolean value of Tensor with more than one value is ambiguous");
+        const Scalar s = element_scalar(t->dtype, t->data);
+        result = s.is_float() ? s.d != 0 : s.i != 0;
+      }) != 0)
+    return -1;
+  return result;
+}
+
+PyObject* list_of(const TensorImpl* t, int d, const char* data) {
+  if (d == t->ndim) return wrap(element_scalar(t->dtype, data));
+  const int64_t n = t->size(d), step = t->stride(d) * itemsize(t->dtype);
+  PyObject* out = checked(PyList_New(n));
+  for (int64_t i = 0; i < n; ++i) PyList_SET_ITEM(out, i, list_of(t, d + 1, data + i * step));
+  return out;
+}
+PyObject* tolist(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    auto* t = reinterpret_cast<TensorImpl*>(self);
+    RG_CHECK(t->device.type == DeviceType::CPU, "tolist() needs data, and a ", device_name(t->device), " tensor has none here");
+    return list_of(t, 0, static_cast<const char*>(t->data));
+  });
+}
+
+// ---- buffer protocol: this is how NumPy sees our memory ----
+
+struct BufferGeometry {
+  Py_ssize_t shape[kMaxDims];
+  Py_ssize_t strides[kMaxDims];
+};
+
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  auto* t = reinterpret_cast<TensorImpl*>(self);
+  view->obj = nullptr;
+  return guarded_int([&] {
+    RG_CHECK_AS(Buffer, !(requires_grad(t) ), "Can't export a Tensor that requires grad as a buffer. Use tensor.detach() instead.");
+    RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "only CPU tensors have memory to export");
+    const char* format = format_of_dtype(t->dtype);
+    RG_CHECK_AS(Buffer, format, "bfloat16 has no buffer format: convert with .float() first");
+    RG_CHECK_AS(Buffer, t->is_contiguous() || (flags & PyBUF_STRIDES) == PyBUF_STRIDES, "the tensor is not contiguous: call .contiguous() first");
+    auto* geometry = new BufferGeometry();
+    for (int d = 0; d < t->ndim; ++d) {
+      geometry->shape[d] = t->size(d);
+      geometry->strides[d] = t->stride(d) * itemsize(t->dtype);
+    }
+    view->buf = t->data;
+    view->len = t->numel * itemsize(t->dtype);
+    view->itemsize = itemsize(t->dtype);
+    view->readonly = 0;
+    view->ndim = t->ndim;
+    view->format = flags & PyBUF_FORMAT ? const_cast<char*>(format) : nullptr;
+    view->shape = geometry->shape;
+    view->strides = geometry->strides;
+    view->suboffsets = nullptr;
+    view->internal = geometry;
+    view->obj = Py_NewRef(self);
+    t->storage->flags |= kStorageExported;
+  });
+}
+void release_buffer(PyObject*, Py_buffer* view) { delete static_cast<BufferGeometry*>(view->internal); }
+
+// ---- DLPack (version 0.x structs; the layout is a public ABI) ----
+
+struct DLDevice {
+  int32_t type, id;
+};
+struct DLDataType {
+  uint8_t code, bits;
+  uint16_t lanes;
+};
+struct DLTensor {
+  void* data;
+  DLDevice device;
+  int32_t ndim;
+  DLDataType dtype;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+};
+struct DLManagedTensor {
+  DLTensor tensor;
+  void* context;
+  void (*deleter)(DLManagedTensor*);
+};
+constexpr int kDLCPU = 1;
+
+DLDataType dl_type(DType t) {
+  const auto bits = static_cast<uint8_t>(itemsize(t) * 8);
+  if (t == DType::Bool) return {6, 8, 1};
+  if (t == DType::BFloat16) return {4, 16, 1};
+  if (t == DType::UInt8) return {1, 8, 1};
+  return {static_cast<uint8_t>(is_floating(t) ? 2 : 0), bits, 1};
+}
+bool from_dl_type(DLDataType d, DType& out) {
+  if (d.lanes != 1) return false;
+  for (int i = 0; i < kNumDTypes; ++i) {
+    const DLDataType have = dl_type(static_cast<DType>(i));
+    if (have.code == d.code && have.bits == d.bits) return out = static_cast<DType>(i), true;
+  }
+  return false;
+}
+
+struct DLExport {
+  DLManagedTensor managed;
+  int64_t shape[kMaxDims], strides[kMaxDims];
+};
+void free_export(DLManagedTensor* managed) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  Py_DECREF(static_cast<PyObject*>(managed->context));
+  delete reinterpret_cast<DLExport*>(managed);
+  PyGILState_Release(state);
+}
+void free_capsule(PyObject* capsule) {
+  if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // consumed
+  auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+  managed->deleter(managed);
+}
+
+PyObject* to_dlpack(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, is_tensor(o), "to_dlpack() takes a Tensor, got ", Py_TYPE(o)->tp_name);
+    auto* t = reinterpret_cast<TensorImpl*>(o);
+    RG_CHECK_AS(Buffer, !requires_grad(t), "Can't export tensors that require gradient, use tensor.detach()");
+    RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "only CPU tensors can be exported");
+    auto* e = new DLExport();
+    for (int d = 0; d < t->ndim; ++d) {
+      e->shape[d] = t->size(d);
+      e->strides[d] = t->stride(d);
+    }
+    e->managed = {{t->data, {kDLCPU, 0}, t->ndim, dl_type(t->dtype), e->shape, e->strides, 0}, Py_NewRef(o), free_export};
+    t->storage->flags |= kStorageExported;
+    return checked(PyCapsule_New(&e->managed, "dltensor", free_capsule));
+  });
+}
+
+void free_import(void* owner) {
+  auto* managed = static_cast<DLManagedTensor*>(owner);
+  if (managed->deleter) managed->deleter(managed);
+}
+
+PyObject* from_dlpack(PyObject*, PyObject* capsule) {
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, PyCapsule_IsValid(capsule, "dltensor"), "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have already constructed a tensor from it once.");
+    auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+    const DLTensor& d = managed->tensor;
+    DType dtype;
+    RG_CHECK_AS(Buffer, from_dl_type(d.dtype, dtype), "unsupported DLPack type: code ", static_cast<int64_t>(d.dtype.code), ", ", static_cast<int64_t>(d.dtype.bits), " bits");
+    RG_CHECK_AS(Buffer, d.device.type == kDLCPU, "unsupported DLPack device type ", static_cast<int64_t>(d.device.type), ": only CPU memory can be imported");
+    int64_t strides[kMaxDims];
+    int64_t dense = 1, last = 0;
+    bool empty_array = false;
+    for (int i = d.ndim - 1; i >= 0; --i) {
+      strides[i] = d.strides ? d.strides[i] : dense;
+      dense *= d.shape[i];
+      empty_array |= d.shape[i] == 0;
+      last += (d.shape[i] - 1) * strides[i];
+      RG_CHECK_AS(Buffer, strides[i] >= 0, "tensors with negative strides are not supported");
+    }
+    const auto bytes = static_cast<size_t>(empty_array ? 0 : (last + 1) * itemsize(dtype));
+    Storage* storage = new_external_storage(static_cast<char*>(d.data) + d.byte_offset, bytes, {}, free_import, managed);
+    PyCapsule_SetName(capsule, "used_dltensor");
+    const auto n = static_cast<size_t>(d.ndim);
+    return wrap(from_storage(storage, dtype, {d.shape, n}, {strides, n}, 0));
+  });
+}
+
+// ---- module functions ----
+
+// _tensor_from(data, dtype or None) -> a copy; the Python wrapper adds device and requires_grad.
+PyObject* py_tensor_from(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, nargs == 2, "_tensor_from(data, dtype)");
+    std::optional<DType> dtype;
+    if (args[1] != Py_None) {
+      DType t;
+      RG_CHECK_AS(Type, read_dtype(args[1], t), "tensor(): argument 'dtype' must be torch.dtype, not ", Py_TYPE(args[1])->tp_name);
+      dtype = t;
+    }
+    return wrap(tensor_from_object(args[0], dtype));
+  });
+}
+
+PyObject* py_from_buffer(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    bool read_only = false;
+    Tensor t = from_buffer_object(o, &read_only);
+    return Py_BuildValue("(NO)", wrap(std::move(t)), read_only ? Py_True : Py_False);
+  });
+}
+
+PyMethodDef functions[] = {{"_tensor_from", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor_from)), METH_FASTCALL, nullptr},
+                           {"_from_buffer", py_from_buffer, METH_O, "(tensor on the memory of an object, whether it is read-only)"},
+                           {"_to_dlpack", to_dlpack, METH_O, nullptr},
+                           {"_from_dlpack", from_dlpack, METH_O, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef item_def = {"item", item, METH_NOARGS, "The value of a tensor with one element as a Python number."};
+PyMethodDef tolist_def = {"tolist", tolist, METH_NOARGS, "Nested lists of Python numbers; a number for a 0-d tensor."};
+
+}  // namespace
+
+void add_buffer_slots(std::vector<PyType_Slot>& slots) {
+  auto add = [&](int id, auto* f) { slots.push_back({id, reinterpret_cast<void*>(f)}); };
+  add(Py_bf_getbuffer, get_buffer);
+  add(Py_bf_releasebuffer, release_buffer);
+  add(Py_nb_float, to_float);
+  add(Py_nb_int, to_int);
+  add(Py_nb_index, to_index);
+  add(Py_nb_bool, to_bool);
+}
+
+void init_interop(PyObject* module) {
+  PyModule_AddFunctions(module, functions);
+  for (PyMethodDef* def : {&item_def, &tolist_def}) {
+    PyObject* method = checked(PyDescr_NewMethod(tensor_type, def));
+    PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), def->ml_name, method);
+    Py_DECREF(method);
+  }
+}
+
+}  // namespace retrograd

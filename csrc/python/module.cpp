@@ -1,0 +1,48 @@
+// The extension module: a table of contents.
+#include <Python.h>
+
+#include "cpu/blas.h"
+#include "ops/engine_ops.h"
+#include "python/autograd.h"
+#include "python/bind.h"
+#include "python/guard.h"
+#include "python/intercept.h"
+#include "python/interpreter.h"
+#include "python/tensor_type.h"
+#include "python/torch_function.h"
+#include "python/types.h"
+
+namespace {
+
+PyObject* set_paths(PyObject*, PyObject* args) {
+  const char *package, *blas;
+  if (!PyArg_ParseTuple(args, "ss", &package, &blas)) return nullptr;
+  retrograd::set_package_prefix(package);
+  retrograd::cpu::set_blas_path(blas);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {{"_set_paths", set_paths, METH_VARARGS, "(package directory, path of the BLAS library)"}, {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "retrograd._C", "The core of retrograd.", -1, methods, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
+  using namespace retrograd;
+  return guarded([]() -> PyObject* {
+    PyObject* module = checked(PyModule_Create(&definition));
+    init_types(module);
+    init_generator(module);
+    init_node_type(module);
+    init_tensor_type(module);
+    init_interop(module);
+    init_torch_function(module);
+    init_intercept(module);
+    init_modes(module);
+    init_engine(module);
+    register_engine_ops();
+    init_bindings(module, tensor_type);
+    return module;
+  });
+}

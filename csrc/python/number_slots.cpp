@@ -1,0 +1,191 @@
+// Operators. The common ones go straight to the op; whatever is rare, or involves __torch_function__, goes through the method of the same
+// name, so that it is seen there.
+#include "autograd/history.h"
+#include "ops.h"
+#include "python/bind.h"
+#include "python/guard.h"
+#include "python/tensor_type.h"
+#include "python/torch_function.h"
+
+namespace retrograd {
+namespace {
+
+// An operand of an operator: a plain tensor or a number. False when it is anything else.
+inline bool read_operand(PyObject* o, Operand& out) {
+  if (RG_LIKELY(is_plain_tensor(o))) {
+    out.tensor = reinterpret_cast<TensorImpl*>(o);
+    return true;
+  }
+  return read_scalar(o, out.scalar);
+}
+
+const Tensor& as_tensor(PyObject*& o) { return reinterpret_cast<const Tensor&>(o); }
+
+bool direct() { return RG_LIKELY(thread_state.handlers == nullptr); }
+
+// tensor.method(other), for modes and subclasses.
+PyObject* via_method(PyObject* a, const char* method, PyObject* b) {
+  if (is_tensor(b) || has_torch_function(b) || PyNumber_Check(b)) {
+    Scalar s;
+    if (is_tensor(b) || has_torch_function(b) || read_scalar(b, s)) return PyObject_CallMethod(a, method, "O", b);
+  }
+  Py_RETURN_NOTIMPLEMENTED;
+}
+
+// op(a, b) with `a` a tensor, or reflected(b, a) with a number on the left.
+template <class Op, class Reflected>
+PyObject* binary(PyObject* a, PyObject* b, const char* method, const char* reflected_method, Op op, Reflected reflected) {
+  return guarded([&]() -> PyObject* {
+    Operand other(0);
+    if (direct()) {
+      if (RG_LIKELY(is_plain_tensor(a))) {
+        if (read_operand(b, other)) return wrap(op(as_tensor(a), other));
+      } else if (is_plain_tensor(b) && read_operand(a, other)) {
+        return wrap(reflected(as_tensor(b), other));
+      }
+    }
+    if (is_tensor(a)) return via_method(a, method, b);
+    return via_method(b, reflected_method, a);
+  });
+}
+
+PyObject* nb_add(PyObject* a, PyObject* b) {
+  auto op = [](const Tensor& x, const Operand& y) { return ops::add(x, y, 1); };
+  return binary(a, b, "add", "add", op, op);
+}
+PyObject* nb_subtract(PyObject* a, PyObject* b) {
+  return binary(a, b, "sub", "__rsub__", [](const Tensor& x, const Operand& y) { return ops::sub(x, y, 1); },
+                [](const Tensor& x, const Operand& y) { return ops::rsub_scalar(x, y, 1); });
+}
+PyObject* nb_multiply(PyObject* a, PyObject* b) {
+  auto op = [](const Tensor& x, const Operand& y) { return ops::mul(x, y); };
+  return binary(a, b, "mul", "mul", op, op);
+}
+PyObject* nb_divide(PyObject* a, PyObject* b) {
+  return binary(a, b, "div", "__rdiv__", [](const Tensor& x, const Operand& y) { return ops::div(x, y); },
+                [](const Tensor& x, const Operand& y) { return ops::mul(ops::reciprocal(x), y); });
+}
+PyObject* nb_matmul(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    if (direct() && is_plain_tensor(a) && is_plain_tensor(b)) return wrap(ops::matmul(as_tensor(a), as_tensor(b)));
+    if (is_tensor(a)) {
+      if (!is_tensor(b) && !has_torch_function(b)) Py_RETURN_NOTIMPLEMENTED;
+      return PyObject_CallMethod(a, "matmul", "O", b);
+    }
+    return PyObject_CallMethod(b, "__rmatmul__", "O", a);
+  });
+}
+
+// The rarer operators: the method of the tensor, or the reflected one.
+PyObject* by_method(PyObject* a, PyObject* b, const char* method, const char* reflected) {
+  return guarded([&] { return is_tensor(a) ? via_method(a, method, b) : via_method(b, reflected, a); });
+}
+PyObject* nb_floor_divide(PyObject* a, PyObject* b) { return by_method(a, b, "floor_divide", "__rfloordiv__"); }
+PyObject* nb_remainder(PyObject* a, PyObject* b) { return by_method(a, b, "remainder", "__rmod__"); }
+PyObject* nb_and(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_and", "bitwise_and"); }
+PyObject* nb_or(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_or", "bitwise_or"); }
+PyObject* nb_xor(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_xor", "bitwise_xor"); }
+PyObject* nb_lshift(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_left_shift", "__rlshift__"); }
+PyObject* nb_rshift(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_right_shift", "__rrshift__"); }
+PyObject* nb_power(PyObject* a, PyObject* b, PyObject* modulo) {
+  if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return by_method(a, b, "pow", "__rpow__");
+}
+
+PyObject* nb_negative(PyObject* a) {
+  return guarded([&]() -> PyObject* {
+    if (direct() && is_plain_tensor(a)) return wrap(ops::neg(as_tensor(a)));
+    return PyObject_CallMethod(a, "neg", nullptr);
+  });
+}
+PyObject* nb_positive(PyObject* a) { return PyObject_CallMethod(a, "positive", nullptr); }
+PyObject* nb_absolute(PyObject* a) { return PyObject_CallMethod(a, "abs", nullptr); }
+PyObject* nb_invert(PyObject* a) { return PyObject_CallMethod(a, "bitwise_not", nullptr); }
+
+template <class Op> PyObject* inplace(PyObject* a, PyObject* b, const char* method, Op op) {
+  return guarded([&]() -> PyObject* {
+    Operand other(0);
+    if (direct() && is_plain_tensor(a) && read_operand(b, other)) {
+      op(as_tensor(a), other);
+      return Py_NewRef(a);
+    }
+    return via_method(a, method, b);
+  });
+}
+PyObject* nb_inplace_add(PyObject* a, PyObject* b) {
+  return inplace(a, b, "add_", [](const Tensor& x, const Operand& y) { ops::add_(x, y, 1); });
+}
+PyObject* nb_inplace_subtract(PyObject* a, PyObject* b) {
+  return inplace(a, b, "sub_", [](const Tensor& x, const Operand& y) { ops::sub_(x, y, 1); });
+}
+PyObject* nb_inplace_multiply(PyObject* a, PyObject* b) {
+  return inplace(a, b, "mul_", [](const Tensor& x, const Operand& y) { ops::mul_(x, y); });
+}
+PyObject* nb_inplace_divide(PyObject* a, PyObject* b) {
+  return inplace(a, b, "div_", [](const Tensor& x, const Operand& y) { ops::div_(x, y); });
+}
+PyObject* nb_inplace_floor_divide(PyObject* a, PyObject* b) { return guarded([&] { return via_method(a, "floor_divide_", b); }); }
+PyObject* nb_inplace_remainder(PyObject* a, PyObject* b) { return guarded([&] { return via_method(a, "remainder_", b); }); }
+PyObject* nb_inplace_and(PyObject* a, PyObject* b) { return guarded([&] { return via_method(a, "bitwise_and_", b); }); }
+PyObject* nb_inplace_or(PyObject* a, PyObject* b) { return guarded([&] { return via_method(a, "bitwise_or_", b); }); }
+PyObject* nb_inplace_xor(PyObject* a, PyObject* b) { return guarded([&] { return via_method(a, "bitwise_xor_", b); }); }
+PyObject* nb_inplace_lshift(PyObject* a, PyObject* b) { return guarded([&] { return via_method(a, "bitwise_left_shift_", b); }); }
+PyObject* nb_inplace_rshift(PyObject* a, PyObject* b) { return guarded([&] { return via_method(a, "bitwise_right_shift_", b); }); }
+PyObject* nb_inplace_power(PyObject* a, PyObject* b, PyObject*) { return guarded([&] { return via_method(a, "pow_", b); }); }
+
+PyObject* compare(PyObject* a, PyObject* b, int op) {
+  return guarded([&]() -> PyObject* {
+    static constexpr const char* names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+    Operand other(0);
+    if (direct() && is_plain_tensor(a) && read_operand(b, other)) {
+      const Tensor& x = as_tensor(a);
+      switch (op) {
+        case Py_LT: return wrap(ops::lt(x, other));
+        case Py_LE: return wrap(ops::le(x, other));
+        case Py_EQ: return wrap(ops::eq(x, other));
+        case Py_NE: return wrap(ops::ne(x, other));
+        case Py_GT: return wrap(ops::gt(x, other));
+        default: return wrap(ops::ge(x, other));
+      }
+    }
+    return via_method(a, names[op], b);
+  });
+}
+
+}  // namespace
+
+void add_number_slots(std::vector<PyType_Slot>& slots) {
+  auto add = [&](int id, auto* f) { slots.push_back({id, reinterpret_cast<void*>(f)}); };
+  add(Py_nb_add, nb_add);
+  add(Py_nb_subtract, nb_subtract);
+  add(Py_nb_multiply, nb_multiply);
+  add(Py_nb_true_divide, nb_divide);
+  add(Py_nb_matrix_multiply, nb_matmul);
+  add(Py_nb_floor_divide, nb_floor_divide);
+  add(Py_nb_remainder, nb_remainder);
+  add(Py_nb_power, nb_power);
+  add(Py_nb_and, nb_and);
+  add(Py_nb_or, nb_or);
+  add(Py_nb_xor, nb_xor);
+  add(Py_nb_lshift, nb_lshift);
+  add(Py_nb_rshift, nb_rshift);
+  add(Py_nb_negative, nb_negative);
+  add(Py_nb_positive, nb_positive);
+  add(Py_nb_absolute, nb_absolute);
+  add(Py_nb_invert, nb_invert);
+  add(Py_nb_inplace_add, nb_inplace_add);
+  add(Py_nb_inplace_subtract, nb_inplace_subtract);
+  add(Py_nb_inplace_multiply, nb_inplace_multiply);
+  add(Py_nb_inplace_true_divide, nb_inplace_divide);
+  add(Py_nb_inplace_floor_divide, nb_inplace_floor_divide);
+  add(Py_nb_inplace_remainder, nb_inplace_remainder);
+  add(Py_nb_inplace_and, nb_inplace_and);
+  add(Py_nb_inplace_or, nb_inplace_or);
+  add(Py_nb_inplace_xor, nb_inplace_xor);
+  add(Py_nb_inplace_lshift, nb_inplace_lshift);
+  add(Py_nb_inplace_rshift, nb_inplace_rshift);
+  add(Py_nb_inplace_power, nb_inplace_power);
+  add(Py_tp_richcompare, compare);
+}
+
+}  // namespace retrograd

@@ -1,0 +1,336 @@
+#include <cstring>
+
+#include "core/promote.h"
+#include "ops/generator.h"
+#include "python/bind.h"
+#include "python/torch_function.h"
+#include "python/types.h"
+
+namespace retrograd {
+
+namespace {
+
+bool is_numpy_scalar(PyObject* o) {
+  // numpy.float64 and friends: numbers by protocol, from a module we never import ourselves.
+  const char* name = Py_TYPE(o)->tp_name;
+  return std::strncmp(name, "numpy.", 6) == 0 && PyNumber_Check(o) && !PySequence_Check(o);
+}
+
+}  // namespace
+
+bool read_int(PyObject* o, int64_t& out) {
+  if (RG_LIKELY(PyLong_CheckExact(o))) {
+    int overflow;
+    out = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow) fail(ErrorKind::Runtime, "Overflow when unpacking long: the integer does not fit 64 bits");
+    return true;
+  }
+  if (PyBool_Check(o) || PyFloat_Check(o)) return false;
+  if (is_tensor(o)) {
+    auto* t = reinterpret_cast<TensorImpl*>(o);
+    if (t->numel != 1 || is_floating(t->dtype)) return false;
+  } else if (!PyIndex_Check(o)) {
+    return false;
+  }
+  PyObject* index = PyNumber_Index(o);
+  if (!index) {
+    PyErr_Clear();
+    return false;
+  }
+  int overflow;
+  out = PyLong_AsLongLongAndOverflow(index, &overflow);
+  Py_DECREF(index);
+  if (overflow) fail(ErrorKind::Runtime, "Overflow when unpacking long: the integer does not fit 64 bits");
+  return true;
+}
+
+bool read_scalar(PyObject* o, Scalar& out) {
+  if (PyFloat_CheckExact(o)) {
+    out = Scalar(PyFloat_AS_DOUBLE(o));
+    return true;
+  }
+  if (PyBool_Check(o)) {
+    out = Scalar(o == Py_True);
+    return true;
+  }
+  if (PyLong_Check(o)) {
+    int overflow;
+    const int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow > 0) {  // the upper half of uint64 wraps, as it does for PyTorch; beyond that is an error
+      const uint64_t u = PyLong_AsUnsignedLongLong(o);
+      if (u == static_cast<uint64_t>(-1) && PyErr_Occurred()) throw PythonError();
+      out = Scalar(static_cast<double>(u));
+      return true;
+    }
+    if (overflow) fail(ErrorKind::Runtime, "Overflow when unpacking long: the integer does not fit 64 bits");
+    out = Scalar(v);
+    return true;
+  }
+  if (PyFloat_Check(o)) {
+    out = Scalar(PyFloat_AsDouble(o));
+    return true;
+  }
+  if (is_tensor(o)) return false;
+  if (is_numpy_scalar(o)) {
+    if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
+      out = Scalar(PyObject_IsTrue(o) == 1);
+      return true;
+    }
+    if (PyIndex_Check(o)) {
+      int64_t v;
+      if (!read_int(o, v)) return false;
+      out = Scalar(v);
+      return true;
+    }
+    const double d = PyFloat_AsDouble(o);
+    if (d == -1.0 && PyErr_Occurred()) {
+      PyErr_Clear();
+      return false;
+    }
+    out = Scalar(d);
+    return true;
+  }
+  return false;
+}
+
+bool read_bool(PyObject* o, bool& out) {
+  if (o == Py_True || o == Py_False) {
+    out = o == Py_True;
+    return true;
+  }
+  if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
+    out = PyObject_IsTrue(o) == 1;
+    return true;
+  }
+  return false;
+}
+
+bool read_sizes(PyObject* o, std::vector<int64_t>& out) {
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  out.resize(static_cast<size_t>(n));
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (!read_int(PySequence_Fast_GET_ITEM(o, i), out[static_cast<size_t>(i)])) return false;
+  return true;
+}
+
+bool Parsed::read_ints(int i, PyObject* const* items, Py_ssize_t count) {
+  int64_t* target;
+  if (count + used_ints_ <= kMaxInts) {
+    target = ints_ + used_ints_;
+    used_ints_ += static_cast<int>(count);
+  } else {
+    target = long_ints_.emplace_back(static_cast<size_t>(count)).data();
+  }
+  for (Py_ssize_t k = 0; k < count; ++k)
+    if (!read_int(items[k], target[k])) return false;
+  v_[i].ints = target;
+  v_[i].count = static_cast<uint32_t>(count);
+  v_[i].none = false;
+  return true;
+}
+
+bool Parsed::read_tensor_list(int i, PyObject* o, bool optional_items) {
+  if (is_tensor(o) || (!PyTuple_Check(o) && !PyList_Check(o))) {
+    if (is_tensor(o) || !PySequence_Check(o) || PyUnicode_Check(o)) return false;
+  }
+  PyObject* fast = PySequence_Fast(o, "");
+  if (!fast) {
+    PyErr_Clear();
+    return false;
+  }
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
+  std::vector<Tensor> list;
+  list.reserve(static_cast<size_t>(n));
+  bool ok = true;
+  for (Py_ssize_t k = 0; ok && k < n; ++k) {
+    PyObject* item = PySequence_Fast_GET_ITEM(fast, k);
+    if (is_tensor(item)) {
+      if (!is_plain_tensor(item)) overloaded_ = true;
+      list.push_back(Tensor::borrow(item));
+    } else if (optional_items && item == Py_None) {
+      list.emplace_back();
+    } else if (has_torch_function(item)) {
+      overloaded_ = true;
+      list.emplace_back();
+    } else {
+      ok = false;
+    }
+  }
+  Py_DECREF(fast);
+  if (!ok) return false;
+  if (lists_.capacity() < 4) lists_.reserve(4);
+  v_[i].list = static_cast<uint8_t>(lists_.size());
+  v_[i].none = false;
+  lists_.push_back(std::move(list));
+  return true;
+}
+
+bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
+  Value& v = v_[i];
+  v.none = false;
+  switch (spec.kind) {
+    case Kind::TensorOpt:
+      if (o == Py_None) {
+        v.tensor = nullptr;
+        v.none = true;
+        return true;
+      }
+      [[fallthrough]];
+    case Kind::Tensor:
+      if (RG_LIKELY(is_plain_tensor(o))) {
+        v.tensor = reinterpret_cast<TensorImpl*>(o);
+        return true;
+      }
+      if (is_tensor(o)) {
+        overloaded_ = true;
+        v.tensor = reinterpret_cast<TensorImpl*>(o);
+        return true;
+      }
+      if (has_torch_function(o)) {
+        overloaded_ = true;
+        v.tensor = nullptr;
+        return true;
+      }
+      return false;
+    case Kind::Operand:
+      if (RG_LIKELY(is_plain_tensor(o))) {
+        v.tensor = reinterpret_cast<TensorImpl*>(o);
+        return true;
+      }
+      v.tensor = nullptr;
+      if (read_scalar(o, v.scalar)) return true;
+      if (is_tensor(o)) {
+        overloaded_ = true;
+        v.tensor = reinterpret_cast<TensorImpl*>(o);
+        return true;
+      }
+      return has_torch_function(o) ? (overloaded_ = true) : false;
+    case Kind::Tensors: return read_tensor_list(i, o, false);
+    case Kind::TensorOptList: return read_tensor_list(i, o, true);
+    case Kind::ScalarOpt:
+      if (o == Py_None) return v.none = true;
+      [[fallthrough]];
+    case Kind::Scalar:
+      if (read_scalar(o, v.scalar)) return true;
+      if (is_tensor(o)) {  // a 0-d tensor that needs no gradient counts as a number
+        auto* t = reinterpret_cast<TensorImpl*>(o);
+        if (t->ndim != 0 || t->grad_fn || t->has(kRequiresGrad) || t->device.type != DeviceType::CPU) return false;
+        v.scalar = element_scalar(t->dtype, t->data);
+        return true;
+      }
+      return false;
+    case Kind::IntOpt:
+      if (o == Py_None) return v.none = true;
+      [[fallthrough]];
+    case Kind::Int: {
+      int64_t value;
+      if (!read_int(o, value)) return false;
+      v.scalar = Scalar(value);
+      return true;
+    }
+    case Kind::FloatOpt:
+      if (o == Py_None) return v.none = true;
+      [[fallthrough]];
+    case Kind::Float: {
+      Scalar s;
+      if (!read_scalar(o, s) || s.is_bool()) {
+        if (!is_tensor(o)) return false;
+        auto* t = reinterpret_cast<TensorImpl*>(o);
+        if (t->numel != 1 || t->device.type != DeviceType::CPU) return false;
+        s = element_scalar(t->dtype, t->data);
+      }
+      v.scalar = Scalar(s.to_double());
+      return true;
+    }
+    case Kind::BoolOpt:
+      if (o == Py_None) return v.none = true;
+      [[fallthrough]];
+    case Kind::Bool: {
+      bool b;
+      if (!read_bool(o, b)) return false;
+      v.scalar = Scalar(b);
+      return true;
+    }
+    case Kind::IntsOpt:
+      if (o == Py_None) return v.none = true;
+      [[fallthrough]];
+    case Kind::Ints:
+      if (PyTuple_Check(o)) return read_ints(i, reinterpret_cast<PyTupleObject*>(o)->ob_item, PyTuple_GET_SIZE(o));
+      if (PyList_Check(o)) return read_ints(i, reinterpret_cast<PyListObject*>(o)->ob_item, PyList_GET_SIZE(o));
+      return read_ints(i, &o, 1);
+    case Kind::DtypeOpt:
+      if (o == Py_None) return v.none = true;
+      [[fallthrough]];
+    case Kind::Dtype: {
+      DType t;
+      if (!read_dtype(o, t)) return false;
+      v.scalar = Scalar(static_cast<int64_t>(t));
+      return true;
+    }
+    case Kind::DeviceOpt:
+      if (o == Py_None) return v.none = true;
+      return read_device(o, v.device);
+    case Kind::StrOpt:
+      if (o == Py_None) return v.none = true;
+      [[fallthrough]];
+    case Kind::Str: {
+      if (!PyUnicode_Check(o)) return false;
+      Py_ssize_t length;
+      const char* text = PyUnicode_AsUTF8AndSize(o, &length);
+      if (!text) throw PythonError();
+      v.text = {text, static_cast<size_t>(length)};
+      return true;
+    }
+    case Kind::MemoryFormatOpt:
+    case Kind::LayoutOpt:
+      if (o == Py_None) return v.none = true;
+      if (Py_TYPE(o) != (spec.kind == Kind::LayoutOpt ? layout_type : memory_format_type)) return false;
+      v.scalar = Scalar(static_cast<int64_t>(reinterpret_cast<ConstantObject*>(o)->value));
+      return true;
+    case Kind::GeneratorOpt:
+      v.tensor = nullptr;
+      if (o == Py_None) return v.none = true;
+      if (!is_generator(o)) return false;
+      v.tensor = reinterpret_cast<TensorImpl*>(o);
+      return true;
+  }
+  return false;
+}
+
+void Parsed::fill_default(int i, const ParamSpec& spec) {
+  Value& v = v_[i];
+  const DefaultValue& d = spec.fallback;
+  v.none = d.none;
+  v.tensor = nullptr;
+  switch (spec.kind) {
+    case Kind::Float:
+    case Kind::FloatOpt: v.scalar = Scalar(d.d); break;
+    case Kind::Ints:
+    case Kind::IntsOpt:
+      v.ints = d.ints;
+      v.count = static_cast<uint32_t>(d.count);
+      break;
+    case Kind::Str:
+    case Kind::StrOpt: v.text = d.text ? d.text : ""; break;
+    case Kind::Tensors:
+    case Kind::TensorOptList:
+      v.list = static_cast<uint8_t>(lists_.size());
+      lists_.emplace_back();
+      break;
+    default: v.scalar = d.is_float ? Scalar(d.d) : Scalar(d.i);
+  }
+}
+
+bool Parsed::set_out(PyObject* o) {
+  if (o == Py_None) return true;
+  if (!is_tensor(o)) {
+    if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k)
+      if (!is_tensor(PySequence_Fast_GET_ITEM(o, k))) return false;
+  }
+  out_ = o;
+  return true;
+}
+
+}  // namespace retrograd

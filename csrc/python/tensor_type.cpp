@@ -1,0 +1,474 @@
+// retrograd.Tensor as Python sees it: the type, its attributes and its small methods. Ops are installed from the table (call.cpp), operators
+// live in number_slots.cpp, subscripts in indexing.cpp, conversions in interop.cpp; what is not hot is Python (retrograd/_tensor.py).
+#include "python/tensor_type.h"
+
+#include <Python.h>
+#include <structmember.h>
+
+#include "autograd/history.h"
+#include "core/promote.h"
+#include "ops.h"
+#include "ops/util.h"
+#include "python/autograd.h"
+#include "python/bind.h"
+#include "python/guard.h"
+#include "python/types.h"
+
+namespace retrograd {
+namespace {
+
+TensorImpl* impl(PyObject* self) { return reinterpret_cast<TensorImpl*>(self); }
+Tensor handle(PyObject* self) { return Tensor::borrow(self); }
+
+// ---- geometry ----
+
+PyObject* get_shape(PyObject* self, void*) { return wrap_size(impl(self)->shape()); }
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(impl(self)->ndim); }
+PyObject* get_dtype(PyObject* self, void*) { return wrap_dtype(impl(self)->dtype); }
+PyObject* get_device(PyObject* self, void*) {
+  static PyObject* cpu = wrap_device({});
+  return impl(self)->device == Device{} ? Py_NewRef(cpu) : wrap_device(impl(self)->device);
+}
+PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(itemsize(impl(self)->dtype)); }
+PyObject* get_nbytes(PyObject* self, void*) { return PyLong_FromLongLong(impl(self)->numel * itemsize(impl(self)->dtype)); }
+PyObject* is_device(PyObject* self, void* type) {
+  return PyBool_FromLong(impl(self)->device.type == static_cast<DeviceType>(reinterpret_cast<intptr_t>(type)));
+}
+PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
+
+PyObject* size(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return guarded([&]() -> PyObject* {
+    PyObject* dim = nargs == 1 ? args[0] : nullptr;
+    if (kwnames && PyTuple_GET_SIZE(kwnames) == 1 && nargs == 0) dim = args[0];
+    RG_CHECK_AS(Type, nargs <= 1, "size() takes at most 1 argument (", nargs, " given)");
+    if (!dim || dim == Py_None) return wrap_size(impl(self)->shape());
+    int64_t d;
+    RG_CHECK_AS(Type, read_int(dim, d), "size(): argument 'dim' (position 1) must be int, not ", Py_TYPE(dim)->tp_name);
+    RG_CHECK_AS(Index, impl(self)->ndim > 0, "Dimension specified as ", d, " but tensor has no dimensions");
+    return PyLong_FromLongLong(impl(self)->size(static_cast<int>(wrap_dim(d, impl(self)->ndim))));
+  });
+}
+
+PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return guarded([&]() -> PyObject* {
+    PyObject* dim = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == 1 ? args[0] : nullptr;
+    const TensorImpl* t = impl(self);
+    if (!dim || dim == Py_None) return wrap_ints({t->strides(), t->ndim});
+    int64_t d;
+    RG_CHECK_AS(Type, read_int(dim, d), "stride(): argument 'dim' (position 1) must be int, not ", Py_TYPE(dim)->tp_name);
+    RG_CHECK_AS(Index, t->ndim > 0, "Dimension specified as ", d, " but tensor has no dimensions");
+    return PyLong_FromLongLong(t->stride(static_cast<int>(wrap_dim(d, t->ndim))));
+  });
+}
+
+PyObject* dim(PyObject* self, PyObject*) { return PyLong_FromLong(impl(self)->ndim); }
+PyObject* numel(PyObject* self, PyObject*) { return PyLong_FromLongLong(impl(self)->numel); }
+PyObject* storage_offset(PyObject* self, PyObject*) { return PyLong_FromLongLong(impl(self)->offset()); }
+PyObject* element_size(PyObject* self, PyObject*) { return PyLong_FromLongLong(itemsize(impl(self)->dtype)); }
+PyObject* data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(impl(self)->numel ? impl(self)->data : nullptr); }
+PyObject* is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  // memory_format=torch.channels_last asks about another order of strides; answered in Python.
+  PyObject* format = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == 1 ? args[0] : nullptr;
+  if (format && format != Py_None) {
+    PyObject* result = PyObject_CallMethod(self, "_is_contiguous_as", "O", format);
+    return result;
+  }
+  return PyBool_FromLong(impl(self)->is_contiguous());
+}
+PyObject* is_floating_point(PyObject* self, PyObject*) { return PyBool_FromLong(is_floating(impl(self)->dtype)); }
+PyObject* is_complex(PyObject*, PyObject*) { Py_RETURN_FALSE; }
+PyObject* is_signed(PyObject* self, PyObject*) { return PyBool_FromLong(impl(self)->dtype != DType::UInt8 && impl(self)->dtype != DType::Bool); }
+PyObject* dense(PyObject* self, PyObject*) { return PyBool_FromLong(dense_and_nonoverlapping(impl(self))); }
+PyObject* storage_info(PyObject* self, PyObject*) {
+  const Storage* s = impl(self)->storage;
+  return Py_BuildValue("(NnIII)", PyLong_FromVoidPtr(s->data), static_cast<Py_ssize_t>(s->nbytes), s->refs, s->hidden_writes, static_cast<unsigned>(s->flags));
+}
+
+// ---- autograd attributes ----
+
+PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(requires_grad(impl(self))); }
+
+void set_requires_grad_to(TensorImpl* t, bool on) {
+  if (on) {
+    RG_CHECK(is_floating(t->dtype), "only Tensors of floating point dtype can require gradients");
+    RG_CHECK(!(t->has(kInference) && !thread_state.inference_mode), "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+  }
+  if (!is_leaf(t)) {
+    if (on) return;  // it already does
+    RG_CHECK(on, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require "
+                 "differentiation use var_no_grad = var.detach().");
+  }
+  t->flags = static_cast<uint16_t>(on ? t->flags | kRequiresGrad : t->flags & ~kRequiresGrad);
+}
+
+int set_requires_grad(PyObject* self, PyObject* value, void*) {
+  return guarded_int([&] {
+    RG_CHECK_AS(Runtime, value && PyBool_Check(value), "requires_grad must be a bool");
+    set_requires_grad_to(impl(self), value == Py_True);
+  });
+}
+
+PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return guarded([&]() -> PyObject* {
+    bool on = true;
+    const Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    RG_CHECK_AS(Type, n == 0 || (n == 1 && read_bool(args[0], on)), "requires_grad_(): argument 'requires_grad' (position 1) must be bool");
+    set_requires_grad_to(impl(self), on);
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* get_grad(PyObject* self, void*) {
+  TensorImpl* g = impl(self)->grad;
+  if (!g) {
+    if (RG_UNLIKELY(!impl(self)->has(kRetainsGrad) && impl(self)->grad_fn != nullptr)) {
+      if (PyErr_WarnEx(PyExc_UserWarning,
+                       "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
+                       "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+                       "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.",
+                       1) != 0)
+        return nullptr;
+    }
+    Py_RETURN_NONE;
+  }
+  return Py_NewRef(g->object());
+}
+
+int set_grad(PyObject* self, PyObject* value, void*) {
+  return guarded_int([&] {
+    TensorImpl* t = impl(self);
+    TensorImpl* old = t->grad;
+    if (!value || value == Py_None) {
+      t->grad = nullptr;
+    } else {
+      RG_CHECK_AS(Type, is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name);
+      TensorImpl* g = impl(value);
+      RG_CHECK(value != self, "can't assign Variable as its own grad");
+      RG_CHECK(g->dtype == t->dtype, "attempting to assign a gradient with dtype '", dtype_name(g->dtype), "' to a tensor with dtype '", dtype_name(t->dtype),
+               "'. Please ensure that the gradient and the tensor have the same dtype");
+      RG_CHECK(g->device == t->device, "attempting to assign a gradient of device '", device_name(g->device), "' to a tensor of device '", device_name(t->device), "'");
+      RG_CHECK(same_sizes(g, t), "attempting to assign a gradient of size '", g->shape(), "' to a tensor of size '", t->shape(),
+               "'. Please ensure that the gradient and the tensor are the same size");
+      // See Note [Joining the collector]: .grad is an edge from an older object to a newer one.
+      if (g->grad_fn || g->dict || (g->extra && g->extra->hooks)) join_collector(t);
+      Py_INCREF(value);
+      t->grad = g;
+    }
+    Py_XDECREF(reinterpret_cast<PyObject*>(old));
+  });
+}
+
+PyObject* get_grad_fn(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    Node* n = grad_fn_of(impl(self));
+    if (!n) Py_RETURN_NONE;
+    return Py_NewRef(n->object());
+  });
+}
+
+PyObject* get_is_leaf(PyObject* self, void*) {
+  return guarded([&] { return PyBool_FromLong(is_leaf(impl(self))); });
+}
+PyObject* get_version(PyObject* self, void*) {
+  return guarded([&] {
+    RG_CHECK(!impl(self)->has(kInference), "Inference tensors do not track version counter.");
+    return PyLong_FromUnsignedLong(version_of(impl(self)));
+  });
+}
+PyObject* get_base(PyObject* self, void*) {
+  TensorImpl* b = impl(self)->base;
+  if (!b) Py_RETURN_NONE;
+  return Py_NewRef(b->object());
+}
+PyObject* is_view(PyObject* self, PyObject*) { return PyBool_FromLong(impl(self)->base != nullptr); }
+PyObject* is_inference(PyObject* self, PyObject*) { return PyBool_FromLong(impl(self)->has(kInference)); }
+PyObject* get_output_nr(PyObject* self, void*) { return PyLong_FromUnsignedLong(impl(self)->output_nr); }
+PyObject* get_retains_grad(PyObject* self, void*) { return PyBool_FromLong(impl(self)->has(kRetainsGrad)); }
+
+// .data: the same memory without history and with a version counter of its own, so writes through it are not seen by autograd's version
+// checks. They are counted apart (Storage::hidden_writes), which is how a saved tensor notices them.
+PyObject* get_data(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    Tensor t = alias(handle(self));
+    if (!t->has(kInference)) {
+      TensorExtra& extra = extra_of(t.get());
+      if (extra.version_cell && --extra.version_cell->refs == 0) delete extra.version_cell;
+      extra.version_cell = new VersionCell();
+      t->flags |= kDataAlias;
+    }
+    note_cut(t, CutReason::Data);
+    return wrap(std::move(t));
+  });
+}
+
+int set_data(PyObject* self, PyObject* value, void*) {
+  return guarded_int([&] {
+    RG_CHECK_AS(Type, value && is_tensor(value), "Variable data has to be a tensor, but got ", value ? Py_TYPE(value)->tp_name : "nothing");
+    TensorImpl* t = impl(self);
+    TensorImpl* source = impl(value);
+    RG_CHECK(!(requires_grad(t) && !is_floating(source->dtype)), "data set to a tensor that requires gradients must be floating point dtype");
+    Storage* old = t->storage;
+    retain(source->storage);
+    t->storage = source->storage;
+    t->data = source->data;
+    t->dtype = source->dtype;
+    t->device = source->device;
+    set_geometry(t, source->shape(), {source->strides(), source->ndim});
+    if (t->has(kDataAlias)) {
+      // Its own counter goes on.
+    }
+    release(old);
+  });
+}
+
+PyObject* get_hooks(PyObject* self, void*) {
+  TensorExtra* e = impl(self)->extra;
+  return Py_NewRef(e && e->hooks ? e->hooks : Py_None);
+}
+int set_hooks(PyObject* self, PyObject* value, void*) {
+  return guarded_int([&] {
+    TensorExtra& e = extra_of(impl(self));
+    Py_XSETREF(e.hooks, value && value != Py_None ? Py_NewRef(value) : nullptr);
+    join_collector(impl(self));
+  });
+}
+PyObject* get_post_hooks(PyObject* self, void*) {
+  TensorExtra* e = impl(self)->extra;
+  return Py_NewRef(e && e->post_accumulate_hooks ? e->post_accumulate_hooks : Py_None);
+}
+int set_post_hooks(PyObject* self, PyObject* value, void*) {
+  return guarded_int([&] {
+    TensorExtra& e = extra_of(impl(self));
+    Py_XSETREF(e.post_accumulate_hooks, value && value != Py_None ? Py_NewRef(value) : nullptr);
+    join_collector(impl(self));
+  });
+}
+PyObject* get_name(PyObject* self, void*) {
+  TensorExtra* e = impl(self)->extra;
+  return Py_NewRef(e && e->name ? e->name : Py_None);
+}
+int set_name(PyObject* self, PyObject* value, void*) {
+  return guarded_int([&] {
+    TensorExtra& e = extra_of(impl(self));
+    Py_XSETREF(e.name, value && value != Py_None ? Py_NewRef(value) : nullptr);
+  });
+}
+
+PyObject* get_cut(PyObject* self, void*) {
+  const TensorImpl* t = impl(self);
+  static constexpr const char* reasons[] = {"", "no_grad", "inference_mode", "detach", "integer", "data", "non_differentiable", "from_data"};
+  if (t->cut_reason == CutReason::None) Py_RETURN_NONE;
+  PyObject* file = t->cut.code ? Py_NewRef(t->cut.code->co_filename) : Py_NewRef(Py_None);
+  return Py_BuildValue("(sNi)", reasons[static_cast<int>(t->cut_reason)], file, site_line(t->cut));
+}
+
+// detach_: cuts the history of this very object.
+PyObject* detach_inplace(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    TensorImpl* t = impl(self);
+    RG_CHECK(!t->base, "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
+                       "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients.");
+    Node* old = std::exchange(t->grad_fn, nullptr);
+    t->output_nr = 0;
+    t->flags &= static_cast<uint16_t>(~kRequiresGrad);
+    if (old) Py_DECREF(old->object());
+    note_cut(handle(self), CutReason::Detach);
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* bump(PyObject* self, PyObject*) {
+  wrote_inplace(handle(self));
+  return Py_NewRef(self);
+}
+PyObject* set_retains_grad(PyObject* self, PyObject* on) {
+  TensorImpl* t = impl(self);
+  t->flags = static_cast<uint16_t>(on == Py_True ? t->flags | kRetainsGrad : t->flags & ~kRetainsGrad);
+  Py_RETURN_NONE;
+}
+PyObject* set_version(PyObject* self, PyObject* value) {
+  TensorImpl* t = impl(self);
+  const auto v = static_cast<uint32_t>(PyLong_AsUnsignedLong(value));
+  if (PyErr_Occurred()) return nullptr;
+  (t->has(kDataAlias) ? t->extra->version_cell->version : t->storage->version) = v;
+  Py_RETURN_NONE;
+}
+
+// ---- subclasses ----
+
+Tensor share_as(PyTypeObject* type, const Tensor& source) {
+  auto* t = reinterpret_cast<TensorImpl*>(checked(type->tp_alloc(type, 0)));
+  Tensor out = Tensor::steal(t);
+  t->dims = t->inline_dims;
+  t->storage = source->storage;
+  retain(t->storage);
+  t->data = source->data;
+  t->dtype = source->dtype;
+  t->device = source->device;
+  t->flags |= source->flags & kInference;
+  if (source->has(kDataAlias)) {
+    t->flags |= kDataAlias;
+    ++source->extra->version_cell->refs;
+    extra_of(t).version_cell = source->extra->version_cell;
+  }
+  set_geometry(t, source.sizes(), source.strides());
+  return out;
+}
+
+PyObject* make_subclass(PyObject*, PyObject* args) {
+  PyObject *type, *data;
+  int needs_grad = 0;
+  if (!PyArg_ParseTuple(args, "OO!|p", &type, tensor_type, &data, &needs_grad)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, PyType_Check(type) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type), "cls must be a type that derives from Tensor");
+    Tensor out = reinterpret_cast<PyTypeObject*>(type) == tensor_type ? alias(handle(data)) : share_as(reinterpret_cast<PyTypeObject*>(type), handle(data));
+    set_requires_grad_to(out.get(), needs_grad);
+    return wrap(std::move(out));
+  });
+}
+
+// as_subclass keeps the history.
+PyObject* as_subclass(PyObject* self, PyObject* type) {
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, PyType_Check(type) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type), "cls must be a type that derives from Tensor");
+    Tensor source = handle(self);
+    Tensor same = ops::alias_view(source);
+    if (reinterpret_cast<PyTypeObject*>(type) == tensor_type) return wrap(std::move(same));
+    Tensor out = share_as(reinterpret_cast<PyTypeObject*>(type), same);
+    out->grad_fn = std::exchange(same->grad_fn, nullptr);
+    out->output_nr = same->output_nr;
+    out->base = std::exchange(same->base, nullptr);
+    out->view_origin = same->view_origin;
+    out->view_version = same->view_version;
+    return wrap(std::move(out));
+  });
+}
+
+PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  static PyObject* legacy = nullptr;
+  if (!legacy) {
+    PyObject* module = PyImport_ImportModule("retrograd._tensor");
+    if (!module) return nullptr;
+    legacy = PyObject_GetAttrString(module, "_legacy_new");
+    Py_DECREF(module);
+    if (!legacy) return nullptr;
+  }
+  PyObject* plain = PyObject_Call(legacy, args, kwargs);
+  if (!plain || type == tensor_type) return plain;
+  return guarded([&]() -> PyObject* {
+    const Tensor t = Tensor::steal(impl(plain));
+    return wrap(share_as(type, t));
+  });
+}
+
+int tensor_init(PyObject*, PyObject*, PyObject*) { return 0; }  // everything happened in __new__
+
+// ---- attributes set by users ----
+
+int setattro(PyObject* self, PyObject* name, PyObject* value) {
+  const int r = PyObject_GenericSetAttr(self, name, value);
+  if (r == 0 && impl(self)->dict && !impl(self)->has(kMarked)) join_collector(impl(self));
+  return r;
+}
+PyObject* get_dict(PyObject* self, void*) {
+  join_collector(impl(self));
+  return PyObject_GenericGetDict(self, nullptr);
+}
+
+Py_hash_t hash(PyObject* self) { return _Py_HashPointer(self); }
+
+PyGetSetDef getset[] = {
+    {"shape", get_shape, nullptr, "The size of each dimension, a torch.Size.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
+    {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
+    {"device", get_device, nullptr, "Where the memory is.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "Bytes per element.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients are wanted for this tensor.", nullptr},
+    {"grad", get_grad, set_grad, "The accumulated gradient, or None.", nullptr},
+    {"_grad", get_grad, set_grad, nullptr, nullptr},
+    {"grad_fn", get_grad_fn, nullptr, "The graph node that made this tensor, or None for a leaf.", nullptr},
+    {"_grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
+    {"is_leaf", get_is_leaf, nullptr, "Whether this tensor was made by the user rather than by an op that records.", nullptr},
+    {"data", get_data, set_data, "The same memory without history. Prefer detach(): writes through .data are not seen by autograd.", nullptr},
+    {"_version", get_version, nullptr, "Counts writes in place.", nullptr},
+    {"_base", get_base, nullptr, "The tensor this is a view of, or None.", nullptr},
+    {"output_nr", get_output_nr, nullptr, nullptr, nullptr},
+    {"retains_grad", get_retains_grad, nullptr, nullptr, nullptr},
+    {"_backward_hooks", get_hooks, set_hooks, nullptr, nullptr},
+    {"_post_accumulate_grad_hooks", get_post_hooks, set_post_hooks, nullptr, nullptr},
+    {"name", get_name, nullptr, nullptr, nullptr},
+    {"_name", get_name, set_name, nullptr, nullptr},
+    {"_cut", get_cut, nullptr, "(reason, file, line) of where the history was cut, or None", nullptr},
+    {"is_cpu", is_device, nullptr, nullptr, reinterpret_cast<void*>(static_cast<intptr_t>(DeviceType::CPU))},
+    {"is_cuda", is_device, nullptr, nullptr, reinterpret_cast<void*>(static_cast<intptr_t>(DeviceType::CUDA))},
+    {"is_meta", is_device, nullptr, nullptr, reinterpret_cast<void*>(static_cast<intptr_t>(DeviceType::Meta))},
+    {"is_sparse", get_false, nullptr, nullptr, nullptr},
+    {"is_sparse_csr", get_false, nullptr, nullptr, nullptr},
+    {"is_quantized", get_false, nullptr, nullptr, nullptr},
+    {"is_mkldnn", get_false, nullptr, nullptr, nullptr},
+    {"is_nested", get_false, nullptr, nullptr, nullptr},
+    {"is_xpu", get_false, nullptr, nullptr, nullptr},
+    {"is_mps", get_false, nullptr, nullptr, nullptr},
+    {"is_xla", get_false, nullptr, nullptr, nullptr},
+    {"__dict__", get_dict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+template <class F> PyCFunction as_method(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
+
+PyMethodDef methods[] = {
+    {"size", as_method(size), METH_FASTCALL | METH_KEYWORDS, "size(dim=None): the torch.Size, or the size of one dimension"},
+    {"stride", as_method(stride), METH_FASTCALL | METH_KEYWORDS, "stride(dim=None)"},
+    {"dim", dim, METH_NOARGS, "the number of dimensions"},
+    {"ndimension", dim, METH_NOARGS, "the number of dimensions"},
+    {"numel", numel, METH_NOARGS, "the number of elements"},
+    {"nelement", numel, METH_NOARGS, "the number of elements"},
+    {"storage_offset", storage_offset, METH_NOARGS, nullptr},
+    {"element_size", element_size, METH_NOARGS, "bytes per element"},
+    {"data_ptr", data_ptr, METH_NOARGS, "address of the first element"},
+    {"is_contiguous", as_method(is_contiguous), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"is_floating_point", is_floating_point, METH_NOARGS, nullptr},
+    {"is_complex", is_complex, METH_NOARGS, nullptr},
+    {"is_signed", is_signed, METH_NOARGS, nullptr},
+    {"_is_dense", dense, METH_NOARGS, nullptr},
+    {"_storage_info", storage_info, METH_NOARGS, "(address, bytes, references, hidden writes, flags)"},
+    {"requires_grad_", as_method(requires_grad_), METH_FASTCALL | METH_KEYWORDS, "requires_grad_(requires_grad=True) -> self"},
+    {"detach_", detach_inplace, METH_NOARGS, "Cuts the history of this tensor in place."},
+    {"_is_view", is_view, METH_NOARGS, nullptr},
+    {"is_inference", is_inference, METH_NOARGS, nullptr},
+    {"_bump_version", bump, METH_NOARGS, nullptr},
+    {"_set_version", set_version, METH_O, nullptr},
+    {"_set_retains_grad", set_retains_grad, METH_O, nullptr},
+    {"_make_subclass", make_subclass, METH_VARARGS | METH_STATIC, "(cls, data, requires_grad=False)"},
+    {"as_subclass", as_subclass, METH_O, "The same tensor as an instance of a subclass; history is kept."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorImpl, dict), READONLY, nullptr},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorImpl, weakrefs), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+
+}  // namespace
+
+void init_tensor_type(PyObject* module) {
+  std::vector<PyType_Slot> slots = {{Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
+                                    {Py_tp_traverse, reinterpret_cast<void*>(tensor_traverse)},
+                                    {Py_tp_clear, reinterpret_cast<void*>(tensor_clear)},
+                                    {Py_tp_getset, getset},
+                                    {Py_tp_methods, methods},
+                                    {Py_tp_members, members},
+                                    {Py_tp_new, reinterpret_cast<void*>(tensor_new)},
+                                    {Py_tp_init, reinterpret_cast<void*>(tensor_init)},
+                                    {Py_tp_setattro, reinterpret_cast<void*>(setattro)},
+                                    {Py_tp_hash, reinterpret_cast<void*>(hash)}};
+  add_number_slots(slots);
+  add_index_slots(slots);
+  add_buffer_slots(slots);
+  slots.push_back({0, nullptr});
+  PyType_Spec spec = {"retrograd.Tensor", sizeof(TensorImpl), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
+  tensor_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)));
+  // Tensors take no reference to their type; see new_tensor_object(). __class__ assignment drops one, so hold plenty.
+  for (int i = 0; i < 1 << 20; ++i) Py_INCREF(tensor_type);
+  PyModule_AddObject(module, "Tensor", Py_NewRef(reinterpret_cast<PyObject*>(tensor_type)));
+}
+
+}  // namespace retrograd

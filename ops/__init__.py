@@ -1,0 +1,208 @@
+"""The op table: everything retrograd knows about an op, in one place.
+
+An entry is a call of `op(...)` in one of the files of this package. `tools/opgen.py` turns the entries into C++ (dispatch, graph nodes,
+Python bindings, pointwise kernels) and stubs; the tests, the benchmarks and the compiler read the same entries.
+See README.md beside this file for the fields and CONTRIBUTING.md for a worked example.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+FAMILIES = ("pointwise", "reduce", "shape", "index", "linalg", "nn", "create", "random")
+
+# ---- dtype sets a kernel may be compiled for ----
+FLOATING = ("f16", "bf16", "f32", "f64")
+INTEGRAL = ("u8", "i8", "i16", "i32", "i64")
+NUMERIC = INTEGRAL + FLOATING
+ALL = ("bool",) + NUMERIC
+BITWISE = ("bool",) + INTEGRAL
+
+CHEAP = 6  # pointwise kernels up to this cost get loops of their own for a broadcast scalar
+
+PARAM_TYPES = {
+    "Tensor", "Tensor?", "Operand", "Tensor[]", "Tensor?[]", "Scalar", "Scalar?", "int", "int?", "float", "float?", "bool", "bool?",
+    "int[]", "int[]?", "dtype", "dtype?", "device?", "str", "str?", "Generator?", "float[]?", "memory_format?", "layout?",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Param:
+    type: str
+    name: str
+    default: str | None = None
+    keyword_only: bool = False
+
+    @property
+    def is_tensor(self) -> bool:
+        return self.type in ("Tensor", "Tensor?", "Operand", "Tensor[]", "Tensor?[]")
+
+
+@dataclass(frozen=True)
+class Return:
+    type: str  # Tensor, Tensor[], bool, int, float, Scalar, None
+    name: str
+
+
+@dataclass
+class Kernel:
+    """How an op computes. kind: pointwise | native | view | composite | alias | python."""
+
+    kind: str
+    expr: str = ""
+    dtypes: tuple[str, ...] = ()
+    out: str = "same"  # pointwise: same | bool | float (integers are promoted to the default float dtype first)
+    params: tuple[str, ...] = ()  # pointwise: scalar arguments the expression uses
+    cost: int = 4  # pointwise: rough ns per 8 elements, decides when to use threads
+    check: str = ""  # C++ statement run before a pointwise kernel (argument checks)
+    rare: tuple[str, str] | tuple[()] = ()  # pointwise, one input: a test of x, and the expression for the few elements that pass it
+    target: str = ""  # python: "module:function"; alias: cname of the op it is another name of
+    elementwise: bool = False  # native: broadcasts like a pointwise op, so gradients are brought back to the inputs' shapes and dtypes
+
+
+@dataclass
+class Op:
+    schema: str
+    name: str
+    overload: str
+    params: list[Param]
+    returns: list[Return]
+    kernel: Kernel
+    family: str
+    variants: frozenset[str]
+    grad: dict[str, str] = field(default_factory=dict)
+    jvp: str | None = None
+    node: str = ""
+    doc: str = ""
+    samples: list[Any] | None = None
+    errors: tuple[Any, ...] = ()
+    reference: str | None = None
+    special: tuple[float, ...] = ()
+    inplace: str = ""  # name of a native in-place kernel; default: compute and copy
+    nondiff: tuple[str, ...] = ()  # differentiable-looking arguments that are declared not to be
+    outputs_nondiff: tuple[str, ...] = ()
+    view_origin: str = "Default"
+    test: dict[str, Any] = field(default_factory=dict)  # per-op settings of the table-driven tests
+
+    @property
+    def cname(self) -> str:
+        return f"{self.name}_{self.overload}" if self.overload else self.name
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+    def param(self, name: str) -> Param:
+        return next(p for p in self.params if p.name == name)
+
+
+table: list[Op] = []
+_loading = ""
+
+
+def _split(text: str) -> list[str]:
+    """Splits at commas outside brackets and quotes."""
+    parts, depth, quoted, start = [], 0, False, 0
+    for i, c in enumerate(text):
+        if c in "'\"":
+            quoted = not quoted
+        elif not quoted and c in "([":
+            depth += 1
+        elif not quoted and c in ")]":
+            depth -= 1
+        elif c == "," and not depth and not quoted:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    parts.append(text[start:].strip())
+    return [p for p in parts if p]
+
+
+def parse_schema(schema: str) -> tuple[str, str, list[Param], list[Return]]:
+    match = re.fullmatch(r"(\w+)(?:\.(\w+))?\((.*)\) -> (.+)", schema)
+    if not match:
+        raise ValueError(f"cannot read schema: {schema!r}")
+    name, overload, args, ret = match.groups()
+    params, keyword_only = [], False
+    for part in _split(args):
+        if part == "*":
+            keyword_only = True
+            continue
+        m = re.fullmatch(r"(\S+) (\w+)(?:=(.+))?", part)
+        if not m or m[1] not in PARAM_TYPES:
+            raise ValueError(f"cannot read parameter {part!r} of {schema!r}")
+        params.append(Param(m[1], m[2], m[3], keyword_only))
+    returns = []
+    for i, part in enumerate(_split(ret[1:-1]) if ret.startswith("(") else [ret]):
+        kind, _, label = part.partition(" ")
+        returns.append(Return(kind, label or ("result" if not ret.startswith("(") else f"result{i}")))
+    return name, overload or "", params, returns
+
+
+def camel(name: str) -> str:
+    return "".join(word.capitalize() for word in name.strip("_").split("_"))
+
+
+def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ...] = (), cost: int = 4, check: str = "", rare: tuple[str, str] | tuple[()] = ()) -> Kernel:
+    """An elementwise kernel from one C expression of x, y, z (the tensor arguments in order) and the named scalar parameters."""
+    return Kernel("pointwise", expr, tuple(dtypes), out, tuple(params), cost, check, rare)
+
+
+_pointwise_kernel = pointwise  # the module ops.pointwise takes the name over when it is imported; load() gives it back
+
+
+def native(elementwise: bool = False) -> Kernel:
+    """impl::<cname>(args...) in csrc/ops: computes from plain memory, records nothing."""
+    return Kernel("native", elementwise=elementwise)
+
+
+def view() -> Kernel:
+    """impl::<cname>(args...) returns a tensor (or tensors) on the memory of the first argument."""
+    return Kernel("view")
+
+
+def composite() -> Kernel:
+    """composite::<cname>(args...) in csrc/ops: written in other ops, which record the history."""
+    return Kernel("composite")
+
+
+def python(target: str) -> Kernel:
+    """A function of the package, "retrograd._ops.linalg:einsum", written in other ops. For what is not on a hot path."""
+    return Kernel("python", target=target)
+
+
+def op(schema: str, *, kernel: Kernel, variants: str = "function method", **fields: Any) -> Op:
+    name, overload, params, returns = parse_schema(schema)
+    entry = Op(schema, name, overload, params, returns, kernel, _loading, frozenset(variants.split()), **fields)
+    if entry.grad and not entry.node:
+        entry.node = f"{camel(name)}Backward0"
+    if any(o.cname == entry.cname for o in table):
+        raise ValueError(f"{entry.qualified} is in the table twice")
+    known = {p.name for p in params}
+    for key in entry.grad:
+        for target in key.split(", "):
+            if target not in known:
+                raise ValueError(f"{schema}: gradient for unknown argument {target!r}")
+    table.append(entry)
+    return entry
+
+
+def alias(name: str, of: str, *, doc: str = "") -> None:
+    """Another name for every overload of an op that is already in the table."""
+    for entry in [o for o in table if o.name == of and o.kernel.kind != "python"]:
+        schema = entry.schema.replace(of, name, 1)
+        variants = " ".join(v for v in sorted(entry.variants) if v != "internal")
+        op(schema, kernel=Kernel("alias", target=entry.cname), variants=variants, doc=doc or f"Another name for `{of}`.", samples=entry.samples, errors=entry.errors, reference=entry.reference, test=entry.test)
+
+
+def load() -> list[Op]:
+    """The whole table, in the order of FAMILIES."""
+    global _loading
+    if not table:
+        for family in FAMILIES:
+            _loading = family
+            importlib.import_module(f"{__name__}.{family}")
+            globals()["pointwise"] = _pointwise_kernel
+    return table

@@ -1,0 +1,825 @@
+"""Reductions and what goes with them: sums, extrema, moments, norms, scans, softmax, sorting, counting.
+
+A list of dims that is None or empty means all of them (any and all: an empty list means none). Derivatives at the points where there
+is none follow PyTorch: extrema without an index share the gradient evenly between equals, those with one give it to the element they named,
+a norm or standard deviation of zero has derivative 0.
+"""
+
+from __future__ import annotations
+
+from . import composite, native, op, python, view
+from .samples import B, E, I, S, T
+
+FUNCTION = "function method out"
+INF = float("inf")
+NAN = float("nan")
+
+OUT_OF_RANGE = E(S(T(2, 3), 5), IndexError, r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 5\)")
+OUT_OF_RANGE_0D = E(S(T(), 1), IndexError, r"Dimension out of range \(expected to be in range of \[-1, 0\], but got 1\)")
+REPEATED = E(S(T(2, 3), (0, -2)), RuntimeError, "dim 0 appears multiple times in the list of dims")
+EMPTY_MATRIX = T(2, 0, grad=False)
+PLACES = "function method out"
+
+
+def over_all(**kwargs):
+    """A reduction of everything."""
+    return [S(T(*shape, **kwargs)) for shape in ((5,), (3, 4), (), (2, 3, 4), (67,), (1, 1))]
+
+
+def over_dims(**kwargs):
+    """Any set of dims, kept or dropped; negative; 0-d; odd lengths past a vector register."""
+    return [
+        S(T(3, 4, **kwargs), 1),
+        S(T(3, 4, **kwargs), 0, True),
+        S(T(3, 4, **kwargs), -1, keepdim=True),
+        S(T(2, 3, 4, **kwargs), (0, 2)),
+        S(T(2, 3, 4, **kwargs), dim=(1, -1), keepdim=True),
+        S(T(2, 3, 4, **kwargs), 1),
+        S(T(2, 3, **kwargs), dim=None, keepdim=True),
+        S(T(**kwargs), 0),
+        S(T(1, 5, **kwargs), 0),
+        S(T(3, 37, **kwargs), 1),
+        S(T(37, 3, **kwargs), 0),
+    ]
+
+
+def along_dim(*args, **kwargs):
+    """One dim, by position in the schema after self."""
+    spec = dict(distinct=True)
+    return [
+        S(T(4, **spec), *args, 0, **kwargs),
+        S(T(3, 4, **spec), *args, 1, **kwargs),
+        S(T(3, 4, **spec), *args, -2, **kwargs),
+        S(T(2, 3, 4, **spec), *args, 1, **kwargs),
+        S(T(**spec), *args, 0, **kwargs),
+        S(T(5, 19, **spec), *args, 1, **kwargs),
+    ]
+
+
+# ---- helpers of derivatives ----
+
+op(
+    "_sum_to(Tensor self, int[] size) -> Tensor",
+    variants="internal",
+    kernel=native(),
+    grad={"self": "ops::expand(grad, self_sizes, false)"},
+    jvp="linear",
+    doc="Sums over the dims that broadcasting from `size` expanded.",
+)
+op(
+    "_expand_reduced(Tensor self, int[] size, int[]? dim, bool keepdim) -> Tensor",
+    variants="internal",
+    kernel=view(),
+    grad={"self": "ops::sum_dim(grad, dim, keepdim, {})"},
+    jvp="linear",
+    doc="Repeats the result of a reduction over `dim` along those dims, to `size`, without copying.",
+)
+op(
+    "_take_along(Tensor self, int dim, Tensor indices, bool keepdim) -> Tensor",
+    variants="internal",
+    kernel=native(),
+    grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, true)"},
+    jvp="linear",
+    doc="The elements of self that the indices of a selecting reduction name.",
+)
+op(
+    "_put_along(Tensor self, int dim, Tensor indices, int[] size, bool keepdim, bool accumulate) -> Tensor",
+    variants="internal",
+    kernel=native(),
+    grad={"self": "ops::_take_along(grad, dim, indices, keepdim)"},
+    jvp="linear",
+    doc="Zeros of `size` with self at the places that the indices of a selecting reduction name.",
+)
+
+# ---- sums and products ----
+
+op(
+    "sum(Tensor self, *, dtype? dtype=None) -> Tensor",
+    kernel=native(),
+    grad={"self": "sum_backward(grad, self_sizes, std::nullopt, false, self_dtype)"},
+    jvp="linear",
+    doc="Sum of all elements. Integers and bool give int64.",
+    samples=[*over_all(), S(T(0)), S(T(2, 0, 3)), S(I(3, 4)), S(B(5)), S(T(9000, grad=False)), S(I(3), dtype="float32")],
+    errors=(E(S([1, 2]), TypeError, r"argument 'input' \(position 1\) must be Tensor, not list"),),
+    reference="numpy.sum",
+)
+op(
+    "sum.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    variants=FUNCTION,
+    kernel=native(),
+    grad={"self": "sum_backward(grad, self_sizes, dim, keepdim, self_dtype)"},
+    node="SumBackward1",
+    jvp="linear",
+    doc="Sum over dims.",
+    samples=[*over_dims(), S(T(3, 4), ()), S(T(0, 3), 0), S(T(0, 3), 1), S(I(3, 4), 0), S(B(3, 4), 1)],
+    errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, REPEATED, E(S(T(2, 3), 0.5), TypeError, "invalid combination of arguments")),
+)
+op(
+    "nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    variants=FUNCTION,
+    kernel=native(),
+    grad={"self": "sum_backward(grad, self_sizes, dim, keepdim, self_dtype) * ops::eq(self, self)"},
+    doc="Sum over dims that leaves out NaN.",
+    samples=[S(T(3, 4)), S(T(3, 4), 1), S(T(2, 3, 4), (0, 2), True), S(T(4, values=[1, NAN, 2, NAN], grad=False)), S(I(3)), S(T(0))],
+    errors=(OUT_OF_RANGE, REPEATED),
+)
+op(
+    "mean(Tensor self, *, dtype? dtype=None) -> Tensor",
+    kernel=native(),
+    grad={"self": "mean_backward(grad, self_sizes, std::nullopt, false, self_dtype)"},
+    jvp="linear",
+    doc="Mean of all elements.",
+    samples=[*over_all(), S(T(0)), S(I(3, 4), dtype="float32")],
+    errors=(
+        E(S(I(3)), RuntimeError, r"mean\(\): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Long"),
+        E(S(T(3), dtype="int64"), RuntimeError, r"mean\(\): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: Long"),
+    ),
+    reference="numpy.mean",
+)
+op(
+    "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    variants=FUNCTION,
+    kernel=native(),
+    grad={"self": "mean_backward(grad, self_sizes, dim, keepdim, self_dtype)"},
+    node="MeanBackward1",
+    jvp="linear",
+    doc="Mean over dims.",
+    samples=[*over_dims(), S(T(3, 4), []), S(T(0, 3), 1), S(T(0, 3), 0)],
+    errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, REPEATED, E(S(I(2, 3), 0), RuntimeError, "Input dtype must be either a floating point or complex dtype. Got: Long")),
+)
+op(
+    "prod(Tensor self, *, dtype? dtype=None) -> Tensor",
+    kernel=native(),
+    grad={"self": "prod_backward(grad, self, result)"},
+    doc="Product of all elements.",
+    samples=[
+        *over_all(),
+        S(T(0)),
+        S(I(4, low=1)),
+        S(B(3)),
+        S(T(4, values=[2, 0, 3, -1])),
+        S(T(2, 2, values=[2, 0, 0, -1])),
+        S(T(4, values=[0, 0, 0, 1])),
+    ],
+    reference="numpy.prod",
+)
+op(
+    "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    variants=FUNCTION,
+    kernel=native(),
+    grad={"self": "prod_backward(grad, self, result, dim, keepdim)"},
+    node="ProdBackward1",
+    doc="Product over a dim.",
+    samples=[
+        *along_dim(),
+        S(T(3, 4), 0, True),
+        S(T(0, 3), 0),
+        S(T(3, 3, values=[2, 0, 3, -1, 0.5, 1, 0, 0, 2]), 1),
+        S(T(3, 3, values=[2, 0, 3, -1, 0.5, 1, 0, 0, 2]), 0, keepdim=True),
+        S(I(3, 4), 0),
+    ],
+    errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, E(S(T(2, 3), (0, 1)), TypeError, "invalid combination of arguments")),
+)
+op(
+    "trace(Tensor self) -> Tensor",
+    variants="function method",
+    kernel=native(),
+    grad={"self": "trace_backward(grad, self_sizes)"},
+    jvp="linear",
+    doc="Sum of the diagonal of a matrix.",
+    samples=[S(T(3, 3)), S(T(2, 4)), S(T(5, 2)), S(T(0, 3)), S(I(3, 3))],
+    errors=(E(S(T(3)), RuntimeError, "trace: expected a matrix, but got tensor with dim 1"), E(S(B(2, 2)), RuntimeError, "\"trace\" not implemented for 'Bool'")),
+)
+
+# ---- truth ----
+
+for name, doc in (("any", "Whether any element is true (nonzero)."), ("all", "Whether every element is true (nonzero).")):
+    op(f"{name}(Tensor self) -> Tensor", variants=FUNCTION, kernel=native(), doc=doc, samples=[S(B(5)), S(B()), S(B(0)), S(T(3, 4, grad=False)), S(I(2, 3))])
+    op(
+        f"{name}.dims(Tensor self, int[]? dim, bool keepdim=False) -> Tensor",
+        variants=FUNCTION,
+        kernel=native(),
+        doc=doc[:-1] + " along dims.",
+        samples=[S(B(3, 4), 1), S(B(3, 4), 0, True), S(B(2, 3, 4), (0, 2)), S(B(3, 4), ()), S(B(3, 4), None), S(I(2, 3), -1), S(B(), 0), S(B(3, 0), 1)],
+        errors=(OUT_OF_RANGE, REPEATED),
+    )
+op(
+    "count_nonzero(Tensor self, int[]? dim=None) -> Tensor",
+    kernel=native(),
+    doc="Number of elements that are not zero, along dims.",
+    samples=[S(I(3, 4)), S(I(3, 4), 0), S(I(3, 4), (0, 1)), S(B(5)), S(T(3, grad=False)), S(I(), 0), S(I(0))],
+    errors=(OUT_OF_RANGE,),
+)
+
+# ---- extrema ----
+
+for name, largest in (("max", True), ("min", False)):
+    Name, word = name.capitalize(), "Largest" if largest else "Smallest"
+    nothing = rf"{name}\(\): Expected reduction dim to be specified for input.numel\(\) == 0. Specify the reduction dim with the 'dim' argument."
+    op(
+        f"{name}(Tensor self) -> Tensor",
+        kernel=native(),
+        grad={"self": "shared_backward(grad, self, result, std::nullopt, false)"},
+        node=f"{Name}Backward1",
+        doc=f"{word} element. NaN wins; equal elements share the gradient.",
+        samples=[*over_all(distinct=True), S(I(3, 4)), S(B(3)), S(T(3, values=[1, NAN, 2], grad=False))],
+        errors=(E(S(T(0)), RuntimeError, nothing),),
+    )
+    op(
+        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        variants=FUNCTION,
+        kernel=native(),
+        grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
+        node=f"{Name}Backward0",
+        outputs_nondiff=("indices",),
+        doc=f"{word} element along a dim and its first index.",
+        samples=[*along_dim(), S(T(3, 4, distinct=True), 0, True), S(T(3, 4, distinct=True), dim=-1, keepdim=True), S(EMPTY_MATRIX, 0), S(I(3, 4), 1)],
+        errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, E(S(EMPTY_MATRIX, 1), IndexError, rf"{name}\(\): Expected reduction dim 1 to have non-zero size.")),
+    )
+    op(
+        f"{name}.other(Tensor self, Tensor other) -> Tensor",
+        variants=FUNCTION,
+        kernel=composite(),
+        doc=f"{word} of two tensors, elementwise: `{name}imum`.",
+        samples=[S(T(3, 4, distinct=True), T(3, 4)), S(T(3, 4, distinct=True), T(4)), S(T(distinct=True), T(3))],
+    )
+for name, largest in (("amax", True), ("amin", False)):
+    op(
+        f"{name}(Tensor self, int[]? dim=[], bool keepdim=False) -> Tensor",
+        variants=FUNCTION,
+        kernel=native(),
+        grad={"self": "shared_backward(grad, self, result, dim, keepdim)"},
+        doc=f"{'Largest' if largest else 'Smallest'} element over dims. Equal elements share the gradient.",
+        samples=[*over_dims(distinct=True), *over_all(distinct=True), S(EMPTY_MATRIX, 0), S(I(3, 4), (0, 1)), S(B(2, 2))],
+        errors=(
+            OUT_OF_RANGE,
+            REPEATED,
+            E(S(EMPTY_MATRIX, 1), IndexError, rf"{name}\(\): Expected reduction dim 1 to have non-zero size."),
+            E(S(T(0)), RuntimeError, rf"{name}\(\): Expected reduction dim to be specified for input.numel\(\) == 0"),
+        ),
+    )
+op(
+    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+    variants=FUNCTION,
+    kernel=native(),
+    grad={"self": "aminmax_backward(grads[0], grads[1], self, min, max, dim, keepdim)"},
+    doc="Smallest and largest element, over everything or along a dim.",
+    samples=[S(T(3, 4, distinct=True)), S(T(3, 4, distinct=True), dim=1), S(T(3, 4, distinct=True), dim=0, keepdim=True), S(T(5, distinct=True), keepdim=True), S(T(distinct=True))],
+    errors=(
+        E(S(T(2, 3), dim=5), IndexError, "Dimension out of range"),
+        E(S(T(0)), RuntimeError, r"aminmax\(\): cannot compute aminmax over an empty dimension as the operation has no identity."),
+        E(S(EMPTY_MATRIX, dim=1), IndexError, "aminmax: Expected reduction dim 1 to have non-zero size."),
+    ),
+)
+for name in ("argmax", "argmin"):
+    op(
+        f"{name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+        variants=PLACES,
+        kernel=native(),
+        doc=f"Index of the {'largest' if name == 'argmax' else 'smallest'} element, the first among equals, along a dim or of the flattened tensor.",
+        samples=[
+            S(T(3, 4, distinct=True, grad=False)),
+            S(T(3, 4, distinct=True, grad=False), 1),
+            S(T(3, 4, distinct=True, grad=False), 0, True),
+            S(T(2, 3, 4, distinct=True, grad=False), -1),
+            S(T(3, 4, distinct=True, grad=False), keepdim=True),
+            S(T(grad=False)),
+            S(T(grad=False), 0),
+            S(I(3, 4), 1),
+            S(T(5, values=[1, NAN, 3, NAN, 0], grad=False)),
+            S(EMPTY_MATRIX, 0),
+        ],
+        errors=(
+            OUT_OF_RANGE,
+            E(S(T(0)), IndexError, rf"{name}\(\): Expected reduction dim to be specified for input.numel\(\) == 0."),
+            E(S(EMPTY_MATRIX, 1), IndexError, rf"{name}\(\): Expected reduction dim 1 to have non-zero size."),
+            E(S(B(3)), RuntimeError, rf"{name}\(\): does not support bool input"),
+            E(S(T(2, 3), (0, 1)), TypeError, "must be int, not tuple"),
+        ),
+    )
+
+# ---- variance ----
+
+NO_INTEGERS = E(S(I(3)), RuntimeError, "std and var only support floating point and complex dtypes")
+for name, word in (("var", "Variance"), ("std", "Standard deviation")):
+    op(
+        f"{name}(Tensor self, bool unbiased=True) -> Tensor",
+        variants="function method",
+        kernel=composite(),
+        doc=f"{word} of all elements.",
+        samples=[S(T(5)), S(T(3, 4)), S(T(3, 4), False), S(T(67), unbiased=False)],
+        errors=(NO_INTEGERS,),
+    )
+    op(
+        f"{name}.dim(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+        variants=FUNCTION,
+        kernel=composite(),
+        doc=f"{word} over dims.",
+        samples=[S(T(3, 4), 1), S(T(3, 4), 0, False), S(T(2, 3, 4), (0, 2), True, True), S(T(3, 4), dim=1, keepdim=True), S(T(3, 4), None, False)],
+        errors=(OUT_OF_RANGE, REPEATED),
+    )
+    op(
+        f"{name}.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+        variants=FUNCTION,
+        kernel=native(),
+        grad={"self": "var_backward(grad, self, dim, correction, keepdim)" if name == "var" else "std_backward(grad, self, result, dim, correction, keepdim)"},
+        doc=f"{word} over dims: squared deviations divided by n - correction.",
+        samples=[S(T(3, 4), 1, correction=0), S(T(3, 4), correction=2), S(T(2, 3, 4), (0, 2), correction=0.5, keepdim=True), S(T(3, 37), 1, correction=1)],
+        errors=(E(S(I(3), correction=1), RuntimeError, "std and var only support floating point and complex dtypes"),),
+    )
+for name, word in (("var_mean", "Variance and mean"), ("std_mean", "Standard deviation and mean")):
+    op(
+        f"{name}(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+        variants="function",
+        kernel=composite(),
+        doc=f"{word} of all elements.",
+        samples=[S(T(5)), S(T(3, 4), False)],
+        errors=(E(S(I(3)), RuntimeError, f"{name} only support floating point and complex dtypes"),),
+    )
+    op(
+        f"{name}.dim(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
+        variants="function",
+        kernel=composite(),
+        doc=f"{word} over dims.",
+        samples=[S(T(3, 4), 1), S(T(2, 3, 4), (0, 2), False, True)],
+        errors=(OUT_OF_RANGE,),
+    )
+    args = "grads[0], grads[1], self, dim, correction, keepdim" if name == "var_mean" else "grads[0], grads[1], self, result0, dim, correction, keepdim"
+    op(
+        f"{name}.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+        variants="function",
+        kernel=native(),
+        grad={"self": f"{name}_backward({args})"},
+        doc=f"{word} over dims: squared deviations divided by n - correction.",
+        samples=[S(T(3, 4), 1, correction=0), S(T(3, 4), correction=2), S(T(2, 3, 4), (0, 2), correction=0.5, keepdim=True)],
+    )
+
+# ---- norms and distances ----
+
+ORDERS = [S(T(3, 4, low=0.3), p, 1) for p in (1, 2, 3, 1.5, 0.5, 0, -1.0)] + [S(T(3, 4, distinct=True, low=0.3), p, 0) for p in (INF, -INF)]
+NO_INTEGER_NORM = E(S(I(3)), RuntimeError, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")
+op(
+    "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    variants="function out",
+    kernel=native(),
+    grad={"self": "vector_norm_backward(grad, self, ord, result, dim, keepdim)"},
+    doc="Vector norm over dims: (sum |x|^ord)^(1/ord), the number of nonzeros for 0, the extremes of |x| for inf and -inf.",
+    samples=[*ORDERS, S(T(3, 4)), S(T(3, 4), 2, (0, 1), True), S(T(2, 3, 4), 3, (0, 2)), S(T()), S(T(0))],
+    errors=(
+        NO_INTEGER_NORM,
+        E(S(T(2, 3), 2, 5), IndexError, "Dimension out of range"),
+        E(S(T(0), INF), RuntimeError, "linalg.vector_norm cannot compute the inf norm on an empty tensor because the operation does not have an identity"),
+        E(S(T(3), "a"), TypeError, "must be Number, not str"),
+    ),
+)
+op(
+    "norm(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    variants=FUNCTION,
+    kernel=composite(),
+    doc="Vector norm over dims; of all elements without them.",
+    samples=[*ORDERS, S(T(5)), S(T(3, 4)), S(T(3, 4), dim=0), S(T(3, 4), 2, (0, 1), True)],
+    errors=(NO_INTEGER_NORM, E(S(T(2, 3), dim=5), IndexError, "Dimension out of range")),
+)
+op(
+    "norm.str(Tensor self, str p, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    variants=FUNCTION,
+    kernel=composite(),
+    doc="Frobenius norm ('fro').",
+    samples=[S(T(3, 4), "fro"), S(T(3, 4), "fro", dim=1), S(T(3, 4), "fro", (0, 1))],
+    errors=(E(S(T(3, 4), "xx"), RuntimeError, "linalg.matrix_norm: Order xx not supported."),),
+)
+op(
+    "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+    kernel=native(),
+    grad={"self": "sum_to(dist_backward(grad, self, other, p, result), self_sizes)", "other": "sum_to(-dist_backward(grad, self, other, p, result), other_sizes)"},
+    doc="p-norm of self - other.",
+    samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(4), 1), S(T(3), T(2, 3), 3), S(T(3), T(3), 1.5), S(T(), T())],
+    errors=(E(S(T(2, 3), T(5)), RuntimeError, "must match the size of tensor b"),),
+)
+op(
+    "_cdist_forward(Tensor x1, Tensor x2, float p) -> Tensor",
+    variants="function",
+    kernel=native(),
+    grad={"x1": "cdist_backward(grad, x1, x2, p, result)", "x2": "cdist_backward(ops::transpose(grad, -2, -1), x2, x1, p, ops::transpose(result, -2, -1))"},
+    node="CdistBackward0",
+    doc="Distances between the rows of two batches of matrices.",
+)
+op(
+    "cdist(Tensor x1, Tensor x2, float p=2.0, str? compute_mode=None) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.reduce:cdist"),
+    doc="p-norm distance between each pair of rows of two batches of matrices.",
+    samples=[S(T(3, 4), T(2, 4)), S(T(3, 4), T(2, 4), p=1.0), S(T(2, 3, 4), T(5, 4), 3.0), S(T(3, 4), T(2, 4), p=INF), S(T(2, 3), T(0, 3)), S(T(3, 4), T(2, 4), p=0.0)],
+    errors=(
+        E(S(T(3), T(2, 3)), RuntimeError, "cdist only supports at least 2D tensors, X1 got: 1D"),
+        E(S(T(2, 3), T(2, 2)), RuntimeError, "X1 and X2 must have the same number of columns. X1: 3 X2: 2"),
+        E(S(T(2, 3), T(2, 3), p=-1.0), RuntimeError, "cdist only supports non-negative p values"),
+        E(S(I(2, 3), I(2, 3)), RuntimeError, "cdist only supports floating-point dtypes, X1 got: Long"),
+    ),
+)
+op(
+    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+    variants="function method inplace out",
+    kernel=native(),
+    grad={"self": "renorm_backward(grad, self, p, dim, maxnorm)"},
+    doc="Scales down the slices along dim whose p-norm exceeds maxnorm.",
+    samples=[S(T(3, 4), 2, 0, 1.0), S(T(3, 4), 1, 1, 2.5), S(T(2, 3, 4), 2, 1, 2), S(T(3, 4, low=0.3), 3, -1, 1.5)],
+    errors=(
+        E(S(T(2, 3), 2, 5, 1.0), IndexError, "Dimension out of range"),
+        E(S(T(2, 3), -1, 0, 1.0), RuntimeError, "renorm: non-positive-norm not supported"),
+        E(S(T(2, 3), 2, 0, -1.0), RuntimeError, "renorm: expected maxnorm to be >= 0 but got -1"),
+        E(S(T(3), 2, 0, 1.0), RuntimeError, "renorm: input needs at least 2 dimensions, got 1 dimensions"),
+    ),
+)
+
+# ---- softmax ----
+
+op(
+    "logsumexp(Tensor self, int[] dim, bool keepdim=False) -> Tensor",
+    variants=FUNCTION,
+    kernel=native(),
+    grad={"self": "logsumexp_backward(grad, self, result, dim, keepdim)"},
+    doc="log(sum(exp(x))) over dims, without overflow.",
+    samples=[s for s in over_dims() if s.kwargs.get("dim", 0) is not None] + [S(T(3, 4, low=300, high=900), 1), S(T(2, 0), 1), S(I(3, 4), 0)],
+    errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D),
+)
+for name in ("softmax", "log_softmax"):
+    backward = f"ops::_{name}_backward_data(grad, result, dim, self_dtype)"
+    op(
+        f"{name}(Tensor self, int dim, dtype? dtype=None) -> Tensor",
+        variants=FUNCTION,
+        kernel=native(),
+        grad={"self": backward},
+        doc="Softmax along a dim." if name == "softmax" else "Logarithm of softmax along a dim, without overflow.",
+        samples=[*along_dim(), S(T(3, 4, low=300, high=900), 1), S(T(2, 0), 1), S(T(3, 67), -1), S(I(3, 4), 0, dtype="float32")],
+        errors=(
+            OUT_OF_RANGE,
+            OUT_OF_RANGE_0D,
+            E(S(I(2, 3), 0), RuntimeError, f"\"{name}_kernel_impl\" not implemented for 'Long'"),
+            E(S(T(2, 3)), TypeError, 'missing 1 required positional arguments: "dim"'),
+        ),
+    )
+op(
+    "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, dtype input_dtype) -> Tensor",
+    variants="function",
+    kernel=native(),
+    grad={
+        "grad_output": "ops::_softmax_backward_data(cast_to(grad, output.dtype()), output, dim, grad_output_dtype)",
+        "output": "softmax_backward_output(grad, grad_output, output, dim)",
+    },
+    doc="Gradient of softmax from that of its result and the result.",
+    samples=[S(T(3, 4), T(3, 4), 1, "float64"), S(T(2, 3, 4), T(2, 3, 4), 1, "float64")],
+)
+op(
+    "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, dtype input_dtype) -> Tensor",
+    variants="function",
+    kernel=native(),
+    grad={
+        "grad_output": "log_softmax_backward_grad(grad, output, dim, grad_output_dtype)",
+        "output": "log_softmax_backward_output(grad, grad_output, output, dim)",
+    },
+    doc="Gradient of log_softmax from that of its result and the result.",
+    samples=[S(T(3, 4), T(3, 4), 1, "float64"), S(T(2, 3, 4), T(2, 3, 4), 1, "float64")],
+)
+
+# ---- scans ----
+
+op(
+    "cumsum(Tensor self, int dim, *, dtype? dtype=None) -> Tensor",
+    variants="function method inplace out",
+    kernel=native(),
+    grad={"self": "ops::_reverse_cumsum(cast_to(grad, self_dtype), dim)"},
+    jvp="linear",
+    doc="Running sum along a dim.",
+    samples=[*along_dim(), S(T(0, 3), 0), S(T(2, 0), 1), S(I(3, 4), 0), S(B(4), 0)],
+    errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, E(S(T(2, 3)), TypeError, 'missing 1 required positional arguments: "dim"')),
+)
+op(
+    "_reverse_cumsum(Tensor self, int dim) -> Tensor",
+    variants="internal",
+    kernel=native(),
+    grad={"self": "ops::cumsum(grad, dim, {})"},
+    jvp="linear",
+    doc="Running sum from the end of a dim.",
+)
+op(
+    "cumprod(Tensor self, int dim, *, dtype? dtype=None) -> Tensor",
+    variants="function method inplace out",
+    kernel=native(),
+    grad={"self": "cumprod_backward(grad, self, dim, result)"},
+    doc="Running product along a dim.",
+    samples=[*along_dim()[:5], S(T(0, 3), 0), S(I(3, 4, low=1), 0), S(T(2, 4, values=[2, 0, 3, -1, 0, 1, 0, 2]), 1), S(T(4, 2, values=[2, 0, 3, -1, 0, 1, 0, 2]), 0)],
+    errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D),
+)
+op(
+    "_linear_recurrence(Tensor self, Tensor factor, int dim, bool reverse) -> Tensor",
+    variants="function",
+    kernel=native(),
+    grad={
+        "self": "ops::_linear_recurrence(grad, factor, dim, !reverse)",
+        "factor": "recurrence_factor_backward(grad, factor, dim, reverse, result)",
+    },
+    doc="out[i] = self[i] + factor[i] * out[i - 1] along dim; reverse: out[i] = self[i] + factor[i + 1] * out[i + 1].",
+    samples=[S(T(5), T(5), 0, False), S(T(5), T(5), 0, True), S(T(2, 3, 4), T(2, 3, 4), 1, True), S(T(2, 3, 4), T(2, 3, 4), 2, False), S(T(0, 3), T(0, 3), 0, True)],
+    test={"compat": False},  # no such function in PyTorch
+)
+for name in ("cummax", "cummin"):
+    op(
+        f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+        variants=FUNCTION,
+        kernel=native(),
+        grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, true)"},
+        outputs_nondiff=("indices",),
+        doc=f"Running {'maximum' if name == 'cummax' else 'minimum'} along a dim and its index.",
+        samples=[*along_dim(), S(EMPTY_MATRIX, 1), S(I(3, 4), 0), S(T(5, values=[1, NAN, 3, 0, NAN], grad=False), 0)],
+        errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D),
+    )
+op(
+    "logcumsumexp(Tensor self, int dim) -> Tensor",
+    variants=FUNCTION,
+    kernel=native(),
+    grad={"self": "logcumsumexp_backward(grad, self, dim, result)"},
+    doc="log(cumsum(exp(x))) along a dim, without overflow.",
+    samples=[*along_dim(), S(T(3, 4, low=300, high=900), 1), S(T(0, 3), 0)],
+    errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, E(S(I(3), 0), RuntimeError, "\"logcumsumexp_out_cpu\" not implemented for 'Long'")),
+)
+
+# ---- order ----
+
+SORT_SAMPLES = [
+    S(T(5, distinct=True)),
+    S(T(3, 4, distinct=True)),
+    S(T(3, 4, distinct=True), 0, True),
+    S(T(2, 3, 4, distinct=True), 1),
+    S(T(2, 3, 4, distinct=True), dim=-1, descending=True),
+    S(T(distinct=True)),
+    S(EMPTY_MATRIX, 1),
+    S(T(70, distinct=True)),
+    S(I(3, 4, distinct=True), 1),
+    S(B(2), 0),
+    S(T(5, values=[1, NAN, 3, -INF, INF], grad=False)),
+]
+STABLE_SAMPLES = [S(I(20), stable=True), S(I(20), stable=True, descending=True), S(T(3, 4, distinct=True), stable=True, dim=0)]
+op(
+    "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    variants=FUNCTION,
+    kernel=native(),
+    grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, false)"},
+    outputs_nondiff=("indices",),
+    doc="Sorts along a dim; NaN counts as largest. Equal elements keep their order.",
+    samples=SORT_SAMPLES,
+    errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D),
+)
+op(
+    "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    variants=FUNCTION,
+    kernel=native(),
+    grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, false)"},
+    node="SortBackward1",
+    outputs_nondiff=("indices",),
+    doc="Sorts along a dim, keeping the order of equal elements.",
+    samples=STABLE_SAMPLES,
+)
+op("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", variants="function method", kernel=native(), doc="Indices that sort along a dim.", samples=SORT_SAMPLES, errors=(OUT_OF_RANGE,))
+op("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", variants=FUNCTION, kernel=native(), doc="Indices that sort along a dim, keeping the order of equal elements.", samples=STABLE_SAMPLES)
+op("msort(Tensor self) -> Tensor", variants=FUNCTION, kernel=composite(), doc="Sorts along the first dim.", samples=[S(T(4, 3, distinct=True)), S(T(5, distinct=True)), S(T())])
+op(
+    "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+    variants=FUNCTION,
+    kernel=native(),
+    grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, false)"},
+    outputs_nondiff=("indices",),
+    doc="The k largest (or smallest) elements along a dim and their indices.",
+    samples=[
+        S(T(5, distinct=True), 2),
+        S(T(3, 4, distinct=True), 3, 0),
+        S(T(3, 4, distinct=True), 2, 1, False),
+        S(T(2, 3, 4, distinct=True), k=1, dim=1),
+        S(T(distinct=True), 1),
+        S(T(100, distinct=True), 10),
+        S(T(3, 4, distinct=True), 4),
+        S(T(3, 4, distinct=True), 0),
+        S(I(3, 4, distinct=True), 2),
+    ],
+    errors=(E(S(T(2, 3), 5), RuntimeError, "selected index k out of range"), E(S(T(2, 3), -1), RuntimeError, "selected index k out of range"), E(S(T(2, 3), 1, 5), IndexError, "Dimension out of range")),
+)
+op(
+    "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    variants=FUNCTION,
+    kernel=native(),
+    grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
+    outputs_nondiff=("indices",),
+    doc="The k-th smallest element along a dim and its index.",
+    samples=[S(T(5, distinct=True), 2), S(T(3, 4, distinct=True), 3, 0), S(T(3, 4, distinct=True), 1, 1, True), S(T(distinct=True), 1), S(EMPTY_MATRIX, 1, 0), S(T(2, 3, 4, distinct=True), 2, 1)],
+    errors=(E(S(T(2, 3), 5, 1), RuntimeError, r"kthvalue\(\): selected number k out of range for dimension 1"), E(S(EMPTY_MATRIX, 1, 1), IndexError, r"kthvalue\(\): Expected reduction dim 1 to have non-zero size.")),
+)
+for name, nan in (("median", "NaN wins"), ("nanmedian", "NaN is left out")):
+    Name = name.capitalize()
+    op(
+        f"{name}(Tensor self) -> Tensor",
+        variants="function method",
+        kernel=native(),
+        grad={"self": "shared_backward(grad, self, result, std::nullopt, false)"},
+        doc=f"Lower median of all elements; {nan}.",
+        samples=[*over_all(distinct=True), S(T(4, distinct=True)), S(I(3, 3)), S(T(4, values=[1, NAN, 3, 2], grad=False)), S(T(0, grad=False))],
+    )
+    op(
+        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        variants=FUNCTION,
+        kernel=native(),
+        grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
+        node=f"{Name}Backward1",
+        outputs_nondiff=("indices",),
+        doc=f"Lower median along a dim and its index; {nan}.",
+        samples=[*along_dim(), S(T(3, 4, distinct=True), 0, True), S(T(2, 3, values=[1, NAN, 3, 2, 5, 4], grad=False), 1), S(EMPTY_MATRIX, 0)],
+        errors=(OUT_OF_RANGE, E(S(EMPTY_MATRIX, 1), IndexError, rf"{name}\(\): Expected reduction dim 1 to have non-zero size.")),
+    )
+op(
+    "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    variants=FUNCTION,
+    kernel=native(),
+    grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
+    outputs_nondiff=("indices",),
+    doc="The most frequent value along a dim (the smallest of them) and the index of its last occurrence.",
+    samples=[S(I(7)), S(I(3, 6), 1), S(I(6, 3), 0, True), S(T(3, 4, distinct=True)), S(T()), S(EMPTY_MATRIX, 0), S(I(2, 5, 3), 1)],
+    errors=(OUT_OF_RANGE, E(S(EMPTY_MATRIX, 1), IndexError, r"mode\(\): Expected reduction dim 1 to have non-zero size.")),
+)
+QUANTILE_ERRORS = (
+    (S(T(3), 1.5), r"q must be in the range \[0, 1\] but got 1.5"),
+    (S(I(3), 0.5), "input tensor must be either float or double dtype"),
+    (S(T(3), T(2, 2)), "q must be a scalar or 1D tensor"),
+    (S(T(3), 0.5, interpolation="foo"), "interpolation must be one of linear, lower, higher, midpoint or nearest, but got foo"),
+    (S(T(0), 0.5), "input tensor must be non-empty"),
+)
+for name in ("quantile", "nanquantile"):
+    op(
+        f"{name}(Tensor self, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+        variants="function method",
+        kernel=python(f"retrograd._ops.reduce:{name}"),
+        doc="Quantiles along a dim" + (", without NaN." if name == "nanquantile" else "."),
+        samples=[S(T(5, distinct=True), 0.3), S(T(3, 4, distinct=True), 0.5, 1), S(T(3, 4, distinct=True), T(2, low=0, high=1, grad=False), 0, True)]
+        + [S(T(6, distinct=True), 0.37, interpolation=i) for i in ("lower", "higher", "midpoint", "nearest")],
+        errors=tuple(E(s, RuntimeError, rf"{name}\(\) {text}") for s, text in QUANTILE_ERRORS),
+    )
+
+# ---- counting and searching ----
+
+SIDE = "bool out_int32=False, bool right=False"
+op(
+    f"searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, {SIDE}, str? side=None, Tensor? sorter=None) -> Tensor",
+    variants="function out",
+    kernel=native(),
+    doc="Where to insert values into a sorted sequence to keep it sorted.",
+    samples=[
+        S(T(4, values=[1, 3, 5, 7], grad=False), T(2, 3, low=0, high=8, grad=False)),
+        S(I(4, values=[1, 3, 3, 7]), I(3, values=[3, 0, 8]), right=True),
+        S(I(4, values=[1, 3, 3, 7]), I(3, values=[3, 0, 8]), side="left", out_int32=True),
+        S(I(2, 3, values=[1, 3, 5, 2, 4, 6]), I(2, 2, values=[3, 0, 4, 9])),
+        S(I(3, values=[5, 1, 3]), I(2, values=[2, 6]), sorter=I(3, values=[1, 2, 0])),
+        S(I(3, values=[1, 2, 3]), T(2, low=0, high=4, grad=False)),
+    ],
+    errors=(
+        E(S(T(), T(3)), RuntimeError, "boundaries tensor should have positive dimension"),
+        E(S(T(2, 3), T(1, 3)), RuntimeError, "boundaries tensor should be 1 dimension or the first N-1 dimensions"),
+        E(S(T(3), T(3), side="foo"), RuntimeError, "side can only be 'left' or 'right' but got foo"),
+        E(S(T(3), T(3), side="left", right=True), RuntimeError, "side and right can't be set to opposites"),
+        E(S(T(3), T(3), sorter=I(2)), RuntimeError, "boundary and sorter must have the same size"),
+        E(S(T(3), T(3), sorter=I(3, values=[0, 1, 7])), RuntimeError, "sorter index out of range"),
+    ),
+)
+op(
+    f"searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, {SIDE}, str? side=None, Tensor? sorter=None) -> Tensor",
+    variants="function out",
+    kernel=native(),
+    doc="Where to insert a number into a sorted sequence.",
+    samples=[S(I(4, values=[1, 3, 3, 7]), 3), S(I(4, values=[1, 3, 3, 7]), 3, right=True), S(T(3, values=[1, 2, 3], grad=False), 2.5)],
+    errors=(E(S(T(2, 3), 1.5), RuntimeError, "input value can be a scalar only when boundaries tensor dimension is 1"),),
+)
+op(
+    f"bucketize.Tensor(Tensor self, Tensor boundaries, *, {SIDE}) -> Tensor",
+    variants="function out",
+    kernel=native(),
+    doc="The bucket each value falls into, between sorted boundaries.",
+    samples=[S(T(2, 3, grad=False), T(3, values=[-1, 0, 1], grad=False)), S(I(4), I(2, values=[1, 2]), right=True, out_int32=True)],
+    errors=(E(S(T(3), T(2, 3)), RuntimeError, r"boundaries tensor must be 1 dimension, but got dim\(2\)"),),
+)
+op(
+    f"bucketize.Scalar(Scalar self, Tensor boundaries, *, {SIDE}) -> Tensor",
+    variants="function",
+    kernel=native(),
+    doc="The bucket a number falls into, between sorted boundaries.",
+    samples=[S(0.5, T(3, values=[-1, 0, 1], grad=False)), S(2, I(2, values=[1, 2]), right=True)],
+)
+op(
+    "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
+    kernel=native(),
+    grad={"weights": "cast_to(ops::index_select(grad, 0, self), weights_dtype)"},
+    doc="How often each non-negative integer occurs, or the sum of the weights of its occurrences.",
+    samples=[S(I(10)), S(I(5), minlength=9), S(I(5), T(5)), S(I(0), minlength=3)],
+    errors=(
+        E(S(I(2, values=[-1, 2])), RuntimeError, "bincount only supports 1-d non-negative integral inputs."),
+        E(S(I(2, 2)), RuntimeError, "bincount only supports 1-d non-negative integral inputs."),
+        E(S(I(3), T(2)), RuntimeError, "weights should be 1-d and have the same length as input"),
+        E(S(I(3), minlength=-1), RuntimeError, "minlength should be >= 0"),
+        E(S(T(3)), RuntimeError, "\"bincount_cpu\" not implemented for 'Float'"),
+    ),
+)
+op(
+    "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+    variants=FUNCTION,
+    kernel=native(),
+    doc="Histogram with equal bins between min and max, or over the range of the data.",
+    samples=[S(T(50, grad=False), 5), S(T(3, 4, grad=False), 4, -1, 1), S(T(0), 4), S(T(3, values=[1, 1, 1], grad=False), 4)],
+    errors=(
+        E(S(T(3), 0), RuntimeError, "bins must be > 0, but got 0"),
+        E(S(T(3), 4, 3, 1), RuntimeError, "torch.histc: max must be larger than min"),
+        E(S(T(3), 4, INF, 1), RuntimeError, r"torch.histc: range of \[inf, 1\] is not finite"),
+        E(S(I(3)), RuntimeError, "\"histogram_cpu\" not implemented for 'Long'"),
+    ),
+)
+op(
+    "histogram(Tensor self, Operand bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    variants="function method",
+    kernel=python("retrograd._ops.reduce:histogram"),
+    doc="Histogram and the edges of its bins.",
+    samples=[S(T(30, grad=False), 5), S(T(30, grad=False), T(4, values=[-1, 0, 0.5, 1], grad=False)), S(T(30, grad=False), 3, range=(-1.0, 1.0)), S(T(6, grad=False), 3, weight=T(6, grad=False), density=True)],
+)
+COUNTED = dict(outputs_nondiff=("result1", "result2"), kernel=native(), variants="function")
+op(
+    "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    grad={"self": 'not_implemented("_unique2")'},
+    doc="Distinct elements, with the place of each element among them and their counts.",
+    test={"grad": False},  # not differentiable in PyTorch either
+    samples=[S(I(10)), S(I(3, 4), True, True, True), S(T(5, grad=False)), S(I(0), True, True, True), S(I())],
+    **COUNTED,
+)
+op(
+    "_unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    grad={"self": 'not_implemented("unique_dim")'},
+    doc="Distinct slices along a dim.",
+    **COUNTED,
+)
+op(
+    "_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
+    grad={"self": 'not_implemented("unique_consecutive")'},
+    doc="Elements (or slices along a dim) without repetitions of the one before.",
+    **COUNTED,
+)
+op(
+    "unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
+    kernel=python("retrograd._ops.reduce:unique"),
+    doc="Distinct elements, sorted; optionally the index of each element among them and how often each occurs.",
+    samples=[S(I(10)), S(I(3, 4), return_inverse=True), S(I(3, 4), return_counts=True), S(I(6, 2, high=2), dim=0), S(I(6, 2, high=2), return_inverse=True, return_counts=True, dim=0)],
+    test={"grad": False},
+)
+op(
+    "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
+    kernel=python("retrograd._ops.reduce:unique_consecutive"),
+    doc="Elements without repetitions of the one before.",
+    samples=[S(I(10, high=2)), S(I(10, high=2), return_inverse=True, return_counts=True), S(I(6, 2, high=2), dim=0)],
+    test={"grad": False},
+)
+op(
+    "equal(Tensor self, Tensor other) -> bool",
+    kernel=native(),
+    doc="Whether two tensors have the same size and elements.",
+    samples=[S(I(3), I(3)), S(T(3, grad=False), T(3, grad=False)), S(I(3), I(2)), S(T(2, values=[1, 2], grad=False), T(2, values=[1, 2], grad=False)), S(T(0, grad=False), T(0, grad=False)), S(I(2, values=[1, 2]), T(2, values=[1, 2], grad=False))],
+)
+
+# ---- statistics and calculus, in Python ----
+
+op(
+    "nanmean(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    kernel=python("retrograd._ops.reduce:nanmean"),
+    doc="Mean over dims that leaves out NaN.",
+    samples=[S(T(3, 4)), S(T(3, 4), 1, True), S(T(4, values=[1, NAN, 2, NAN], grad=False))],
+    errors=(E(S(I(3)), RuntimeError, r"nanmean\(\): expected input to have floating point or complex dtype but got Long"),),
+)
+op(
+    "cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
+    kernel=python("retrograd._ops.reduce:cov"),
+    doc="Covariance matrix of variables in rows.",
+    samples=[S(T(3, 5)), S(T(5)), S(T(3, 5), correction=0), S(T(2, 4), fweights=I(4, low=1)), S(T(2, 4), aweights=T(4, low=0.5, grad=False))],
+    errors=(
+        E(S(T(1, 2, 3)), RuntimeError, r"cov\(\): expected input to have two or fewer dimensions but got an input with 3 dimensions"),
+        E(S(B(3)), RuntimeError, r"cov\(\): bool dtype is not supported for input"),
+        E(S(T(2, 3), fweights=I(3, values=[1, 2, -1])), RuntimeError, r"cov\(\): fweights cannot be negative"),
+    ),
+)
+op("corrcoef(Tensor self) -> Tensor", kernel=python("retrograd._ops.reduce:corrcoef"), doc="Correlation coefficients of variables in rows.", samples=[S(T(3, 5)), S(T(5))])
+op(
+    "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
+    kernel=python("retrograd._ops.reduce:diff"),
+    doc="n-th differences along a dim.",
+    samples=[S(T(5)), S(T(3, 4), 2), S(T(3, 4), 1, 0), S(T(3), prepend=T(2), append=T(1)), S(B(4)), S(I(4)), S(T(3), 5)],
+    errors=(E(S(T(3), -1), RuntimeError, "order must be non-negative but got -1"), E(S(T()), RuntimeError, "diff expects input to be at least one-dimensional")),
+)
+for name, extra in (("trapezoid", ""), ("cumulative_trapezoid", "cumulative ")):
+    op(
+        f"{name}(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1) -> Tensor",
+        variants="function",
+        kernel=python(f"retrograd._ops.reduce:{name}"),
+        doc=f"The {extra}integral of samples by the trapezoidal rule.".replace("  ", " "),
+        samples=[S(T(5)), S(T(3, 4), dx=0.5), S(T(3, 4), T(4, distinct=True)), S(T(3, 4), dim=0), S(T(3, 4), T(3, 4), dim=1), S(T(1))],
+    )
+op("trapz(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1) -> Tensor", variants="function", kernel=python("retrograd._ops.reduce:trapezoid"), doc="Another name for `trapezoid`.", samples=[S(T(5)), S(T(3, 4), T(4))])

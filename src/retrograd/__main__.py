@@ -1,0 +1,5 @@
+import sys
+
+from retrograd.cli import main
+
+sys.exit(main())

@@ -1,0 +1,132 @@
+"""Tensors from other Python objects."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from retrograd import _C
+from retrograd._C import Tensor
+
+
+def _place(tensor: Tensor, device: Any, requires_grad: bool) -> Tensor:
+    if device is not None and _C.device(device) != tensor.device:
+        tensor = tensor.to(device)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A new leaf tensor with a copy of `data`: nested sequences, a number, an array or a tensor.
+
+    Example::
+
+        >>> retrograd.tensor([[1., 2.], [3., 4.]])
+        tensor([[1., 2.],
+                [3., 4.]])
+    """
+    if _C._is_torch_function_mode_enabled():
+        return _C._call_torch_function(tensor, (data,), {"dtype": dtype, "device": device, "requires_grad": requires_grad})
+    if isinstance(data, Tensor):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+    return _place(_C._tensor_from(data, dtype), device, requires_grad)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, without a copy where that is possible."""
+    if isinstance(data, Tensor):
+        same = (dtype is None or data.dtype == dtype) and (device is None or data.device == _C.device(device))
+        return data if same else data.to(dtype=dtype or data.dtype)
+    if _is_array(data):
+        shared = from_numpy(data)
+        return _place(shared if dtype is None or shared.dtype == dtype else shared.to(dtype), device, False)
+    return _place(_C._tensor_from(data, dtype), device, False)
+
+
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+    """`obj` as a tensor; `copy` says whether memory is shared (False: it must be)."""
+    if isinstance(obj, Tensor):
+        out = obj.to(dtype=dtype or obj.dtype)
+        if copy:
+            out = out.clone() if out is obj or out._storage_info()[0] == obj._storage_info()[0] else out
+        elif copy is False and out is not obj:
+            raise ValueError("can't alias tensor with dtype " + str(dtype))
+        return out.detach().requires_grad_() if requires_grad else out
+    if hasattr(obj, "__dlpack__") or _is_buffer(obj):
+        shared = from_numpy(obj) if _is_array(obj) else from_dlpack(obj) if hasattr(obj, "__dlpack__") else _C._from_buffer(obj)[0]
+        if dtype is not None and shared.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"can't alias memory of dtype {shared.dtype} as {dtype}")
+            shared = shared.to(dtype)
+        elif copy:
+            shared = shared.clone()
+        return _place(shared, device, requires_grad)
+    if copy is False:
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    return _place(_C._tensor_from(obj, dtype), device, requires_grad)
+
+
+def _is_array(data: Any) -> bool:
+    kind = type(data)
+    return kind.__module__ == "numpy" and kind.__name__ == "ndarray"
+
+
+def _is_buffer(data: Any) -> bool:
+    try:
+        memoryview(data)
+    except TypeError:
+        return False
+    return not isinstance(data, str)
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor on the memory of a NumPy array."""
+    if not _is_array(ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if str(ndarray.dtype) in ("uint16", "uint32", "uint64", "complex64", "complex128") or ndarray.dtype.kind in "OSUMm":
+        raise TypeError(
+            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: float64, float32, float16, int64, int32, int16, int8, uint8, and bool."
+        )
+    out, read_only = _C._from_buffer(ndarray)
+    if read_only:
+        warnings.warn(
+            "The given NumPy array is not writable: writing to the tensor would write to memory that NumPy protects. Copy the array first.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return out
+
+
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A one-dimensional tensor on the memory of an object with the buffer protocol."""
+    view = memoryview(buffer).cast("B")
+    if len(view) == 0 or count == 0:
+        raise ValueError(f"both buffer length ({len(view)}) and count ({count}) must not be 0")
+    if not 0 <= offset < len(view):
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({len(view)} bytes) minus 1")
+    room = len(view) - offset
+    if count < 0:
+        if room % dtype.itemsize:
+            raise ValueError(f"buffer size ({len(view)} bytes) after offset ({offset} bytes) must be a multiple of element size ({dtype.itemsize})")
+        count = room // dtype.itemsize
+    if count * dtype.itemsize > room:
+        raise ValueError(f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be greater than actual buffer length ({len(view)} bytes)")
+    raw, read_only = _C._from_buffer(view[offset : offset + count * dtype.itemsize])
+    if read_only:
+        warnings.warn("The given buffer is not writable, and tensors do not support non-writable memory: copy it first.", UserWarning, stacklevel=2)
+    return _place(raw.view(dtype), None, requires_grad)
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor on the memory of an object with `__dlpack__`, or of a DLPack capsule."""
+    if hasattr(ext_tensor, "__dlpack__"):
+        kind = ext_tensor.__dlpack_device__()[0]
+        if kind != 1:
+            raise BufferError(f"only CPU memory can be imported, and this object's DLPack device type is {kind}")
+        ext_tensor = ext_tensor.__dlpack__()
+    out = _C._from_dlpack(ext_tensor)
+    return out.clone() if copy else out

@@ -1,0 +1,144 @@
+"""Functions of the top-level namespace that are neither ops nor constructors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd import _C
+from retrograd._C import Tensor
+
+__all__ = [
+    "numel", "is_floating_point", "is_complex", "is_nonzero", "set_flush_denormal", "get_num_interop_threads", "set_num_interop_threads",
+    "memory_stats", "memory_allocated", "max_memory_allocated", "reset_peak_memory_stats", "empty_cache", "set_float32_matmul_precision",
+    "get_float32_matmul_precision", "use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "is_inference", "is_signed",
+    "is_same_size", "get_default_device", "set_default_device", "is_conj", "is_neg",
+]  # fmt: skip
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return input.numel()
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating point one."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex; there are no complex dtypes yet."""
+    return input.is_complex()
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype is signed."""
+    return input.is_signed()
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return input.is_inference()
+
+
+def is_conj(input: Tensor) -> bool:
+    """Whether the conjugate bit is set: never, for real dtypes."""
+    return False
+
+
+def is_neg(input: Tensor) -> bool:
+    """Whether the negative bit is set: never."""
+    return False
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same sizes."""
+    return input.shape == other.shape
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether a tensor of one element is not zero."""
+    if input.numel() != 1:
+        raise RuntimeError(f"Boolean value of Tensor with {'no values' if input.numel() == 0 else 'more than one value'} is ambiguous")
+    return bool(input)
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Not supported: denormal numbers are always kept. Returns False, as PyTorch does where it cannot."""
+    return False
+
+
+def get_num_interop_threads() -> int:
+    """Ops run one after the other: always 1."""
+    return 1
+
+
+def set_num_interop_threads(n: int) -> None:
+    """Accepted for PyTorch's sake; ops run one after the other."""
+    if n <= 0:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """Counters of the CPU allocator, in bytes and blocks; exact for the memory of tensors."""
+    return _C._memory_stats()
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes held by live tensors."""
+    return _C._memory_stats()["allocated"]
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes live tensors held since the start or the last reset_peak_memory_stats()."""
+    return _C._memory_stats()["peak_allocated"]
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Starts max_memory_allocated() again from what is allocated now."""
+    _C._reset_peak_memory_stats()
+
+
+def empty_cache() -> None:
+    """Gives memory that no tensor uses back to the system."""
+    _C._empty_cache()
+
+
+_precision = "highest"
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Accepted for PyTorch's sake: float32 products are always computed in float32."""
+    global _precision
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError(f"{precision!r} is not one of 'highest', 'high' or 'medium'")
+    _precision = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What set_float32_matmul_precision() was given."""
+    return _precision
+
+
+_deterministic = False
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Accepted for PyTorch's sake: every op gives the same bits from run to run already."""
+    global _deterministic
+    _deterministic = mode
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What use_deterministic_algorithms() was given."""
+    return _deterministic
+
+
+def get_default_device() -> Any:
+    """The device new tensors are made on."""
+    return _C.device("cpu")
+
+
+def set_default_device(device: Any) -> None:
+    """Only the CPU can be the default device."""
+    if device is not None and _C.device(device).type != "cpu":
+        raise RuntimeError(f"set_default_device({device!r}): this build has only the CPU")

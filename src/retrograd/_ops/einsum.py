@@ -1,0 +1,233 @@
+"""einsum. A plan is made once per equation and shapes and kept; running it is a short list of tensor ops.
+
+Operands are contracted from left to right. To multiply a and b, each label is one of: batch (in both, still needed), summed (in both, not
+needed any more), or free (in one). Both become [batch, free, summed] matrices by permute and reshape, and one (batched) product does the rest.
+Labels that nobody else has and the result does not want are summed before. A label of size 1 that is larger elsewhere broadcasts: it is dropped.
+"""
+
+from __future__ import annotations
+
+import functools
+import string
+from math import prod
+
+import retrograd as torch
+
+_LETTERS = string.ascii_uppercase + string.ascii_lowercase
+
+
+def einsum(*args):
+    """Sums of products in Einstein's notation: einsum("ij,jk->ik", a, b), or with lists of integers: einsum(a, [0, 1], b, [1, 2], [0, 2])."""
+    if len(args) < 2:
+        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+    if isinstance(args[0], torch.Tensor):
+        equation, operands = _from_sublists(args)
+    else:
+        equation, operands = args[0], args[1:]
+        if not isinstance(equation, str):
+            raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
+        if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+            operands = operands[0]
+    return _run(_plan(equation, tuple(tuple(t.shape) for t in operands)), list(operands))
+
+
+def _from_sublists(args):
+    """The equation that (operand, subscripts, operand, subscripts, ..., output subscripts) means."""
+
+    def text(subscripts):
+        out = ""
+        for s in subscripts:
+            if s is Ellipsis:
+                out += "..."
+            elif 0 <= s < len(_LETTERS):
+                out += _LETTERS[s]
+            else:
+                raise ValueError(f"einsum(): subscript in subscript list is not within the valid range [0, {len(_LETTERS)})")
+        return out
+
+    pairs = len(args) // 2
+    equation = ",".join(text(args[2 * i + 1]) for i in range(pairs))
+    if len(args) % 2:
+        equation += "->" + text(args[-1])
+    return equation, args[: 2 * pairs : 2]
+
+
+def _labels(term: str, start: int, ndim: int, operand: int) -> list:
+    """The labels of one operand; the dims under an ellipsis are numbered from -1 (the last) down."""
+    out: list = []
+    i = 0
+    while i < len(term):
+        c = term[i]
+        if c == ".":
+            if term[i : i + 3] != "..." or "ellipsis" in out:
+                raise RuntimeError(f"einsum(): found '.' for operand {operand} that is not part of any ellipsis")
+            out.append("ellipsis")
+            i += 3
+            continue
+        if c not in _LETTERS:
+            if c != " ":
+                raise RuntimeError(f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts must be in [a-zA-Z]")
+        else:
+            out.append(c)
+        i += 1
+    count = len(out) - ("ellipsis" in out)
+    if "ellipsis" in out:
+        if count > ndim:
+            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({count}) is more than the number of dimensions ({ndim}) for operand {operand}")
+        at = out.index("ellipsis")
+        out[at : at + 1] = range(count - ndim, 0)
+    elif count != ndim:
+        raise RuntimeError(
+            f"einsum(): the number of subscripts in the equation ({count}) does not match the number of dimensions ({ndim}) for operand {operand} and no ellipsis was given"
+        )
+    return out
+
+
+def _parse(equation: str, shapes) -> tuple[list[list], list]:
+    left, arrow, right = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) < len(shapes):
+        raise RuntimeError("einsum(): more operands were provided than specified in the equation")
+    if len(terms) > len(shapes):
+        raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
+    inputs, start = [], 0
+    for n, (term, shape) in enumerate(zip(terms, shapes)):
+        inputs.append(_labels(term, start, len(shape), n))
+        start += len(term) + 1
+    known = {x for labels in inputs for x in labels}
+    covered = sorted(x for x in known if isinstance(x, int))
+    if not arrow:
+        seen = [x for labels in inputs for x in labels if isinstance(x, str)]
+        return inputs, covered + sorted(x for x in known if isinstance(x, str) and seen.count(x) == 1)
+    output: list = []
+    i = 0
+    while i < len(right):
+        c = right[i]
+        if right[i : i + 3] == "...":
+            output += covered
+            i += 3
+            continue
+        if c in _LETTERS:
+            if c in output:
+                raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
+            if c not in known:
+                raise RuntimeError(f"einsum(): output subscript {c} does not appear in the equation for any input operand")
+            output.append(c)
+        elif c != " ":
+            where = len(left) + len(arrow) + i
+            raise RuntimeError(f"einsum(): invalid subscript given at index {where} in the equation string, subscripts must be in [a-zA-Z]")
+        i += 1
+    return inputs, output
+
+
+def _sizes(inputs, shapes) -> dict:
+    sizes: dict = {}
+    for n, (labels, shape) in enumerate(zip(inputs, shapes)):
+        own: dict = {}
+        for label, size in zip(labels, shape):
+            if own.setdefault(label, size) != size:
+                raise RuntimeError(f"einsum(): subscript {label} is repeated for operand {n} but the sizes don't match, {size} != {own[label]}")
+        for label, size in own.items():
+            before = sizes.get(label, 1)
+            if 1 not in (before, size) and before != size:
+                if isinstance(label, int):
+                    raise RuntimeError(
+                        f"einsum(): dimension {len([x for x in labels if isinstance(x, int)]) + label} covered by ellipsis in operand {n} has size {size} "
+                        f"which does not broadcast with previously seen ellipsis with size {before} for the respective dimension"
+                    )
+                raise RuntimeError(f"einsum(): subscript {label} has size {size} for operand {n} which does not broadcast with previously seen size {before}")
+            sizes[label] = size if before == 1 else before
+    return sizes
+
+
+@functools.lru_cache(maxsize=4096)
+def _plan(equation: str, shapes) -> list:
+    """Steps (function, slot, arguments...) for _run."""
+    inputs, output = _parse(equation, shapes)
+    sizes = _sizes(inputs, shapes)
+    steps: list = []
+    for n, shape in enumerate(shapes):
+        labels = inputs[n] = list(inputs[n])
+        for label in set(labels):  # a repeated label is a diagonal
+            while labels.count(label) > 1:
+                i, j = [k for k, x in enumerate(labels) if x == label][:2]
+                steps.append(("diagonal", n, i, j))
+                del labels[j], labels[i]
+                labels.append(label)
+        own = dict(zip(list(inputs[n]), [next(s for x, s in zip(_parse(equation, shapes)[0][n], shape) if x == label) for label in labels]))
+        for k in reversed(range(len(labels))):
+            if own[labels[k]] == 1 and sizes[labels[k]] != 1:
+                steps.append(("squeeze", n, k))
+                del labels[k]
+
+    def sum_out(n, later):
+        """Sums labels of operand n that neither the result nor anyone later has."""
+        gone = tuple(k for k, x in enumerate(inputs[n]) if x not in output and x not in later)
+        if gone:
+            steps.append(("sum", n, gone))
+            inputs[n] = [x for k, x in enumerate(inputs[n]) if k not in gone]
+
+    for n in range(1, len(inputs)):
+        rest = {x for labels in inputs[n + 1 :] for x in labels}
+        sum_out(0, rest | set(inputs[n]))
+        sum_out(n, rest | set(inputs[0]))
+        inputs[0] = _pair(steps, inputs[0], inputs[n], n, set(output) | rest, sizes)
+    sum_out(0, set())
+    labels = inputs[0]
+    order = [labels.index(x) for x in output if x in labels]
+    if order != list(range(len(order))):
+        steps.append(("permute", 0, order))
+    if len(order) != len(output):  # labels of the result that only had size 1 everywhere cannot be missing, so these broadcast
+        steps.append(("reshape", 0, [sizes[x] for x in output]))
+    return steps
+
+
+def _pair(steps, a, b, n, wanted, sizes) -> list:
+    """Adds the steps of operand 0 times operand n, and gives the labels of the product."""
+    shared = [x for x in a if x in b]
+    batch = [x for x in shared if x in wanted]
+    summed = [x for x in shared if x not in wanted]
+    free_a, free_b = [x for x in a if x not in b], [x for x in b if x not in a]
+
+    def size(labels):
+        return prod(sizes[x] for x in labels)
+
+    if not summed:  # no sum: an elementwise product with broadcasting
+        result = batch + free_a + free_b
+        steps.append(("arrange", 0, [a.index(x) for x in batch + free_a], [sizes[x] for x in batch + free_a] + [1] * len(free_b)))
+        steps.append(("arrange", n, [b.index(x) for x in batch + free_b], [sizes[x] for x in batch] + [1] * len(free_a) + [sizes[x] for x in free_b]))
+        steps.append(("mul", 0, n))
+        return result
+    head = [size(batch)] if batch else []
+    steps.append(("arrange", 0, [a.index(x) for x in batch + free_a + summed], [*head, size(free_a), size(summed)]))
+    steps.append(("arrange", n, [b.index(x) for x in batch + summed + free_b], [*head, size(summed), size(free_b)]))
+    steps.append(("bmm" if batch else "mm", 0, n))
+    steps.append(("reshape", 0, [sizes[x] for x in batch + free_a + free_b]))
+    return batch + free_a + free_b
+
+
+def _run(steps, t):
+    for name, n, *rest in steps:
+        x = t[n]
+        if name == "arrange":
+            order, shape = rest
+            if order != list(range(x.dim())):
+                x = x.permute(order)
+            t[n] = x if list(x.shape) == shape else x.reshape(shape)
+        elif name == "mm":
+            t[n] = torch.mm(x, t[rest[0]])
+        elif name == "bmm":
+            t[n] = torch.bmm(x, t[rest[0]])
+        elif name == "mul":
+            t[n] = x * t[rest[0]]
+        elif name == "reshape":
+            t[n] = x if list(x.shape) == rest[0] else x.reshape(rest[0])
+        elif name == "permute":
+            t[n] = x.permute(rest[0])
+        elif name == "sum":
+            t[n] = x.sum(rest[0])
+        elif name == "squeeze":
+            t[n] = x.squeeze(rest[0])
+        else:
+            t[n] = x.diagonal(0, *rest)
+    return t[0]

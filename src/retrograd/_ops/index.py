@@ -1,0 +1,39 @@
+"""Index ops that are written in other ops."""
+
+from __future__ import annotations
+
+import retrograd as torch
+
+
+def nonzero(input, *, out=None, as_tuple=False):
+    """The indices of the elements that are not zero: one row each, or with as_tuple one tensor per dimension."""
+    if as_tuple:
+        if out is not None:
+            raise TypeError("nonzero() got an unexpected keyword argument 'out' together with as_tuple=True")
+        return torch._nonzero(input if input.dim() else input.unsqueeze(0)).unbind(1)
+    found = torch._nonzero(input)
+    return found if out is None else out.resize_(found.shape).copy_(found)
+
+
+def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
+    """Whether each element is among test_elements; either may be a number, not both."""
+    if not isinstance(elements, torch.Tensor) and not isinstance(test_elements, torch.Tensor):
+        raise TypeError(f"isin(): one of elements and test_elements must be a Tensor, got {type(elements).__name__} and {type(test_elements).__name__}")
+    elements = torch.as_tensor(elements)
+    test_elements = torch.as_tensor(test_elements)
+    for t in (elements, test_elements):
+        if t.dtype == torch.bool:
+            raise RuntimeError("Unsupported input type encountered for isin(): Bool")
+    dtype = torch.result_type(elements, test_elements)
+    values = test_elements.detach().to(dtype).reshape(-1)
+    wanted = elements.detach().to(dtype)
+    if values.numel() <= 16:  # a few comparisons are cheaper than a sort
+        found = torch.zeros(wanted.shape, dtype=torch.bool, device=wanted.device)
+        for value in values:
+            found |= wanted == value
+    else:
+        values = values.sort().values
+        at = torch.searchsorted(values, wanted.contiguous()).clamp(max=values.numel() - 1)
+        found = values[at] == wanted
+    found = ~found if invert else found
+    return found if out is None else out.resize_(found.shape).copy_(found)

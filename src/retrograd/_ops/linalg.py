@@ -1,0 +1,160 @@
+"""Products of more than two tensors, or over chosen dimensions, written in other ops."""
+
+from __future__ import annotations
+
+from math import prod
+
+import retrograd as torch
+
+
+def inner(input, other, *, out=None):
+    """Sum of products over the last dimension of both; a scalar multiplies."""
+    if input.dim() == 0 or other.dim() == 0:
+        return _written(input * other, out)
+    if input.size(-1) != other.size(-1):
+        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and {list(other.shape)}")
+    if input.dim() == other.dim() == 1:
+        return _written(torch.dot(input, other), out)
+    return tensordot(input, other, ([-1], [-1]), out=out)
+
+
+def tensordot(a, b, dims=2, out=None):
+    """Sum of products over the last `dims` dimensions of a and the first of b, or over two lists of dimensions."""
+    if isinstance(dims, torch.Tensor):
+        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
+    if isinstance(dims, (tuple, list)):
+        dims_a, dims_b = (list(d) if isinstance(d, (tuple, list)) else [d] for d in dims)
+    else:
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.dim(), b.dim()):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims_a, dims_b = list(range(-dims, 0)), list(range(dims))
+    if len(dims_a) != len(dims_b):
+        raise RuntimeError("both dimension lists should have same length")
+    if a.dtype != b.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    for x, y in zip(dims_a, dims_b):  # a dimension of size 1 broadcasts: the other side is summed
+        if a.size(x) != b.size(y) and 1 not in (a.size(x), b.size(y)):
+            raise RuntimeError(f"contracted dimensions need to match, but first has size {a.size(x)} in dim {x} and second has size {b.size(y)} in dim {y}")
+    for t, own, other, others in ((a, dims_a, b, dims_b), (b, dims_b, a, dims_a)):
+        wrapped = [d % t.dim() for d in own]
+        for d in wrapped:
+            if wrapped.count(d) > 1:
+                raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    for x, y in zip(dims_a, dims_b):
+        if a.size(x) == 1 and b.size(y) != 1:
+            b = b.sum(y, keepdim=True)
+        elif b.size(y) == 1 and a.size(x) != 1:
+            a = a.sum(x, keepdim=True)
+    dims_a, dims_b = [d % a.dim() for d in dims_a], [d % b.dim() for d in dims_b]
+    free_a, free_b = [d for d in range(a.dim()) if d not in dims_a], [d for d in range(b.dim()) if d not in dims_b]
+    shape_a, shape_b = [a.size(d) for d in free_a], [b.size(d) for d in free_b]
+    summed = prod(a.size(d) for d in dims_a)
+    left = a.permute(free_a + dims_a).reshape(prod(shape_a), summed)
+    right = b.permute(dims_b + free_b).reshape(summed, prod(shape_b))
+    return _written(torch.mm(left, right).reshape(shape_a + shape_b), out)
+
+
+def kron(input, other, *, out=None):
+    """The Kronecker product."""
+    n = max(input.dim(), other.dim())
+    a = [1] * (n - input.dim()) + list(input.shape)
+    b = [1] * (n - other.dim()) + list(other.shape)
+    product = input.reshape([s for x in a for s in (x, 1)]) * other.reshape([s for y in b for s in (1, y)])
+    return _written(product.reshape([x * y for x, y in zip(a, b)]), out)
+
+
+def multi_dot(tensors, *, out=None):
+    """The product of two or more matrices, in the order that takes the fewest multiplications. The first and last may be vectors."""
+    tensors = list(tensors)
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    result_shape = []
+    for n, t in enumerate(tensors):
+        at_end = n in (0, len(tensors) - 1)
+        if t.dim() != 2 and not (at_end and t.dim() == 1):
+            raise RuntimeError(f"multi_dot(): tensor {n} must be {'1D or ' if at_end else ''}2D but got {t.dim()}D")
+        if t.dtype != tensors[0].dtype:
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {tensors[0].dtype} and tensor {n} {t.dtype}")
+    if tensors[0].dim() == 1:
+        tensors[0] = tensors[0].unsqueeze(0)
+    else:
+        result_shape.append(tensors[0].size(0))
+    if tensors[-1].dim() == 1:
+        tensors[-1] = tensors[-1].unsqueeze(-1)
+    else:
+        result_shape.append(tensors[-1].size(1))
+    for n in range(len(tensors) - 1):
+        if tensors[n].size(1) != tensors[n + 1].size(0):
+            raise RuntimeError(
+                f"multi_dot(): tensors {n} and {n + 1} with shapes {list(tensors[n].shape)} and {list(tensors[n + 1].shape)} cannot be multiplied"
+            )
+    return _written(_chain(tensors).view(result_shape), out)
+
+
+def _chain(tensors):
+    """Multiplies matrices in the cheapest order, found by dynamic programming over intervals."""
+    n = len(tensors)
+    if n == 2:
+        return torch.mm(*tensors)
+    sizes = [tensors[0].size(0)] + [t.size(1) for t in tensors]
+    cost = [[0] * n for _ in range(n)]
+    split = [[0] * n for _ in range(n)]
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            best = min((cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j))
+            cost[i][j], split[i][j] = best
+
+    def product(i, j):
+        return tensors[i] if i == j else torch.mm(product(i, split[i][j]), product(split[i][j] + 1, j))
+
+    return product(0, n - 1)
+
+
+def chain_matmul(*matrices, out=None):
+    """multi_dot() of the arguments."""
+    if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
+        matrices = tuple(matrices[0])
+    if len(matrices) == 1:
+        return _written(matrices[0].clone(), out)
+    return multi_dot(matrices, out=out)
+
+
+def matrix_power(input, n, *, out=None):
+    """A square matrix (or a batch of them) to an integer power; negative ones of the inverse."""
+    if input.dim() < 2:
+        raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
+    if input.size(-1) != input.size(-2):
+        raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but they are {input.size(-2)} by {input.size(-1)} matrices")
+    if n == 0:
+        eye = torch.eye(input.size(-1), dtype=input.dtype, device=input.device).expand(input.shape).clone()
+        return _written(eye, out)
+    if n == 1:
+        return _written(input.clone(), out)
+    power = torch.linalg.inv(input) if n < 0 else input
+    n = abs(n)
+    if n == 3:
+        return _written(torch.matmul(torch.matmul(power, power), power), out)
+    result = None
+    while n:
+        if n & 1:
+            result = power if result is None else torch.matmul(result, power)
+        n >>= 1
+        if n:
+            power = torch.matmul(power, power)
+    return _written(result, out)
+
+
+def cross(input, other, dim=None, *, out=None):
+    """Vector product of vectors of three elements along dim."""
+    if dim is None:
+        dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return _written(torch.linalg_cross(input, other, dim=dim), out)
+
+
+def _written(result, out):
+    return result if out is None else out.resize_(result.shape).copy_(result)

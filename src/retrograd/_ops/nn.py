@@ -1,0 +1,48 @@
+"""nn ops that are written in other ops."""
+
+from __future__ import annotations
+
+import retrograd as torch
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """Cosine of the angle between vectors along dim. Each norm counts as at least eps."""
+    dtype = torch.result_type(x1, x2)
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {str(dtype).split('.')[-1]}")
+    x1, x2 = torch.broadcast_tensors(x1.to(dtype), x2.to(dtype))
+
+    def unit(x):
+        norm = torch.linalg_vector_norm(x, 2, (dim,), True)
+        # A norm below eps is replaced by it, but for the derivative the vector stays a function of its own norm.
+        with torch.no_grad():
+            floor = norm.clamp_min(eps)
+        return x / (norm if torch.equal(floor, norm) else norm + (floor - norm.detach()))
+
+    return (unit(x1) * unit(x2)).sum(dim)
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """p-norm of x1 - x2 + eps along the last dim."""
+    return torch.norm(x1 - x2 + eps, p, max(x1.dim(), x2.dim()) - 1, keepdim)
+
+
+def bilinear(input1, input2, weight, bias=None):
+    """x1 @ weight[k] @ x2 + bias[k] for every output k."""
+    if input1.dim() != input2.dim():
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
+    for d in range(input1.dim() - 1):
+        if input1.size(d) != input2.size(d):
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {input1.size(d)} and {input2.size(d)}")
+    if input1.size(-1) != weight.size(1):
+        raise RuntimeError(f"bilinear(): input1 size does not match weight size: got {input1.size(-1)} but expected {weight.size(1)}")
+    if input2.size(-1) != weight.size(2):
+        raise RuntimeError(f"bilinear(): input2 size does not match weight size: got {input2.size(-1)} but expected {weight.size(2)}")
+    if bias is not None and bias.size(0) != weight.size(0):
+        raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected {weight.size(0)}")
+    batch = input1.shape[:-1]
+    a, b = input1.reshape(-1, input1.size(-1)), input2.reshape(-1, input2.size(-1))
+    # [n, i] @ [i, o * j] -> [n, o, j], then with b over j
+    left = (a @ weight.permute(1, 0, 2).reshape(weight.size(1), -1)).reshape(-1, weight.size(0), weight.size(2))
+    out = torch.bmm(left, b.unsqueeze(2)).reshape(*batch, weight.size(0))
+    return out if bias is None else out + bias

@@ -1,0 +1,57 @@
+"""Pointwise ops that are written in others."""
+
+from __future__ import annotations
+
+import math
+
+import retrograd as torch
+
+
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether elements are equal within atol + rtol * |other|."""
+    if input.dtype != other.dtype:
+        raise RuntimeError(f"{_title(input)} did not match {_title(other)}")
+    if rtol < 0:
+        raise RuntimeError(f"rtol must be greater than or equal to zero, but got {rtol:g}")
+    if atol < 0:
+        raise RuntimeError(f"atol must be greater than or equal to zero, but got {atol:g}")
+    close = input == other
+    if equal_nan and input.is_floating_point():
+        close = close | (input.isnan() & other.isnan())
+    if rtol == 0 and atol == 0 or input.dtype == torch.bool:
+        return close
+    # Integers are compared exactly; only the tolerance is a float.
+    error = (input - other).abs()
+    reference = other if other.is_floating_point() else other.to(torch.get_default_dtype())
+    return close | (error.isfinite() & (error <= atol + (rtol * reference).abs()))
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all elements are equal within atol + rtol * |other|."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all().item())
+
+
+def float_power(input, exponent, *, out=None):
+    """input ** exponent, computed in float64."""
+    tensors = [t for t in (input, exponent) if isinstance(t, torch.Tensor)]
+    if not tensors:
+        raise TypeError(f"float_power(): expected a Tensor as 'input' or 'exponent', but got {type(input).__name__} and {type(exponent).__name__}")
+    base, power = (t.to(torch.float64) if isinstance(t, torch.Tensor) else float(t) for t in (input, exponent))
+    if out is None:
+        return torch.pow(base, power)
+    if out.dtype != torch.float64:
+        raise RuntimeError(f"the output given to float_power has dtype {_title(out)} but the operation's result requires dtype Double")
+    return torch.pow(base, power, out=out)
+
+
+def mvlgamma(input, p):
+    """log(pi) p (p - 1) / 4 + the sum of lgamma(input - j / 2) for j < p."""
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    terms = [torch.lgamma(input - 0.5 * j if j else input) for j in range(p)]
+    return sum(terms[1:], terms[0]) + 0.25 * p * (p - 1) * math.log(math.pi)
+
+
+def _title(t):
+    names = {torch.float32: "Float", torch.float64: "Double", torch.float16: "Half", torch.int64: "Long", torch.int32: "Int", torch.int16: "Short", torch.int8: "Char", torch.uint8: "Byte", torch.bool: "Bool"}
+    return names.get(t.dtype, str(t.dtype).removeprefix("torch."))

@@ -1,0 +1,334 @@
+"""Reductions written in other ops: quantiles, distinct elements, histograms, covariance, finite differences, integrals, distances."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import retrograd as torch
+
+_TITLES = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
+}  # fmt: skip
+
+
+def _title(tensor: Any) -> str:
+    return _TITLES[str(tensor.dtype).rpartition(".")[2]]
+
+
+def _written(result: Any, out: Any) -> Any:
+    """`result`, or `out` with the result in it."""
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        out.resize_(result.shape)
+    return out.copy_(result)
+
+
+def _wrap(dim: int, ndim: int) -> int:
+    n = max(ndim, 1)
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return dim % n
+
+
+# ---- quantiles ----
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _check_quantile(name: str, input: Any, q: Any, dim: int | None, interpolation: str) -> Any:
+    if input.numel() == 0:
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
+    if input.dtype not in (torch.float32, torch.float64):
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+    if interpolation not in _INTERPOLATIONS:
+        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+    if not isinstance(q, torch.Tensor):
+        if not 0 <= q <= 1:
+            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
+        return torch.tensor(q, dtype=input.dtype)
+    if q.ndim > 1:
+        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+    if q.dtype != input.dtype:
+        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+    if not ((q >= 0) & (q <= 1)).all():
+        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    return q
+
+
+def _quantile(name: str, input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool) -> Any:
+    q = _check_quantile(name, input, q, dim, interpolation)
+    if dim is None:
+        rows = input.reshape(-1)
+        kept = [1] * input.ndim
+    else:
+        dim = _wrap(dim, input.ndim)
+        rows = input.movedim(dim, -1) if input.ndim else input.reshape(1)
+        kept = [1 if d == dim else n for d, n in enumerate(input.shape)]
+    ordered = rows.sort(-1).values
+    nan = ordered.detach().isnan()
+    n = rows.shape[-1]
+    # The place of each quantile among the sorted elements, [..., number of quantiles]. NaN is sorted last: a row with one gives it.
+    if ignore_nan:
+        places = (q.reshape(-1) * (n - 1 - nan.sum(-1, keepdim=True))).clamp_min(0)
+    else:
+        places = torch.where(nan.any(-1, keepdim=True), n - 1.0, (q * (n - 1)).reshape(-1)).to(input.dtype)
+    if interpolation == "nearest":
+        places = places.round()
+    below = places.floor() if interpolation != "higher" else places.ceil()
+    result = ordered.gather(-1, below.to(torch.int64))
+    if interpolation in ("linear", "midpoint"):
+        above = ordered.gather(-1, places.ceil().to(torch.int64))
+        weight = places - below if interpolation == "linear" else torch.full_like(places, 0.5)
+        result = torch.lerp(result, above, weight)
+    result = result.squeeze(-1) if q.ndim == 0 else result.movedim(-1, 0)
+    if keepdim:
+        result = result.reshape([*q.shape, *kept])
+    return result
+
+
+def quantile(input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None) -> Any:
+    return _written(_quantile("quantile", input, q, dim, keepdim, interpolation, False), out)
+
+
+def nanquantile(input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None) -> Any:
+    return _written(_quantile("nanquantile", input, q, dim, keepdim, interpolation, True), out)
+
+
+def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
+    if not input.is_floating_point():
+        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {_title(input)}")
+    count = input.detach().isnan().logical_not().sum(dim, keepdim)
+    return _written(torch.nansum(input, dim, keepdim, dtype=dtype) / count, out)
+
+
+# ---- distinct elements ----
+
+
+def _chosen(found: tuple[Any, Any, Any], return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = found
+    if return_inverse and return_counts:
+        return values, inverse, counts
+    if return_inverse:
+        return values, inverse
+    return (values, counts) if return_counts else values
+
+
+def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    if dim is None:
+        found = torch._unique2(input, sorted, return_inverse, return_counts)
+    else:
+        found = torch._unique_dim(input, dim, sorted, return_inverse, return_counts)
+    return _chosen(found, return_inverse, return_counts)
+
+
+def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    return _chosen(torch._unique_consecutive(input, return_inverse, return_counts, dim), return_inverse, return_counts)
+
+
+# ---- histograms ----
+
+
+class histogram_result(NamedTuple):
+    hist: Any
+    bin_edges: Any
+
+
+histogram_result.__name__ = histogram_result.__qualname__ = "histogram"
+
+
+def _bin_edges(input: Any, bins: Any, range: Any) -> Any:
+    if isinstance(bins, torch.Tensor):
+        if bins.ndim != 1:
+            raise RuntimeError(f"torch.histogramdd(): bins tensor should have one dimension, but got {bins.ndim} dimensions in the bins tensor for dimension 0")
+        if bins.dtype != input.dtype:
+            raise RuntimeError("torch.histogramdd(): input tensor and bins tensors should have the same dtype, "
+                               f"but got input with dtype {_title(input)} and bins for dimension 0 with dtype {_title(bins)}")  # fmt: skip
+        if range is not None:
+            raise TypeError("histogram(): `range` has no meaning when `bins` is a tensor of edges")
+        return bins
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    if range is not None:
+        if len(range) != 2:
+            raise RuntimeError("torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got " + str(len(range)))
+        low, high = range
+    elif input.numel():
+        low, high = input.min().item(), input.max().item()
+    else:
+        low, high = 0.0, 0.0
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histogramdd(): dimension 0's range [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError(f"torch.histogramdd(): min should not exceed max, but got min {low:g} max {high:g} for dimension 0")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return torch.linspace(low, high, bins + 1, dtype=input.dtype)
+
+
+def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False, out: Any = None) -> Any:
+    if input.dtype not in (torch.float32, torch.float64):
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{_title(input)}'")
+    if weight is not None and weight.shape != input.shape:
+        raise RuntimeError("torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, "
+                           f"but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}")  # fmt: skip
+    edges = _bin_edges(input.detach(), bins, range)
+    values = input.detach().reshape(-1)
+    place = torch.searchsorted(edges, values, right=True)
+    place = torch.where(values == edges[-1], edges.numel() - 1, place)  # the last bin holds its right edge
+    inside = (place > 0) & (place < edges.numel()) & ~values.isnan()
+    weights = torch.ones_like(values) if weight is None else weight.detach().reshape(-1).to(input.dtype)
+    hist = torch.bincount(place[inside] - 1, weights[inside], edges.numel() - 1).to(input.dtype)
+    if density:
+        hist = hist / (hist.sum() * (edges[1:] - edges[:-1]))
+    if out is not None:
+        return histogram_result(_written(hist, out[0]), _written(edges, out[1]))
+    return histogram_result(hist, edges)
+
+
+# ---- covariance ----
+
+
+def _check_weights(name: str, weights: Any, observations: int, integral: bool) -> None:
+    if weights.ndim > 1:
+        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions")
+    if weights.is_floating_point() == integral or weights.dtype == torch.bool:
+        kind = "integral" if integral else "floating point"
+        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {_title(weights)} dtype")
+    if weights.numel() != observations:
+        raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {weights.numel()} != {observations}")
+    if weights.numel() and weights.min() < 0:
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
+def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    if input.ndim > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
+    if input.dtype == torch.bool:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    x = input.reshape(1, -1) if input.ndim < 2 else input
+    if not x.is_floating_point():
+        x = x.to(torch.get_default_dtype())
+    n = x.shape[1]
+    w = None
+    if fweights is not None:
+        _check_weights("fweights", fweights, n, integral=True)
+        w = fweights
+    if aweights is not None:
+        _check_weights("aweights", aweights, n, integral=False)
+        w = aweights if w is None else w * aweights
+    total = torch.tensor(n, dtype=torch.int64) if w is None else w.sum()
+    if w is not None and n and total == 0:
+        raise ZeroDivisionError("cov(): weights sum to zero, can't be normalized")
+    mean = x.mean(1, keepdim=True) if w is None else (x * w).sum(1, keepdim=True) / total
+    if w is None or aweights is None or correction == 0:
+        freedom = total - correction
+    else:
+        freedom = total - correction * (w * aweights).sum() / total
+    if freedom <= 0:
+        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", stacklevel=2)
+        freedom = torch.zeros_like(freedom)
+    centred = x - mean
+    weighted = centred if w is None else centred * w
+    return (centred @ weighted.t() / freedom).squeeze()
+
+
+def corrcoef(input: Any) -> Any:
+    if input.ndim > 2:
+        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
+    c = cov(input)
+    if c.ndim == 0:
+        return c / c
+    deviation = c.diagonal().sqrt()
+    return (c / deviation.unsqueeze(1) / deviation.unsqueeze(0)).clamp(-1, 1)
+
+
+# ---- finite differences and integrals ----
+
+
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None, *, out: Any = None) -> Any:
+    if input.ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    dim = _wrap(dim, input.ndim)
+    parts = []
+    for name, extra in (("prepend", prepend), ("append", append)):
+        if extra is not None and extra.ndim != input.ndim:
+            raise RuntimeError(f"diff expects {name} to be the same dimension as input")
+    for part in (prepend, input, append):
+        if part is not None:
+            parts.append(part)
+    result = torch.cat(parts, dim) if len(parts) > 1 else input
+    if n == 0:
+        return _written(result.clone(), out)
+    for _ in range(min(n, result.shape[dim])):
+        size = result.shape[dim] - 1
+        later, earlier = result.narrow(dim, 1, size), result.narrow(dim, 0, size)
+        result = torch.logical_xor(later, earlier) if input.dtype == torch.bool else later - earlier
+    return _written(result, out)
+
+
+def _spacing(name: str, y: Any, x: Any, dim: int) -> Any:
+    if x.ndim == 1:
+        if x.shape[0] != y.shape[dim]:
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+        return diff(x).reshape([-1 if d == dim else 1 for d in range(y.ndim)])
+    if x.ndim < y.ndim:
+        x = x.reshape([1] * (y.ndim - x.ndim) + list(x.shape))
+    return diff(x, dim=dim)
+
+
+def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
+    """The areas between neighbouring samples."""
+    if x is not None and dx is not None:
+        raise TypeError(f"{name}() received an invalid combination of arguments - give either x, the sample points, or dx, their distance")
+    if y.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    dim = _wrap(dim, y.ndim)
+    if y.dtype == torch.bool or (x is not None and x.dtype == torch.bool):
+        raise RuntimeError(f"{name}: received a bool input for `{'y' if y.dtype == torch.bool else 'x'}`, but bool is not supported")
+    size = max(y.shape[dim] - 1, 0)
+    pairs = y.narrow(dim, 0, size) + y.narrow(dim, y.shape[dim] - size, size)
+    width = _spacing(name, y, x, dim) if x is not None else 1 if dx is None else dx
+    return pairs * width / 2.0, dim
+
+
+def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+    areas, dim = _trapezoids("trapezoid", y, x, dx, dim)
+    return areas.sum(dim)
+
+
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+    areas, dim = _trapezoids("cumulative_trapezoid", y, x, dx, dim)
+    return areas.cumsum(dim)
+
+
+# ---- distances ----
+
+_COMPUTE_MODES = (None, "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+
+
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    for name, x in (("X1", x1), ("X2", x2)):
+        if not x.is_floating_point():
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {_title(x)}")
+    if not p >= 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    if compute_mode not in _COMPUTE_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    if x1.dtype != x2.dtype:
+        dtype = torch.promote_types(x1.dtype, x2.dtype)
+        x1, x2 = x1.to(dtype), x2.to(dtype)
+    if x1.shape[:-2] != x2.shape[:-2]:
+        batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+        x1, x2 = x1.expand(*batch, *x1.shape[-2:]), x2.expand(*batch, *x2.shape[-2:])
+    return torch._cdist_forward(x1, x2, float(p))

@@ -1,0 +1,168 @@
+"""Shape functions that take any number of tensors, and others that are not on a hot path."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import retrograd
+from retrograd import _C
+from retrograd._C import Tensor
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_tensors",
+    "cartesian_prod",
+    "combinations",
+    "meshgrid",
+]
+
+
+def _listed(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    """Tensors given one by one, or as a single list or tuple."""
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        return tuple(tensors[0])
+    return tensors
+
+
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Expand all tensors to the shape they broadcast to.
+
+    >>> a, b = torch.broadcast_tensors(torch.zeros(3, 1), torch.zeros(4))
+    >>> a.shape == b.shape == (3, 4)
+    True
+    """
+    tensors = _listed(tensors)
+    shape = retrograd.broadcast_shapes(*(t.shape for t in tensors))
+    return tuple(t if t.shape == shape else t.expand(shape) for t in tensors)
+
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """Make a block diagonal matrix of matrices; vectors count as rows, 0-d tensors as 1 x 1 blocks.
+
+    >>> torch.block_diag(torch.ones(1, 2), torch.ones(2, 1)).shape
+    torch.Size([3, 3])
+    """
+    return _C._ops._block_diag(tensors)
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Spread vectors over the grid that they span: one tensor per vector, each of the shape of the grid.
+
+    Args:
+        indexing: "ij" lets the i-th vector run along dimension i, "xy" swaps the first two (as graphics do).
+
+    >>> x, y = torch.meshgrid(torch.arange(2), torch.arange(3), indexing="ij")
+    >>> x.shape
+    torch.Size([2, 3])
+    """
+    vectors = list(_listed(tensors))
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor) and tensors[0].dim() > 1:
+        vectors = list(tensors[0])
+    if not vectors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for v in vectors:
+        if v.dim() > 1:
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: a tensor of shape {list(v.shape)}"
+            )
+        if v.dtype != vectors[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+        if v.device != vectors[0].device:
+            raise RuntimeError("meshgrid expects all tensors to have the same device")
+    if indexing is None:
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
+        )
+        indexing = "ij"
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    swap = indexing == "xy" and len(vectors) >= 2
+    if swap:
+        vectors[0], vectors[1] = vectors[1], vectors[0]
+    shape = [v.numel() for v in vectors]
+    grids = [v.view([-1 if i == d else 1 for d in range(len(shape))]).expand(shape) for i, v in enumerate(vectors)]
+    if swap:
+        grids = [g.swapdims(0, 1) for g in grids]
+        grids[0], grids[1] = grids[1], grids[0]
+    return tuple(grids)
+
+
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """List all combinations of one element of each vector, in the order of `itertools.product`.
+
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4])).tolist()
+    [[1, 3], [1, 4], [2, 3], [2, 4]]
+    """
+    vectors = _listed(tensors)
+    for v in vectors:
+        if v.dim() != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(v.shape)}")
+    if len(vectors) == 1:
+        return vectors[0]
+    return retrograd.stack([g.flatten() for g in meshgrid(*vectors, indexing="ij")], dim=1)
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """List the r-element combinations of a vector's elements, in the order of `itertools.combinations`.
+
+    >>> torch.combinations(torch.tensor([1, 2, 3])).tolist()
+    [[1, 2], [1, 3], [2, 3]]
+    """
+    if input.dim() != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input.new_empty(0)
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    chosen = list(choose(range(input.numel()), r))
+    if not chosen:
+        return input.new_empty(0, r)
+    return input[retrograd.tensor(chosen, device=input.device)]
+
+
+def _atleast(n: int, tensors: tuple[Any, ...]) -> Any:
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        return tuple(_atleast(n, (t,)) for t in tensors[0])
+    if len(tensors) != 1:
+        return tuple(_atleast(n, (t,)) for t in tensors)
+    t = tensors[0]
+    if t.dim() == 0:
+        return t.reshape([1] * n)
+    if t.dim() == 1 and n > 1:
+        t = t.unsqueeze(0)
+    if t.dim() == 2 and n > 2:
+        t = t.unsqueeze(-1)
+    return t
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """Turn 0-d tensors into vectors; others are returned as they are.
+
+    >>> torch.atleast_1d(torch.tensor(1.0)).shape
+    torch.Size([1])
+    """
+    return _atleast(1, tensors)
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """Add leading dimensions up to two.
+
+    >>> torch.atleast_2d(torch.zeros(3)).shape
+    torch.Size([1, 3])
+    """
+    return _atleast(2, tensors)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """Add dimensions up to three: a vector becomes 1 x n x 1, a matrix m x n x 1.
+
+    >>> torch.atleast_3d(torch.zeros(3)).shape
+    torch.Size([1, 3, 1])
+    """
+    return _atleast(3, tensors)

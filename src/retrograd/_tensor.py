@@ -1,0 +1,500 @@
+"""Methods of Tensor that are written in Python: whatever is not on a hot path."""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from retrograd import _C
+from retrograd._C import Tensor
+
+_METHODS: dict[str, Any] = {}
+
+
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    _METHODS[function.__name__] = function
+    return function
+
+
+def _property(function: Callable[..., Any]) -> Callable[..., Any]:
+    _METHODS[function.__name__] = property(function)
+    return function
+
+
+def install() -> None:
+    """Puts the functions of this module on the Tensor type."""
+    for name, value in _METHODS.items():
+        setattr(Tensor, name, value)
+
+
+# -- making tensors -----------------------------------------------------------
+
+
+def _legacy_new(*args: Any, **kwargs: Any) -> Tensor:
+    """Tensor(), Tensor(2, 3), Tensor([1, 2]), Tensor(tensor): PyTorch's oldest constructor, always of the default dtype."""
+    device = kwargs.pop("device", None)
+    dtype = kwargs.pop("dtype", None) or _C.get_default_dtype()
+    if kwargs:
+        raise TypeError(f"new() received an unexpected keyword argument {next(iter(kwargs))!r}")
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        return args[0].detach() if args[0].dtype == dtype else args[0].detach().to(dtype)
+    if len(args) == 1 and not isinstance(args[0], int):
+        if isinstance(args[0], _C.Size):
+            return _C._ops.empty(args[0], dtype=dtype, device=device)
+        return _C._tensor_from(args[0], dtype)
+    if not all(isinstance(a, int) for a in args):
+        raise TypeError(f"new() expects sizes as ints, or one sequence of data, got {[type(a).__name__ for a in args]}")
+    return _C._ops.empty(tuple(args) if args else (0,), dtype=dtype, device=device)
+
+
+# -- autograd -----------------------------------------------------------------
+
+
+def _backward(self: Tensor, gradient=None, retain_graph=None, create_graph=False, inputs=None) -> None:
+    """The general form of Tensor.backward."""
+    if _C._is_torch_function_mode_enabled() or _C._has_torch_function(self):
+        kwargs = {"gradient": gradient, "retain_graph": retain_graph, "create_graph": create_graph, "inputs": inputs}
+        return _C._call_torch_function(Tensor.backward, (self,), kwargs)
+    from retrograd import autograd
+
+    autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    return None
+
+
+@_method
+def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]):
+    """Calls hook(grad) whenever a gradient of this tensor is computed; a returned tensor takes the gradient's place.
+
+    Returns a handle whose remove() takes the hook off again.
+    """
+    from retrograd.utils.hooks import RemovableHandle
+
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if self._backward_hooks is None:
+        self._backward_hooks = OrderedDict()
+    if self.grad_fn is not None:
+        node = self.grad_fn
+        if node._tensor_hooks is None:
+            node._tensor_hooks = {}
+        node._tensor_hooks.setdefault(self.output_nr, self._backward_hooks)
+    handle = RemovableHandle(self._backward_hooks)
+    self._backward_hooks[handle.id] = hook
+    return handle
+
+
+@_method
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]):
+    """Calls hook(param) after a gradient was accumulated into .grad of this leaf."""
+    from retrograd.utils.hooks import RemovableHandle
+
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if self.grad_fn is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    if self._post_accumulate_grad_hooks is None:
+        self._post_accumulate_grad_hooks = OrderedDict()
+    handle = RemovableHandle(self._post_accumulate_grad_hooks)
+    self._post_accumulate_grad_hooks[handle.id] = hook
+    return handle
+
+
+@_method
+def retain_grad(self: Tensor) -> None:
+    """Keeps .grad of a tensor that is not a leaf."""
+    if not self.requires_grad:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    node = self.grad_fn
+    if node is None or self.retains_grad:
+        return
+    if node._retain_grad is None:
+        node._retain_grad = {}
+    node._retain_grad[self.output_nr] = weakref.ref(self)
+    self._set_retains_grad(True)
+
+
+@_method
+def why_no_grad(self: Tensor) -> str:
+    """Says where the history of this tensor was cut, or that it was not."""
+    if self.grad_fn is not None:
+        return "this tensor has a history: its grad_fn is " + self.grad_fn.name()
+    if self.requires_grad:
+        return "this tensor is a leaf that requires grad"
+    cut = self._cut
+    if cut is None:
+        return "this tensor is a leaf that does not require grad; call requires_grad_() to change that"
+    reason, file, line = cut
+    where = f"{file}:{line}" if file else "an unknown place"
+    words = {
+        "no_grad": "it was computed with gradients switched off",
+        "inference_mode": "it was computed in inference mode",
+        "detach": "its history was cut by detach",
+        "data": "it was read through .data",
+        "integer": "its dtype is not floating point",
+    }
+    return f"{words.get(reason, reason)} at {where}"
+
+
+# -- Python protocols ---------------------------------------------------------
+
+
+@_method
+def __repr__(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    if _C._is_torch_function_mode_enabled() or _C._has_torch_function(self):
+        return _C._call_torch_function(Tensor.__repr__, (self,), {})
+    from retrograd._tensor_str import tensor_repr
+
+    return tensor_repr(self)
+
+
+@_method
+def __format__(self: Tensor, spec: str) -> str:
+    if self.dim() == 0 and not self.is_meta and issubclass(type(self), Tensor):
+        return self.item().__format__(spec)
+    return object.__format__(self, spec)
+
+
+@_method
+def __iter__(self: Tensor) -> Iterator[Tensor]:
+    if self.dim() == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
+@_method
+def __contains__(self: Tensor, element: Any) -> bool:
+    if isinstance(element, (Tensor, int, float, bool)):
+        return bool((element == self).any().item())
+    raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+
+@_method
+def __reversed__(self: Tensor) -> Tensor:
+    return self if self.dim() == 0 else self.flip(0)
+
+
+@_method
+def __dir__(self: Tensor) -> list[str]:
+    return sorted(set(dir(type(self))) | set(self.__dict__))
+
+
+@_method
+def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage; detach() the tensor first."
+        )
+    if id(self) in memo:
+        return memo[id(self)]
+    with _C._NoGrad():
+        new = self.detach().clone()
+        if type(self) is not Tensor:
+            new = Tensor._make_subclass(type(self), new)
+    if self.requires_grad:
+        new.requires_grad_()
+    if self.grad is not None:
+        new.grad = copy.deepcopy(self.grad, memo)
+    memo[id(self)] = new
+    if type(self).__dictoffset__ and self.__dict__:
+        new.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return new
+
+
+def _rebuild(cls: type, data: Any, dtype: Any, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool, state: dict[str, Any] | None) -> Tensor:
+    buffer, read_only = _C._from_buffer(data)
+    flat = buffer.view(dtype) if len(data) else _C._ops.empty((0,), dtype=dtype)
+    tensor = _C._ops.empty_strided(size, stride, dtype=dtype)
+    if flat.numel():
+        extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if tensor.numel() else 0
+        tensor.as_strided((extent,), (1,)).copy_(flat)
+    if cls is not Tensor:
+        tensor = Tensor._make_subclass(cls, tensor)
+    if requires_grad:
+        tensor.requires_grad_()
+    if state:
+        tensor.__dict__.update(state)
+    return tensor
+
+
+@_method
+def __reduce_ex__(self: Tensor, protocol: int) -> tuple[Any, ...]:
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process boundaries.  "
+            "If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it on the queue)."
+        )
+    with _C._NoGrad():
+        source = self.detach()
+        if not source._is_dense():
+            source = source.contiguous()
+        size, stride = tuple(source.shape), source.stride()
+        flat = source.as_strided((source.numel(),), (1,), source.storage_offset()).view(_C.uint8) if source.numel() else None
+        data = bytes(memoryview(flat)) if flat is not None else b""
+    state = dict(self.__dict__) or None
+    return (_rebuild, (type(self), data, self.dtype, size, stride, self.requires_grad, state))
+
+
+@_method
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None):
+    array = self.numpy()
+    if dtype is not None and array.dtype != dtype:
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+@_method
+def __array_wrap__(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+    from retrograd import from_numpy
+
+    return from_numpy(array)
+
+
+Tensor.__array_priority__ = 1000
+
+
+# -- NumPy and DLPack ---------------------------------------------------------
+
+
+@_method
+def numpy(self: Tensor, *, force: bool = False):
+    """A NumPy array on the same memory."""
+    import numpy as np
+
+    if force:
+        return self.detach().cpu().resolve_conj().resolve_neg().numpy()
+    if self.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if self.dtype is _C.bfloat16:
+        raise TypeError("Got unsupported ScalarType BFloat16")
+    if not self.is_cpu:
+        raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
+    return np.asarray(memoryview(self))
+
+
+@_method
+def __dlpack__(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None):
+    source = self.clone() if copy else self
+    return _C._to_dlpack(source)
+
+
+@_method
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    return (1, 0)
+
+
+# -- attributes ---------------------------------------------------------------
+
+
+@_property
+def T(self: Tensor) -> Tensor:
+    return self.numpy_T()
+
+
+@_property
+def mT(self: Tensor) -> Tensor:
+    if self.dim() < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
+    return self.transpose(-2, -1)
+
+
+@_property
+def H(self: Tensor) -> Tensor:
+    return self.matrix_H()
+
+
+@_property
+def mH(self: Tensor) -> Tensor:
+    return self.adjoint()
+
+
+@_property
+def layout(self: Tensor):
+    return _C.strided
+
+
+@_property
+def names(self: Tensor) -> tuple[None, ...]:
+    return (None,) * self.dim()
+
+
+@_property
+def real(self: Tensor) -> Tensor:
+    return self
+
+
+@_method
+def get_device(self: Tensor) -> int:
+    return -1 if self.device.index is None else self.device.index
+
+
+@_method
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    return self.to("cpu")
+
+
+@_method
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    raise RuntimeError("No CUDA GPUs are available: this build of retrograd computes on the CPU")
+
+
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    from retrograd._types import dtype_of_name, name_of_dtype
+
+    if dtype is None:
+        return "torch." + name_of_dtype(self.dtype)
+    return self.to(dtype_of_name(dtype) if isinstance(dtype, (str, type)) else dtype)
+
+
+_METHODS["type"] = _type
+
+
+@_method
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    return self.shape == other.shape
+
+
+@_method
+def is_set_to(self: Tensor, other: Tensor) -> bool:
+    return self._storage_info()[0] == other._storage_info()[0] and self.shape == other.shape and self.stride() == other.stride()
+
+
+@_method
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    raise RuntimeError("Cannot access accelerator device when none is available: pin_memory() needs one")
+
+
+@_method
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    return False
+
+
+@_method
+def share_memory_(self: Tensor) -> Tensor:
+    raise NotImplementedError("share_memory_() is not available: tensors are copied between processes when they are sent")
+
+
+@_method
+def is_shared(self: Tensor) -> bool:
+    return False
+
+
+@_method
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replaces each element by callable(element): slow, for one-off use."""
+    if self.requires_grad:
+        raise RuntimeError("cannot apply_ a function to a tensor that requires grad")
+    flat = [callable(v) for v in self.reshape(-1).tolist()]
+    with _C._NoGrad():
+        self.copy_(_C._tensor_from(flat, self.dtype).reshape(self.shape))
+    return self
+
+
+@_method
+def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    if self.requires_grad or other.requires_grad:
+        raise RuntimeError("cannot map_ over a tensor that requires grad")
+    values = [callable(a, b) for a, b in zip(self.reshape(-1).tolist(), other.expand_as(self).reshape(-1).tolist(), strict=True)]
+    with _C._NoGrad():
+        self.copy_(_C._tensor_from(values, self.dtype).reshape(self.shape))
+    return self
+
+
+@_method
+def _is_contiguous_as(self: Tensor, memory_format: Any) -> bool:
+    order = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}.get(str(memory_format).removeprefix("torch."))
+    if order is None:
+        return self.is_contiguous()
+    if self.dim() != len(order):
+        return False
+    return self.detach().permute(order).is_contiguous()
+
+
+# -- reflected operators ------------------------------------------------------
+
+
+@_method
+def __rsub__(self: Tensor, other: Any) -> Tensor:
+    return _C._ops.rsub(self, other)
+
+
+@_method
+def __rdiv__(self: Tensor, other: Any) -> Tensor:
+    return self.reciprocal() * other
+
+
+__rtruediv__ = __rdiv__
+_METHODS["__rtruediv__"] = __rdiv__
+
+
+@_method
+def __rpow__(self: Tensor, other: Any) -> Tensor:
+    return _C._ops.pow(other, self)
+
+
+@_method
+def __rfloordiv__(self: Tensor, other: Any) -> Tensor:
+    return _C._ops.floor_divide(_as_operand(other, self), self)
+
+
+@_method
+def __rmod__(self: Tensor, other: Any) -> Tensor:
+    return _C._ops.remainder(_as_operand(other, self), self)
+
+
+@_method
+def __rlshift__(self: Tensor, other: Any) -> Tensor:
+    return _C._ops.bitwise_left_shift(_as_operand(other, self), self)
+
+
+@_method
+def __rrshift__(self: Tensor, other: Any) -> Tensor:
+    return _C._ops.bitwise_right_shift(_as_operand(other, self), self)
+
+
+@_method
+def __rmatmul__(self: Tensor, other: Any) -> Tensor:
+    return _C._ops.matmul(other, self)
+
+
+def _as_operand(value: Any, like: Tensor) -> Tensor:
+    """A number as a 0-d tensor of the dtype the operation would give it."""
+    return _C._tensor_from(value, _C.result_type(like, value))
+
+
+# -- __torch_function__ of subclasses ----------------------------------------
+
+
+@classmethod  # type: ignore[misc]
+def __torch_function__(cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    """Runs the function on plain tensors and makes results instances of the subclass."""
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    with _C.DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+        if func in _returns_plain():
+            return result
+        return _convert(result, cls)
+
+
+_METHODS["__torch_function__"] = __torch_function__
+
+
+def _returns_plain() -> set[Any]:
+    from retrograd.overrides import get_default_nowrap_functions
+
+    return get_default_nowrap_functions()
+
+
+def _convert(value: Any, cls: Any) -> Any:
+    if cls is Tensor:
+        return value
+    if isinstance(value, Tensor) and not isinstance(value, cls):
+        return value.as_subclass(cls)
+    if isinstance(value, (tuple, list)):
+        items = [_convert(v, cls) for v in value]
+        return type(value)(items)
+    return value

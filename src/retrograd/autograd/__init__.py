@@ -1,0 +1,139 @@
+"""Automatic differentiation: backward, grad and the modes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from retrograd import _C
+from retrograd._C import Tensor
+from retrograd.autograd import graph
+from retrograd.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from retrograd.autograd.graph import GradientEdge
+
+__all__ = [
+    "backward", "grad", "graph", "enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled", "Variable",
+]  # fmt: skip
+
+_Roots = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, (Tensor, GradientEdge)):
+        return (value,)
+    return tuple(value)
+
+
+def _make_grads(outputs: tuple[Any, ...], grads: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(grads) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    for grad in grads:
+        if grad is not None and not isinstance(grad, Tensor):
+            raise TypeError("gradients can be either Tensors or None, but got " + type(grad).__name__)
+    return grads
+
+
+def backward(
+    tensors: _Roots,
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: _Roots | None = None,
+) -> None:
+    """Adds the gradients of `tensors` to `.grad` of the leaves they were computed from.
+
+    Args:
+        tensors: where to start.
+        grad_tensors: the gradient of each of them; may be left out for tensors with one element.
+        retain_graph: keep what the graph saved, so that it can be run again. Default: `create_graph`.
+        create_graph: record the computation of the gradients, for higher derivatives.
+        inputs: accumulate into these only.
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`.")
+        grad_tensors = grad_variables
+    if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    roots = _as_tuple(tensors)
+    grads = (None,) * len(roots) if grad_tensors is None else (grad_tensors,) if isinstance(grad_tensors, Tensor) else tuple(grad_tensors)
+    if retain_graph is None:
+        retain_graph = create_graph
+    wanted = None if inputs is None else _as_tuple(inputs)
+    _C._run_backward(roots, _make_grads(roots, grads), retain_graph, create_graph, wanted, True, True)
+
+
+def grad(
+    outputs: _Roots,
+    inputs: _Roots,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]:
+    """The gradients of `outputs` with respect to `inputs`, without touching `.grad`.
+
+    Args:
+        allow_unused: give None for inputs the outputs do not depend on, instead of an error.
+        materialize_grads: give zeros for them.
+        is_grads_batched: `grad_outputs` has a leading batch dimension; one gradient is computed for each entry.
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True)", FutureWarning, stacklevel=2)
+    allow = materialize_grads if allow_unused is None else allow_unused
+    roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
+    if any(isinstance(r, Tensor) and _C._has_torch_function(r) for r in (*roots, *wanted)) or _C._is_torch_function_mode_enabled():
+        kwargs = dict(grad_outputs=grad_outputs, retain_graph=retain_graph, create_graph=create_graph, only_inputs=only_inputs, allow_unused=allow_unused, is_grads_batched=is_grads_batched, materialize_grads=materialize_grads)  # fmt: skip
+        return _C._call_torch_function(grad, (outputs, inputs), kwargs)
+    grads = (None,) * len(roots) if grad_outputs is None else (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
+    grads = _make_grads(roots, grads)
+    if retain_graph is None:
+        retain_graph = create_graph
+    if is_grads_batched:
+        return _batched_grad(roots, wanted, grads, retain_graph, create_graph, allow, materialize_grads)
+    result = _C._run_backward(roots, grads, retain_graph, create_graph, wanted, allow, False)
+    if materialize_grads:
+        result = tuple(_zeros_for(w) if r is None else r for r, w in zip(result, wanted, strict=True))
+    return result
+
+
+def _zeros_for(wanted: Any) -> Tensor:
+    if isinstance(wanted, GradientEdge):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    return _C._ops.zeros_like(wanted, requires_grad=True)
+
+
+def _batched_grad(roots: Any, wanted: Any, grads: Any, retain_graph: bool, create_graph: bool, allow: bool, materialize: bool) -> tuple[Any, ...]:
+    """One run per entry of the batch; the results are stacked."""
+    sizes = {g.shape[0] for g in grads if g is not None}
+    if len(sizes) != 1:
+        raise RuntimeError("is_grads_batched=True expects every grad_output to have the same leading batch dimension, got " + str(sorted(sizes)))
+    (batch,) = sizes
+    rows = []
+    for i in range(batch):
+        row = tuple(None if g is None else g[i] for g in grads)
+        keep = retain_graph or i + 1 < batch
+        rows.append(_C._run_backward(roots, row, keep, create_graph, wanted, allow, False))
+    columns = []
+    for j, target in enumerate(wanted):
+        column = [row[j] for row in rows]
+        if all(c is None for c in column):
+            zero = _zeros_for(target) if materialize else None
+            columns.append(None if zero is None else zero.expand(batch, *zero.shape))
+        else:
+            columns.append(_C._ops.stack([_C._ops.zeros_like(target) if c is None else c for c in column]))
+    return tuple(columns)
+
+
+def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # noqa: N802
+    """PyTorch's old name: tensors are variables."""
+    out = data.detach() if requires_grad or data.requires_grad else data
+    return out.requires_grad_(requires_grad)

@@ -1,0 +1,41 @@
+"""The `retrograd` command, also `python -m retrograd`.
+
+Each command is a module of this package with `main(arguments) -> int`, imported only when called for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from ..version import __version__
+
+COMMANDS = {
+    "demo": "train a small network and show what it learned",
+    "run": "run a PyTorch script on retrograd, unchanged",
+    "env": "print what a bug report needs: versions, machine, settings",
+}
+
+
+def usage() -> str:
+    commands = "\n".join(f"  {name:<8}{text}" for name, text in COMMANDS.items())
+    return (
+        f"usage: retrograd [--version] [--help] <command> [arguments]\n\ncommands:\n{commands}\n\n"
+        "`retrograd <command> --help` says more about each."
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command and returns its exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(usage())
+        return 0
+    name, *rest = arguments
+    if name in ("-V", "--version"):
+        print(f"retrograd {__version__}")
+        return 0
+    if name not in COMMANDS:
+        print(f"retrograd: no command {name!r}\n\n{usage()}", file=sys.stderr)
+        return 2
+    return importlib.import_module(f".{name}", __name__).main(rest)

@@ -1,0 +1,270 @@
+"""The loss functions of nn.functional."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import retrograd as torch
+from retrograd import Tensor, _C
+
+_ops = _C._ops
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
+    """The table's integer for a reduction; size_average and reduce are the names it had long ago."""
+    if size_average is not None or reduce is not None:
+        return _REDUCTIONS[_legacy(size_average, reduce)]
+    try:
+        return _REDUCTIONS[reduction]
+    except (KeyError, TypeError):
+        raise ValueError(f"{reduction} is not a valid value for reduction") from None
+
+
+def _legacy(size_average: bool | None, reduce: bool | None) -> str:
+    chosen = "none" if reduce is False else "sum" if size_average is False else "mean"
+    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.", stacklevel=4)
+    return chosen
+
+
+def _reduced(loss: Tensor, reduction: int) -> Tensor:
+    return loss.mean() if reduction == 1 else loss.sum() if reduction == 2 else loss
+
+
+def _broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    if input.shape == target.shape:
+        return input, target
+    warnings.warn(
+        f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead to incorrect results "
+        "due to broadcasting. Please ensure they have the same size.",
+        stacklevel=3,
+    )
+    return tuple(torch.broadcast_tensors(input, target))
+
+
+def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
+    """Cross entropy between logits and classes, or probabilities of the same shape."""
+    return _ops.cross_entropy_loss(input, target, weight, _reduction(reduction, size_average, reduce), ignore_index, label_smoothing)
+
+
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    """Negative log likelihood of classes under log-probabilities."""
+    return _ops.nll_loss(input, target, weight, _reduction(reduction, size_average, reduce), ignore_index)
+
+
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """Squared error."""
+    how = _reduction(reduction, size_average, reduce)
+    input, target = _broadcast(input, target)
+    if weight is None:
+        return _ops.mse_loss(input, target, how)
+    return _weighted(_ops.mse_loss(input, target, 0), weight, how)
+
+
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """Absolute error."""
+    how = _reduction(reduction, size_average, reduce)
+    input, target = _broadcast(input, target)
+    if weight is None:
+        return _ops.l1_loss(input, target, how)
+    return _weighted(_ops.l1_loss(input, target, 0), weight, how)
+
+
+def _weighted(loss: Tensor, weight: Tensor, reduction: int) -> Tensor:
+    """Elements times their weights; the mean is over the sum of weights."""
+    if weight.size() != loss.size():
+        raise ValueError("Weights and input must have the same size.")
+    loss = loss * weight
+    return loss if reduction == 0 else loss.sum() if reduction == 2 else loss.sum() / weight.sum()
+
+
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    """Squared error below beta, absolute error above."""
+    how = _reduction(reduction, size_average, reduce)
+    input, target = _broadcast(input, target)
+    return _ops.l1_loss(input, target, how) if beta == 0.0 else _ops.smooth_l1_loss(input, target, how, beta)
+
+
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+    """Half the squared error below delta, linear above."""
+    how = _reduction(reduction)
+    input, target = _broadcast(input, target)
+    if weight is None:
+        return _ops.huber_loss(input, target, how, delta)
+    return _weighted(_ops.huber_loss(input, target, 0, delta), weight, how)
+
+
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """Cross entropy between probabilities and targets in [0, 1]."""
+    how = _reduction(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. Please ensure they have the same size."
+        )
+    if weight is not None:
+        weight = weight.expand(input.shape)
+    return _ops.binary_cross_entropy(input, target, weight, how)
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
+    """Cross entropy between logits and targets in [0, 1]."""
+    how = _reduction(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    return _ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, how)
+
+
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    """Kullback-Leibler divergence of log-probabilities from probabilities (log_target: from log-probabilities)."""
+    batch = reduction == "batchmean"
+    if reduction == "mean" and size_average is None and reduce is None:
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides only by the batch size, "
+            "and aligns with the KL div math definition.",
+            stacklevel=2,
+        )
+    loss = _ops.kl_div(input, target, 2 if batch else _reduction(reduction, size_average, reduce), log_target=log_target)
+    return loss / input.size(0) if batch and input.dim() else loss
+
+
+def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """log(1 + exp(-target * input))."""
+    return _ops.soft_margin_loss(input, target, _reduction(reduction, size_average, reduce))
+
+
+def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
+    """Negative log likelihood of counts under a Poisson rate (or its logarithm)."""
+    how = _reduction(reduction, size_average, reduce)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:  # Stirling's approximation of log(target!)
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + torch.where(target <= 1, torch.zeros_like(stirling), stirling)
+    return _reduced(loss, how)
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """Negative log likelihood of targets under a Gaussian with the given mean and variance."""
+    if isinstance(var, (int, float)):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = torch.full_like(input, float(var))
+    elif torch.any(var < 0):
+        raise ValueError("var has negative entry/entries")
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            var = var.unsqueeze(-1)
+        elif not (input.size()[:-1] == var.size()[:-1] and var.size(-1) == 1):
+            raise ValueError("var is of incorrect size")
+    how = _reduction(reduction)
+    with torch.no_grad():  # the floor of the variance is not part of the graph
+        floored = var.clamp(min=eps)
+    var = var + (floored - var.detach())
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return _reduced(loss, how)
+
+
+def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+    """input where target is 1, max(0, margin - input) where it is -1."""
+    how = _reduction(reduction, size_average, reduce)
+    zero = torch.zeros((), dtype=input.dtype, device=input.device)
+    loss = torch.where(target == 1, zero, (margin - input).clamp(min=0)) + torch.where(target == -1, zero, input)
+    return _reduced(loss, how)
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+    """1 - cosine where target is 1, max(0, cosine - margin) where it is -1."""
+    how = _reduction(reduction, size_average, reduce)
+    if target.dim() == 1 and not (input1.dim() == 2 and input2.dim() == 2):
+        raise RuntimeError(f"1D target tensor expects 2D input tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}.")
+    dim = target.dim()
+    epsilon = 1e-12
+    product = (input1 * input2).sum(dim)
+    squares = ((input1 * input1).sum(dim) + epsilon) * ((input2 * input2).sum(dim) + epsilon)
+    cosine = product / squares.sqrt()
+    zero = torch.zeros_like(cosine)
+    loss = torch.where(target == 1, 1 - cosine, zero) + torch.where(target == -1, (cosine - margin).clamp(min=0), zero)
+    return _reduced(loss, how)
+
+
+def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+    """max(0, -target * (input1 - input2) + margin)."""
+    how = _reduction(reduction, size_average, reduce)
+    if input1.dim() != input2.dim() or input1.dim() != target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
+    return _reduced((-target * (input1 - input2) + margin).clamp(min=0), how)
+
+
+def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """Mean over classes of max(0, margin - input[target] + input[i]) ** p, i other than target."""
+    how = _reduction(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    rows = input.unsqueeze(0) if input.dim() == 1 else input
+    wanted = target.reshape(-1, 1)
+    gap = (margin - rows.gather(1, wanted) + rows).clamp(min=0)
+    if p == 2:
+        gap = gap * gap
+    if weight is not None:
+        gap = gap * weight[wanted]
+    loss = gap.scatter(1, wanted, 0.0).sum(1) / rows.size(1)
+    return _reduced(loss.reshape(target.shape), how)
+
+
+def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """Sum over targets j and others i of max(0, 1 - (input[j] - input[i])), over the number of classes; a row of targets ends at -1."""
+    how = _reduction(reduction, size_average, reduce)
+    rows, labels = (t.unsqueeze(0) if t.dim() < 2 else t for t in (input.reshape(-1) if input.dim() == 0 else input, target.reshape(-1) if target.dim() == 0 else target))
+    valid = (labels >= 0).cumprod(1).bool()
+    at = labels.clamp(min=0)
+    is_target = torch.zeros(rows.shape, dtype=rows.dtype).scatter_add(1, at, valid.to(rows.dtype)) > 0
+    gap = (1 - rows.gather(1, at).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)  # [row, target j, class i]
+    counted = valid.unsqueeze(2) & ~is_target.unsqueeze(1)
+    loss = torch.where(counted, gap, torch.zeros_like(gap)).sum((1, 2)) / rows.size(1)
+    return _reduced(loss if input.dim() > 1 else loss.reshape(()), how)
+
+
+def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """Mean over classes of the binary cross entropy of logits with targets."""
+    how = _reduction(reduction, size_average, reduce)
+    loss = -(target * _ops.log_sigmoid(input) + (1 - target) * _ops.log_sigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return _reduced(loss.sum(input.dim() - 1) / input.size(input.dim() - 1), how)
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
+    how = _reduction(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+
+    def distance(a: Tensor, b: Tensor) -> Tensor:
+        return torch.pairwise_distance(a, b, p, eps)
+
+    return _triplet(anchor, positive, negative, distance, margin, swap, how)
+
+
+def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
+    """triplet_margin_loss with any distance."""
+    how = _reduction(reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor {anchor.dim()}D, "
+            f"positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+        )
+    return _triplet(anchor, positive, negative, distance_function or torch.pairwise_distance, margin, swap, how)
+
+
+def _triplet(anchor, positive, negative, distance, margin, swap, how):
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = torch.minimum(far, distance(positive, negative))
+    return _reduced((margin + near - far).clamp(min=0), how)

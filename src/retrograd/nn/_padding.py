@@ -1,0 +1,50 @@
+"""nn.functional.pad."""
+
+from __future__ import annotations
+
+import retrograd as torch
+from retrograd import Tensor, _C
+
+
+def pad(input, pad, mode="constant", value=None):
+    """Pads the last len(pad) / 2 dimensions, given as (before, after) pairs from the last one; negative amounts cut."""
+    pad = [int(n) for n in pad]
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) // 2 > input.dim():
+        raise RuntimeError(f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and input of dimension {input.dim()}")
+    if mode == "constant":
+        return _C._ops.constant_pad_nd(input, pad, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    index_of = _MODES.get(mode)
+    if index_of is None:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    dims = len(pad) // 2
+    if not (input.dim() == dims + 1 or input.dim() == dims + 2):
+        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+    for i in range(dims):
+        input = _pad_dim(input, input.dim() - 1 - i, pad[2 * i], pad[2 * i + 1], mode, index_of)
+    return input
+
+
+def _pad_dim(input: Tensor, dim: int, before: int, after: int, mode: str, index_of) -> Tensor:
+    if not before and not after:
+        return input
+    size = input.size(dim)
+    if mode == "reflect" and max(before, after) >= size:
+        raise RuntimeError(
+            f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}"
+        )
+    if mode == "circular" and max(before, after) > size:
+        raise RuntimeError("Padding value causes wrapping around more than once.")
+    if size + before + after < 0 or size == 0:
+        raise RuntimeError(f"input (size {size}) is too small for padding ({before}, {after}) at dimension {dim}")
+    return input.index_select(dim, index_of(torch.arange(-before, size + after, device=input.device), size))
+
+
+_MODES = {
+    "reflect": lambda at, size: (size - 1) - ((size - 1) - at.abs()).abs(),
+    "replicate": lambda at, size: at.clamp(0, size - 1),
+    "circular": lambda at, size: at.remainder(size),
+}

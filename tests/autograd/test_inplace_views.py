@@ -1,0 +1,453 @@
+"""In-place operations and views: shared memory, shared versions, and history that follows both."""
+
+import pytest
+
+import retrograd as torch
+from retrograd.testing import assert_close
+
+
+def inner(*values):
+    """A tensor with history, and the leaf it comes from."""
+    x = torch.tensor(values, requires_grad=True)
+    return x, x * 1
+
+
+# -- views without history ----------------------------------------------------
+
+VIEWS = [
+    ("view", lambda t: t.view(2, 6)),
+    ("reshape", lambda t: t.reshape(12)),
+    ("transpose", lambda t: t.transpose(0, 1)),
+    ("t", lambda t: t.t()),
+    ("permute", lambda t: t.permute(1, 0)),
+    ("select", lambda t: t[1]),
+    ("slice", lambda t: t[1:, ::2]),
+    ("narrow", lambda t: t.narrow(1, 1, 2)),
+    ("unsqueeze", lambda t: t.unsqueeze(0)),
+    ("squeeze", lambda t: t.view(1, 3, 4).squeeze(0)),
+    ("expand", lambda t: t.unsqueeze(0).expand(2, 3, 4)),
+    ("diagonal", lambda t: t.diagonal()),
+    ("unfold", lambda t: t.unfold(1, 2, 1)),
+    ("as_strided", lambda t: t.as_strided((2, 2), (4, 1), 1)),
+    ("flatten", lambda t: t.flatten()),
+    ("movedim", lambda t: t.movedim(0, 1)),
+    ("detach", lambda t: t.detach()),
+    ("view_as", lambda t: t.view_as(torch.empty(4, 3))),
+    ("unbind", lambda t: t.unbind(0)[1]),
+    ("split", lambda t: t.split(2)[0]),
+    ("chunk", lambda t: t.chunk(2, 1)[1]),
+]
+every_view = pytest.mark.parametrize("view", [v for _, v in VIEWS], ids=[n for n, _ in VIEWS])
+
+
+def numbered():
+    return torch.arange(12.0).reshape(3, 4).clone()
+
+
+@every_view
+def test_view_shares_memory(view):
+    base = numbered()
+    v = view(base)
+    assert v.untyped_storage().data_ptr() == base.untyped_storage().data_ptr()
+    base.mul_(2)
+    assert_close(v, view(numbered() * 2))
+
+
+@every_view
+def test_view_shares_the_version(view):
+    base = numbered()
+    v = view(base)
+    before = base._version
+    base.add_(1)
+    assert v._version == base._version == before + 1
+
+
+@every_view
+def test_view_knows_its_base(view):
+    base = torch.ones(3, 4, requires_grad=True) * 1
+    v = view(base)
+    if v.requires_grad:
+        assert v._is_view() and v._base is base
+    assert not base._is_view() and base._base is None
+
+
+@every_view
+def test_gradient_of_a_view(view):
+    x = numbered().requires_grad_()
+    v = view(x)
+    if not v.requires_grad:
+        return
+    v.sum().backward()
+    counts = torch.zeros(3, 4)
+    ones = torch.arange(12.0).reshape(3, 4)
+    for i in range(12):
+        counts.view(-1)[i] = (view(ones) == i).sum()
+    assert_close(x.grad, counts)
+
+
+def test_views_of_views_have_one_base():
+    base = torch.ones(4, 4, requires_grad=True) * 1
+    v = base[1:].t()[0]
+    assert v._base is base
+
+
+def test_copies_are_not_views():
+    base = numbered()
+    for copy in (base.clone(), base.t().reshape(12), base.t().contiguous(), base[[0, 1]], base[base > 1], base + 0):
+        assert not copy._is_view()
+        assert copy.data_ptr() != base.data_ptr()
+
+
+def test_contiguous_is_the_same_tensor_where_nothing_is_to_do():
+    base = numbered()
+    assert base.contiguous() is base
+    assert base.to(torch.float32) is base
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (7,), (-1, 5), (-1, -1)])
+def test_view_of_wrong_size(shape):
+    with pytest.raises(RuntimeError, match=r"invalid for input of size|only one dimension can be inferred"):
+        numbered().view(shape)
+
+
+def test_view_that_strides_do_not_allow():
+    with pytest.raises(RuntimeError, match=r"view size is not compatible"):
+        numbered().t().view(12)
+
+
+# -- versions -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: t.add_(1),
+        lambda t: t.zero_(),
+        lambda t: t.fill_(3),
+        lambda t: t.copy_(torch.ones(3, 4)),
+        lambda t: t.__setitem__(0, 1.0),
+        lambda t: t.__setitem__((slice(None), [0, 1]), 1.0),
+        lambda t: t.__iadd__(1),
+        lambda t: t.t_(),
+        lambda t: t.masked_fill_(t > 3, 0.0),
+        lambda t: t.index_fill_(0, torch.tensor([0]), 1.0),
+        lambda t: t.clamp_(0, 1),
+        lambda t: torch.add(t, 1, out=t),
+        lambda t: t.uniform_(),
+        lambda t: t.view(12).add_(1),
+    ],
+)
+def test_change_bumps_the_version(change):
+    t = numbered()
+    before = t._version
+    change(t)
+    assert t._version > before
+
+
+def test_reading_leaves_the_version():
+    t = numbered()
+    t + 1, t.sum(), t[0], t.clone(), t.tolist(), t.view(12), t.numpy()
+    assert t._version == 0
+
+
+def test_data_has_a_version_of_its_own():
+    t = numbered()
+    t.data.add_(1)
+    assert t._version == 0
+    t.detach().add_(1)
+    assert t._version == 1
+
+
+# -- in-place and history -----------------------------------------------------
+
+
+def test_inplace_becomes_part_of_the_history():
+    x, y = inner(1.0, 2.0)
+    y.mul_(3)
+    assert y.grad_fn.name() == "MulBackward0"
+    assert y.grad_fn.next_functions[0][0].name() == "MulBackward0"
+    y.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_augmented_assignment():
+    x, y = inner(1.0, 2.0)
+    same = y
+    y += 1
+    y *= 2
+    y -= x
+    y /= 4
+    assert y is same
+    y.sum().backward()
+    assert x.grad.tolist() == [0.25, 0.25]
+
+
+def test_inplace_with_a_tensor_that_requires_grad():
+    x = torch.ones(2, requires_grad=True)
+    y = torch.ones(2)
+    y.mul_(x)
+    assert y.requires_grad and not y.is_leaf
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_inplace_without_history_stays_without():
+    y = torch.ones(2)
+    y.add_(1)
+    assert not y.requires_grad and y.grad_fn is None
+
+
+def test_overwriting_cuts_the_history():
+    x, y = inner(1.0, 2.0)
+    y.zero_()
+    y.sum().backward()
+    assert x.grad is None or x.grad.tolist() == [0.0, 0.0]
+
+
+def test_copy_brings_the_history_of_the_source():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = torch.zeros(2, 2)
+    y.copy_(x * 3)
+    y.sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_copy_across_dtypes():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = torch.zeros(2, dtype=torch.float64)
+    y.copy_(x)
+    assert y.dtype == torch.float64
+    (y * 2).sum().backward()
+    assert x.grad.dtype == torch.float32 and x.grad.tolist() == [2.0, 2.0]
+
+
+def test_inplace_under_no_grad_leaves_no_history():
+    x, y = inner(1.0, 2.0)
+    fn = y.grad_fn
+    with torch.no_grad():
+        y.mul_(3)
+    assert y.grad_fn is fn
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_inplace_result_must_keep_its_shape():
+    with pytest.raises(RuntimeError, match=r"output with shape .* doesn't match the broadcast shape"):
+        torch.ones(2).add_(torch.ones(3, 2))
+
+
+def test_inplace_result_must_keep_its_dtype():
+    with pytest.raises(RuntimeError, match=r"can't be cast to the desired output type"):
+        torch.ones(2, dtype=torch.long).add_(1.5)
+
+
+# -- changing a view changes the base -----------------------------------------
+
+
+def test_view_changed():
+    x, y = inner(1.0, 2.0, 3.0)
+    y[0].mul_(10)
+    assert y.tolist() == [10.0, 2.0, 3.0]
+    (y * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert x.grad.tolist() == [10.0, 2.0, 3.0]
+
+
+def test_base_has_a_new_history_after_a_view_changed():
+    _, y = inner(1.0, 2.0)
+    v = y[0]
+    before = y.grad_fn
+    v.mul_(2)
+    assert y.grad_fn is not before
+    assert type(y.grad_fn).__name__ == "CopySlices"
+
+
+def test_view_has_a_new_history_after_the_base_changed():
+    x, y = inner(1.0, 2.0)
+    v = y[0]
+    y.mul_(5)
+    assert v.item() == 5.0
+    v.backward()
+    assert x.grad.tolist() == [5.0, 0.0]
+
+
+def test_other_views_see_the_change():
+    x, y = inner(1.0, 2.0, 3.0, 4.0)
+    a, b = y.view(2, 2), y[1:3]
+    b.mul_(10)
+    assert a.tolist() == [[1.0, 20.0], [30.0, 4.0]]
+    a.sum().backward()
+    assert x.grad.tolist() == [1.0, 10.0, 10.0, 1.0]
+
+
+def test_chain_of_changes_through_views():
+    x = torch.arange(6.0, requires_grad=True)
+    y = (x * 1).view(2, 3)
+    y[0].mul_(2)
+    y[:, 1].add_(1)
+    y.t()[2].mul_(3)
+    weights = torch.arange(1.0, 7.0)
+    (y.reshape(6) * weights).sum().backward()
+    factors = torch.tensor([2.0, 2.0, 6.0, 1.0, 1.0, 3.0])
+    assert_close(x.grad, weights * factors)
+
+
+def test_view_of_a_view_changed():
+    x, y = inner(1.0, 2.0, 3.0, 4.0)
+    y.view(2, 2)[1][0].mul_(7)
+    assert y.tolist() == [1.0, 2.0, 21.0, 4.0]
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0, 7.0, 1.0]
+
+
+def test_history_enters_a_constant_through_its_view():
+    x = torch.tensor(2.0, requires_grad=True)
+    base = torch.zeros(3)
+    base[1] = x * 3
+    assert base.requires_grad
+    base.sum().backward()
+    assert x.grad.item() == 3.0
+
+
+def test_view_taken_before_history_came():
+    x = torch.ones(2, requires_grad=True)
+    base = torch.zeros(2, 2)
+    v = base[0]
+    base.mul_(x)
+    assert v.requires_grad
+    base[1].add_(x)
+    assert base.requires_grad
+
+
+def test_expanded_memory_is_not_written():
+    t = torch.zeros(1).expand(3)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        t.add_(1)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        t[:2] = 1.0
+
+
+def test_partly_overlapping_input():
+    t = torch.arange(4.0)
+    with pytest.raises(RuntimeError, match=r"single memory location|overlap"):
+        t[1:].add_(t[:-1])
+
+
+def test_whole_overlap_is_fine():
+    t = torch.arange(4.0)
+    t.add_(t)
+    assert t.tolist() == [0.0, 2.0, 4.0, 6.0]
+
+
+# -- index assignment ---------------------------------------------------------
+
+
+def test_assignment_of_a_number():
+    x, y = inner(1.0, 2.0, 3.0)
+    y[1] = 5.0
+    assert y.tolist() == [1.0, 5.0, 3.0]
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 0.0, 1.0]
+
+
+def test_assignment_of_a_tensor():
+    x, y = inner(1.0, 2.0, 3.0)
+    v = torch.tensor([7.0, 8.0], requires_grad=True)
+    y[:2] = v * 2
+    (y * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0, 3.0]
+    assert v.grad.tolist() == [2.0, 4.0]
+
+
+def test_assignment_by_index_tensor():
+    x, y = inner(1.0, 2.0, 3.0)
+    v = torch.tensor(9.0, requires_grad=True)
+    y[torch.tensor([0, 2])] = v
+    assert y.tolist() == [9.0, 2.0, 9.0]
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0, 1.0, 0.0] and v.grad.item() == 2.0
+
+
+def test_assignment_by_mask():
+    x, y = inner(1.0, 2.0, 3.0)
+    y[y > 1.5] = 0.0
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_masked_fill():
+    x, y = inner(1.0, 2.0, 3.0)
+    y.masked_fill_(torch.tensor([True, False, False]), 9.0)
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0, 1.0, 1.0]
+
+
+# -- views that must not be changed -------------------------------------------
+
+
+@pytest.mark.parametrize("split", [lambda t: t.unbind(0), lambda t: t.split(1), lambda t: t.chunk(2)])
+def test_one_of_many_views(split):
+    _, y = inner(1.0, 2.0)
+    a, _ = split(y)
+    with pytest.raises(RuntimeError, match=r"output of a function that returns multiple views"):
+        a.mul_(2)
+
+
+def test_view_made_under_no_grad():
+    _, y = inner(1.0, 2.0)
+    with torch.no_grad():
+        v = y[0]
+    with pytest.raises(RuntimeError, match=r"created in no_grad mode"):
+        v.mul_(2)
+
+
+def test_detached_view_may_be_changed():
+    x, y = inner(1.0, 2.0)
+    y.detach().mul_(5)
+    assert y.tolist() == [5.0, 10.0]
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+# -- out= ---------------------------------------------------------------------
+
+
+def test_out_with_history():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"don't support automatic differentiation"):
+        torch.add(x, 1, out=torch.empty(2))
+    with pytest.raises(RuntimeError, match=r"don't support automatic differentiation"):
+        torch.add(torch.ones(2), 1, out=torch.empty(2, requires_grad=True))
+    with torch.no_grad():
+        out = torch.empty(2)
+        torch.add(x, 1, out=out)
+    assert out.tolist() == [2.0, 2.0] and not out.requires_grad
+
+
+# -- shape changes in place ---------------------------------------------------
+
+
+def test_transpose_in_place():
+    x = torch.arange(6.0, requires_grad=True)
+    y = (x * 1).view(2, 3)
+    y.t_()
+    assert y.shape == (3, 2)
+    (y * torch.arange(6.0).view(3, 2)).sum().backward()
+    assert_close(x.grad, torch.arange(6.0).view(3, 2).t().reshape(6))
+
+
+def test_unsqueeze_and_squeeze_in_place():
+    t = torch.ones(2, 3)
+    assert t.unsqueeze_(0).shape == (1, 2, 3)
+    assert t.squeeze_().shape == (2, 3)
+
+
+def test_detach_in_place():
+    _, y = inner(1.0, 2.0)
+    y.detach_()
+    assert not y.requires_grad and y.is_leaf and y.grad_fn is None
+
+
+def test_detach_of_a_view_in_place():
+    _, y = inner(1.0, 2.0)
+    with pytest.raises(RuntimeError, match=r"Can't detach views in-place"):
+        y[0].detach_()

@@ -1,0 +1,403 @@
+"""__torch_function__ of foreign types and of modes, and the helpers in retrograd.overrides."""
+
+import threading
+
+import pytest
+
+import retrograd as torch
+from retrograd import overrides
+from retrograd.overrides import TorchFunctionMode
+
+
+class Foreign:
+    """A type that is no tensor and takes every call."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return cls.__name__, func, types, args, kwargs or {}
+
+
+class MoreForeign(Foreign):
+    pass
+
+
+class Shy:
+    """A type that takes no call."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+
+
+class Log(TorchFunctionMode):
+    """Writes down the name of each function called in it."""
+
+    def __init__(self):
+        self.names = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+# -- foreign types ------------------------------------------------------------
+
+
+def test_function_call():
+    x = Foreign()
+    name, func, types, args, kwargs = torch.add(x, 1)
+    assert name == "Foreign" and func is torch.add and types == (Foreign,) and args == (x, 1) and kwargs == {}
+
+
+def test_keywords_are_passed_on():
+    x = Foreign()
+    assert torch.add(torch.ones(1), x, alpha=2)[4] == {"alpha": 2}
+    assert torch.sum(x, dim=0)[3:] == ((x,), {"dim": 0})
+    assert torch.sum(input=x)[4] == {"input": x}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: torch.matmul(torch.ones(2, 2), x),
+        lambda x: torch.where(x, 1.0, 2.0),
+        lambda x: torch.cat([torch.ones(1), x]),
+        lambda x: torch.stack((x, torch.ones(1))),
+        lambda x: torch.ones(1).add(x),
+        lambda x: torch.ones(1) + x,
+        lambda x: torch.ones(1) * x,
+        lambda x: torch.zeros_like(x),
+        lambda x: torch.nn.functional.relu(x),
+        lambda x: torch.nn.functional.linear(torch.ones(1, 1), x),
+    ],
+)
+def test_any_argument_takes_over(call):
+    assert call(Foreign())[0] == "Foreign"
+
+
+def test_subclass_goes_first():
+    name, _, types, *_ = torch.add(Foreign(), MoreForeign())
+    assert name == "MoreForeign" and types == (MoreForeign, Foreign)
+
+
+def test_left_goes_first_among_strangers():
+    class Other(Foreign):
+        pass
+
+    assert torch.add(MoreForeign(), Other())[0] == "MoreForeign"
+    assert torch.add(Other(), MoreForeign())[0] == "Other"
+
+
+def test_one_of_each_type():
+    assert torch.cat([Foreign(), Foreign(), MoreForeign()])[2] == (MoreForeign, Foreign)
+
+
+def test_the_next_is_asked_when_one_declines():
+    assert torch.add(Shy(), Foreign())[0] == "Foreign"
+
+
+def test_nobody_takes_it():
+    with pytest.raises(TypeError, match=r"(?s)torch\.add.*NotImplemented.*Shy"):
+        torch.add(Shy(), 1)
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+"):
+        torch.ones(1) + Shy()
+
+
+def test_exceptions_pass_through():
+    class Broken:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        torch.add(Broken(), 1)
+
+
+# -- switched off -------------------------------------------------------------
+
+
+def test_disable_subclass():
+    class Sub(torch.Tensor):
+        pass
+
+    x = torch.ones(1).as_subclass(Sub)
+    assert type(x + 1) is Sub
+    with torch._C.DisableTorchFunctionSubclass():
+        assert type(x + 1) is torch.Tensor
+        with pytest.raises(TypeError, match="must be Tensor, not Foreign"):
+            torch.add(Foreign(), 1)
+    assert type(x + 1) is Sub
+
+
+def test_disable_subclass_leaves_modes_on():
+    with Log() as log, torch._C.DisableTorchFunctionSubclass():
+        torch.add(torch.ones(1), 1)
+    assert log.names == ["ones", "add"]
+
+
+def test_disable_all():
+    with Log() as log:
+        with torch._C.DisableTorchFunction():
+            torch.add(torch.ones(1), 1)
+        torch.ones(1)
+    assert log.names == ["ones"]
+
+
+def test_disabled_impl():
+    class Quiet(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+    x = torch.ones(1).as_subclass(Quiet)
+    assert type(x + 1) is torch.Tensor
+    assert not overrides.has_torch_function_unary(x)
+
+
+# -- modes --------------------------------------------------------------------
+
+
+def test_mode_sees_calls():
+    x = torch.ones(2)
+    with Log() as log:
+        torch.add(x, 1)
+        x.mul(2)
+        x + 1
+        torch.zeros(2)
+        x.sum()
+    torch.add(x, 1)
+    assert log.names == ["add", "mul", "add", "zeros", "sum"]
+
+
+def test_mode_sees_inplace_and_out():
+    x = torch.ones(2)
+    with Log() as log:
+        x.add_(1)
+        torch.add(x, 1, out=x)
+        x[0] = 5.0
+    assert log.names == ["add_", "add", "__setitem__"]
+    assert x.tolist() == [5.0, 3.0]
+
+
+def test_mode_is_off_in_itself():
+    class Nosy(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            torch.ones(1) + 1  # would recurse for ever
+            return func(*args, **(kwargs or {}))
+
+    with Nosy():
+        assert torch.add(torch.ones(1), 1).item() == 2.0
+
+
+def test_mode_can_switch_itself_on_again():
+    class Deep(TorchFunctionMode):
+        depth = deepest = 0
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            Deep.depth += 1
+            Deep.deepest = max(Deep.deepest, Deep.depth)
+            if Deep.depth < 3:
+                with self:
+                    func(*args, **(kwargs or {}))
+            Deep.depth -= 1
+            return func(*args, **(kwargs or {}))
+
+    with Deep():
+        torch.ones(1)
+    assert Deep.deepest == 3
+
+
+def test_inner_mode_goes_first():
+    order = []
+
+    class Named(TorchFunctionMode):
+        def __init__(self, name):
+            self.name = name
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            order.append(self.name)
+            return func(*args, **(kwargs or {}))
+
+    with Named("outer"), Named("inner"):
+        torch.ones(1)
+    assert order == ["inner", "outer"]
+
+
+def test_mode_replaces_a_result():
+    class Zero(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return 0 if func is torch.add else func(*args, **(kwargs or {}))
+
+    with Zero():
+        assert torch.add(torch.ones(1), 1) == 0
+        assert torch.mul(torch.ones(1), 3).item() == 3.0
+
+
+def test_mode_goes_before_subclass():
+    class Sub(torch.Tensor):
+        pass
+
+    x = torch.ones(1).as_subclass(Sub)
+    with Log() as log:
+        y = torch.add(x, 1)
+    assert log.names == ["add"]
+    assert type(y) is Sub
+
+
+def test_mode_sees_the_types_of_overloaded_arguments():
+    seen = []
+
+    class Types(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(types)
+            return func(*args, **(kwargs or {}))
+
+    with Types():
+        torch.add(MoreForeign(), Foreign())
+    assert seen == [(MoreForeign, Foreign)]
+
+
+def test_mode_that_declines():
+    class Declines(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    with Declines():
+        assert torch.add(Foreign(), 1)[0] == "Foreign"
+        with pytest.raises(TypeError, match=r"(?s)NotImplemented.*mode object.*Declines"):
+            torch.ones(1)
+
+
+def test_mode_without_a_method():
+    class Empty(TorchFunctionMode):
+        pass
+
+    with Empty(), pytest.raises(NotImplementedError):
+        torch.ones(1)
+
+
+def test_base_mode_changes_nothing():
+    with overrides.BaseTorchFunctionMode():
+        assert torch.add(torch.ones(1), 1).item() == 2.0
+
+
+def test_mode_is_left_after_an_exception():
+    with pytest.raises(ZeroDivisionError), Log() as log:
+        1 / 0
+    torch.ones(1)
+    assert log.names == []
+
+
+def test_mode_is_back_after_an_exception_in_it():
+    class Fails(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            raise ZeroDivisionError
+
+    with Fails():
+        for _ in range(2):
+            with pytest.raises(ZeroDivisionError):
+                torch.ones(1)
+
+
+def test_mode_belongs_to_its_thread():
+    with Log() as log:
+        thread = threading.Thread(target=lambda: torch.ones(1))
+        thread.start()
+        thread.join()
+    assert log.names == []
+
+
+def test_mode_does_not_change_gradients():
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    with Log() as log:
+        y = (x * x).sum()
+    y.backward()
+    assert x.grad.tolist() == [4.0, 6.0]
+    assert log.names == ["mul", "sum"]
+
+
+def test_current_modes():
+    assert overrides._get_current_function_mode() is None
+    with Log() as outer, Log() as inner:
+        assert overrides._get_current_function_mode() is inner
+        assert overrides._get_current_function_mode_stack() == [outer, inner]
+    assert overrides._get_current_function_mode_stack() == []
+
+
+# -- Python functions ---------------------------------------------------------
+
+
+def scale(x, factor=2):
+    if overrides.has_torch_function((x,)):
+        return overrides.handle_torch_function(scale, (x,), x, factor=factor)
+    return x * factor
+
+
+def test_handle_torch_function():
+    assert scale(torch.ones(1)).item() == 2.0
+    x = Foreign()
+    assert scale(x, 3) == ("Foreign", scale, (Foreign,), (x,), {"factor": 3})
+    with Log() as log:
+        assert scale(torch.ones(1)).item() == 2.0
+    assert "scale" in log.names
+    with pytest.raises(TypeError, match=r"no implementation found for .*scale.*Shy"):
+        scale(Shy())
+
+
+def test_wrap_torch_function():
+    @overrides.wrap_torch_function(lambda x, n=1: (x,))
+    def repeat(x, n=1):
+        return [x] * n
+
+    x = Foreign()
+    assert repeat(1, 2) == [1, 1]
+    assert repeat(x, n=2) == ("Foreign", repeat, (Foreign,), (x,), {"n": 2})
+    assert repeat.__name__ == "repeat"
+
+
+def test_has_torch_function():
+    assert not overrides.has_torch_function((torch.ones(1), 3))
+    assert overrides.has_torch_function((torch.ones(1), Foreign()))
+    assert not overrides.has_torch_function_unary(3)
+    assert overrides.has_torch_function_unary(Foreign())
+    assert overrides.has_torch_function_variadic(1, 2, Foreign())
+    with Log():
+        assert overrides.has_torch_function_unary(3)
+        with torch._C.DisableTorchFunction():
+            assert not overrides.has_torch_function_unary(3)
+
+
+def test_is_tensor_like():
+    assert overrides.is_tensor_like(torch.ones(1))
+    assert overrides.is_tensor_like(Foreign())
+    assert not overrides.is_tensor_like(3)
+    assert not overrides.is_tensor_like([torch.ones(1)])
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (lambda: torch.add, "torch.add"),
+        (lambda: torch.Tensor.add, "torch.Tensor.add"),
+        (lambda: torch.Tensor.__add__, "torch.Tensor.__add__"),
+        (lambda: torch.Tensor.grad.__get__, "torch.Tensor.grad.__get__"),
+        (lambda: torch.Tensor.requires_grad.__set__, "torch.Tensor.requires_grad.__set__"),
+        (lambda: torch.nn.functional.relu, "torch.nn.functional.relu"),
+        (lambda: len, None),
+    ],
+)
+def test_resolve_name(function, name):
+    assert overrides.resolve_name(function()) == name
+
+
+def test_is_tensor_method_or_property():
+    assert overrides.is_tensor_method_or_property(torch.Tensor.add)
+    assert overrides.is_tensor_method_or_property(torch.Tensor.shape.__get__)
+    assert not overrides.is_tensor_method_or_property(torch.add)
+
+
+def test_lists_of_functions():
+    functions = overrides.get_overridable_functions()
+    assert torch.add in functions[torch]
+    assert torch.Tensor.add in functions[torch.Tensor]
+    assert torch.ones in overrides.get_ignored_functions()
+    assert torch.add in overrides.get_testing_overrides()
+    assert torch.Tensor.grad.__get__ in overrides.get_default_nowrap_functions()
