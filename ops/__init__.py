@@ -58,7 +58,8 @@ class Kernel:
     params: tuple[str, ...] = ()  # pointwise: scalar arguments the expression uses
     cost: int = 4  # pointwise: rough ns per 8 elements, decides when to use threads
     check: str = ""  # C++ statement run before a pointwise kernel (argument checks)
-    rare: tuple[str, str] | tuple[()] = ()  # pointwise, one input: a test of x, and the expression for the few elements that pass it
+    label: str = ""  # pointwise: the name in "..._cpu not implemented for 'Bool'", when it is not the op's
+    rare: tuple[str, str] | tuple[()] = ()  # pointwise: a test of the inputs, and the expression for the few elements that pass it
     target: str = ""  # python: "module:function"; alias: cname of the op it is another name of
     elementwise: bool = False  # native: broadcasts like a pointwise op, so gradients are brought back to the inputs' shapes and dtypes
 
@@ -145,9 +146,9 @@ def camel(name: str) -> str:
     return "".join(word.capitalize() for word in name.strip("_").split("_"))
 
 
-def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ...] = (), cost: int = 4, check: str = "", rare: tuple[str, str] | tuple[()] = ()) -> Kernel:
+def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ...] = (), cost: int = 4, check: str = "", label: str = "", rare: tuple[str, str] | tuple[()] = ()) -> Kernel:
     """An elementwise kernel from one C expression of x, y, z (the tensor arguments in order) and the named scalar parameters."""
-    return Kernel("pointwise", expr, tuple(dtypes), out, tuple(params), cost, check, rare)
+    return Kernel("pointwise", expr, tuple(dtypes), out, tuple(params), cost, check, label, rare)
 
 
 _pointwise_kernel = pointwise  # the module ops.pointwise takes the name over when it is imported; load() gives it back

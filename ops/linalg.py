@@ -163,3 +163,86 @@ op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", variants=
 op("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", kernel=python("retrograd._ops.linalg:cross"), doc="Vector product along dim, by default the first of size 3.",
    samples=[S(T(2, 3), T(2, 3)), S(T(3, 2), T(3, 2)), S(T(3, 3), T(3, 3), 1)],
    errors=(E(S(T(2, 4), T(2, 4)), RuntimeError, "no dimension of size 3 in input"),))  # fmt: skip
+
+# ---- systems and decompositions, over LAPACK. retrograd.linalg gives them their public names and raises LinAlgError ----
+
+_NOT_SQUARE = "must be batches of square matrices, but they are 2 by 3 matrices"
+_TOO_FLAT = "must have at least 2 dimensions."
+_SYMMETRIC = T(3, 3, values=(4.0, 1.0, 0.5, 1.0, 3.0, -0.7, 0.5, -0.7, 5.0))
+# Ops that read one triangle take gradients as if the input stayed symmetric, which a difference quotient of one element does not.
+_READ_TRIANGLE = T(3, 3, values=(4.0, 1.0, 0.5, 1.0, 3.0, -0.7, 0.5, -0.7, 5.0), grad=False)
+_REGULAR = T(2, 3, 3, values=(2.0, 0.5, 0.1, -0.3, 1.5, 0.7, 0.2, 0.4, -1.9, 1.0, 0.2, 0.3, 0.8, -2.0, 0.1, 0.5, 0.6, 1.7))
+
+op("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True) -> (Tensor result, Tensor info)", variants="function internal", kernel=native(),
+   grad={"A, B": "linalg_solve_grad(grad, A, result, B_sizes, left, needs_A, needs_B)"}, outputs_nondiff=("info",),
+   doc="The X of A X = B (or X A = B), and LAPACK's verdict per matrix: 0, or the first zero pivot.",
+   samples=[S(_REGULAR, T(2, 3, 2)), S(_REGULAR, T(2, 3)), S(_REGULAR, T(3, 2)), S(_REGULAR, T(2, 2, 3), left=False), S(_SYMMETRIC, T(3)), S(T(0, 0), T(0, 2))],
+   errors=(E(S(T(2, 3), T(3)), RuntimeError, "linalg.solve: A " + _NOT_SQUARE), E(S(T(3), T(3)), RuntimeError, "linalg.solve: The input tensor A " + _TOO_FLAT),
+           E(S(T(3, 3), T(4)), RuntimeError, r"linalg.solve: Incompatible shapes of A and B for the equation AX = B \(3x3 and 4x1\)"),
+           E(S(I(3, 3), I(3)), RuntimeError, "Expected a floating point or complex tensor as input. Got Long")))  # fmt: skip
+op("linalg_inv_ex(Tensor A) -> (Tensor inverse, Tensor info)", variants="function internal", kernel=native(),
+   grad={"A": "linalg_inv_grad(grad, inverse)"}, outputs_nondiff=("info",),
+   doc="Inverses of square matrices, and LAPACK's verdict per matrix.",
+   samples=[S(_REGULAR), S(_SYMMETRIC), S(T(0, 0)), S(T(0, 3, 3))],
+   errors=(E(S(T(2, 3)), RuntimeError, "linalg.inv: A " + _NOT_SQUARE), E(S(T(3)), RuntimeError, "linalg.inv: The input tensor A " + _TOO_FLAT)))  # fmt: skip
+op("linalg_det(Tensor A) -> Tensor", variants="function internal", kernel=native(), grad={"A": "linalg_det_grad(grad, A, result)"},
+   doc="Determinants.", samples=[S(_REGULAR), S(_SYMMETRIC), S(T(0, 0)), S(T(2, 2, values=(1.0, 2.0, 2.0, 4.0), grad=False))],
+   errors=(E(S(T(2, 3)), RuntimeError, "linalg.det: A " + _NOT_SQUARE),), reference="numpy.linalg.det")  # fmt: skip
+op("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", variants="function internal", kernel=native(), grad={"A": "linalg_slogdet_grad(grad, A)"}, outputs_nondiff=("sign",),
+   doc="Signs and logarithms of determinants.", samples=[S(_REGULAR), S(_SYMMETRIC), S(T(0, 0))],
+   errors=(E(S(T(2, 3)), RuntimeError, "linalg.slogdet: A " + _NOT_SQUARE),), reference="numpy.linalg.slogdet")  # fmt: skip
+op("linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", variants="function internal", kernel=native(),
+   grad={"A, B": "linalg_solve_triangular_grad(grad, A, result, B_sizes, upper, left, unitriangular, needs_A, needs_B)"},
+   doc="The X of A X = B (or X A = B) for a triangular A, of which only that triangle is read.",
+   samples=[S(_REGULAR, T(2, 3, 2), upper=True), S(_SYMMETRIC, T(3, 2), upper=False), S(_REGULAR, T(2, 3), upper=True, left=False), S(_SYMMETRIC, T(2, 3, 2), upper=False, unitriangular=True), S(T(0, 0), T(0, 2), upper=True)],
+   errors=(E(S(T(3, 3), T(4, 2), upper=True), RuntimeError, r"linalg.solve_triangular: Incompatible shapes of A and B for the equation AX = B \(3x3 and 4x2\)"),
+           E(S(T(3, 3), T(3), upper=True), RuntimeError, "linalg.solve_triangular: The input tensor B " + _TOO_FLAT)))  # fmt: skip
+op("linalg_cholesky_ex(Tensor self, *, bool upper=False) -> (Tensor L, Tensor info)", variants="function internal", kernel=native(), grad={"self": "linalg_cholesky_grad(grad, L, upper)"}, outputs_nondiff=("info",),
+   doc="Cholesky factors of positive definite matrices, and the order of the first minor that is not.",
+   samples=[S(_READ_TRIANGLE), S(_READ_TRIANGLE, upper=True), S(T(0, 0))], errors=(E(S(T(2, 3)), RuntimeError, "linalg.cholesky: A " + _NOT_SQUARE),))  # fmt: skip
+op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots, Tensor info)", variants="function internal", kernel=native(), grad={"A": "linalg_lu_factor_grad(grad, LU, pivots)"}, outputs_nondiff=("pivots", "info"),
+   doc="Packed LU factors with partial pivoting, pivots from 1, and LAPACK's verdict.",
+   samples=[S(_REGULAR), S(_SYMMETRIC), S(T(4, 2)), S(T(2, 4)), S(T(0, 3))], errors=(E(S(T(3)), RuntimeError, _TOO_FLAT),))  # fmt: skip
+op("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", variants="function internal", kernel=composite(),
+   doc="P, L and U of packed LU factors and their pivots.")  # fmt: skip
+op("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", variants="function internal", kernel=composite(), doc="P, L and U with P L U = A.",
+   samples=[S(_REGULAR), S(T(4, 2)), S(T(2, 4))])  # fmt: skip
+op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", variants="function internal", kernel=native(), grad={"A": "linalg_qr_grad(grads[0], grads[1], Q, R, A, mode)"},
+   doc="Orthogonal times upper triangular. mode 'complete' gives a square Q, 'r' only R.",
+   samples=[S(T(4, 3)), S(T(3, 4)), S(_REGULAR), S(T(3, 4), "complete"), S(T(4, 3, grad=False), "complete"), S(T(4, 3, grad=False), "r"), S(T(0, 3)), S(T(3, 0))],
+   errors=(E(S(T(3, 2), "x"), RuntimeError, r"qr received unrecognized mode 'x' but expected one of 'reduced' \(default\), 'r', or 'complete'"), E(S(T(3)), RuntimeError, "linalg.qr: The input tensor A " + _TOO_FLAT)))  # fmt: skip
+op("_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)", variants="function internal", kernel=native(), node="LinalgEighBackward0",
+   grad={"A": "linalg_eigh_grad(grads[0], grads[1], eigenvalues, eigenvectors)"}, doc="Eigenvalues, ascending, and eigenvectors of symmetric matrices of which one triangle is read.")  # fmt: skip
+op("linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", variants="function internal", kernel=composite(), doc="Eigenvalues, ascending, and eigenvectors of symmetric matrices.",
+   samples=[S(_READ_TRIANGLE), S(T(0, 0, grad=False))],
+   errors=(E(S(T(2, 3)), RuntimeError, "linalg.eigh: A " + _NOT_SQUARE), E(S(T(3, 3), "X"), RuntimeError, "Expected UPLO argument to be 'L' or 'U', but got X")))  # fmt: skip
+op("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", variants="function internal", kernel=composite(), doc="Eigenvalues of symmetric matrices, ascending.", samples=[S(_READ_TRIANGLE), S(T(0, 0))], reference="numpy.linalg.eigvalsh")  # fmt: skip
+op("_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor Vh)", variants="function internal", kernel=native(), node="LinalgSvdBackward0",
+   grad={"A": "linalg_svd_grad(grads[0], grads[1], grads[2], U, S, Vh, A_sizes)"}, doc="Singular values, descending, and vectors.")  # fmt: skip
+op("linalg_svd(Tensor A, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)", variants="function internal", kernel=composite(), doc="Singular values, descending, and vectors: A = U diag(S) Vh.",
+   samples=[S(T(4, 3, grad=False)), S(T(3, 4, grad=False), False), S(T(0, 3, grad=False)), S(T(3, 0, grad=False), False)],
+   errors=(E(S(T(3)), RuntimeError, "linalg.svd: The input tensor A " + _TOO_FLAT),))  # fmt: skip
+op("linalg_svdvals(Tensor A) -> Tensor", variants="function internal", kernel=composite(), doc="Singular values, descending.", samples=[S(T(4, 3)), S(_REGULAR), S(T(0, 3))])
+op("linalg_pinv(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", variants="function internal", kernel=native(), grad={"A": "linalg_pinv_grad(grad, A, result)"},
+   doc="The Moore-Penrose inverse; singular values up to max(atol, rtol * largest) count as zero.",
+   samples=[S(T(4, 3)), S(T(3, 4)), S(_REGULAR), S(T(2, 2, values=(1.0, 2.0, 2.0, 4.0), grad=False), rtol=1e-6), S(T(0, 3))], reference="numpy.linalg.pinv")  # fmt: skip
+
+# ---- the same under the names they had before torch.linalg ----
+
+for _schema, _target, _doc, _samples in (
+    ("inverse(Tensor self) -> Tensor", "inv", "Inverses of square matrices.", [S(_REGULAR), S(T(0, 0))]),
+    ("det(Tensor self) -> Tensor", "det", "Determinants.", [S(_REGULAR), S(T(0, 0))]),
+    ("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", "slogdet", "Signs and logarithms of determinants.", [S(_REGULAR)]),
+    ("logdet(Tensor self) -> Tensor", "_logdet", "Logarithms of determinants; nan where they are negative.", [S(_SYMMETRIC)]),
+    ("cholesky(Tensor self, bool upper=False) -> Tensor", "_cholesky", "Cholesky factors.", [S(_READ_TRIANGLE)]),
+    ("cholesky_solve(Tensor self, Tensor L, bool upper=False) -> Tensor", "_cholesky_solve", "Solves systems given Cholesky factors.", [S(T(3, 2), _SYMMETRIC), S(T(3, 2), _SYMMETRIC, True)]),
+    ("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", "_cholesky_inverse", "Inverses given Cholesky factors.", [S(_SYMMETRIC)]),
+    ("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)", "_triangular_solve", "Solves triangular systems.", [S(T(3, 2), _SYMMETRIC), S(T(3, 2), _SYMMETRIC, False, True)]),
+    ("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", "_qr", "Orthogonal times upper triangular.", [S(T(4, 3)), S(T(3, 4))]),
+    ("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", "_svd", "Singular values and vectors.", [S(T(4, 3, grad=False))]),
+    ("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", "_lu_solve", "Solves systems given LU factors.", []),
+    ("lu(Tensor self, bool pivot=True, bool get_infos=False) -> (Tensor LU, Tensor pivots)", "_lu", "Packed LU factors and pivots.", [S(T(4, 3)), S(_REGULAR)]),
+    ("pinverse(Tensor self, float rcond=1e-15) -> Tensor", "_pinverse", "The Moore-Penrose inverse.", [S(T(4, 3))]),
+    ("matrix_exp(Tensor self) -> Tensor", "matrix_exp", "The exponential of square matrices.", [S(_REGULAR), S(T(3, 3)), S(T(0, 0))]),
+):  # fmt: skip
+    op(_schema, kernel=python(f"retrograd.linalg:{_target}"), doc=_doc, samples=_samples)

@@ -7,11 +7,17 @@ abs'(0) = 0, relu'(0) = 0, clamp passes the gradient at its bounds, maximum spli
 
 from __future__ import annotations
 
-from . import ALL, BITWISE, FLOATING, INTEGRAL, NUMERIC, alias, composite, native, op, pointwise, python, view
+from . import ALL, BITWISE, FLOATING, INTEGRAL, NUMERIC, Kernel, alias, composite, native, op, pointwise, python, view
 from .samples import BROADCAST_ERROR, E, S, B, I, T, binary, unary
 
 EVERYWHERE = "function method inplace out"
 FUNCTION = "function method out"
+
+
+def far_quotient(expr: str) -> tuple[str, str]:
+    """Division with remainder: a quotient too large for the vectorised kernel takes the C library's fmod. Integers never do."""
+    return "quotient_too_large(x, y)", expr.replace("std::fmod(x, y)", "static_cast<T>(std::fmod(x, y))")
+
 
 # ---- arithmetic ----
 
@@ -107,13 +113,13 @@ op(
 op(
     "_div_trunc(Tensor self, Operand other) -> Tensor",
     variants="internal",
-    kernel=pointwise("trunc_div(x, y)", dtypes=NUMERIC, check="check_int_divisor(self, other);"),
+    kernel=pointwise("trunc_div(x, y)", dtypes=NUMERIC, label="div_trunc", check="check_int_divisor(self, other);"),
     doc="self / other rounded towards zero, integers staying integers.",
 )
 op(
     "floor_divide(Tensor self, Operand other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("floor_div(x, y)", dtypes=NUMERIC, cost=16, check="check_int_divisor(self, other);"),
+    kernel=pointwise("floor_div(x, y)", dtypes=NUMERIC, cost=12, label="div_floor", rare=far_quotient("floor_div_with(x, y, std::fmod(x, y))"), check="check_int_divisor(self, other);"),
     grad={"self": 'not_implemented("floor_divide")', "other": 'not_implemented("floor_divide")'},
     doc="self / other rounded down.",
     samples=binary(low2=0.5, scalar=1.5) + [S(I(5, low=-4), I(5, low=1)), S(I(3), 2)],
@@ -124,15 +130,17 @@ op(
 op(
     "floor_divide.self_scalar(Operand self, Tensor other) -> Tensor",
     variants="function",
-    kernel=pointwise("floor_div(x, y)", dtypes=NUMERIC, cost=16, check="check_int_divisor(self, other);"),
+    kernel=pointwise("floor_div(x, y)", dtypes=NUMERIC, cost=12, label="div_floor", rare=far_quotient("floor_div_with(x, y, std::fmod(x, y))"), check="check_int_divisor(self, other);"),
+    grad={"other": 'not_implemented("floor_divide")'},
+    node="FloorDivideBackward1",
     doc="self / other rounded down.",
-    samples=[S(3.0, T(4, low=0.5)), S(7, I(3, low=1))],
+    samples=[S(3.0, T(4, low=0.5, grad=False)), S(7, I(3, low=1))],
 )
 
 op(
     "remainder(Tensor self, Tensor other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("remainder_of(x, y)", dtypes=NUMERIC, cost=16, check="check_int_divisor(self, other);"),
+    kernel=pointwise("remainder_of(x, y)", dtypes=NUMERIC, cost=12, rare=far_quotient("remainder_with(y, std::fmod(x, y))"), check="check_int_divisor(self, other);"),
     grad={"self": "grad", "other": '-grad * ops::div_mode(self, other, "floor")'},
     node="RemainderBackward1",
     jvp="elementwise",
@@ -144,7 +152,7 @@ op(
 op(
     "remainder.scalar(Tensor self, Operand other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("remainder_of(x, y)", dtypes=NUMERIC, cost=16, check="check_int_divisor(self, other);"),
+    kernel=pointwise("remainder_of(x, y)", dtypes=NUMERIC, cost=12, rare=far_quotient("remainder_with(y, std::fmod(x, y))"), check="check_int_divisor(self, other);"),
     grad={"self": "grad"},
     node="RemainderBackward0",
     jvp="elementwise",
@@ -155,7 +163,7 @@ op(
 op(
     "remainder.self_scalar(Operand self, Tensor other) -> Tensor",
     variants="function",
-    kernel=pointwise("remainder_of(x, y)", dtypes=NUMERIC, cost=16, check="check_int_divisor(self, other);"),
+    kernel=pointwise("remainder_of(x, y)", dtypes=NUMERIC, cost=12, rare=far_quotient("remainder_with(y, std::fmod(x, y))"), check="check_int_divisor(self, other);"),
     grad={"other": 'not_implemented("remainder")'},
     node="RemainderBackward2",
     doc="A number modulo other.",
@@ -164,7 +172,7 @@ op(
 op(
     "fmod(Tensor self, Tensor other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("fmod_of(x, y)", dtypes=NUMERIC, cost=16, check="check_int_divisor(self, other);"),
+    kernel=pointwise("fmod_of(x, y)", dtypes=NUMERIC, cost=12, rare=far_quotient("std::fmod(x, y)"), check="check_int_divisor(self, other);"),
     grad={"self": "grad", "other": '-grad * ops::div_mode(self, other, "trunc")'},
     node="FmodBackward1",
     jvp="elementwise",
@@ -176,7 +184,7 @@ op(
 op(
     "fmod.scalar(Tensor self, Operand other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("fmod_of(x, y)", dtypes=NUMERIC, cost=16, check="check_int_divisor(self, other);"),
+    kernel=pointwise("fmod_of(x, y)", dtypes=NUMERIC, cost=12, rare=far_quotient("std::fmod(x, y)"), check="check_int_divisor(self, other);"),
     grad={"self": "grad"},
     node="FmodBackward0",
     jvp="elementwise",
@@ -234,6 +242,7 @@ for name, sign, words in (("eq", "==", "equals"), ("ne", "!=", "differs from"), 
         f"{name}(Tensor self, Operand other) -> Tensor",
         variants=EVERYWHERE,
         kernel=pointwise(f"x {sign} y", out="bool"),
+        grad={"self": "zero_gradient(grad)", "other": "zero_gradient(grad)"},  # of the in-place form on floats; a bool result has none
         doc=f"Whether each element {words} that of other.",
         samples=binary(scalar=0.5) + [S(I(5), I(5)), S(I(5), 1), S(I(5), 1.5), S(B(4), B(4)), S(I(5), T(5))],
         errors=(BROADCAST_ERROR,),
@@ -321,7 +330,7 @@ for name, expr, words in (("left", "shift_left(x, y)", "left"), ("right", "shift
     op(
         f"bitwise_{name}_shift(Tensor self, Operand other) -> Tensor",
         variants=EVERYWHERE,
-        kernel=pointwise(expr, dtypes=INTEGRAL),
+        kernel=pointwise(expr, dtypes=INTEGRAL, label=f"{name[0]}shift"),
         doc=f"Integers shifted {words} by other bits.",
         samples=[S(I(3, 4), I(4)), S(I(4), 3), S(I(4, low=-9), 70), S(I(), I(3)), S(I(0), I(0))],
         errors=(E(S(T(3), T(3)), RuntimeError, "not implemented for"),),
@@ -330,7 +339,7 @@ for name, expr, words in (("left", "shift_left(x, y)", "left"), ("right", "shift
     op(
         f"bitwise_{name}_shift.self_scalar(Operand self, Tensor other) -> Tensor",
         variants="function",
-        kernel=pointwise(expr, dtypes=INTEGRAL),
+        kernel=pointwise(expr, dtypes=INTEGRAL, label=f"{name[0]}shift"),
         doc=f"A number shifted {words} by other bits.",
         samples=[S(3, I(4))],
     )
@@ -834,7 +843,7 @@ for name, expr, low, high, formula, words in (
     op(
         f"{name}(Tensor self) -> Tensor",
         variants="function out" if name.startswith("special") else EVERYWHERE,
-        kernel=pointwise(expr, dtypes=FLOATING, out="float", cost=200),
+        kernel=pointwise(expr, dtypes=("f32", "f64") if name in ("special_erfcx", "special_ndtri", "special_log_ndtr") else FLOATING, out="float", cost=200),
         grad={"self": formula},
         node={"special_i0e": "SpecialI0EBackward0", "special_i1e": "SpecialI1EBackward0"}.get(name, ""),
         jvp="elementwise",
@@ -896,7 +905,7 @@ for name, first, second in (("", "Tensor", "Tensor"), (".scalar", "Tensor", "Ope
     op(
         f"special_zeta{name}({first} self, {second} other) -> Tensor",
         variants="function out",
-        kernel=pointwise("zeta_(x, y)", dtypes=FLOATING, out="float", cost=200),
+        kernel=pointwise("zeta_(x, y)", dtypes=("f32", "f64"), out="float", cost=200),
         grad=(
             {"self": 'not_implemented("zeta for its first argument")', "other": "zeta_backward_other(grad, self, other)"} if not name
             else {"self": 'not_implemented("zeta for its first argument")'} if name == ".scalar" else {"other": "zeta_backward_other(grad, self, other)"}
@@ -940,7 +949,7 @@ op(
 op(
     "_round_decimals(Tensor self, float scale, bool multiply) -> Tensor",
     variants="internal",
-    kernel=pointwise("multiply != T(0) ? rint_of(x * scale) / scale : rint_of(x / scale) * scale", dtypes=FLOATING, params=("scale", "multiply"), cost=8),
+    kernel=pointwise("multiply != T(0) ? rint_of(x * scale) / scale : rint_of(x / scale) * scale", dtypes=FLOATING, params=("scale", "multiply"), cost=8, label="round"),
     doc="Rounding at a power of ten.",
 )
 op(
@@ -992,16 +1001,16 @@ op(
 op(
     "_clamp(Tensor self, Operand min, Operand max) -> Tensor",
     variants="internal",
-    kernel=pointwise("min_nan(max_nan(x, y), z)"),
+    kernel=pointwise("min_nan(max_nan(x, y), z)", dtypes=NUMERIC, label="clamp_scalar"),
     doc="self limited to [min, max].",
 )
-op("_clamp_below(Tensor self, Operand min) -> Tensor", variants="internal", kernel=pointwise("max_nan(x, y)"), doc="self, at least min.")
-op("_clamp_above(Tensor self, Operand max) -> Tensor", variants="internal", kernel=pointwise("min_nan(x, y)"), doc="self, at most max.")
+op("_clamp_below(Tensor self, Operand min) -> Tensor", variants="internal", kernel=pointwise("max_nan(x, y)", dtypes=NUMERIC, label="clamp_min_scalar"), doc="self, at least min.")
+op("_clamp_above(Tensor self, Operand max) -> Tensor", variants="internal", kernel=pointwise("min_nan(x, y)", dtypes=NUMERIC, label="clamp_max_scalar"), doc="self, at most max.")
 op(
     "_clamp_backward(Tensor grad_output, Tensor self, Scalar min, Scalar max) -> Tensor",
     variants="internal",
     kernel=pointwise("y >= min && y <= max ? x : T(0)", dtypes=FLOATING, out="float", params=("min", "max")),
-    grad={"grad_output": "ops::_clamp_backward(grad, self, min, max)", "self": "zero_gradient(grad)"},
+    grad={"grad_output": "ops::_clamp_backward(grad, self, min, max)"},
     jvp="elementwise",
     doc="Gradient of clamp: passes inside the bounds, the bounds included.",
 )
@@ -1020,7 +1029,7 @@ op(
 op(
     "clamp_min.tensor(Tensor self, Tensor min) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("max_nan(x, y)"),
+    kernel=pointwise("max_nan(x, y)", dtypes=NUMERIC, label="clamp_min_scalar"),
     grad={"self": "clamp_tensor_backward_self(grad, self, min, Tensor())", "min": "clamp_tensor_backward_min(grad, self, min, Tensor())"},
     node="ClampMinBackward1",
     jvp="elementwise",
@@ -1031,7 +1040,7 @@ op(
 op(
     "clamp_max.tensor(Tensor self, Tensor max) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("min_nan(x, y)"),
+    kernel=pointwise("min_nan(x, y)", dtypes=NUMERIC, label="clamp_max_scalar"),
     grad={"self": "clamp_tensor_backward_self(grad, self, Tensor(), max)", "max": "clamp_tensor_backward_max(grad, self, Tensor(), max)"},
     node="ClampMaxBackward1",
     jvp="elementwise",
@@ -1324,8 +1333,8 @@ op(
     special=(0.0, 10.0, -10.0),
     errors=(E(S(T(3), approximate="x"), RuntimeError, "approximate argument must be either none or tanh"), E(S(I(3)), RuntimeError, "not implemented for 'Long'")),
 )
-op("_gelu(Tensor self) -> Tensor", variants="internal", kernel=pointwise("gelu_(x)", dtypes=FLOATING, cost=16), doc="gelu, exact.")
-op("_gelu_tanh(Tensor self) -> Tensor", variants="internal", kernel=pointwise("gelu_tanh_(x)", dtypes=FLOATING, cost=14), doc="gelu, approximate.")
+op("_gelu(Tensor self) -> Tensor", variants="internal", kernel=pointwise("gelu_(x)", dtypes=FLOATING, label="gelu", cost=16), doc="gelu, exact.")
+op("_gelu_tanh(Tensor self) -> Tensor", variants="internal", kernel=pointwise("gelu_tanh_(x)", dtypes=FLOATING, label="gelu", cost=14), doc="gelu, approximate.")
 op(
     "_gelu_backward(Tensor grad_output, Tensor self) -> Tensor",
     variants="internal",
@@ -1439,6 +1448,13 @@ op(
     reference="numpy.where",
 )
 op(
+    "where.nonzero(Tensor condition) -> Tensor[]",
+    variants="function",
+    kernel=composite(),
+    doc="The indices at which the condition holds, one tensor per dimension.",
+    samples=[S(B(3, 4)), S(B(5)), S(B()), S(B(0))],
+)
+op(
     "where.method(Tensor self, Tensor condition, Operand other) -> Tensor",
     variants="method",
     kernel=composite(),
@@ -1489,8 +1505,10 @@ op(
 
 op(
     "mvlgamma(Tensor self, int p) -> Tensor",
-    variants="function method",
-    kernel=python("retrograd._ops.pointwise:mvlgamma"),
+    variants="function method inplace",
+    kernel=pointwise("mvlgamma_of(x, p)", dtypes=FLOATING, out="float", params=("p",), cost=250, check="check_mvlgamma(p);"),
+    grad={"self": "mvlgamma_backward(grad, self, p)"},
+    jvp="elementwise",
     doc="Logarithm of the multivariate gamma function of dimension p.",
     samples=[S(T(3, 4, low=1.5, high=4), 2), S(T(3, low=1.5), 1), S(T(low=2.5, high=4), 4)],
     errors=(E(S(T(3), 0), RuntimeError, "p has to be greater than or equal to 1"),),
@@ -1498,8 +1516,10 @@ op(
 
 # ---- other names ----
 
+op("true_divide(Tensor self, Operand other) -> Tensor", variants=EVERYWHERE, kernel=Kernel("alias", target="div"), doc="Another name for `div`.", samples=binary(low2=0.5, scalar=1.5))
+
 for name, of in (
-    ("subtract", "sub"), ("multiply", "mul"), ("divide", "div"), ("true_divide", "div"), ("negative", "neg"), ("absolute", "abs"), ("clip", "clamp"), ("fix", "trunc"),
+    ("subtract", "sub"), ("multiply", "mul"), ("divide", "div"), ("negative", "neg"), ("absolute", "abs"), ("clip", "clamp"), ("fix", "trunc"),
     ("arcsin", "asin"), ("arccos", "acos"), ("arctan", "atan"), ("arctan2", "atan2"), ("arcsinh", "asinh"), ("arccosh", "acosh"), ("arctanh", "atanh"),
     ("not_equal", "ne"), ("less", "lt"), ("less_equal", "le"), ("greater", "gt"), ("greater_equal", "ge"),
 ):  # fmt: skip

@@ -100,7 +100,7 @@ op(
     jvp="linear",
     doc="Sum of all elements. Integers and bool give int64.",
     samples=[*over_all(), S(T(0)), S(T(2, 0, 3)), S(I(3, 4)), S(B(5)), S(T(9000, grad=False)), S(I(3), dtype="float32")],
-    errors=(E(S([1, 2]), TypeError, r"argument 'input' \(position 1\) must be Tensor, not list"),),
+    errors=(E(S([1, 2]), TypeError, "must be Tensor, not list|invalid combination of arguments"),),
     reference="numpy.sum",
 )
 op(
@@ -456,7 +456,7 @@ for name in ("softmax", "log_softmax"):
             OUT_OF_RANGE,
             OUT_OF_RANGE_0D,
             E(S(I(2, 3), 0), RuntimeError, f"\"{name}_kernel_impl\" not implemented for 'Long'"),
-            E(S(T(2, 3)), TypeError, 'missing 1 required positional arguments: "dim"'),
+            E(S(T(2, 3)), TypeError, 'missing 1 required positional arguments?: "dim"'),
         ),
     )
 op(
@@ -469,6 +469,7 @@ op(
     },
     doc="Gradient of softmax from that of its result and the result.",
     samples=[S(T(3, 4), T(3, 4), 1, "float64"), S(T(2, 3, 4), T(2, 3, 4), 1, "float64")],
+    test={"compat": False},  # PyTorch refuses dtypes that differ
 )
 op(
     "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, dtype input_dtype) -> Tensor",
@@ -480,6 +481,7 @@ op(
     },
     doc="Gradient of log_softmax from that of its result and the result.",
     samples=[S(T(3, 4), T(3, 4), 1, "float64"), S(T(2, 3, 4), T(2, 3, 4), 1, "float64")],
+    test={"compat": False},  # PyTorch refuses dtypes that differ
 )
 
 # ---- scans ----
@@ -492,7 +494,7 @@ op(
     jvp="linear",
     doc="Running sum along a dim.",
     samples=[*along_dim(), S(T(0, 3), 0), S(T(2, 0), 1), S(I(3, 4), 0), S(B(4), 0)],
-    errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, E(S(T(2, 3)), TypeError, 'missing 1 required positional arguments: "dim"')),
+    errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, E(S(T(2, 3)), TypeError, 'missing 1 required positional arguments?: "dim"')),
 )
 op(
     "_reverse_cumsum(Tensor self, int dim) -> Tensor",
@@ -532,7 +534,7 @@ for name in ("cummax", "cummin"):
         outputs_nondiff=("indices",),
         doc=f"Running {'maximum' if name == 'cummax' else 'minimum'} along a dim and its index.",
         samples=[*along_dim(), S(EMPTY_MATRIX, 1), S(I(3, 4), 0), S(T(5, values=[1, NAN, 3, 0, NAN], grad=False), 0)],
-        errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D),
+        errors=(OUT_OF_RANGE, E(S(T(), 1), IndexError, "Dimension out of range|Expected reduction dim")),
     )
 op(
     "logcumsumexp(Tensor self, int dim) -> Tensor",
@@ -632,7 +634,7 @@ for name, nan in (("median", "NaN wins"), ("nanmedian", "NaN is left out")):
         outputs_nondiff=("indices",),
         doc=f"Lower median along a dim and its index; {nan}.",
         samples=[*along_dim(), S(T(3, 4, distinct=True), 0, True), S(T(2, 3, values=[1, NAN, 3, 2, 5, 4], grad=False), 1), S(EMPTY_MATRIX, 0)],
-        errors=(OUT_OF_RANGE, E(S(EMPTY_MATRIX, 1), IndexError, rf"{name}\(\): Expected reduction dim 1 to have non-zero size.")),
+        errors=(OUT_OF_RANGE, E(S(EMPTY_MATRIX, 1), IndexError, r"median\(\): Expected reduction dim 1 to have non-zero size.")),
     )
 op(
     "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -659,7 +661,7 @@ for name in ("quantile", "nanquantile"):
         doc="Quantiles along a dim" + (", without NaN." if name == "nanquantile" else "."),
         samples=[S(T(5, distinct=True), 0.3), S(T(3, 4, distinct=True), 0.5, 1), S(T(3, 4, distinct=True), T(2, low=0, high=1, grad=False), 0, True)]
         + [S(T(6, distinct=True), 0.37, interpolation=i) for i in ("lower", "higher", "midpoint", "nearest")],
-        errors=tuple(E(s, RuntimeError, rf"{name}\(\) {text}") for s, text in QUANTILE_ERRORS),
+        errors=tuple(E(s, RuntimeError, rf"quantile\(\) {text}") for s, text in QUANTILE_ERRORS),
     )
 
 # ---- counting and searching ----

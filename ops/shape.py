@@ -187,6 +187,7 @@ op(
     kernel=python("retrograd._ops.shape:broadcast_tensors"),
     doc="All tensors expanded to their common shape.",
 )
+op("broadcast_shapes(int[] shapes) -> int", variants="function", kernel=python("retrograd._ops.shape:broadcast_shapes"), doc="The shape that tensors of the given shapes broadcast to.")
 op(
     "squeeze(Tensor self) -> Tensor",
     kernel=view(),
@@ -807,6 +808,17 @@ op(
     samples=[S(T(3, 4)), S(T()), S(T(0))],
 )
 op(
+    "fill_diagonal(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor",
+    variants="inplace",
+    kernel=native(),
+    inplace="fill_diagonal_",
+    grad={"self": "fill_diagonal_backward(grad, wrap)"},
+    jvp="linear",
+    doc="Sets the main diagonal to a value; with wrap, a tall matrix starts a new one below.",
+    samples=[S(T(3, 3), 2.0), S(T(7, 3), 1, True), S(T(7, 3), 1), S(T(3, 3, 3), 5)],
+    errors=(E(S(T(3), 1), RuntimeError, "dimensions must larger than 1"), E(S(T(2, 3, 3), 1), RuntimeError, "all dimensions of input must be of equal length")),
+)
+op(
     "resize(Tensor self, int[] size, *, memory_format? memory_format=None) -> Tensor",
     variants="inplace",
     kernel=composite(),
@@ -822,6 +834,8 @@ op(
     samples=[S(T(3, 4, grad=False), I(2, 3))],
     test={"inplace_grad": False},
 )
+for _name in ("resize", "resize_as"):
+    op(f"{_name}.copy(Tensor self) -> Tensor", variants="method", kernel=python(f"retrograd._ops.shape:{_name}"), doc="Kept for old programs: see its docstring.")
 op("set(Tensor self) -> Tensor", variants="inplace", kernel=composite(), doc="Makes self an empty tensor.", samples=[S(T(3, grad=False))])
 op("set.source_Tensor(Tensor self, Tensor source) -> Tensor", variants="inplace", kernel=composite(), doc="Makes self use the memory and geometry of source.", samples=[S(T(3, grad=False), T(2, grad=False))])
 op(

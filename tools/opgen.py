@@ -374,7 +374,7 @@ def pointwise_impl(op: Op) -> str:
     params = ", ".join(f"kernel_param({name})" for name in op.kernel.params)
     mask = " | ".join(f"1u << {DTYPE_ORDER.index(d)}" for d in op.kernel.dtypes)
     kind = {"same": "Same", "bool": "Bool", "float": "Float"}[op.kernel.out]
-    info = f'const PointwiseInfo pw_{op.cname} = {{"{op.name}", {mask}, PointwiseOut::{kind}, {len(pointwise_inputs(op))}, {op.kernel.cost}, [] {{ return {kernel_table(op)}; }}}};\n'
+    info = f'const PointwiseInfo pw_{op.cname} = {{"{op.kernel.label or op.name}", {mask}, PointwiseOut::{kind}, {len(pointwise_inputs(op))}, {op.kernel.cost}, [] {{ return {kernel_table(op)}; }}}};\n'
     check = f"  {op.kernel.check}\n" if op.kernel.check else ""
     decl = f"  const Operand in[] = {{{ins}}};\n"
     if params:
@@ -420,7 +420,7 @@ def kernel_source(name: str, group: list[Op]) -> str:
         result = "bool" if op.kernel.out == "bool" else "T"
         members = "".join(f"  T {p};\n" for p in op.kernel.params)
         inits = ", ".join(f"{p}(p[{i}].as<T>())" for i, p in enumerate(op.kernel.params))
-        rare = f"  static bool is_rare(T x) {{ return {op.kernel.rare[0]}; }}\n  static T rare(T x) {{ return static_cast<T>({op.kernel.rare[1]}); }}\n" if op.kernel.rare else ""
+        rare = f"  RG_INLINE static bool is_rare({args}) {{ return {op.kernel.rare[0]}; }}\n  static T rare({args}) {{ return static_cast<T>({op.kernel.rare[1]}); }}\n" if op.kernel.rare else ""
         make = f"explicit F_{op.cname}(const KernelParam*{' p) : ' + inits if inits else ')'} {{}}"
         parts.append(
             f"// {op.schema}\ntemplate <class T> struct F_{op.cname} {{\n{members}  {make}\n  RG_INLINE {result} operator()({args}) const {{ return static_cast<{result}>({op.kernel.expr}); }}\n{rare}}};\n"

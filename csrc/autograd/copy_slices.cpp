@@ -69,7 +69,8 @@ Node* make_copy_slices(TensorImpl* base, const TensorImpl* view, Node* writer) {
   }
   for (size_t i = 0; i < node->num_edges; ++i)
     if (node->edges[i].node && node->edges[i].node->has(kNodeMarked)) node->flags |= kNodeMarked;
-  if (node->has(kNodeMarked)) PyObject_GC_Track(node->object());
+  if (writer->has(kNodeMarked)) node->flags |= kNodeMarked;
+  if (node->has(kNodeMarked) && !gc_tracked(node->object())) PyObject_GC_Track(node->object());
   node->base_sizes.save(base->shape());
   node->base_strides.save({base->strides(), base->ndim});
   node->view_sizes.save(view->shape());

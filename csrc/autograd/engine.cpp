@@ -291,7 +291,7 @@ void GraphTask::run_node(Node* n) {
   }
   if (options.has_inputs) {
     for (const Capture& c : captures)
-      if (c.node == n && !options.accumulate) captured[c.index] = in[c.nr];
+      if (c.node == n && !(options.accumulate && n->has(kTopological))) captured[c.index] = in[c.nr];
   }
   bool execute = any || n->has(kPython);
   if (options.has_inputs && execute) {
@@ -369,9 +369,9 @@ bool Call::needs(size_t i) const {
 namespace {
 
 struct GradModeGuard {
-  bool saved = thread_state.grad_mode;
-  explicit GradModeGuard(bool on) { thread_state.grad_mode = on; }
-  ~GradModeGuard() { thread_state.grad_mode = saved; }
+  bool saved = thread_state.grad_enabled;
+  explicit GradModeGuard(bool on) { set_grad_mode(on); }
+  ~GradModeGuard() { set_grad_mode(saved); }
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ void refresh_view(TensorImpl* t) {
   t->grad_fn = node;
   t->output_nr = 0;
   t->view_version = version;
-  if (node->has(kNodeMarked)) track_tensor(t);
+  if (node->has(kNodeMarked) || track_everything) track_tensor(t);
   if (old) Py_DECREF(old->object());
 }
 
@@ -42,7 +42,7 @@ Node* accumulator_of(TensorImpl* t) {
   t->accumulator = node;
   if (t->has(kMarked)) {
     node->flags |= kNodeMarked;
-    PyObject_GC_Track(node->object());
+    if (!gc_tracked(node->object())) PyObject_GC_Track(node->object());
   }
   return node;
 }
@@ -136,7 +136,7 @@ void rebase_history(const Tensor& self, Node* node) {
     Node* old = base->grad_fn;
     base->grad_fn = slices;
     base->output_nr = 0;
-    if (slices->has(kNodeMarked)) track_tensor(base);
+    if (slices->has(kNodeMarked) || track_everything) track_tensor(base);
     if (old) Py_DECREF(old->object());
     refresh_view(t);
     return;
@@ -144,7 +144,7 @@ void rebase_history(const Tensor& self, Node* node) {
   Node* old = t->grad_fn;
   t->grad_fn = node;
   t->output_nr = 0;
-  if (node->has(kNodeMarked)) track_tensor(t);
+  if (node->has(kNodeMarked) || track_everything) track_tensor(t);
   if (old) Py_DECREF(old->object());
 }
 

@@ -34,7 +34,7 @@ inline void set_history(const Tensor& result, Node* node, uint32_t nr = 0) {
   t->grad_fn = node;
   t->output_nr = nr;
   if (nr) Py_INCREF(node->object());
-  if (RG_UNLIKELY(node->has(kNodeMarked))) track_tensor(t);
+  if (RG_UNLIKELY(node->has(kNodeMarked) || track_everything)) track_tensor(t);
 }
 
 // `result` shares memory with `source` and is differentiable with respect to it.

@@ -96,6 +96,7 @@ Node* new_node(const NodeInfo& info, size_t num_edges, size_t num_outputs) {
   node->sequence = next_sequence++;
   node->site = current_site();
   node->step = current_step;
+  if (RG_UNLIKELY(track_everything)) PyObject_GC_Track(memory);
   if (info.edges_offset) {
     node->edges = reinterpret_cast<Edge*>(reinterpret_cast<char*>(node) + info.edges_offset);
   } else if (num_edges) {
@@ -143,7 +144,8 @@ const char* node_name(const Node* node) { return node->info->name; }
 void join_collector(Node* node) {
   if (node->has(kNodeMarked)) return;
   node->flags |= kNodeMarked;
-  track_all_nodes();
+  track_all_live();
+  if (!gc_tracked(node->object())) PyObject_GC_Track(node->object());
 }
 
 size_t live_nodes() {
@@ -157,6 +159,7 @@ void for_each_node(void (*f)(Node*, void*), void* context) {
 }
 
 void init_nodes() {
+  mark_node = [](Node* n) { n->flags |= kNodeMarked; };
   track_all_nodes = [] {
     for (Pool& pool : pools)
       pool.for_each([](PyObject* o) {

@@ -10,7 +10,8 @@ namespace retrograd {
 struct Handler;
 
 struct ThreadState {
-  bool grad_mode = true;
+  bool grad_mode = true;                // whether ops record: grad_enabled, but never in inference mode
+  bool grad_enabled = true;             // what the user asked for
   bool inference_mode = false;
   bool torch_function_enabled = true;   // off inside DisableTorchFunction
   bool torch_function_subclasses = true;
@@ -20,11 +21,16 @@ struct ThreadState {
 
 extern thread_local constinit ThreadState thread_state;
 
+inline void set_grad_mode(bool on) {
+  thread_state.grad_enabled = on;
+  thread_state.grad_mode = on && !thread_state.inference_mode;
+}
+
 // The innermost Python frame outside the package, as a new reference; {nullptr, -1} when there is none. Costs a nanosecond or two:
 // it reads the interpreter's own frame and never builds a traceback. Implemented in python/interpreter.cpp.
 Site current_site() noexcept;
 
-std::string site_text(const Site& site);  // File "train.py", line 41
+std::string site_text(const Site& site);  // train.py:41
 int site_line(const Site& site);
 
 inline Site copy_site(const Site& s) {

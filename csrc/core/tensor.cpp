@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/format.h"
 #include "core/pool.h"
 #include "core/state.h"
 
@@ -9,6 +10,7 @@ namespace retrograd {
 
 PyTypeObject* tensor_type = nullptr;
 void (*track_all_nodes)() = nullptr;
+void (*mark_node)(Node*) = nullptr;
 
 namespace {
 
@@ -183,6 +185,7 @@ bool dense_and_nonoverlapping(const TensorImpl* t) {
 }
 
 bool has_internal_overlap(const TensorImpl* t) {
+  if (t->numel == 0) return false;
   for (int d = 0; d < t->ndim; ++d)
     if (t->size(d) > 1 && t->stride(d) == 0) return true;
   return false;
@@ -191,8 +194,8 @@ bool has_internal_overlap(const TensorImpl* t) {
 Tensor empty_like(const Tensor& t) { return empty_like(t, t.dtype()); }
 
 Tensor empty_like(const Tensor& t, DType dtype) {
-  if (t.is_contiguous() || !dense_and_nonoverlapping(t.get())) return empty(t.sizes(), dtype, t.device());
-  return empty_strided(t.sizes(), t.strides(), dtype, t.device());
+  if (t.is_contiguous()) return empty(t.sizes(), dtype, t.device());
+  return empty_like(t, dtype, t.device(), MemoryFormat::Preserve);
 }
 
 namespace {
@@ -280,13 +283,24 @@ void track_tensor(TensorImpl* t) {
   if (!gc_tracked(t->object())) PyObject_GC_Track(t->object());
 }
 
-void join_collector(TensorImpl* t) {
-  if (t->has(kMarked)) return;
-  t->flags |= kMarked;
+bool track_everything = false;
+
+void track_all_live() {
+  static int calls = 0;
+  if (track_everything) return;
+  if (++calls > 8) track_everything = true;
   pool.for_each([](PyObject* o) {
     if (!gc_tracked(o) && Py_REFCNT(o) > 0) PyObject_GC_Track(o);
   });
   track_all_nodes();
+}
+
+void join_collector(TensorImpl* t) {
+  if (t->has(kMarked)) return;
+  t->flags |= kMarked;
+  if (t->accumulator) mark_node(t->accumulator);
+  if (t->grad_fn) mark_node(t->grad_fn);
+  track_all_live();
   track_tensor(t);
 }
 

@@ -11,7 +11,8 @@
 // Python functions' ctx, and a .grad that has a history. Each of these calls join_collector() on its object, which
 //   (1) tracks every tensor and node alive at that moment (the pools can enumerate them), and
 //   (2) marks the object, so that whatever is built on it later is tracked as it is made (`needs_collector`).
-// Hence every member of a cycle is tracked, and a program that uses none of these never pays. Instances of Python subclasses
+// After a few such calls everything is tracked as it is made (`track_everything`), so a program that registers hooks at every step does not
+// pay for enumerating again and again. Hence every member of a cycle is tracked, and a program that uses none of these never pays. Instances of Python subclasses
 // (nn.Parameter) are tracked from birth by CPython; they are marked when they first get attributes or hooks.
 #pragma once
 
@@ -211,8 +212,11 @@ void bump_version(TensorImpl* t);  // after a write; records the site of the wri
 // ---- collector: see Note [Joining the collector] ----
 void join_collector(TensorImpl* t);
 void track_tensor(TensorImpl* t);
+void track_all_live();
 inline bool gc_tracked(PyObject* o) { return PyObject_GC_IsTracked(o); }
+extern bool track_everything;
 extern void (*track_all_nodes)();  // set by autograd
+extern void (*mark_node)(Node*);
 
 // ---- the Python type calls these ----
 void tensor_dealloc(PyObject* self);

@@ -153,6 +153,12 @@ template <class T> RG_INLINE T gelu_tanh_slope(T g, T x) {
   return g * T(0.5) * (1 + t + x * (1 - t * t) * k * (1 + 3 * c * squared));
 }
 
+template <class T> RG_INLINE T mvlgamma_of(T x, T p) {
+  double sum = 0.25 * p * (p - 1) * 1.1447298858494002;  // log(pi)
+  for (int j = 0; j < static_cast<int>(p); ++j) sum += vm::lgamma(x - 0.5 * j);
+  return static_cast<T>(sum);
+}
+
 template <class T> RG_INLINE T gcd_of(T a, T b) {
   T x = abs_of(a), y = abs_of(b);
   while (y != 0) {
@@ -164,20 +170,42 @@ template <class T> RG_INLINE T gcd_of(T a, T b) {
 }
 template <class T> RG_INLINE T lcm_of(T a, T b) {
   const T divisor = gcd_of(a, b);
-  return divisor == 0 ? T(0) : abs_of(static_cast<T>(a / divisor * b));
+  if (divisor == 0) return T(0);
+  const auto multiple = a / divisor * b;  // small integers have become int, so that abs comes before they wrap
+  return static_cast<T>(multiple < 0 ? -multiple : multiple);
 }
 
+// a - trunc(a / b) b, exactly: the quotient may be rounded up to the next integer, never further, and the product is taken without rounding
+// (FMA, or twice the precision). Holds while the quotient is an exact integer, see quotient_too_large; the rest goes to std::fmod.
+template <class T> RG_INLINE T fmod_near(T a, T b) {
+  const T x = std::fabs(a), y = std::fabs(b);
+  const T q = std::trunc(x / y);
+#if RG_HAS_FMA
+  const T r = fma_(-q, y, x);
+#else
+  const auto p = vm::product(q, y);
+  const T r = (x - p.hi) - p.lo;
+#endif
+  return copysign_(r < 0 ? r + y : r, a);
+}
+template <class T> RG_INLINE bool quotient_too_large(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return !(std::fabs(a / b) < (sizeof(T) == 4 ? T(4194304) : T(2251799813685248)));  // division by 0, inf and nan too
+  } else {
+    return false;
+  }
+}
+template <class T> RG_INLINE T floor_div_with(T a, T b, T mod) {
+  // Python's rule: consistent with the sign of the divisor, exact where a / b would round up.
+  if (b == 0) return a / b;
+  const T div = (a - mod) / b - (mod != 0 && (b < 0) != (mod < 0) ? T(1) : T(0));
+  const T floored = std::floor(div);
+  const T rounded = div - floored > T(0.5) ? floored + T(1) : floored;
+  return div == 0 ? std::copysign(T(0), a / b) : rounded;
+}
 template <class T> RG_INLINE T floor_div(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
-    // Python's rule: consistent with the sign of the divisor, exact where a / b would round up.
-    if (b == 0) return a / b;
-    const T mod = std::fmod(a, b);
-    T div = (a - mod) / b;
-    if (mod != 0 && (b < 0) != (mod < 0)) div -= T(1);
-    if (div == 0) return std::copysign(T(0), a / b);
-    T floored = std::floor(div);
-    if (div - floored > T(0.5)) floored += T(1);
-    return floored;
+    return floor_div_with(a, b, fmod_near(a, b));
   } else {
     if (b == 0) return 0;  // reported by the caller
     if constexpr (std::is_signed_v<T>) {
@@ -198,24 +226,16 @@ template <class T> RG_INLINE T trunc_div(T a, T b) {
     return static_cast<T>(a / b);
   }
 }
-template <class T> RG_INLINE T remainder_of(T a, T b) {  // sign of the divisor
-  if constexpr (std::is_floating_point_v<T>) {
-    const T mod = std::fmod(a, b);
-    return mod != 0 && (b < 0) != (mod < 0) ? mod + b : mod;
-  } else {
-    if (b == 0 || (std::is_signed_v<T> && b == static_cast<T>(-1))) return 0;
-    const T mod = static_cast<T>(a % b);
-    return mod != 0 && (b < 0) != (mod < 0) ? static_cast<T>(mod + b) : mod;
-  }
-}
+template <class T> RG_INLINE T remainder_with(T b, T mod) { return mod != 0 && (b < 0) != (mod < 0) ? static_cast<T>(mod + b) : mod; }
 template <class T> RG_INLINE T fmod_of(T a, T b) {  // sign of the dividend
   if constexpr (std::is_floating_point_v<T>) {
-    return std::fmod(a, b);
+    return fmod_near(a, b);
   } else {
     if (b == 0 || (std::is_signed_v<T> && b == static_cast<T>(-1))) return 0;
     return static_cast<T>(a % b);
   }
 }
+template <class T> RG_INLINE T remainder_of(T a, T b) { return remainder_with(b, fmod_of(a, b)); }  // sign of the divisor
 template <class T> RG_INLINE T int_pow(T base, T exponent) {
   if constexpr (std::is_signed_v<T>) {
     if (exponent < 0) return base == T(1) ? T(1) : base == T(-1) ? (exponent % 2 ? T(-1) : T(1)) : T(0);
@@ -259,11 +279,16 @@ template <class T> RG_INLINE T shift_right(T a, T b) {
 template <class T> using dense_t = compute_t<T>;
 inline constexpr int64_t kBlockItems = 256;
 
-// One operand's row into a contiguous buffer.
+// One operand's row into a contiguous buffer, and back.
 template <class T> void gather(int64_t n, const char* from, int64_t stride, dense_t<T>* to) {
   if (stride == static_cast<int64_t>(sizeof(T))) {
     const T* p = reinterpret_cast<const T*>(from);
-    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<dense_t<T>>(p[i]);
+    int64_t i = 0;
+#if defined(__F16C__)
+    if constexpr (std::is_same_v<T, Half>)  // the compiler does not vectorise this conversion
+      for (; i + 8 <= n; i += 8) _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i))));
+#endif
+    for (; i < n; ++i) to[i] = static_cast<dense_t<T>>(p[i]);
     return;
   }
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<dense_t<T>>(*reinterpret_cast<const T*>(from + i * stride));
@@ -271,7 +296,12 @@ template <class T> void gather(int64_t n, const char* from, int64_t stride, dens
 template <class T> void scatter(int64_t n, const dense_t<T>* from, char* to, int64_t stride) {
   if (stride == static_cast<int64_t>(sizeof(T))) {
     T* p = reinterpret_cast<T*>(to);
-    for (int64_t i = 0; i < n; ++i) p[i] = static_cast<T>(from[i]);
+    int64_t i = 0;
+#if defined(__F16C__)
+    if constexpr (std::is_same_v<T, Half>)
+      for (; i + 8 <= n; i += 8) _mm_storeu_si128(reinterpret_cast<__m128i*>(p + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), 0));
+#endif
+    for (; i < n; ++i) p[i] = static_cast<T>(from[i]);
     return;
   }
   for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * stride) = static_cast<T>(from[i]);
@@ -309,31 +339,29 @@ template <template <class> class F, class T, class Out, int N> void dense_loop(i
   const F<T> f(params);
   Out* out = reinterpret_cast<Out*>(data[0]);
   const T* x = reinterpret_cast<const T*>(data[1]);
-  if constexpr (requires { F<T>::is_rare(T()); }) {
+  const T* y = N > 1 ? reinterpret_cast<const T*>(data[N > 1 ? 2 : 1]) : nullptr;
+  const T* z = N > 2 ? reinterpret_cast<const T*>(data[N > 2 ? 3 : 1]) : nullptr;
+  const auto at = [&](int64_t i, auto g) __attribute__((always_inline)) {
+    if constexpr (N == 1) return g(x[i]);
+    if constexpr (N == 2) return g(x[i], y[i]);
+    if constexpr (N == 3) return g(x[i], y[i], z[i]);
+  };
+  if constexpr (requires { &F<T>::is_rare; }) {
+    // Block by block, and before writing: the output may be one of the inputs.
     for (int64_t start = 0; start < n; start += kBlockItems) {
       const int64_t end = n - start < kBlockItems ? n : start + kBlockItems;
       int any = 0;
-      for (int64_t i = start; i < end; ++i) any |= F<T>::is_rare(x[i]);
+      for (int64_t i = start; i < end; ++i) any |= at(i, F<T>::is_rare);
       if (any) [[unlikely]] {
-        for (int64_t i = start; i < end; ++i) out[i] = F<T>::is_rare(x[i]) ? F<T>::rare(x[i]) : f(x[i]);
+        for (int64_t i = start; i < end; ++i) out[i] = at(i, F<T>::is_rare) ? at(i, F<T>::rare) : at(i, f);
       } else {
 #pragma GCC ivdep
-        for (int64_t i = start; i < end; ++i) out[i] = f(x[i]);
+        for (int64_t i = start; i < end; ++i) out[i] = at(i, f);
       }
     }
-  } else if constexpr (N == 1) {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) out[i] = f(x[i]);
-  } else if constexpr (N == 2) {
-    const T* y = reinterpret_cast<const T*>(data[2]);
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) out[i] = f(x[i], y[i]);
   } else {
-    static_assert(N == 3);
-    const T* y = reinterpret_cast<const T*>(data[2]);
-    const T* z = reinterpret_cast<const T*>(data[3]);
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) out[i] = f(x[i], y[i], z[i]);
+    for (int64_t i = 0; i < n; ++i) out[i] = at(i, f);
   }
 }
 

@@ -1,4 +1,5 @@
 // Copies and conversions: clone, contiguous, to, copy_, fill_, zero_.
+#include <algorithm>
 #include <cfloat>
 #include <limits>
 
@@ -88,6 +89,25 @@ void fill_tensor_(const Tensor& self, const Tensor& value) {
   copy_data(self, value);
 }
 void zero_(const Tensor& self) { fill_data(self, Scalar(0)); }
+
+void fill_diagonal_(const Tensor& self, Scalar fill_value, bool wrap) {
+  const int64_t n = self.dim();
+  RG_CHECK(n >= 2, "dimensions must larger than 1");
+  if (n > 2)
+    for (const int64_t size : self.sizes()) RG_CHECK(size == self.size(0), "all dimensions of input must be of equal length");
+  check_fill_value(fill_value, self.dtype());
+  int64_t stride = 0, length = self.size(0);
+  for (int64_t d = 0; d < n; ++d) {
+    stride += self.stride(d);
+    length = std::min(length, self.size(d));
+  }
+  fill_data(alias_as(self, ints({length}), ints({stride}), self->offset()), fill_value);
+  // Below a square and one row of rest, a tall matrix begins again.
+  if (!wrap || n != 2) return;
+  const int64_t rows = self.size(0), columns = self.size(1);
+  for (int64_t top = columns + 1; columns > 0 && top < rows; top += columns + 1)
+    fill_data(alias_as(self, ints({std::min(columns, rows - top)}), ints({stride}), self->offset() + top * self.stride(0)), fill_value);
+}
 
 Tensor fill_Scalar(const Tensor& self, Scalar value) {
   Tensor out = retrograd::empty_like(self);

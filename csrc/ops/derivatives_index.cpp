@@ -49,10 +49,7 @@ Tensor index_put_self_grad(const Tensor& grad, std::span<const Tensor> indices, 
 
 Tensor index_put_values_grad(const Tensor& grad, std::span<const Tensor> indices, IntSpan sizes) {
   if (indices.empty()) return sum_to(grad, sizes);
-  const Tensor read = ops::index(grad, indices);
-  if (static_cast<int64_t>(sizes.size()) <= read.dim()) return sum_to(read, sizes);
-  const IntSpan core = sizes.subspan(sizes.size() - static_cast<size_t>(read.dim()));  // the values had leading dims of size 1
-  return ops::reshape(sum_to(read, core), sizes);
+  return sum_to(ops::index(grad, indices), sizes);
 }
 
 Tensor index_copy_source_grad(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes) {

@@ -14,7 +14,7 @@ Tensor times(const Tensor& grad, Scalar factor) {
 
 Tensor zero_gradient(const Tensor& grad) { return zeros(grad.sizes(), grad.dtype(), grad.device()); }
 
-Tensor not_implemented(const char* op) { fail(ErrorKind::Runtime, "derivative for ", op, " is not implemented"); }
+Tensor not_implemented(const char* op) { fail(ErrorKind::NotImplemented, "the derivative for '", op, "' is not implemented."); }
 
 Tensor div_mode_backward_self(const Tensor& grad, const Operand& other, std::optional<std::string_view> mode) {
   return mode ? zero_gradient(grad) : grad / other;
@@ -26,7 +26,6 @@ Tensor div_mode_backward_other(const Tensor& grad, const Tensor& self, const Ope
 Tensor pow_backward(const Tensor& grad, const Tensor& self, Scalar exponent) {
   const double e = exponent.to_double();
   if (e == 0) return zero_gradient(grad);
-  if (e == 1) return grad;
   if (e == 2) return ops::_scaled_product(grad, self, 2);
   const Scalar less = exponent.is_float() ? Scalar(exponent.d - 1) : Scalar(exponent.i - 1);
   return ops::_scaled_product(grad, ops::pow_scalar(self, less), exponent);
@@ -101,6 +100,12 @@ Tensor xlog1py_backward_other(const Tensor& grad, const Operand& self, const Ten
 Tensor zeta_backward_other(const Tensor& grad, const Operand& self, const Tensor& other) {
   const Tensor s = self.tensor ? Tensor::borrow(self.tensor) : scalar_tensor(self.scalar, grad.dtype(), grad.device());
   return -(grad * s * ops::special_zeta(s + 1, other));
+}
+
+Tensor mvlgamma_backward(const Tensor& grad, const Tensor& self, int64_t p) {
+  Tensor slope = ops::digamma(self);
+  for (int64_t j = 1; j < p; ++j) slope = slope + ops::digamma(self - 0.5 * static_cast<double>(j));
+  return grad * slope;
 }
 
 // x^(a - 1) e^-x / Gamma(a)

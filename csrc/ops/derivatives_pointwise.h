@@ -32,6 +32,7 @@ Tensor special_entr_backward(const Tensor& grad, const Tensor& self);
 Tensor xlog1py_backward_self(const Tensor& grad, const Tensor& self, const Operand& other);
 Tensor xlog1py_backward_other(const Tensor& grad, const Operand& self, const Tensor& other);
 Tensor zeta_backward_other(const Tensor& grad, const Operand& self, const Tensor& other);
+Tensor mvlgamma_backward(const Tensor& grad, const Tensor& self, int64_t p);
 Tensor igamma_backward(const Tensor& grad, const Tensor& a, const Tensor& x);  // of igamma for x
 Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
 

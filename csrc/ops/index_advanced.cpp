@@ -139,20 +139,16 @@ Tensor select_mask(const Tensor& self, const Tensor& mask) {
   return out;
 }
 
-// `values` as an array of the result's shape, or an error. Leading dims of size 1 are no obstacle.
+// `values` as an array of the result's shape, or an error.
 Tensor expand_values(const Tensor& values, IntSpan sizes) {
-  IntSpan have = values.sizes();
-  const size_t extra = have.size() > sizes.size() ? have.size() - sizes.size() : 0;
-  bool fits = true;
-  for (size_t d = 0; d < extra; ++d) fits &= have[d] == 1;
-  have = have.subspan(extra);
-  for (size_t d = 0; d < have.size(); ++d) {
+  const IntSpan have = values.sizes();
+  bool fits = have.size() <= sizes.size();
+  for (size_t d = 0; fits && d < have.size(); ++d) {
     const int64_t want = sizes[sizes.size() - have.size() + d];
-    fits &= have[d] == want || have[d] == 1;
+    fits = have[d] == want || have[d] == 1;
   }
   RG_CHECK(fits, "shape mismatch: value tensor of shape ", values.sizes(), " cannot be broadcast to indexing result of shape ", sizes);
-  if (!extra) return expand_data(values, sizes);
-  return expand_data(alias_as(values, have, values.strides().subspan(extra), values->offset()), sizes);
+  return same_sizes(have, sizes) ? values : expand_data(values, sizes);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& self, IntSpan
 }
 
 Tensor glu(const Tensor& self, int64_t dim) {
-  RG_CHECK(self.dim() > 0, "glu does not support scalars because halving size must be even");
+  RG_CHECK(self.dim() > 0, "glu does not support 0-dimensional tensors");
   dim = wrap_dim(dim, self.dim());
   const int64_t size = self.size(dim);
   RG_CHECK(size % 2 == 0, "Halving dimension must be even, but dimension ", dim, " is size ", size);
@@ -86,7 +86,7 @@ Tensor constant_pad_nd(const Tensor& self, IntSpan pad, Scalar value) {
     const int64_t i = ndim - 1 - d, size = self.size(d);
     const int64_t before = i < padded ? pad[static_cast<size_t>(2 * i)] : 0, after = i < padded ? pad[static_cast<size_t>(2 * i + 1)] : 0;
     sizes[d] = size + before + after;
-    RG_CHECK(sizes[d] >= 0, "The input size ", size, ", plus negative padding ", before, " and ", after,
+    RG_CHECK(sizes[d] >= 0, "narrow(): length must be non-negative. The input size ", size, ", plus negative padding ", before, " and ", after,
              " resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
     kept[d] = std::max<int64_t>(0, size + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0));
     skip += before < 0 ? -before * self.stride(d) : 0;

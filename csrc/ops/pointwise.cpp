@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/format.h"
 #include "core/promote.h"
 #include "ops/overlap.h"
 #include "ops/util.h"
@@ -46,39 +47,63 @@ bool number_fits(const Scalar& s, DType dtype) {
   return is_floating(dtype) || (!s.is_float() && (s.is_bool() || dtype != DType::Bool));
 }
 
-// The common cases, decided by a few loads: one tensor, two alike, or a tensor and a number of no higher category.
-Tensor try_fast(const PointwiseInfo& op, std::span<const Operand> in, const void* params) {
-  const TensorImpl* a = in[0].tensor;
-  if (!a || !a->is_contiguous() || !a->device.is_cpu()) return {};
-  const DType dtype = a->dtype;
-  if (op.out == PointwiseOut::Float && !is_floating(dtype)) return {};
-  alignas(8) char number[8];
-  void* data[3];
-  int64_t items[3];
-  data[1] = a->data;
-  items[1] = itemsize(dtype);
-  if (in.size() == 2) {
-    const TensorImpl* b = in[1].tensor;
-    if (b) {
-      if (b->dtype != dtype || !b->is_contiguous() || !same_sizes(a, b) || b->device != a->device) return {};
-      data[2] = b->data;
-      items[2] = items[1];
-    } else {
-      if (!number_fits(in[1].scalar, dtype)) return {};
-      in[1].scalar.store(dtype, number);
-      data[2] = number;
-      items[2] = 0;
+// The common cases, decided by a few loads: tensors alike in dtype and sizes, contiguous, and numbers of no higher category.
+struct Flat {
+  void* data[kMaxInputs + 1];
+  int64_t items[kMaxInputs + 1];
+  alignas(8) char numbers[kMaxInputs][8];
+
+  // The first input decides what "alike" means.
+  bool inputs(const PointwiseInfo& op, std::span<const Operand> in) {
+    const TensorImpl* a = in[0].tensor;
+    if (!a || !a->is_contiguous() || !a->device.is_cpu()) return false;
+    const DType dtype = a->dtype;
+    if (op.out == PointwiseOut::Float && !is_floating(dtype)) return false;
+    data[1] = a->data;
+    items[1] = itemsize(dtype);
+    for (size_t k = 1; k < in.size(); ++k) {
+      const TensorImpl* b = in[k].tensor;
+      if (b) {
+        if (b->dtype != dtype || !b->is_contiguous() || !same_sizes(a, b) || b->device != a->device) return false;
+        data[k + 1] = b->data;
+        items[k + 1] = items[1];
+      } else {
+        if (!number_fits(in[k].scalar, dtype)) return false;
+        in[k].scalar.store(dtype, numbers[k]);
+        data[k + 1] = numbers[k];
+        items[k + 1] = 0;
+      }
     }
-  } else if (in.size() != 1) {
-    return {};
+    return true;
   }
-  cpu::Loop loop = find_loop(op, dtype);
-  const DType out_dtype = result_dtype(op, dtype);
-  Tensor out = empty_dense(a, out_dtype);
-  data[0] = out->data;
-  items[0] = itemsize(out_dtype);
-  run_flat(op, loop, a->numel, static_cast<int>(in.size()) + 1, data, items, params);
+
+  void run(const PointwiseInfo& op, std::span<const Operand> in, const void* params, TensorImpl* out) {
+    cpu::Loop loop = find_loop(op, in[0].tensor->dtype);
+    data[0] = out->data;
+    items[0] = itemsize(out->dtype);
+    run_flat(op, loop, out->numel, static_cast<int>(in.size()) + 1, data, items, params);
+  }
+};
+
+Tensor try_fast(const PointwiseInfo& op, std::span<const Operand> in, const void* params) {
+  Flat flat;
+  if (!flat.inputs(op, in)) return {};
+  const TensorImpl* a = in[0].tensor;
+  find_loop(op, a->dtype);  // before there is an output
+  Tensor out = empty_dense(a, result_dtype(op, a->dtype));
+  flat.run(op, in, params, out.get());
   return out;
+}
+
+// In place, into the first input; the others are the same tensor or share no memory with it.
+bool try_fast_inplace(const PointwiseInfo& op, std::span<const Operand> in, const void* params, TensorImpl* out) {
+  if (in[0].tensor != out || (op.out == PointwiseOut::Bool && out->dtype != DType::Bool)) return false;
+  for (const Operand& o : in)
+    if (o.tensor && o.tensor != out && o.tensor->storage == out->storage) return false;
+  Flat flat;
+  if (!flat.inputs(op, in)) return false;
+  flat.run(op, in, params, out);
+  return true;
 }
 
 struct Prepared {
@@ -141,8 +166,8 @@ void run(const PointwiseInfo& op, const Prepared& p, std::span<const Operand> in
 }
 
 Tensor new_output(const Prepared& p, DType dtype) {
-  if (p.layout && !p.layout->is_contiguous() && dense_and_nonoverlapping(p.layout))
-    return empty_strided(p.shape, {p.layout->strides(), p.layout->ndim}, dtype, p.device);
+  if (p.layout && !p.layout->is_contiguous())
+    return empty_like(Tensor::borrow(const_cast<TensorImpl*>(p.layout)), dtype, p.device, MemoryFormat::Preserve);
   return empty(p.shape, dtype, p.device);
 }
 
@@ -158,6 +183,7 @@ Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span
 }
 
 void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params, const Tensor& out) {
+  if (try_fast_inplace(op, in, params.data(), out.get())) return;
   const Prepared p = prepare(op, in);
   find_loop(op, p.compute);
   const DType dtype = result_dtype(op, p.compute);

@@ -36,13 +36,14 @@ inline void check_same_dtype(const Tensor& self, const Tensor& other, const char
 }
 void check_hardtanh(const Tensor& self, const Scalar& min, const Scalar& max);
 inline void check_polygamma(int64_t n) { RG_CHECK(n >= 0, "polygamma(n, x) does not support negative n."); }
+inline void check_mvlgamma(int64_t p) { RG_CHECK(p >= 1, "p has to be greater than or equal to 1"); }
 void check_softshrink(const Scalar& lambd);
 inline void check_heaviside(const Tensor& self, const Tensor& values) {
   RG_CHECK(self.dtype() == values.dtype(), "heaviside is not yet implemented for tensors with different dtypes.");
 }
 // Division of integers by zero is an error, not a number.
 inline void check_int_divisor(const Operand& self, const Operand& other) {
-  if (!is_float(self) && !is_float(other)) check_divisor(self, other);
+  if (!is_float(self) && !is_float(other) && !(is_bool(self) && is_bool(other))) check_divisor(self, other);
 }
 
 }  // namespace retrograd::impl

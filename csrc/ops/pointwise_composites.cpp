@@ -1,4 +1,5 @@
 // Pointwise ops that are other ops with some arguments filled in or turned round.
+#include "autograd/history.h"
 #include "core/promote.h"
 #include "ops/derivatives.h"
 
@@ -26,13 +27,13 @@ void relu6_(const Tensor& self) { ops::hardtanh_(self, 0, 6); }
 Tensor special_ndtr(const Tensor& self) { return ops::erfc(self * -0.7071067811865476) * 0.5; }
 Tensor polygamma_method(const Tensor& self, int64_t n) { return ops::polygamma(n, self); }
 void polygamma_method_(const Tensor& self, int64_t n) {
-  const Tensor result = ops::polygamma(n, self);
+  const Tensor result = ops::polygamma(n, requires_grad(self) ? ops::clone(self) : self);  // the node saves its argument
   RG_CHECK(can_cast(result.dtype(), self.dtype()), "result type ", dtype_title(result.dtype()), " can't be cast to the desired output type ", dtype_title(self.dtype()));
   ops::copy_(self, result, false);
 }
 
 Tensor add_left(Scalar self, const Tensor& other, Scalar alpha) { return ops::add(alpha.equals(1) ? other : ops::mul(other, alpha), self, 1); }
-Tensor sub_left(Scalar self, const Tensor& other, Scalar alpha) { return ops::rsub_scalar(other, self, alpha); }
+Tensor sub_left(Scalar self, const Tensor& other, Scalar alpha) { return ops::sub(wrapped(self), other, alpha); }
 Tensor mul_left(Scalar self, const Tensor& other) { return ops::mul(other, self); }
 Tensor div_left(Scalar self, const Tensor& other) { return ops::div(wrapped(self), other); }
 

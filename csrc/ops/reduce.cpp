@@ -1,5 +1,6 @@
 // Sums, products and truth: reductions over any set of dims with one output.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "cpu/reduce.h"
@@ -16,6 +17,64 @@ using Kernel = void (*)(const cpu::Array& out, const cpu::Array& in);
 Tensor reduce_all(const Tensor& self, DType dtype, Kernel kernel) {
   Tensor out = empty({}, dtype, self.device());
   run_kernel(self, 4, [&] { kernel({out->data, dtype, self->ndim, self->sizes(), kZeroStrides}, self.array()); });
+  return out;
+}
+
+// A sum of a few hundred contiguous floats over adjacent dims, [outer, n, inner] -> [outer, inner]: planning it would take longer.
+constexpr int64_t kSmall = 1024;
+
+template <class T> void small_sum(T* __restrict out, const T* __restrict in, int64_t outer, int64_t n, int64_t inner, T divisor) {
+  typedef T Lanes __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
+  constexpr int64_t kLanes = 32 / sizeof(T);
+  for (int64_t o = 0; o < outer; ++o, in += n * inner, out += inner) {
+    if (inner == 1) {
+      Lanes lanes = {};
+      int64_t i = 0;
+      for (; i + kLanes <= n; i += kLanes) lanes += *reinterpret_cast<const Lanes*>(in + i);
+      T total = 0;
+      if (i) {
+        for (int64_t l = 0; l < kLanes; ++l) total += lanes[l];
+      }
+      for (; i < n; ++i) total += in[i];
+      *out = total / divisor;
+      continue;
+    }
+    int64_t c = 0;
+    for (; c + kLanes <= inner; c += kLanes) {
+      Lanes total = *reinterpret_cast<const Lanes*>(in + c);
+      for (int64_t i = 1; i < n; ++i) total += *reinterpret_cast<const Lanes*>(in + i * inner + c);
+      *reinterpret_cast<Lanes*>(out + c) = total / divisor;
+    }
+    for (; c < inner; ++c) {
+      T total = in[c];
+      for (int64_t i = 1; i < n; ++i) total += in[i * inner + c];
+      out[c] = total / divisor;
+    }
+  }
+}
+
+bool try_small_sum(const Tensor& self, uint64_t mask, const Tensor& out, bool mean) {
+  const TensorImpl* t = self.get();
+  if (!t->is_contiguous() || t->numel > kSmall || t->numel == 0 || mask == 0 || out.dtype() != t->dtype || is_meta(self)) return false;
+  if (t->dtype != DType::Float32 && t->dtype != DType::Float64) return false;
+  const int first = std::countr_zero(mask), last = 63 - std::countl_zero(mask);
+  if (std::popcount(mask) != last - first + 1) return false;
+  int64_t outer = 1, n = 1, inner = 1;
+  for (int d = 0; d < t->ndim; ++d) (d < first ? outer : d > last ? inner : n) *= t->size(d);
+  if (t->dtype == DType::Float32) {
+    small_sum(out.data<float>(), self.data<float>(), outer, n, inner, mean ? static_cast<float>(n) : 1.0f);
+  } else {
+    small_sum(out.data<double>(), self.data<double>(), outer, n, inner, mean ? static_cast<double>(n) : 1.0);
+  }
+  return true;
+}
+
+Tensor sum_dims(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, bool mean) {
+  const ReducedShape shape(self, mask, keepdim);
+  Tensor out = shape.make(dtype);
+  if (try_small_sum(self, mask, out, mean)) return out;
+  const Kernel kernel = mean ? cpu::reduce().mean : cpu::reduce().sum;
+  run_kernel(self, 4, [&] { kernel(shape.array(out), self.array()); });
   return out;
 }
 
@@ -43,22 +102,28 @@ uint64_t truth_mask(const Tensor& self, OptInts dim, const char* op) { return di
 Tensor sum(const Tensor& self, OptDType dtype) { return reduce_all(self, sum_dtype(self, dtype), cpu::reduce().sum); }
 
 Tensor sum_dim(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
-  return reduce_dims(self, dim_mask(dim, self.dim(), "sum"), keepdim, sum_dtype(self, dtype), cpu::reduce().sum);
+  return sum_dims(self, dim_mask(dim, self.dim(), "sum"), keepdim, sum_dtype(self, dtype), false);
 }
 
 Tensor _sum_to(const Tensor& self, IntSpan size) {
   const int64_t extra = self.dim() - static_cast<int64_t>(size.size());
   bool fits = extra >= 0;
   int64_t strides[kMaxDims], next = 1;
+  uint64_t mask = 0;
   for (int64_t d = self.dim() - 1; fits && d >= 0; --d) {
     const int64_t want = d < extra ? 1 : size[static_cast<size_t>(d - extra)];
     const bool reduced = d < extra || (want == 1 && self.size(d) != 1);
     fits = reduced || want == self.size(d);
     strides[d] = reduced ? 0 : next;
-    if (!reduced) next *= want ? want : 1;
+    if (reduced) {
+      mask |= uint64_t{1} << d;
+    } else {
+      next *= want ? want : 1;
+    }
   }
   RG_CHECK(fits, "size {", size, "} is not expandable to size {", self.sizes(), "}.");
   Tensor out = empty(size, self.dtype(), self.device());
+  if (try_small_sum(self, mask, out, false)) return out;
   run_kernel(self, 4, [&] { cpu::reduce().sum({out->data, out->dtype, self->ndim, self->sizes(), strides}, self.array()); });
   return out;
 }
@@ -83,7 +148,7 @@ Tensor nansum(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
 Tensor mean(const Tensor& self, OptDType dtype) { return reduce_all(self, mean_dtype(self, dtype), cpu::reduce().mean); }
 
 Tensor mean_dim(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
-  return reduce_dims(self, dim_mask(dim, self.dim(), "mean"), keepdim, mean_dtype(self, dtype), cpu::reduce().mean);
+  return sum_dims(self, dim_mask(dim, self.dim(), "mean"), keepdim, mean_dtype(self, dtype), true);
 }
 
 Tensor prod(const Tensor& self, OptDType dtype) { return reduce_all(self, sum_dtype(self, dtype), cpu::reduce().prod); }

@@ -43,9 +43,9 @@ Pair finish(Pair out, int d, bool keepdim) {
   return out;
 }
 
-Pair median_along(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan, const char* op) {
+Pair median_along(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
   const int d = kernel_dim(dim, self);
-  check_nonempty_dim(self, d, op);
+  check_nonempty_dim(self, d, "median");
   auto out = outputs(self, d, 1);
   auto& [values, indices] = out;
   run_kernel(self, 64, [&] { cpu::sort().median(values.array(), indices.array(), self.array(), d, ignore_nan); });
@@ -112,8 +112,8 @@ Pair kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
 
 Tensor median(const Tensor& self) { return median_all(self, false); }
 Tensor nanmedian(const Tensor& self) { return median_all(self, true); }
-Pair median_dim(const Tensor& self, int64_t dim, bool keepdim) { return median_along(self, dim, keepdim, false, "median"); }
-Pair nanmedian_dim(const Tensor& self, int64_t dim, bool keepdim) { return median_along(self, dim, keepdim, true, "nanmedian"); }
+Pair median_dim(const Tensor& self, int64_t dim, bool keepdim) { return median_along(self, dim, keepdim, false); }
+Pair nanmedian_dim(const Tensor& self, int64_t dim, bool keepdim) { return median_along(self, dim, keepdim, true); }
 
 Pair mode(const Tensor& self, int64_t dim, bool keepdim) {
   const int d = kernel_dim(dim, self);

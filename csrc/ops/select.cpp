@@ -1,4 +1,7 @@
 // where and masked_fill: a condition of one dtype chooses between values of another, which the pointwise executor does not do.
+#include <cmath>
+#include <limits>
+
 #include "core/promote.h"
 #include "cpu/select.h"
 #include "ops.h"
@@ -49,6 +52,40 @@ void select_into(const Tensor& out, const Tensor& condition, const Operand& a, c
   cpu::iterate(ops, cpu::select_loop(item), nullptr, kCost);
 }
 
+// Laid out like the first operand of the full size whose memory has no gaps.
+Tensor new_output(const Shape& shape, DType dtype, Device device, std::initializer_list<const TensorImpl*> operands) {
+  for (const TensorImpl* t : operands) {
+    if (!t || !same_sizes(t->shape(), shape)) continue;
+    if (t->is_contiguous()) break;
+    if (dense_and_nonoverlapping(t)) return empty_strided(shape, {t->strides(), t->ndim}, dtype, device);
+  }
+  return empty(shape, dtype, device);
+}
+
+bool is_flat(const TensorImpl* t, const TensorImpl* like) { return t->is_contiguous() && t->device.is_cpu() && same_sizes(t, like); }
+
+// The common case, decided by a few loads: small, contiguous, of one size, the values of one dtype. Undefined when it is another.
+Tensor where_flat(const TensorImpl* condition, const Operand& self, const Operand& other) {
+  const TensorImpl *a = self.tensor, *b = other.tensor, *first = a ? a : b;
+  if (!first || condition->dtype != DType::Bool || !is_flat(condition, first) || !is_flat(first, first) || first->numel * kCost >= 80'000) return {};
+  const DType dtype = first->dtype;
+  const int64_t item = itemsize(dtype);
+  alignas(8) char value[8];
+  if (a && b) {
+    if (b->dtype != dtype || !is_flat(b, first)) return {};
+  } else {
+    const Scalar& number = a ? other.scalar : self.scalar;
+    if (dtype == DType::Bool || (number.is_float() && !is_floating(dtype))) return {};
+    number.store(dtype, value);
+  }
+  Tensor out = empty(first->shape(), dtype);
+  char* const data[] = {static_cast<char*>(out->data), static_cast<char*>(condition->data), a ? static_cast<char*>(a->data) : value,
+                        b ? static_cast<char*>(b->data) : value};
+  const int64_t strides[] = {item, 1, a ? item : 0, b ? item : 0};
+  if (out.numel()) cpu::select_loop(item)(out.numel(), data, strides, nullptr);
+  return out;
+}
+
 // A CPU scalar goes with any device.
 Device common_device(const Tensor& condition, const Operand& a, const Operand& b, const char* name) {
   const TensorImpl* first = condition.get();
@@ -61,26 +98,34 @@ Device common_device(const Tensor& condition, const Operand& a, const Operand& b
 }
 
 void check_mask(const Tensor& mask) {
-  RG_CHECK(mask.dtype() == DType::Bool, "masked_fill_ only supports boolean masks, but got mask with dtype ", dtype_name(mask.dtype()));
+  static constexpr const char* types[kNumDTypes] = {"bool", "unsigned char", "signed char", "short int", "int", "long int", "c10::Half", "c10::BFloat16", "float", "double"};
+  RG_CHECK(mask.dtype() == DType::Bool, "masked_fill_ only supports boolean masks, but got mask with dtype ", types[static_cast<int>(mask.dtype())]);
+}
+
+// Whether a number has a value in a dtype. Fractions are cut off and negative numbers wrap in uint8; too large ones do neither.
+bool representable(const Scalar& s, DType dtype) {
+  const double v = s.to_double();
+  switch (dtype) {
+    case DType::UInt8: return v >= -255 && v <= 255;
+    case DType::Int8: return v >= -128 && v <= 127;
+    case DType::Int16: return v >= -32768 && v <= 32767;
+    case DType::Int32: return v >= -2147483648.0 && v <= 2147483647.0;
+    case DType::Int64: return !s.is_float() || (v >= -9223372036854775808.0 && v < 9223372036854775808.0);
+    case DType::Float16: return !std::isfinite(v) || std::fabs(v) <= 65504.0;
+    case DType::BFloat16: return !std::isfinite(v) || std::fabs(v) <= 3.3895313892515355e38;
+    case DType::Float32: return !std::isfinite(v) || std::fabs(v) <= std::numeric_limits<float>::max();
+    default: return true;
+  }
 }
 
 void check_fill_value(const Tensor& self, const Operand& value) {
   if (value.tensor) {
-    RG_CHECK(value.tensor->ndim == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ", static_cast<int64_t>(value.tensor->ndim), " dimension(s).");
-    RG_CHECK(can_cast(value.tensor->dtype, self.dtype()), "value cannot be converted to type ", dtype_name(self.dtype()), " without overflow");
+    RG_CHECK(value.tensor->ndim == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ", static_cast<int64_t>(value.tensor->ndim),
+             " dimension(s).");
     return;
   }
-  const Scalar& s = value.scalar;
-  bool fits = true;
-  switch (self.dtype()) {
-    case DType::UInt8: fits = s.to_double() >= -255 && s.to_double() <= 255; break;
-    case DType::Int8: fits = s.to_double() >= -128 && s.to_double() <= 127; break;
-    case DType::Int16: fits = s.to_double() >= -32768 && s.to_double() <= 32767; break;
-    case DType::Int32: fits = s.to_double() >= -2147483648.0 && s.to_double() <= 2147483647.0; break;
-    case DType::Int64: fits = !s.is_float() || (s.d >= -9223372036854775808.0 && s.d < 9223372036854775808.0); break;
-    default: break;
-  }
-  RG_CHECK(fits, "value cannot be converted to type ", dtype_name(self.dtype()), " without overflow");
+  static constexpr const char* types[kNumDTypes] = {"bool", "uint8_t", "int8_t", "int16_t", "int", "int64_t", "c10::Half", "c10::BFloat16", "float", "double"};
+  RG_CHECK(representable(value.scalar, self.dtype()), "value cannot be converted to type ", types[static_cast<int>(self.dtype())], " without overflow");
 }
 
 void masked_fill_into(const Tensor& self, const Tensor& mask, const Operand& value) {
@@ -98,6 +143,7 @@ void masked_fill_into(const Tensor& self, const Tensor& mask, const Operand& val
 namespace impl {
 
 Tensor where(const Tensor& condition, const Operand& self, const Operand& other) {
+  if (Tensor fast = where_flat(condition.get(), self, other)) return fast;
   RG_CHECK(condition.dtype() == DType::Bool || condition.dtype() == DType::UInt8, "where expected condition to be a boolean tensor, but got a tensor with dtype ",
            dtype_title(condition.dtype()));
   Promotion promotion;
@@ -107,7 +153,7 @@ Tensor where(const Tensor& condition, const Operand& self, const Operand& other)
   broadcast_into(shape, condition.sizes());
   for (const Operand* o : {&self, &other})
     if (o->tensor) broadcast_into(shape, o->tensor->shape());
-  Tensor out = empty(shape, promotion.result(), common_device(condition, self, other, "where"));
+  Tensor out = new_output(shape, promotion.result(), common_device(condition, self, other, "where"), {condition.get(), self.tensor, other.tensor});
   select_into(out, condition, self, other);
   return out;
 }
@@ -133,6 +179,7 @@ void masked_fill_tensor_inplace(const Tensor& self, const Tensor& mask, const Te
 
 namespace composite {
 
+std::vector<Tensor> where_nonzero(const Tensor& condition) { return ops::unbind(ops::_nonzero(condition.dim() ? condition : ops::unsqueeze(condition, 0)), 1); }
 Tensor where_method(const Tensor& self, const Tensor& condition, const Operand& other) { return ops::where(condition, self, other); }
 
 }  // namespace composite

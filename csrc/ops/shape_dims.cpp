@@ -137,7 +137,7 @@ Tensor movedim_intlist(const Tensor& self, IntSpan source, IntSpan destination) 
     while (moved >> next & 1) ++next;
     order[d] = next++;
   }
-  return ops::permute(self, {order, static_cast<size_t>(n)});
+  return n ? ops::permute(self, {order, static_cast<size_t>(n)}) : ops::alias_view(self);
 }
 
 Tensor numpy_T(const Tensor& self) {
@@ -185,7 +185,8 @@ Tensor broadcast_to(const Tensor& self, IntSpan size) { return ops::expand(self,
 
 namespace {
 
-template <class F> void become_view(const Tensor& self, F make) {
+// `renamed` is what the node of the op becomes here: PyTorch counts the in-place overload as one more.
+template <class F> void become_view(const Tensor& self, NodeInfo& renamed, const char* name, F make) {
   const bool needs = requires_grad(self);
   check_inplace(self, needs);
   Tensor made = make();
@@ -193,33 +194,44 @@ template <class F> void become_view(const Tensor& self, F make) {
   self->data = made->data;
   wrote_inplace(self);
   // A view reads its base anew on its next use; anything else goes on from the op.
-  if (!self->base && made->grad_fn) rebase_history(self, std::exchange(made->grad_fn, nullptr));
+  if (self->base || !made->grad_fn) return;
+  Node* node = std::exchange(made->grad_fn, nullptr);
+  if (!renamed.name) {
+    renamed = *node->info;
+    renamed.name = name;
+    renamed.type = node_type_of(renamed);
+  }
+  node->info = &renamed;
+  Py_SET_TYPE(node->object(), renamed.type);
+  rebase_history(self, node);
 }
+
+NodeInfo transpose_info, t_info, squeeze_info, squeeze_dim_info, squeeze_dims_info, unsqueeze_info, as_strided_info;
 
 }  // namespace
 
 void transpose_inplace_(const Tensor& self, int64_t dim0, int64_t dim1) {
-  become_view(self, [&] { return ops::transpose(self, dim0, dim1); });
+  become_view(self, transpose_info, "TransposeBackward1", [&] { return ops::transpose(self, dim0, dim1); });
 }
 void swapaxes_(const Tensor& self, int64_t axis0, int64_t axis1) { transpose_inplace_(self, axis0, axis1); }
 void swapdims_(const Tensor& self, int64_t dim0, int64_t dim1) { transpose_inplace_(self, dim0, dim1); }
 void t_inplace_(const Tensor& self) {
-  become_view(self, [&] { return ops::t(self); });
+  become_view(self, t_info, "TBackward1", [&] { return ops::t(self); });
 }
 void squeeze_inplace_(const Tensor& self) {
-  become_view(self, [&] { return ops::squeeze(self); });
+  become_view(self, squeeze_info, "SqueezeBackward3", [&] { return ops::squeeze(self); });
 }
 void squeeze_inplace_dim_(const Tensor& self, int64_t dim) {
-  become_view(self, [&] { return ops::squeeze_dim(self, dim); });
+  become_view(self, squeeze_dim_info, "SqueezeBackward4", [&] { return ops::squeeze_dim(self, dim); });
 }
 void squeeze_inplace_dims_(const Tensor& self, IntSpan dim) {
-  become_view(self, [&] { return ops::squeeze_dims(self, dim); });
+  become_view(self, squeeze_dims_info, "SqueezeBackward5", [&] { return ops::squeeze_dims(self, dim); });
 }
 void unsqueeze_inplace_(const Tensor& self, int64_t dim) {
-  become_view(self, [&] { return ops::unsqueeze(self, dim); });
+  become_view(self, unsqueeze_info, "UnsqueezeBackward1", [&] { return ops::unsqueeze(self, dim); });
 }
 void as_strided_inplace_(const Tensor& self, IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
-  become_view(self, [&] { return ops::as_strided(self, size, stride, storage_offset); });
+  become_view(self, as_strided_info, "AsStridedBackward1", [&] { return ops::as_strided(self, size, stride, storage_offset); });
 }
 
 }  // namespace composite

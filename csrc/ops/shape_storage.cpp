@@ -2,7 +2,6 @@
 #include "autograd/history.h"
 #include "ops.h"
 #include "ops/create.h"
-#include "ops/derivatives.h"
 #include "ops/shape.h"
 
 namespace retrograd::composite {
@@ -49,6 +48,7 @@ void set_(const Tensor& self) {
 void set_source_Tensor_(const Tensor& self, const Tensor& source) { use_memory(self, source, source.sizes(), source.strides(), source->offset()); }
 
 void set_source_Tensor_storage_offset_(const Tensor& self, const Tensor& source, int64_t storage_offset, IntSpan size, IntSpan stride) {
+  RG_CHECK(source.is_contiguous(), "passed in tensor to be used as storage must be contiguous");
   int64_t strides[kMaxDims];
   RG_CHECK(size.size() <= static_cast<size_t>(kMaxDims), "a tensor has at most ", kMaxDims, " dimensions, got ", size.size());
   if (stride.empty()) {
@@ -63,7 +63,14 @@ Tensor sum_to_size(const Tensor& self, IntSpan size) {
   const size_t extra = fits ? static_cast<size_t>(self.dim()) - size.size() : 0;
   for (size_t d = 0; fits && d < size.size(); ++d) fits = size[d] == 1 || size[d] == self.sizes()[d + extra];
   RG_CHECK(fits, "size {", size, "} is not expandable to size {", self.sizes(), "}.");
-  return same_sizes(self.sizes(), size) ? self : derivatives::sum_to(self, size);
+  int64_t dims[kMaxDims];
+  size_t count = 0;
+  for (size_t d = 0; d < static_cast<size_t>(self.dim()); ++d)
+    if (d < extra || (size[d - extra] == 1 && self.sizes()[d] != 1)) dims[count++] = static_cast<int64_t>(d);
+  if (count == 0) return self;
+  if (size.empty()) return ops::sum(self, std::nullopt);
+  const Tensor kept = ops::sum_dim(self, IntSpan{dims, count}, true, std::nullopt);
+  return extra ? ops::view(kept, size) : kept;
 }
 
 }  // namespace retrograd::composite

@@ -46,6 +46,20 @@ Edge edge_of(PyObject* o, const char* what) {
 Py_ssize_t length(PyObject* sequence) { return PySequence_Fast_GET_SIZE(sequence); }
 PyObject* item(PyObject* sequence, Py_ssize_t i) { return PySequence_Fast_GET_ITEM(sequence, i); }
 
+// backward(inputs=...) may name tensors that are not leaves: their gradients were captured and go to .grad here.
+void accumulate_inner(PyObject* inputs, std::vector<Tensor>& grads) {
+  for (size_t i = 0; i < grads.size(); ++i) {
+    PyObject* o = item(inputs, static_cast<Py_ssize_t>(i));
+    if (!grads[i] || !is_tensor(o)) continue;
+    auto* t = reinterpret_cast<TensorImpl*>(o);
+    Tensor total = t->grad ? engine_ops.add(Tensor::borrow(t->grad), grads[i]) : grads[i];
+    if (total->grad_fn) join_collector(t);
+    TensorImpl* old = t->grad;
+    t->grad = total.release();
+    Py_XDECREF(reinterpret_cast<PyObject*>(old));
+  }
+}
+
 // _run_backward(tensors, grad_tensors, keep_graph, create_graph, inputs, allow_unused, accumulate): all sequences are tuples or lists.
 PyObject* py_run_backward(PyObject*, PyObject* args) {
   PyObject *tensors, *grads, *inputs;
@@ -83,7 +97,10 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
     }
     const RunOptions options{keep != 0, create != 0, accumulate != 0, inputs != Py_None};
     std::vector<Tensor> result = run_backward(roots.edges, roots.grads, wanted.edges, options);
-    if (accumulate) Py_RETURN_NONE;
+    if (accumulate) {
+      if (inputs != Py_None) accumulate_inner(inputs, result);
+      Py_RETURN_NONE;
+    }
     for (size_t i = 0; i < result.size(); ++i)
       RG_CHECK(result[i] || allow_unused, "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior. (input ", i, ")");
     return wrap_tuple(result);

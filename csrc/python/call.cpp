@@ -190,7 +190,7 @@ const char* kind_word(Kind k) {
       fail(ErrorKind::Type, g.name, "(): argument '", spec.name, "'", where, " must be ", kind_word(spec.kind), ", not ", Py_TYPE(given)->tp_name);
     }
   }
-  if (missing_count) fail(ErrorKind::Type, g.name, "() missing ", missing_count, " required positional argument", missing_count > 1 ? "s" : "", ": ", missing);
+  if (missing_count) fail(ErrorKind::Type, g.name, "() missing ", missing_count, " required positional arguments: ", missing);
   fail(ErrorKind::Type, g.name, "() takes ", count - first, " positional argument", count - first == 1 ? "" : "s", " but ", a.positional, " were given");
 }
 

@@ -450,7 +450,7 @@ void free_import(void* owner) {
 
 PyObject* from_dlpack(PyObject*, PyObject* capsule) {
   return guarded([&]() -> PyObject* {
-    RG_CHECK_AS(Type, PyCapsule_IsValid(capsule, "dltensor"), "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have already constructed a tensor from it once.");
+    RG_CHECK(PyCapsule_IsValid(capsule, "dltensor"), "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have already constructed a tensor from it once.");
     auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
     const DLTensor& d = managed->tensor;
     DType dtype;

@@ -94,7 +94,7 @@ std::string site_text(const Site& site) {
   if (!site.code) return "<unknown>";
   const char* file = PyUnicode_AsUTF8(site.code->co_filename);
   if (!file) PyErr_Clear();
-  return std::string("File \"") + (file ? file : "?") + "\", line " + std::to_string(site_line(site));
+  return std::string(file ? file : "?") + ":" + std::to_string(site_line(site));
 }
 
 }  // namespace retrograd

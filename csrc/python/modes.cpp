@@ -18,30 +18,33 @@ void set_mode_site() {
 }
 
 PyObject* set_grad_enabled(PyObject*, PyObject* on) {
-  const int value = PyObject_IsTrue(on);
-  if (value < 0) return nullptr;
+  if (!PyBool_Check(on)) {
+    PyErr_Format(PyExc_TypeError, "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not %s", Py_TYPE(on)->tp_name);
+    return nullptr;
+  }
+  const bool value = on == Py_True;
   if (!value && thread_state.grad_mode) set_mode_site();
-  thread_state.grad_mode = value;
+  set_grad_mode(value);
   Py_RETURN_NONE;
 }
-PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(thread_state.grad_mode); }
+PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(thread_state.grad_enabled); }
 PyObject* is_inference(PyObject*, PyObject*) { return PyBool_FromLong(thread_state.inference_mode); }
 
 // A token restores both modes: inference mode switches gradients off, leaving it brings back what was there.
 PyObject* enter_inference(PyObject*, PyObject* on) {
   const int value = PyObject_IsTrue(on);
   if (value < 0) return nullptr;
-  const long token = (thread_state.inference_mode ? 1 : 0) | (thread_state.grad_mode ? 2 : 0);
+  const long token = (thread_state.inference_mode ? 1 : 0) | (thread_state.grad_enabled ? 2 : 0);
   if (value && !thread_state.inference_mode) set_mode_site();
   thread_state.inference_mode = value;
-  thread_state.grad_mode = !value;
+  set_grad_mode(!value);
   return PyLong_FromLong(token);
 }
 PyObject* exit_inference(PyObject*, PyObject* token) {
   const long t = PyLong_AsLong(token);
   if (t == -1 && PyErr_Occurred()) return nullptr;
   thread_state.inference_mode = t & 1;
-  thread_state.grad_mode = (t & 2) != 0;
+  set_grad_mode((t & 2) != 0);
   Py_RETURN_NONE;
 }
 
@@ -53,13 +56,13 @@ struct ModeObject {
 };
 PyObject* mode_enter(PyObject* self, PyObject*) {
   auto* m = reinterpret_cast<ModeObject*>(self);
-  m->previous = thread_state.grad_mode;
+  m->previous = thread_state.grad_enabled;
   if (!m->value && m->previous) set_mode_site();
-  thread_state.grad_mode = m->value;
+  set_grad_mode(m->value);
   Py_RETURN_NONE;
 }
 PyObject* mode_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
-  thread_state.grad_mode = reinterpret_cast<ModeObject*>(self)->previous;
+  set_grad_mode(reinterpret_cast<ModeObject*>(self)->previous);
   Py_RETURN_NONE;
 }
 template <bool Value> PyObject* mode_new(PyTypeObject* type, PyObject*, PyObject*) {

@@ -36,6 +36,7 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
     init_generator(module);
     init_node_type(module);
     init_tensor_type(module);
+    init_function(module);
     init_interop(module);
     init_torch_function(module);
     init_intercept(module);

@@ -16,7 +16,10 @@ namespace {
 
 Node* node(PyObject* self) { return reinterpret_cast<Node*>(self); }
 
-PyObject* name(PyObject* self, PyObject*) { return PyUnicode_FromString(node_name(node(self))); }
+PyObject* name(PyObject* self, PyObject*) {
+  if (node(self)->info == &accumulate_grad_info) return PyUnicode_FromString("torch::autograd::AccumulateGrad");  // as PyTorch spells it
+  return PyUnicode_FromString(node_name(node(self)));
+}
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", node_name(node(self)), self); }
 
 PyObject* next_functions(PyObject* self, void*) {

@@ -100,7 +100,12 @@ PyObject* nb_negative(PyObject* a) {
 }
 PyObject* nb_positive(PyObject* a) { return PyObject_CallMethod(a, "positive", nullptr); }
 PyObject* nb_absolute(PyObject* a) { return PyObject_CallMethod(a, "abs", nullptr); }
-PyObject* nb_invert(PyObject* a) { return PyObject_CallMethod(a, "bitwise_not", nullptr); }
+PyObject* nb_invert(PyObject* a) {
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, !is_floating(reinterpret_cast<TensorImpl*>(a)->dtype), "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    return PyObject_CallMethod(a, "bitwise_not", nullptr);
+  });
+}
 
 template <class Op> PyObject* inplace(PyObject* a, PyObject* b, const char* method, Op op) {
   return guarded([&]() -> PyObject* {

@@ -10,6 +10,8 @@ namespace retrograd {
 
 namespace {
 
+bool overloads(PyObject* o) { return thread_state.torch_function_subclasses && has_torch_function(o); }
+
 bool is_numpy_scalar(PyObject* o) {
   // numpy.float64 and friends: numbers by protocol, from a module we never import ourselves.
   const char* name = Py_TYPE(o)->tp_name;
@@ -56,12 +58,6 @@ bool read_scalar(PyObject* o, Scalar& out) {
   if (PyLong_Check(o)) {
     int overflow;
     const int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
-    if (overflow > 0) {  // the upper half of uint64 wraps, as it does for PyTorch; beyond that is an error
-      const uint64_t u = PyLong_AsUnsignedLongLong(o);
-      if (u == static_cast<uint64_t>(-1) && PyErr_Occurred()) throw PythonError();
-      out = Scalar(static_cast<double>(u));
-      return true;
-    }
     if (overflow) fail(ErrorKind::Runtime, "Overflow when unpacking long: the integer does not fit 64 bits");
     out = Scalar(v);
     return true;
@@ -150,7 +146,7 @@ bool Parsed::read_tensor_list(int i, PyObject* o, bool optional_items) {
       list.push_back(Tensor::borrow(item));
     } else if (optional_items && item == Py_None) {
       list.emplace_back();
-    } else if (has_torch_function(item)) {
+    } else if (overloads(item)) {
       overloaded_ = true;
       list.emplace_back();
     } else {
@@ -187,7 +183,7 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
         v.tensor = reinterpret_cast<TensorImpl*>(o);
         return true;
       }
-      if (has_torch_function(o)) {
+      if (overloads(o)) {
         overloaded_ = true;
         v.tensor = nullptr;
         return true;
@@ -205,7 +201,7 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
         v.tensor = reinterpret_cast<TensorImpl*>(o);
         return true;
       }
-      return has_torch_function(o) ? (overloaded_ = true) : false;
+      return overloads(o) ? (overloaded_ = true) : false;
     case Kind::Tensors: return read_tensor_list(i, o, false);
     case Kind::TensorOptList: return read_tensor_list(i, o, true);
     case Kind::ScalarOpt:

@@ -12,6 +12,7 @@
 #include "python/autograd.h"
 #include "python/bind.h"
 #include "python/guard.h"
+#include "python/torch_function.h"
 #include "python/types.h"
 
 namespace retrograd {
@@ -185,6 +186,8 @@ PyObject* is_inference(PyObject* self, PyObject*) { return PyBool_FromLong(impl(
 PyObject* get_output_nr(PyObject* self, void*) { return PyLong_FromUnsignedLong(impl(self)->output_nr); }
 PyObject* get_retains_grad(PyObject* self, void*) { return PyBool_FromLong(impl(self)->has(kRetainsGrad)); }
 
+Tensor share_as(PyTypeObject* type, const Tensor& source);
+
 // .data: the same memory without history and with a version counter of its own, so writes through it are not seen by autograd's version
 // checks. They are counted apart (Storage::hidden_writes), which is how a saved tensor notices them.
 PyObject* get_data(PyObject* self, void*) {
@@ -197,6 +200,7 @@ PyObject* get_data(PyObject* self, void*) {
       t->flags |= kDataAlias;
     }
     note_cut(t, CutReason::Data);
+    if (RG_UNLIKELY(!is_plain_tensor(self) && thread_state.torch_function_subclasses)) return wrap(share_as(Py_TYPE(self), t));
     return wrap(std::move(t));
   });
 }
@@ -320,7 +324,7 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
   int needs_grad = 0;
   if (!PyArg_ParseTuple(args, "OO!|p", &type, tensor_type, &data, &needs_grad)) return nullptr;
   return guarded([&]() -> PyObject* {
-    RG_CHECK_AS(Type, PyType_Check(type) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type), "cls must be a type that derives from Tensor");
+    RG_CHECK_AS(Type, PyType_Check(type) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type), "cls must be a type that inherits from Tensor");
     Tensor out = reinterpret_cast<PyTypeObject*>(type) == tensor_type ? alias(handle(data)) : share_as(reinterpret_cast<PyTypeObject*>(type), handle(data));
     set_requires_grad_to(out.get(), needs_grad);
     return wrap(std::move(out));
@@ -330,7 +334,7 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
 // as_subclass keeps the history.
 PyObject* as_subclass(PyObject* self, PyObject* type) {
   return guarded([&]() -> PyObject* {
-    RG_CHECK_AS(Type, PyType_Check(type) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type), "cls must be a type that derives from Tensor");
+    RG_CHECK_AS(Type, PyType_Check(type) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type), "cls must be a type that inherits from Tensor");
     Tensor source = handle(self);
     Tensor same = ops::alias_view(source);
     if (reinterpret_cast<PyTypeObject*>(type) == tensor_type) return wrap(std::move(same));
@@ -466,6 +470,7 @@ void init_tensor_type(PyObject* module) {
   slots.push_back({0, nullptr});
   PyType_Spec spec = {"retrograd.Tensor", sizeof(TensorImpl), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   tensor_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)));
+  tensor_type->tp_name = "Tensor";  // what error messages of the interpreter say
   // Tensors take no reference to their type; see new_tensor_object(). __class__ assignment drops one, so hold plenty.
   for (int i = 0; i < 1 << 20; ++i) Py_INCREF(tensor_type);
   PyModule_AddObject(module, "Tensor", Py_NewRef(reinterpret_cast<PyObject*>(tensor_type)));

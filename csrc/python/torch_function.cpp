@@ -1,5 +1,6 @@
 #include "python/torch_function.h"
 
+#include <string>
 #include <vector>
 
 #include "python/intercept.h"
@@ -41,6 +42,24 @@ void collect(PyObject* o, std::vector<PyObject*>& out) {
       break;
     }
   out.insert(out.begin() + static_cast<std::ptrdiff_t>(at), o);
+}
+
+// Everybody who could have handled the call returned NotImplemented.
+void explain_refusal(PyObject* function, const std::vector<PyObject*>& overloaded, PyObject* mode) {
+  PyObject* name = PyObject_GetAttrString(function, "__name__");
+  if (!name) PyErr_Clear();
+  const bool method = Py_TYPE(function) == &PyMethodDescr_Type;
+  std::string text = std::string("Multiple dispatch failed for 'torch.") + (method ? "Tensor." : "") + (name ? PyUnicode_AsUTF8(name) : "?") +
+                     "'; all __torch_function__ handlers returned NotImplemented:\n";
+  Py_XDECREF(name);
+  auto add = [&](const char* what, PyObject* o) {
+    PyObject* shown = PyObject_Repr(o);
+    text += std::string("\n  - ") + what + " " + (shown ? PyUnicode_AsUTF8(shown) : "?");
+    Py_XDECREF(shown);
+  };
+  if (mode) add("mode object", mode);
+  for (PyObject* o : overloaded) add(is_tensor(o) ? "tensor subclass" : "type", reinterpret_cast<PyObject*>(Py_TYPE(o)));
+  PyErr_SetString(PyExc_TypeError, text.c_str());
 }
 
 struct Disable {
@@ -85,6 +104,7 @@ PyObject* call_torch_function(PyObject* function, PyObject* self, PyObject* cons
   for (size_t i = 0; i < overloaded.size(); ++i) PyTuple_SET_ITEM(types, static_cast<Py_ssize_t>(i), Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(overloaded[i]))));
 
   PyObject* result = nullptr;
+  PyObject* declined = nullptr;
   bool failed = false;
   if (function_modes_active()) {
     // The mode is off the stack while it runs.
@@ -94,8 +114,11 @@ PyObject* call_torch_function(PyObject* function, PyObject* self, PyObject* cons
     Py_XDECREF(method);
     failed = !result;
     push_handler(mode, true);
+    if (result == Py_NotImplemented) {
+      Py_CLEAR(result);
+      declined = Py_NewRef(mode);
+    }
     Py_DECREF(mode);
-    if (result == Py_NotImplemented) Py_CLEAR(result);
   }
   for (size_t i = 0; i < overloaded.size() && !result && !failed; ++i) {
     PyObject* method = PyObject_GetAttr(overloaded[i], name_torch_function);
@@ -108,9 +131,8 @@ PyObject* call_torch_function(PyObject* function, PyObject* self, PyObject* cons
     failed = !result;
     if (result == Py_NotImplemented) Py_CLEAR(result);
   }
-  if (!result && !failed) {
-    PyErr_Format(PyExc_TypeError, "no implementation found for '%R' on types that implement __torch_function__: %R", function, types);
-  }
+  if (!result && !failed) explain_refusal(function, overloaded, declined);
+  Py_XDECREF(declined);
   Py_DECREF(tuple);
   Py_DECREF(kwargs);
   Py_DECREF(types);

@@ -67,8 +67,10 @@ _LAZY = {
     "finfo": "retrograd._info",
     "iinfo": "retrograd._info",
     "set_printoptions": "retrograd._tensor_str",
+    "load": "retrograd.serialization",
+    "save": "retrograd.serialization",
 }
-_MODULES = {"nn", "optim", "testing", "linalg", "utils", "overrides", "random", "func", "cuda", "amp", "compile", "doctor", "profiler", "distributed", "cli", "backends", "special", "version"}
+_MODULES = {"nn", "optim", "testing", "linalg", "utils", "overrides", "random", "func", "cuda", "amp", "compile", "doctor", "profiler", "distributed", "cli", "serialization", "backends", "special", "version"}
 
 
 def __getattr__(name: str) -> Any:

@@ -181,6 +181,26 @@ def __dir__(self: Tensor) -> list[str]:
     return sorted(set(dir(type(self))) | set(self.__dict__))
 
 
+def _copy_memory(self: Tensor, memo: dict[Any, Any]) -> Tensor:
+    """A tensor of the same geometry on a copy of the whole storage; tensors that shared one share the copy."""
+    address, nbytes, *_ = self._storage_info()
+    if not nbytes or nbytes % self.itemsize or self.is_meta:
+        return self.detach().clone()
+    key = ("storage", address, self.dtype)
+    if key not in memo:
+        memo[key] = self.detach().as_strided((nbytes // self.itemsize,), (1,), 0).clone()
+    return memo[key].as_strided(tuple(self.shape), self.stride(), self.storage_offset()).detach()
+
+
+@_method
+def __copy__(self: Tensor) -> Tensor:
+    """A new tensor object on the same memory."""
+    new = Tensor._make_subclass(type(self), self.detach(), self.requires_grad and self.is_leaf)
+    if self.__dict__:
+        new.__dict__.update(self.__dict__)
+    return new
+
+
 @_method
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if not self.is_leaf:
@@ -191,7 +211,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if id(self) in memo:
         return memo[id(self)]
     with _C._NoGrad():
-        new = self.detach().clone()
+        new = _copy_memory(self, memo)
         if type(self) is not Tensor:
             new = Tensor._make_subclass(type(self), new)
     if self.requires_grad:
@@ -498,3 +518,25 @@ def _convert(value: Any, cls: Any) -> Any:
         items = [_convert(v, cls) for v in value]
         return type(value)(items)
     return value
+
+
+# -- storage ------------------------------------------------------------------
+
+
+@_method
+def untyped_storage(self: Tensor):
+    """The memory behind this tensor, shared with its views."""
+    from retrograd.storage import UntypedStorage
+
+    return UntypedStorage(self)
+
+
+@_method
+def storage(self: Tensor):
+    """The memory behind this tensor as elements of its dtype."""
+    from retrograd.storage import TypedStorage
+
+    return TypedStorage(self)
+
+
+_METHODS["_typed_storage"] = storage

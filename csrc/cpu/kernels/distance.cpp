@@ -8,51 +8,81 @@ namespace retrograd::cpu {
 namespace RG_LEVEL_NS {
 namespace {
 
-constexpr int kLanes = 8;  // independent sums, so that the loop over columns vectorises
+constexpr int kRows = 4;  // rows of x2 at once: each element of x1 loaded serves all of them
 
-template <class T> struct Zero {
-  static T term(T d, T) { return d != 0 ? T(1) : T(0); }
-  static T join(T a, T b) { return a + b; }
-  static T finish(T s, T) { return s; }
+template <class T> using Vector __attribute__((vector_size(64), aligned(alignof(T)), may_alias)) = T;
+template <class T> constexpr int kLanes = 64 / sizeof(T);
+
+template <class V> V absolute(V x) { return x < 0 ? -x : x; }
+
+// Each norm works on T and on vectors of it.
+struct Differing {
+  template <class V> static V term(V d) { return d != 0 ? V{} + 1 : V{}; }
+  template <class V> static V join(V a, V b) { return a + b; }
+  template <class T> static T finish(T s) { return s; }
 };
-template <class T> struct One {
-  static T term(T d, T) { return std::fabs(d); }
-  static T join(T a, T b) { return a + b; }
-  static T finish(T s, T) { return s; }
+struct Taxicab {
+  template <class V> static V term(V d) { return absolute(d); }
+  template <class V> static V join(V a, V b) { return a + b; }
+  template <class T> static T finish(T s) { return s; }
 };
-template <class T> struct Two {
-  static T term(T d, T) { return d * d; }
-  static T join(T a, T b) { return a + b; }
-  static T finish(T s, T) { return std::sqrt(s); }
+struct Euclid {
+  template <class V> static V term(V d) { return d * d; }
+  template <class V> static V join(V a, V b) { return a + b; }
+  template <class T> static T finish(T s) { return std::sqrt(s); }
 };
-template <class T> struct Largest {
-  static T term(T d, T) { return std::fabs(d); }
-  static T join(T a, T b) { return a != a || a > b ? a : b; }
-  static T finish(T s, T) { return s; }
-};
-template <class T> struct Any {
-  static T term(T d, T p) { return std::pow(std::fabs(d), p); }
-  static T join(T a, T b) { return a + b; }
-  static T finish(T s, T p) { return std::pow(s, 1 / p); }
+struct Largest {
+  template <class V> static V term(V d) { return absolute(d); }
+  template <class V> static V join(V a, V b) { return a > b ? a : (b >= a ? b : a + b); }  // nan wins
+  template <class T> static T finish(T s) { return s; }
 };
 
-template <class Norm, class T> T row_distance(const T* a, const T* b, int64_t n, T p) {
-  T lanes[kLanes] = {};
+// Distances of `a` from up to kRows rows of n elements each, starting at b.
+template <class Norm, int rows, class T> void row_distances(T* out, const T* a, const T* b, int64_t n) {
+  Vector<T> sums[rows] = {};
   int64_t k = 0;
-  for (; k + kLanes <= n; k += kLanes) {
-    for (int l = 0; l < kLanes; ++l) lanes[l] = Norm::join(lanes[l], Norm::term(a[k + l] - b[k + l], p));
+  for (; k + kLanes<T> <= n; k += kLanes<T>) {
+    const Vector<T> x = *reinterpret_cast<const Vector<T>*>(a + k);
+    for (int r = 0; r < rows; ++r) sums[r] = Norm::join(sums[r], Norm::term(x - *reinterpret_cast<const Vector<T>*>(b + r * n + k)));
   }
-  for (; k < n; ++k) lanes[0] = Norm::join(lanes[0], Norm::term(a[k] - b[k], p));
-  for (int l = 1; l < kLanes; ++l) lanes[0] = Norm::join(lanes[0], lanes[l]);
-  return Norm::finish(lanes[0], p);
+  for (int r = 0; r < rows; ++r) {
+    T total = 0;
+    for (int l = 0; l < kLanes<T>; ++l) total = Norm::join(total, static_cast<T>(sums[r][l]));
+    for (int64_t i = k; i < n; ++i) total = Norm::join(total, Norm::term(a[i] - b[r * n + i]));
+    out[r] = Norm::finish(total);
+  }
 }
 
-template <template <class> class Norm, class T> void all_pairs(T* out, const T* x1, const T* x2, int64_t batch, int64_t rows1, int64_t rows2, int64_t n, double p) {
+template <class T> struct General {  // any other exponent
+  T p;
+  void operator()(T* out, const T* a, const T* b, int64_t rows, int64_t n) const {
+    for (int64_t r = 0; r < rows; ++r, b += n) {
+      T total = 0;
+      for (int64_t i = 0; i < n; ++i) total += std::pow(std::fabs(a[i] - b[i]), p);
+      out[r] = std::pow(total, 1 / p);
+    }
+  }
+};
+
+template <class Norm> struct Fast {
+  template <class T> void operator()(T* out, const T* a, const T* b, int64_t rows, int64_t n) const {
+    int64_t r = 0;
+    for (; r + kRows <= rows; r += kRows) row_distances<Norm, kRows>(out + r, a, b + r * n, n);
+    for (; r < rows; ++r) row_distances<Norm, 1>(out + r, a, b + r * n, n);
+  }
+};
+
+template <class T, class F> void all_pairs(T* out, const T* x1, const T* x2, int64_t batch, int64_t rows1, int64_t rows2, int64_t n, const F& row) {
+  constexpr int64_t tile = 64;  // rows of x2 that stay in the cache while those of x1 pass by
   const int64_t work = rows2 * (n + 8), grain = work < 32768 ? 32768 / (work ? work : 1) : 1;
   parallel_for(0, batch * rows1, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const T *a = x1 + i * n, *b = x2 + i / rows1 * rows2 * n;
-      for (int64_t j = 0; j < rows2; ++j) out[i * rows2 + j] = row_distance<Norm<T>>(a, b + j * n, n, static_cast<T>(p));
+    while (begin < end) {
+      const int64_t b = begin / rows1, stop = end < (b + 1) * rows1 ? end : (b + 1) * rows1;
+      for (int64_t j = 0; j < rows2; j += tile) {
+        const int64_t count = rows2 - j < tile ? rows2 - j : tile;
+        for (int64_t i = begin; i < stop; ++i) row(out + i * rows2 + j, x1 + i * n, x2 + (b * rows2 + j) * n, count, n);
+      }
+      begin = stop;
     }
   });
 }
@@ -60,11 +90,11 @@ template <template <class> class Norm, class T> void all_pairs(T* out, const T* 
 template <class T> void cdist_of(void* out, const void* x1, const void* x2, int64_t batch, int64_t rows1, int64_t rows2, int64_t n, double p) {
   auto *o = static_cast<T*>(out);
   const auto *a = static_cast<const T*>(x1), *b = static_cast<const T*>(x2);
-  if (p == 2) return all_pairs<Two>(o, a, b, batch, rows1, rows2, n, p);
-  if (p == 1) return all_pairs<One>(o, a, b, batch, rows1, rows2, n, p);
-  if (p == 0) return all_pairs<Zero>(o, a, b, batch, rows1, rows2, n, p);
-  if (p == HUGE_VAL) return all_pairs<Largest>(o, a, b, batch, rows1, rows2, n, p);
-  all_pairs<Any>(o, a, b, batch, rows1, rows2, n, p);
+  if (p == 2) return all_pairs(o, a, b, batch, rows1, rows2, n, Fast<Euclid>());
+  if (p == 1) return all_pairs(o, a, b, batch, rows1, rows2, n, Fast<Taxicab>());
+  if (p == 0) return all_pairs(o, a, b, batch, rows1, rows2, n, Fast<Differing>());
+  if (p == HUGE_VAL) return all_pairs(o, a, b, batch, rows1, rows2, n, Fast<Largest>());
+  all_pairs(o, a, b, batch, rows1, rows2, n, General<T>{static_cast<T>(p)});
 }
 
 void cdist(void* out, const void* x1, const void* x2, DType dtype, int64_t batch, int64_t rows1, int64_t rows2, int64_t columns, double p) {

@@ -43,9 +43,9 @@ struct Lines {
     merge();
   }
 
-  // Calls f(offset) with the offset in each array of the first element of every line, on several threads when there are
-  // more than `grain` lines. setup() makes something that each thread keeps for its lines and passes on.
-  template <class Setup, class F> void each(int64_t grain, Setup&& setup, F&& f) const {
+  // Calls f(local, offset, count, step) for runs of `count` lines: the offset in each array of the first element of the first line, and the
+  // steps from line to line. On several threads when there are more than `grain` lines; setup() makes what each keeps for itself.
+  template <class Setup, class F> void each_run(int64_t grain, Setup&& setup, F&& f) const {
     parallel_for(0, lines, grain, [&](int64_t begin, int64_t end) {
       auto local = setup();
       int64_t index[kMaxDims], at[kArrays] = {};
@@ -54,14 +54,28 @@ struct Lines {
         flat /= dims[d].size;
         for (int i = 0; i < arrays; ++i) at[i] += index[d] * dims[d].stride[i];
       }
-      for (int64_t line = begin; line < end; ++line) {
-        f(local, at);
-        for (int d = ndim - 1; d >= 0; --d) {
-          for (int i = 0; i < arrays; ++i) at[i] += dims[d].stride[i];
-          if (++index[d] < dims[d].size) break;
+      const Dim inner = ndim ? dims[ndim - 1] : Dim{1, {}};
+      while (begin < end) {
+        const int64_t left = inner.size - (ndim ? index[ndim - 1] : 0), count = end - begin < left ? end - begin : left;
+        f(local, static_cast<const int64_t*>(at), count, inner.stride);
+        begin += count;
+        for (int64_t d = ndim - 1, by = count; d >= 0; --d, by = 1) {
+          for (int i = 0; i < arrays; ++i) at[i] += by * dims[d].stride[i];
+          if ((index[d] += by) < dims[d].size) break;
           for (int i = 0; i < arrays; ++i) at[i] -= index[d] * dims[d].stride[i];
           index[d] = 0;
         }
+      }
+    });
+  }
+
+  // The same line by line: f(local, offset).
+  template <class Setup, class F> void each(int64_t grain, Setup&& setup, F&& f) const {
+    each_run(grain, setup, [&](auto& local, const int64_t* start, int64_t count, const int64_t* step) {
+      int64_t at[kArrays] = {start[0], start[1], start[2], start[3]};
+      for (int64_t line = 0; line < count; ++line) {
+        f(local, static_cast<const int64_t*>(at));
+        for (int i = 0; i < arrays; ++i) at[i] += step[i];
       }
     });
   }

@@ -75,20 +75,30 @@ template <class F> typename F::T fold_short(const typename F::T* p, int64_t n) {
   return F::combine(joined, rest);
 }
 
+// Lanes take kSteps elements each, then join those of the elements before: sums of thousands of equal elements stay good to the last bits.
 template <class F> typename F::T fold(const typename F::T* p, int64_t n) {
   using T = typename F::T;
   using V = Vector<T>;
   constexpr int width = kVectorBytes / static_cast<int>(sizeof(T));
+  constexpr int64_t kSteps = 16;
   if (n < kLanes<T>) return fold_short<F>(p, n);
-  V acc[kVectors];
+  V total[kVectors];
 #pragma GCC unroll 16
-  for (int k = 0; k < kVectors; ++k) acc[k] = F::step(V{} + F::start(), load_vector<V>(p + k * width));
-  int64_t i = kLanes<T>;
-  for (; i + kLanes<T> <= n; i += kLanes<T>) {
+  for (int k = 0; k < kVectors; ++k) total[k] = V{} + F::start();
+  int64_t i = 0;
+  while (i + kLanes<T> <= n) {
+    V acc[kVectors];
+    const int64_t left = (n - i) / kLanes<T>, end = i + (left < kSteps ? left : kSteps) * kLanes<T>;
 #pragma GCC unroll 16
-    for (int k = 0; k < kVectors; ++k) acc[k] = F::step(acc[k], load_vector<V>(p + i + k * width));
+    for (int k = 0; k < kVectors; ++k) acc[k] = F::step(V{} + F::start(), load_vector<V>(p + i + k * width));
+    for (i += kLanes<T>; i < end; i += kLanes<T>) {
+#pragma GCC unroll 16
+      for (int k = 0; k < kVectors; ++k) acc[k] = F::step(acc[k], load_vector<V>(p + i + k * width));
+    }
+#pragma GCC unroll 16
+    for (int k = 0; k < kVectors; ++k) total[k] = F::combine(total[k], acc[k]);
   }
-  const T joined = join_vector<F, width>(join_vectors<F>(acc, kVectors));
+  const T joined = join_vector<F, width>(join_vectors<F>(total, kVectors));
   return i == n ? joined : F::combine(joined, fold_short<F>(p + i, n - i));
 }
 
@@ -96,11 +106,13 @@ template <class F, class V, int kCount> void fold_strip(typename F::T* acc, cons
   constexpr int width = static_cast<int>(sizeof(V) / sizeof(typename F::T));
   V v[kCount];
 #pragma GCC unroll 16
-  for (int k = 0; k < kCount; ++k) v[k] = load_vector<V>(acc + k * width);
-  for (int r = 0; r < rows; ++r) {
+  for (int k = 0; k < kCount; ++k) v[k] = F::step(V{} + F::start(), load_vector<V>(p + k * width));
+  for (int r = 1; r < rows; ++r) {
 #pragma GCC unroll 16
     for (int k = 0; k < kCount; ++k) v[k] = F::step(v[k], load_vector<V>(p + r * stride + k * width));
   }
+#pragma GCC unroll 16
+  for (int k = 0; k < kCount; ++k) v[k] = F::combine(load_vector<V>(acc + k * width), v[k]);
   __builtin_memcpy(acc, v, sizeof v);
 }
 
@@ -114,8 +126,10 @@ template <class F> void fold_columns(typename F::T* acc, const typename F::T* p,
     for (; j + kLanes<T> <= width; j += kLanes<T>) fold_strip<F, Vector<T>, kVectors>(acc + j, p + j, stride, m);
     for (; j + 8 <= width; j += 8) fold_strip<F, Vector<T, 8>, 1>(acc + j, p + j, stride, m);
     for (; j < width; ++j) {
+      T part = F::start();
 #pragma GCC unroll 1
-      for (int i = 0; i < m; ++i) acc[j] = F::step(acc[j], p[i * stride + j]);
+      for (int i = 0; i < m; ++i) part = F::step(part, p[i * stride + j]);
+      acc[j] = F::combine(acc[j], part);
     }
   }
 }
@@ -127,18 +141,28 @@ template <class F> void fold_short_rows(typename F::T* __restrict acc, const typ
     for (int64_t i = 0; i < rows; ++i) acc[i] = F::step(acc[i], p[i * stride + j]);
 }
 
+// Integers wrap around, which for signed ones the language leaves to us.
+template <class V> V wrapping_add(V a, V b) {
+  if constexpr (std::is_same_v<V, int64_t>) return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else return a + b;
+}
+template <class V> V wrapping_multiply(V a, V b) {
+  if constexpr (std::is_same_v<V, int64_t>) return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else return a * b;
+}
+
 template <class Element> struct SumFold {
   using T = Element;
   static T start() { return 0; }
-  template <class V> static V step(V acc, V x) { return acc + x; }
-  template <class V> static V combine(V a, V b) { return a + b; }
+  template <class V> static V step(V acc, V x) { return wrapping_add(acc, x); }
+  template <class V> static V combine(V a, V b) { return wrapping_add(a, b); }
 };
 
 template <class Element> struct ProdFold {
   using T = Element;
   static T start() { return 1; }
-  template <class V> static V step(V acc, V x) { return acc * x; }
-  template <class V> static V combine(V a, V b) { return a * b; }
+  template <class V> static V step(V acc, V x) { return wrapping_multiply(acc, x); }
+  template <class V> static V combine(V a, V b) { return wrapping_multiply(a, b); }
 };
 
 template <class Element> constexpr Element kLowest =

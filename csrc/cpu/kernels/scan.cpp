@@ -13,16 +13,19 @@ namespace {
 constexpr int64_t kPiece = 512;    // elements of a line in the buffer
 constexpr int64_t kColumns = 256;  // columns at once
 
+// Integers wrap around.
+template <class T> using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+
 template <class Element> struct Sum {
   using T = Element;
   static constexpr T start = 0;
-  static T step(T acc, T x) { return acc + x; }
+  static T step(T acc, T x) { return static_cast<T>(Wrapping<T>(acc) + Wrapping<T>(x)); }
 };
 
 template <class Element> struct Prod {
   using T = Element;
   static constexpr T start = 1;
-  static T step(T acc, T x) { return acc * x; }
+  static T step(T acc, T x) { return static_cast<T>(Wrapping<T>(acc) * Wrapping<T>(x)); }
 };
 
 struct LogSumExp {

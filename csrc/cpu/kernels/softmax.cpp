@@ -14,6 +14,7 @@ constexpr int64_t kPiece = 1024;   // elements of a line between two passes over
 constexpr int64_t kLine = 8192;    // longest line that is converted on the stack
 constexpr int64_t kColumns = 256;  // columns at once
 constexpr int64_t kShort = 8;      // lines of up to this many elements are transposed
+constexpr int64_t kMedium = 64;    // and those of up to this many are padded
 constexpr int kSumRows = 32;       // rows summed in T before they join a sum in double
 
 template <class T> DType dtype_of() { return DTypeOf<T>::value; }
@@ -82,10 +83,50 @@ template <class T> T dot_piece(const T* a, const T* b, int64_t n) {
     for (int k = 0; k < kVectors; ++k) acc[k] += load_vector<V>(a + i + k * width) * load_vector<V>(b + i + k * width);
   }
   T sum = n < kLanes<T> ? 0 : join_vector<SumFold<T>, width>(join_vectors<SumFold<T>>(acc, kVectors));
-  for (; i + 8 <= n; i += 8) sum += join_vector<SumFold<T>, 8>(load_vector<Vector<T, 8>>(a + i) * load_vector<Vector<T, 8>>(b + i));
+  if (i + 8 <= n) {
+    Vector<T, 8> rest = {};
+    for (; i + 8 <= n; i += 8) rest += load_vector<Vector<T, 8>>(a + i) * load_vector<Vector<T, 8>>(b + i);
+    sum += join_vector<SumFold<T>, 8>(rest);
+  }
 #pragma GCC unroll 1
   for (; i < n; ++i) sum += a[i] * b[i];
   return sum;
+}
+
+// Lines of up to kMedium elements, several at a time: each is padded to whole vectors with -inf, which no sum or maximum notices.
+template <class T, bool kLog> void softmax_medium(T* out, int64_t out_step, const T* in, int64_t in_step, int64_t lines, int64_t n) {
+  constexpr int64_t batch = 16;
+  using V = Vector<T, 8>;
+  alignas(64) T x[batch][kMedium], e[batch][kMedium], highest[batch], sum[batch];
+  const int64_t whole = n / 8 * 8, padded = (n + 7) / 8 * 8;
+  for (int64_t first = 0; first < lines; first += batch, in += batch * in_step, out += batch * out_step) {
+    const int64_t count = lines - first < batch ? lines - first : batch;
+    for (int64_t i = 0; i < count; ++i) {
+      const T* p = in + i * in_step;
+      V top = V{} + kLowest<T>;
+      for (int64_t j = n; j < padded; ++j) x[i][j] = kLowest<T>;
+      for (int64_t j = whole; j < n; ++j) x[i][j] = p[j];
+      for (int64_t j = 0; j < padded; j += 8) {
+        const V v = load_vector<V>(j < whole ? p + j : x[i] + j);
+        __builtin_memcpy(x[i] + j, &v, sizeof v);
+        top = MaxFold<T>::step(top, v);
+      }
+      highest[i] = join_vector<MaxFold<T>, 8>(top);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      V total = {};
+      for (int64_t j = 0; j < padded; j += 8) {
+        for (int k = 0; k < 8; ++k) e[i][j + k] = exp_neg_(x[i][j + k] - highest[i]);
+        total += load_vector<V>(e[i] + j);
+      }
+      sum[i] = join_vector<SumFold<T>, 8>(total);
+    }
+    for (int64_t i = 0; i < count; ++i) sum[i] = kLog ? log_(sum[i]) : 1 / sum[i];
+    for (int64_t i = 0; i < count; ++i) {
+      T* o = out + i * out_step;
+      for (int64_t j = 0; j < n; ++j) o[j] = kLog ? x[i][j] - highest[i] - sum[i] : e[i][j] * sum[i];
+    }
+  }
 }
 
 template <class T, bool kLog> void backward_line(T* grad_in, const T* grad, const T* result, int64_t n) {
@@ -216,6 +257,12 @@ template <class T, bool kLog> void softmax_of(const Array& out, const Array& in,
     return;
   }
   const Side<T> o(out, lines.stride[0]), x(in, lines.stride[1]);
+  if (o.direct && x.direct && n <= kMedium) {
+    lines.each_run(grain_of(n), [] { return 0; }, [&](int, const int64_t* at, int64_t count, const int64_t* step) {
+      softmax_medium<T, kLog>(out.ptr<T>() + at[0], step[0], in.ptr<T>() + at[1], step[1], count, n);
+    });
+    return;
+  }
   const int64_t buffered = o.direct && x.direct ? 0 : n;
   lines.each(grain_of(n), [&] { return Scratch<T, kLine>(buffered); }, [&](Scratch<T, kLine>& scratch, const int64_t* at) {
     T* target = o.target(at[0], scratch.data());

@@ -31,6 +31,15 @@ def _lazy(name: str, target: str) -> Callable[..., Any]:
     return function
 
 
+# In-place methods that are functions too: torch.relu_(x).
+_INPLACE_FUNCTIONS = """
+abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_ ceil_ celu_
+clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ dropout_ erf_ erfc_ exp2_ exp_ expm1_ feature_alpha_dropout_ feature_dropout_
+fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_
+resize_as_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_
+""".split()
+
+
 def install(namespace: dict[str, Any]) -> None:
     """Adds the functions to `namespace` and the methods to Tensor."""
     for name, variants, target in PYTHON_OPS:
@@ -41,3 +50,6 @@ def install(namespace: dict[str, Any]) -> None:
             setattr(_C.Tensor, name, function)
         if "inplace" in variants:
             setattr(_C.Tensor, name + "_", _lazy(name + "_", target + "_"))
+    for name in _INPLACE_FUNCTIONS:
+        if hasattr(_C.Tensor, name):
+            namespace.setdefault(name, getattr(_C.Tensor, name))

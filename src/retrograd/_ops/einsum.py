@@ -28,7 +28,7 @@ def einsum(*args):
             raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
             operands = operands[0]
-    return _run(_plan(equation, tuple(tuple(t.shape) for t in operands)), list(operands))
+    return _run(_plan(equation, tuple([t.shape for t in operands])), list(operands))
 
 
 def _from_sublists(args):
@@ -175,10 +175,10 @@ def _plan(equation: str, shapes) -> list:
     sum_out(0, set())
     labels = inputs[0]
     order = [labels.index(x) for x in output if x in labels]
-    if order != list(range(len(order))):
+    if order != list(range(len(order))) or not any(step[0] in ("sum", "mm", "bmm", "mul") for step in steps):
         steps.append(("permute", 0, order))
-    if len(order) != len(output):  # labels of the result that only had size 1 everywhere cannot be missing, so these broadcast
-        steps.append(("reshape", 0, [sizes[x] for x in output]))
+    if len(inputs) > 1:  # as in PyTorch, the last node is a view's
+        steps.append(("view", 0, [sizes[x] for x in output]))
     return steps
 
 
@@ -192,36 +192,41 @@ def _pair(steps, a, b, n, wanted, sizes) -> list:
     def size(labels):
         return prod(sizes[x] for x in labels)
 
+    def arrange(n, labels, order, shape):
+        places = [labels.index(x) for x in order]
+        if places != list(range(len(places))):
+            steps.append(("permute", n, places))
+        if [sizes[x] for x in order] != shape:
+            steps.append(("reshape", n, shape))
+
     if not summed:  # no sum: an elementwise product with broadcasting
-        result = batch + free_a + free_b
-        steps.append(("arrange", 0, [a.index(x) for x in batch + free_a], [sizes[x] for x in batch + free_a] + [1] * len(free_b)))
-        steps.append(("arrange", n, [b.index(x) for x in batch + free_b], [sizes[x] for x in batch] + [1] * len(free_a) + [sizes[x] for x in free_b]))
+        arrange(0, a, batch + free_a, [sizes[x] for x in batch + free_a] + [1] * len(free_b))
+        arrange(n, b, batch + free_b, [sizes[x] for x in batch] + [1] * len(free_a) + [sizes[x] for x in free_b])
         steps.append(("mul", 0, n))
-        return result
+        return batch + free_a + free_b
     head = [size(batch)] if batch else []
-    steps.append(("arrange", 0, [a.index(x) for x in batch + free_a + summed], [*head, size(free_a), size(summed)]))
-    steps.append(("arrange", n, [b.index(x) for x in batch + summed + free_b], [*head, size(summed), size(free_b)]))
+    arrange(0, a, batch + free_a + summed, [*head, size(free_a), size(summed)])
+    arrange(n, b, batch + summed + free_b, [*head, size(summed), size(free_b)])
     steps.append(("bmm" if batch else "mm", 0, n))
-    steps.append(("reshape", 0, [sizes[x] for x in batch + free_a + free_b]))
-    return batch + free_a + free_b
+    result = batch + free_a + free_b
+    if [sizes[x] for x in result] != [*head, size(free_a), size(free_b)]:
+        steps.append(("reshape", 0, [sizes[x] for x in result]))
+    return result
 
 
 def _run(steps, t):
     for name, n, *rest in steps:
         x = t[n]
-        if name == "arrange":
-            order, shape = rest
-            if order != list(range(x.dim())):
-                x = x.permute(order)
-            t[n] = x if list(x.shape) == shape else x.reshape(shape)
-        elif name == "mm":
+        if name == "mm":
             t[n] = torch.mm(x, t[rest[0]])
         elif name == "bmm":
             t[n] = torch.bmm(x, t[rest[0]])
         elif name == "mul":
             t[n] = x * t[rest[0]]
         elif name == "reshape":
-            t[n] = x if list(x.shape) == rest[0] else x.reshape(rest[0])
+            t[n] = x.reshape(rest[0])
+        elif name == "view":
+            t[n] = x.view(rest[0])
         elif name == "permute":
             t[n] = x.permute(rest[0])
         elif name == "sum":

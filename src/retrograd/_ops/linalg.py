@@ -62,7 +62,7 @@ def kron(input, other, *, out=None):
     a = [1] * (n - input.dim()) + list(input.shape)
     b = [1] * (n - other.dim()) + list(other.shape)
     product = input.reshape([s for x in a for s in (x, 1)]) * other.reshape([s for y in b for s in (1, y)])
-    return _written(product.reshape([x * y for x, y in zip(a, b)]), out)
+    return _written(torch._unsafe_view(product, [x * y for x, y in zip(a, b)]), out)
 
 
 def multi_dot(tensors, *, out=None):
@@ -129,8 +129,7 @@ def matrix_power(input, n, *, out=None):
     if input.size(-1) != input.size(-2):
         raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but they are {input.size(-2)} by {input.size(-1)} matrices")
     if n == 0:
-        eye = torch.eye(input.size(-1), dtype=input.dtype, device=input.device).expand(input.shape).clone()
-        return _written(eye, out)
+        return _written(input.clone().copy_(torch.eye(input.size(-1), dtype=input.dtype, device=input.device)), out)
     if n == 1:
         return _written(input.clone(), out)
     power = torch.linalg.inv(input) if n < 0 else input

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import retrograd as torch
 
 
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether elements are equal within atol + rtol * |other|."""
+    _check_tensors("isclose", input=input, other=other)
     if input.dtype != other.dtype:
         raise RuntimeError(f"{_title(input)} did not match {_title(other)}")
     if rtol < 0:
@@ -44,12 +43,10 @@ def float_power(input, exponent, *, out=None):
     return torch.pow(base, power, out=out)
 
 
-def mvlgamma(input, p):
-    """log(pi) p (p - 1) / 4 + the sum of lgamma(input - j / 2) for j < p."""
-    if p < 1:
-        raise RuntimeError("p has to be greater than or equal to 1")
-    terms = [torch.lgamma(input - 0.5 * j if j else input) for j in range(p)]
-    return sum(terms[1:], terms[0]) + 0.25 * p * (p - 1) * math.log(math.pi)
+def _check_tensors(name, **tensors):
+    for position, (argument, value) in enumerate(tensors.items(), 1):
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}")
 
 
 def _title(t):

@@ -39,28 +39,28 @@ def _wrap(dim: int, ndim: int) -> int:
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _check_quantile(name: str, input: Any, q: Any, dim: int | None, interpolation: str) -> Any:
+def _check_quantile(input: Any, q: Any, dim: int | None, interpolation: str) -> Any:
     if input.numel() == 0:
-        raise RuntimeError(f"{name}() input tensor must be non-empty")
+        raise RuntimeError("quantile() input tensor must be non-empty")
     if input.dtype not in (torch.float32, torch.float64):
-        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if interpolation not in _INTERPOLATIONS:
-        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+        raise RuntimeError(f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
     if not isinstance(q, torch.Tensor):
         if not 0 <= q <= 1:
-            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
         return torch.tensor(q, dtype=input.dtype)
     if q.ndim > 1:
-        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if q.dtype != input.dtype:
-        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     if not ((q >= 0) & (q <= 1)).all():
-        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
     return q
 
 
-def _quantile(name: str, input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool) -> Any:
-    q = _check_quantile(name, input, q, dim, interpolation)
+def _quantile(input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool) -> Any:
+    q = _check_quantile(input, q, dim, interpolation)
     if dim is None:
         rows = input.reshape(-1)
         kept = [1] * input.ndim
@@ -91,11 +91,11 @@ def _quantile(name: str, input: Any, q: Any, dim: int | None, keepdim: bool, int
 
 
 def quantile(input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None) -> Any:
-    return _written(_quantile("quantile", input, q, dim, keepdim, interpolation, False), out)
+    return _written(_quantile(input, q, dim, keepdim, interpolation, False), out)
 
 
 def nanquantile(input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None) -> Any:
-    return _written(_quantile("nanquantile", input, q, dim, keepdim, interpolation, True), out)
+    return _written(_quantile(input, q, dim, keepdim, interpolation, True), out)
 
 
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
@@ -312,6 +312,15 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1
 _COMPUTE_MODES = (None, "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
 
 
+def _broadcast(a: Any, b: Any) -> list[int]:
+    n = max(len(a), len(b))
+    a, b = [1] * (n - len(a)) + list(a), [1] * (n - len(b)) + list(b)
+    for d, (i, j) in enumerate(zip(a, b)):
+        if i != j and 1 not in (i, j):
+            raise RuntimeError(f"The size of tensor a ({i}) must match the size of tensor b ({j}) at non-singleton dimension {d}")
+    return [j if i == 1 else i for i, j in zip(a, b)]
+
+
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
     for name, x in (("X1", x1), ("X2", x2)):
         if x.ndim < 2:
@@ -329,6 +338,6 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
         dtype = torch.promote_types(x1.dtype, x2.dtype)
         x1, x2 = x1.to(dtype), x2.to(dtype)
     if x1.shape[:-2] != x2.shape[:-2]:
-        batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+        batch = _broadcast(x1.shape[:-2], x2.shape[:-2])
         x1, x2 = x1.expand(*batch, *x1.shape[-2:]), x2.expand(*batch, *x2.shape[-2:])
     return torch._cdist_forward(x1, x2, float(p))

@@ -15,10 +15,13 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "block_diag",
+    "broadcast_shapes",
     "broadcast_tensors",
     "cartesian_prod",
     "combinations",
     "meshgrid",
+    "resize",
+    "resize_as",
 ]
 
 
@@ -29,6 +32,41 @@ def _listed(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
     return tensors
 
 
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that tensors of these shapes broadcast to.
+
+    >>> torch.broadcast_shapes((3, 1), (4,))
+    torch.Size([3, 4])
+    """
+    out: list[int] = []
+    for shape in shapes:
+        sizes = [shape] if isinstance(shape, int) else list(shape)
+        out = [1] * (len(sizes) - len(out)) + out
+        for d, size in enumerate(sizes, len(out) - len(sizes)):
+            if size < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): ({size})")
+            if out[d] != size and size != 1:
+                if out[d] != 1:
+                    raise RuntimeError(
+                        "Shape mismatch: objects cannot be broadcast to a single shape, got "
+                        + ", ".join(str(s) for s in shapes)
+                    )
+                out[d] = size
+    return retrograd.Size(out)
+
+
+def resize(self: Tensor, *sizes: Any) -> Tensor:
+    """A reshaped tensor of as many elements; kept for old programs. Use `reshape`, or `resize_` to change the number of elements."""
+    warnings.warn("non-inplace resize is deprecated", stacklevel=2)
+    return self.contiguous().view(*sizes)
+
+
+def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """`resize` to the size of another tensor; kept for old programs."""
+    warnings.warn("non-inplace resize_as is deprecated", stacklevel=2)
+    return self.contiguous().view(tensor.size())
+
+
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Expand all tensors to the shape they broadcast to.
 
@@ -37,7 +75,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     True
     """
     tensors = _listed(tensors)
-    shape = retrograd.broadcast_shapes(*(t.shape for t in tensors))
+    shape = broadcast_shapes(*(t.shape for t in tensors))
     return tuple(t if t.shape == shape else t.expand(shape) for t in tensors)
 
 

@@ -9,11 +9,13 @@ from typing import Any
 from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.autograd import graph
+from retrograd.autograd.function import Function
+from retrograd.autograd.grad_mode import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
 from retrograd.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 from retrograd.autograd.graph import GradientEdge
 
 __all__ = [
-    "backward", "grad", "graph", "enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled", "Variable",
+    "backward", "grad", "graph", "enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled", "Variable", "Function",
 ]  # fmt: skip
 
 _Roots = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]

@@ -1,0 +1,195 @@
+// Derivatives of decompositions and linear systems, for real matrices. Notation: g* is the gradient of *, ^T the transpose of the last two dims.
+#include "core/state.h"
+#include "ops/derivatives.h"
+
+namespace retrograd::derivatives {
+namespace {
+
+Tensor mT(const Tensor& t) { return matrix_transposed(t); }
+Tensor mm(const Tensor& a, const Tensor& b) { return ops::matmul(a, b); }
+Tensor column(const Tensor& t) { return ops::unsqueeze(t, -1); }
+Tensor row(const Tensor& t) { return ops::unsqueeze(t, -2); }
+Tensor tri_solve(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit = false) { return ops::linalg_solve_triangular(a, b, upper, left, unit); }
+Tensor solve(const Tensor& a, const Tensor& b) { return std::get<0>(ops::linalg_solve_ex(a, b, true)); }
+
+Tensor eye(const Tensor& like, int64_t n) {
+  Tensor out = zeros(ints({n, n}), like.dtype(), like.device());
+  fill_data(impl::diagonal(out, 0, 0, 1), 1);
+  return out;
+}
+
+Tensor sum_batch(const Tensor& t, IntSpan sizes) { return sum_to(t, sizes); }
+
+// a - b where either may be missing.
+Tensor minus(const Tensor& a, const Tensor& b) { return !b ? a : !a ? -b : a - b; }
+Tensor plus(const Tensor& a, const Tensor& b) { return !b ? a : !a ? b : a + b; }
+
+// w_j - w_i off the diagonal, 1 on it.
+Tensor gaps(const Tensor& w) {
+  const Tensor difference = row(w) - column(w);
+  return difference + eye(w, w.size(-1));
+}
+
+Tensor diagonal_matrix(const Tensor& d) { return column(d) * eye(d, d.size(-1)); }
+Tensor skew(const Tensor& t) { return t - mT(t); }
+
+}  // namespace
+
+// X = A^-1 B: gB = A^-T gX, gA = -gB X^T; with A on the right the transposes of all that.
+std::tuple<Tensor, Tensor> linalg_solve_grad(const Tensor& grad, const Tensor& A, const Tensor& result, IntSpan B_sizes, bool left, bool needs_A,
+                                             bool needs_B) {
+  if (!grad) return {};
+  const bool vector = B_sizes.size() == 1 || (static_cast<int64_t>(B_sizes.size()) == A.dim() - 1 && same_sizes(B_sizes, A.sizes().first(B_sizes.size())));
+  const Tensor gX = vector ? column(grad) : grad, X = vector ? column(result) : result;
+  const Tensor gB = std::get<0>(ops::linalg_solve_ex(mT(A), gX, left));
+  Tensor gA;
+  if (needs_A) gA = sum_batch(-(left ? mm(gB, mT(X)) : mm(mT(X), gB)), A.sizes());
+  Tensor out_B;
+  if (needs_B) out_B = sum_batch(vector ? ops::squeeze_dim(gB, -1) : gB, B_sizes);
+  return {gA, out_B};
+}
+
+Tensor linalg_inv_grad(const Tensor& grad, const Tensor& inverse) { return -mm(mT(inverse), mm(grad, mT(inverse))); }
+
+// det(A) A^-T. At a singular matrix that is the cofactor matrix, which the singular values still give.
+Tensor linalg_det_grad(const Tensor& grad, const Tensor& A, const Tensor& result) {
+  if (A.numel() == 0) return zeros(A.sizes(), A.dtype(), A.device());
+  const Tensor invertible = ops::all(ops::ne(result, 0.0));
+  if (*invertible.data<bool>()) return column(column(grad * ops::linalg_det(A))) * mT(std::get<0>(ops::linalg_inv_ex(A)));
+  const auto [U, S, Vh] = ops::_linalg_svd(A, true, true);
+  const int64_t n = A.size(-1);
+  const Tensor off = 1 - eye(A, n);
+  // Row i of the table holds all singular values but the i-th, replaced by 1.
+  const Tensor others = ops::prod_dim_int(row(S) * off + eye(A, n), -1, false, std::nullopt);
+  const Tensor sign = ops::linalg_det(U) * ops::linalg_det(Vh);
+  return column(column(grad * sign)) * mm(U * row(others), Vh);
+}
+
+Tensor linalg_slogdet_grad(const Tensor& grad, const Tensor& A) { return column(column(grad)) * mT(std::get<0>(ops::linalg_inv_ex(A))); }
+
+std::tuple<Tensor, Tensor> linalg_solve_triangular_grad(const Tensor& grad, const Tensor& A, const Tensor& result, IntSpan B_sizes, bool upper, bool left,
+                                                        bool unitriangular, bool needs_A, bool needs_B) {
+  if (!grad) return {};
+  const Tensor gB = tri_solve(mT(A), grad, !upper, left, unitriangular);
+  Tensor gA;
+  if (needs_A) {
+    const Tensor whole = -(left ? mm(gB, mT(result)) : mm(mT(result), gB));
+    const int64_t skip = unitriangular ? 1 : 0;
+    gA = sum_batch(upper ? ops::triu(whole, skip) : ops::tril(whole, -skip), A.sizes());
+  }
+  return {gA, needs_B ? sum_batch(gB, B_sizes) : Tensor()};
+}
+
+// gA = L^-T phi(L^T gL) L^-1, made symmetric; phi keeps the lower triangle and halves the diagonal.
+Tensor linalg_cholesky_grad(const Tensor& grad, const Tensor& factor, bool upper) {
+  const Tensor L = upper ? mT(factor) : factor, gL = upper ? mT(grad) : grad;
+  Tensor phi = ops::tril(mm(mT(L), gL), 0);
+  phi = phi - diagonal_matrix(ops::diagonal(phi, 0, -2, -1)) * 0.5;
+  const Tensor whole = tri_solve(L, tri_solve(mT(L), phi, true, true), false, false);
+  return (whole + mT(whole)) * 0.5;
+}
+
+// With P^T A = L U (A tall, square or wide), L and U read from the packed factor.
+Tensor linalg_lu_factor_grad(const Tensor& grad, const Tensor& LU, const Tensor& pivots) {
+  const int64_t m = LU.size(-2), n = LU.size(-1), k = std::min(m, n);
+  const auto [P, L, U] = ops::lu_unpack(LU, pivots, true, true);
+  const auto columns = [](const Tensor& t, int64_t from, int64_t to) { return ops::slice(t, -1, from, to, 1); };
+  const auto rows = [](const Tensor& t, int64_t from, int64_t to) { return ops::slice(t, -2, from, to, 1); };
+  const Tensor gL = ops::tril(columns(grad, 0, k), -1), gU = ops::triu(rows(grad, 0, k), 0);
+  Tensor inner;
+  if (m <= n) {
+    const Tensor U1 = columns(U, 0, k), gU1 = columns(gU, 0, k);
+    Tensor lower = mm(mT(L), gL);
+    if (m < n) lower = lower - mm(columns(gU, k, n), mT(columns(U, k, n)));
+    const Tensor core = tri_solve(mT(U1), ops::tril(lower, -1) + ops::triu(mm(gU1, mT(U1)), 0), false, false);
+    if (m < n) {
+      const Tensor parts[2] = {core, columns(gU, k, n)};
+      inner = ops::cat(parts, -1);
+    } else {
+      inner = core;
+    }
+    return mm(P, tri_solve(mT(L), inner, true, true, true));
+  }
+  const Tensor L1 = rows(L, 0, k), L2 = rows(L, k, m), gL1 = rows(gL, 0, k), gL2 = rows(gL, k, m);
+  const Tensor core = ops::tril(mm(mT(L1), gL1), -1) + ops::triu(mm(gU, mT(U)) - mm(mT(L2), gL2), 0);
+  const Tensor parts[2] = {tri_solve(mT(L1), core, true, true, true), gL2};
+  return mm(P, tri_solve(mT(U), ops::cat(parts, -2), false, false));
+}
+
+namespace {
+
+// m >= n, or n columns of a wide R. Only the lower triangle of M counts: Q^T dQ is skew and dR is triangular.
+Tensor qr_tall_grad(const Tensor& gQ, const Tensor& gR, const Tensor& Q, const Tensor& R) {
+  Tensor M;
+  if (gR) M = mm(R, mT(gR));
+  M = minus(M, gQ ? mm(mT(gQ), Q) : Tensor());
+  const Tensor symmetric = ops::tril(M, 0) + mT(ops::tril(M, -1));
+  return tri_solve(mT(R), plus(mm(Q, symmetric), gQ), false, false);
+}
+
+}  // namespace
+
+Tensor linalg_qr_grad(const Tensor& gQ, const Tensor& gR, const Tensor& Q, const Tensor& R, const Tensor& A, std::string_view mode) {
+  if (!gQ && !gR) return {};
+  RG_CHECK(mode != "r", "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') if ",
+           "you are going to differentiate through linalg.qr.");
+  const int64_t m = A.size(-2), n = A.size(-1);
+  RG_CHECK(mode != "complete" || m <= n, "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.");
+  if (m >= n) return qr_tall_grad(gQ, gR, Q, R);
+  // [X | Y] = Q [U | V]: V = Q^T Y depends on Q as well.
+  const Tensor Y = ops::slice(A, -1, m, n, 1), U = ops::slice(R, -1, 0, m, 1);
+  const Tensor gU = gR ? ops::slice(gR, -1, 0, m, 1) : Tensor(), gV = gR ? ops::slice(gR, -1, m, n, 1) : Tensor();
+  const Tensor gX = qr_tall_grad(plus(gQ, gV ? mm(Y, mT(gV)) : Tensor()), gU, Q, U);
+  const Tensor gY = gV ? mm(Q, gV) : zeros(Y.sizes(), Y.dtype(), Y.device());
+  const Tensor parts[2] = {gX, gY};
+  return ops::cat(parts, -1);
+}
+
+Tensor linalg_eigh_grad(const Tensor& g_values, const Tensor& g_vectors, const Tensor& values, const Tensor& vectors) {
+  if (!g_values && !g_vectors) return {};
+  const Tensor& V = vectors;
+  if (!g_vectors) return mm(V * row(g_values), mT(V));
+  Tensor inner = mm(mT(V), g_vectors);
+  inner = inner * (1 - eye(values, values.size(-1))) / gaps(values);
+  if (g_values) inner = inner + diagonal_matrix(g_values);
+  return mm(V, mm(inner, mT(V)));
+}
+
+// With E_ij = s_j^2 - s_i^2:
+// U [skew(U^T gU) / E S + S skew(V^T gV) / E + diag(gS)] V^T + (I - U U^T) gU S^-1 V^T + U S^-1 gV^T (I - V V^T).
+Tensor linalg_svd_grad(const Tensor& gU_given, const Tensor& gS, const Tensor& gVh_given, const Tensor& U_given, const Tensor& S, const Tensor& Vh_given,
+                       IntSpan A_sizes) {
+  if (!gU_given && !gS && !gVh_given) return {};
+  const int64_t m = A_sizes[A_sizes.size() - 2], n = A_sizes[A_sizes.size() - 1], k = std::min(m, n);
+  // Columns beyond the k-th of full matrices are an arbitrary basis: they carry no derivative.
+  const auto columns = [&](const Tensor& t) { return t && t.size(-1) > k ? ops::slice(t, -1, 0, k, 1) : t; };
+  const auto rows = [&](const Tensor& t) { return t && t.size(-2) > k ? ops::slice(t, -2, 0, k, 1) : t; };
+  const Tensor U = columns(U_given), Vh = rows(Vh_given), gU = columns(gU_given), gVh = rows(gVh_given);
+  if (!gU && !gVh) return mm(U * row(gS), Vh);
+  const Tensor E = gaps(S * S);
+  Tensor inner = gS ? diagonal_matrix(gS) : Tensor();
+  if (gU) inner = plus(inner, skew(mm(mT(U), gU)) / E * row(S));
+  if (gVh) inner = plus(inner, column(S) * (skew(mm(Vh, mT(gVh))) / E));
+  Tensor out;
+  if (gU && m > k) {  // both terms that start with gU S^-1 share the last product
+    const Tensor scaled = gU / row(S);
+    out = mm(mm(U, inner) + scaled - mm(U, mm(mT(U), scaled)), Vh);
+  } else {
+    out = mm(U, mm(inner, Vh));
+  }
+  if (gVh && n > k) {
+    const Tensor scaled = gVh / column(S);
+    out = out + mm(U, scaled - mm(mm(scaled, mT(Vh)), Vh));
+  }
+  return out;
+}
+
+// dP = -P dA P + P P^T dA^T (I - A P) + (I - P A) dA^T P^T P, for constant rank.
+Tensor linalg_pinv_grad(const Tensor& grad, const Tensor& A, const Tensor& P) {
+  const Tensor gT = mT(grad), PT = mT(P);
+  const Tensor first = -mm(PT, mm(grad, PT));
+  const Tensor a = mm(gT, mm(P, PT)), b = mm(mm(PT, P), gT);
+  return first + (a - mm(A, mm(P, a))) + (b - mm(mm(b, P), A));
+}
+
+}  // namespace retrograd::derivatives

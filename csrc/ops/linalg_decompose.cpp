@@ -1,0 +1,173 @@
+// Orthogonal decompositions: QR, symmetric eigenvalues, singular values.
+#include "autograd/history.h"
+#include "ops.h"
+#include "ops/lapack.h"
+
+namespace retrograd {
+namespace {
+
+using Geqrf = void(const int* m, const int* n, void* a, const int* lda, void* tau, void* work, const int* lwork, int* info);
+using Orgqr = void(const int* m, const int* n, const int* k, void* a, const int* lda, const void* tau, void* work, const int* lwork, int* info);
+using Syevd = void(const char* jobz, const char* uplo, const int* n, void* a, const int* lda, void* w, void* work, const int* lwork, int* iwork,
+                   const int* liwork, int* info);
+using Gesdd = void(const char* jobz, const int* m, const int* n, void* a, const int* lda, void* s, void* u, const int* ldu, void* vt, const int* ldvt,
+                   void* work, const int* lwork, int* iwork, int* info);
+
+int ld(int64_t rows) { return static_cast<int>(std::max<int64_t>(1, rows)); }
+
+Tensor columns_like(const Tensor& t, int64_t rows, int64_t columns) {
+  int64_t sizes[kMaxDims];
+  const size_t n = static_cast<size_t>(t.dim());
+  for (size_t d = 0; d + 2 < n; ++d) sizes[d] = t.size(static_cast<int64_t>(d));
+  sizes[n - 2] = rows, sizes[n - 1] = columns;
+  return lapack::empty_columns({sizes, n}, t.dtype(), t.device());
+}
+
+// Ones on the diagonal: what an empty matrix decomposes into.
+Tensor identity_like(const Tensor& t, int64_t rows, int64_t columns) {
+  Tensor out = columns_like(t, rows, columns);
+  fill_data(out, 0);
+  if (out.numel()) fill_data(impl::diagonal(out, 0, -2, -1), 1);
+  return out;
+}
+
+}  // namespace
+
+namespace impl {
+
+std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
+  lapack::check_matrix(A, "linalg.qr");
+  lapack::check_dtype(A, "linalg.qr");
+  RG_CHECK(mode == "reduced" || mode == "complete" || mode == "r", "qr received unrecognized mode '", mode,
+           "' but expected one of 'reduced' (default), 'r', or 'complete'");
+  const int64_t m = A.size(-2), n = A.size(-1), k = std::min(m, n), wide = mode == "complete" ? m : k;
+  const bool wants_q = mode != "r";
+  if (A.numel() == 0) {
+    Tensor r = columns_like(A, wide, n);
+    fill_data(r, 0);
+    return {wants_q ? identity_like(A, m, wide) : empty(ints({0}), A.dtype(), A.device()), std::move(r)};
+  }
+  const Tensor work_a = lapack::copy_columns(A);
+  Tensor q = wants_q ? columns_like(A, m, wide) : empty(ints({0}), A.dtype(), A.device());
+  const int rows = static_cast<int>(m), columns = static_cast<int>(n), lda = ld(m), reflectors = static_cast<int>(k), q_columns = static_cast<int>(wide);
+  lapack::visit(A, [&](auto zero) {
+    using T = decltype(zero);
+    auto* geqrf = lapack::routine<T, Geqrf>("geqrf_");
+    auto* orgqr = lapack::routine<T, Orgqr>("orgqr_");
+    std::vector<T> tau(static_cast<size_t>(k));
+    GilRelease release(A.numel() * k / 4);
+    int info;
+    for (int64_t i = 0; i < lapack::batch_count(A); ++i) {
+      T* a = lapack::matrix_at<T>(work_a, i);
+      lapack::with_work<T>([&](T* work, int size) { geqrf(&rows, &columns, a, &lda, tau.data(), work, &size, &info); });
+      if (!wants_q) continue;
+      T* out = lapack::matrix_at<T>(q, i);
+      std::copy(a, a + m * std::min(wide, n), out);  // the reflectors; columns past them are made by orgqr
+      lapack::with_work<T>([&](T* work, int size) { orgqr(&rows, &q_columns, &reflectors, out, &lda, tau.data(), work, &size, &info); });
+    }
+  });
+  return {std::move(q), triu(slice(work_a, -2, 0, wide, 1), 0)};
+}
+
+std::tuple<Tensor, Tensor> _linalg_eigh(const Tensor& A, std::string_view UPLO, bool compute_v) {
+  lapack::check_square(A, "linalg.eigh");
+  lapack::check_dtype(A, "linalg.eigh");
+  RG_CHECK(UPLO.size() == 1 && std::string_view("LUlu").find(UPLO[0]) != std::string_view::npos, "Expected UPLO argument to be 'L' or 'U', but got ", UPLO);
+  const int64_t n = A.size(-1);
+  Tensor values = lapack::batch_tensor(A, A.dtype(), {n});
+  Tensor vectors = lapack::copy_columns(A);
+  if (A.numel() == 0) return {std::move(values), std::move(vectors)};
+  const int order = static_cast<int>(n), lda = ld(n);
+  const char job = compute_v ? 'V' : 'N', uplo = UPLO[0] == 'L' || UPLO[0] == 'l' ? 'L' : 'U';
+  int failed = 0;
+  lapack::visit(A, [&](auto zero) {
+    using T = decltype(zero);
+    auto* syevd = lapack::routine<T, Syevd>("syevd_");
+    GilRelease release(A.numel() * n);
+    for (int64_t i = 0; i < lapack::batch_count(A) && !failed; ++i) {
+      T *a = lapack::matrix_at<T>(vectors, i), *w = values.data<T>() + i * n, best = 0;
+      int best_int = 0, ask = -1;
+      syevd(&job, &uplo, &order, a, &lda, w, &best, &ask, &best_int, &ask, &failed);
+      std::vector<T> work(static_cast<size_t>(best) + 1);
+      std::vector<int> integers(static_cast<size_t>(best_int) + 1);
+      const int size = static_cast<int>(work.size()), int_size = static_cast<int>(integers.size());
+      syevd(&job, &uplo, &order, a, &lda, w, work.data(), &size, integers.data(), &int_size, &failed);
+    }
+  });
+  RG_CHECK(!failed, "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues ",
+           "(error code: ", failed, ").");
+  return {std::move(values), compute_v ? std::move(vectors) : empty(ints({0}), A.dtype(), A.device())};
+}
+
+std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matrices, bool compute_uv) {
+  lapack::check_matrix(A, "linalg.svd");
+  lapack::check_dtype(A, "linalg.svd");
+  const int64_t m = A.size(-2), n = A.size(-1), k = std::min(m, n);
+  Tensor s = lapack::batch_tensor(A, A.dtype(), {k}), u, vh;
+  const int64_t u_columns = full_matrices ? m : k, v_rows = full_matrices ? n : k;
+  if (A.numel() == 0) {
+    if (!compute_uv) return {empty(ints({0}), A.dtype(), A.device()), std::move(s), empty(ints({0}), A.dtype(), A.device())};
+    return {identity_like(A, m, u_columns), std::move(s), identity_like(A, v_rows, n)};
+  }
+  u = compute_uv ? columns_like(A, m, u_columns) : empty(ints({0}), A.dtype(), A.device());
+  vh = compute_uv ? columns_like(A, v_rows, n) : empty(ints({0}), A.dtype(), A.device());
+  const Tensor work_a = lapack::copy_columns(A);
+  const char job = !compute_uv ? 'N' : full_matrices ? 'A' : 'S';
+  const int rows = static_cast<int>(m), columns = static_cast<int>(n), lda = ld(m), ldu = ld(m), ldvt = ld(compute_uv ? v_rows : 1);
+  int failed = 0;
+  lapack::visit(A, [&](auto zero) {
+    using T = decltype(zero);
+    auto* gesdd = lapack::routine<T, Gesdd>("gesdd_");
+    std::vector<int> integers(static_cast<size_t>(8 * k));
+    GilRelease release(A.numel() * k * 2);
+    for (int64_t i = 0; i < lapack::batch_count(A) && !failed; ++i) {
+      T* left = compute_uv ? lapack::matrix_at<T>(u, i) : nullptr;
+      T* right = compute_uv ? lapack::matrix_at<T>(vh, i) : nullptr;
+      lapack::with_work<T>([&](T* work, int size) {
+        gesdd(&job, &rows, &columns, lapack::matrix_at<T>(work_a, i), &lda, s.data<T>() + i * k, left, &ldu, right, &ldvt, work, &size, integers.data(),
+              &failed);
+      });
+    }
+  });
+  RG_CHECK(!failed, "linalg.svd: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated singular ",
+           "values (error code: ", failed, ").");
+  return {std::move(u), std::move(s), std::move(vh)};
+}
+
+// V diag(1/s) U^T over the singular values above the tolerance max(atol, rtol * largest).
+Tensor linalg_pinv(const Tensor& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) {
+  lapack::check_matrix(A, "linalg.pinv");
+  if (hermitian) lapack::check_square(A, "linalg.pinv");
+  lapack::check_dtype(A, "linalg.pinv");
+  if (A.numel() == 0) return transpose(columns_like(A, A.size(-2), A.size(-1)), -2, -1);
+  const double epsilon = A.dtype() == DType::Float32 ? 1.1920929e-07 : 2.220446049250313e-16;
+  const double absolute = atol.value_or(0), relative = rtol.value_or(absolute > 0 ? 0 : epsilon * static_cast<double>(std::max(A.size(-1), A.size(-2))));
+  const auto [u, s, vh] = _linalg_svd(A, false, true);
+  const int64_t k = s.size(-1);
+  lapack::visit(A, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < s.numel() / k; ++i) {
+      T* row = s.data<T>() + i * k;
+      const double tolerance = std::max(absolute, relative * static_cast<double>(row[0]));
+      for (int64_t j = 0; j < k; ++j) row[j] = static_cast<double>(row[j]) > tolerance ? T(1) / row[j] : T(0);
+    }
+  });
+  const Tensor scaled = mul(transpose(vh, -2, -1), unsqueeze(s, -2)), ut = transpose(u, -2, -1);
+  const int64_t batch = lapack::batch_count(A), n = A.size(-1), m = A.size(-2);
+  const Tensor product = bmm(_unsafe_view(contiguous_data(scaled), ints({batch, n, k})), _unsafe_view(contiguous_data(ut), ints({batch, k, m})));
+  return _unsafe_view(product, columns_like(A, n, m).sizes());
+}
+
+}  // namespace impl
+
+namespace composite {
+
+std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& A, std::string_view UPLO) { return ops::_linalg_eigh(A, UPLO, true); }
+Tensor linalg_eigvalsh(const Tensor& A, std::string_view UPLO) {
+  return std::get<0>(ops::_linalg_eigh(A, UPLO, thread_state.grad_mode && requires_grad(A)));
+}
+std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& A, bool full_matrices) { return ops::_linalg_svd(A, full_matrices, true); }
+Tensor linalg_svdvals(const Tensor& A) { return std::get<1>(ops::_linalg_svd(A, false, thread_state.grad_mode && requires_grad(A))); }
+
+}  // namespace composite
+}  // namespace retrograd

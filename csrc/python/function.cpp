@@ -1,0 +1,497 @@
+// autograd.Function: ops written in Python. The ctx that forward and backward see is the graph node itself, so a custom op costs one
+// object beside its outputs; what it keeps lives in FunctionState.
+#include <Python.h>
+
+#include <new>
+#include <string>
+
+#include "autograd/engine.h"
+#include "autograd/history.h"
+#include "ops.h"
+#include "ops/util.h"
+#include "python/autograd.h"
+#include "python/bind.h"
+#include "python/guard.h"
+#include "python/intercept.h"
+#include "python/torch_function.h"
+
+namespace retrograd {
+namespace {
+
+struct TensorMeta {
+  bool is_tensor = false;
+  DType dtype = DType::Float32;
+  Device device;
+  std::vector<int64_t> sizes;
+  explicit TensorMeta(const TensorImpl* t) {
+    if (!t) return;
+    is_tensor = true;
+    dtype = t->dtype;
+    device = t->device;
+    sizes.assign(t->shape().begin(), t->shape().end());
+  }
+};
+
+struct FunctionState {
+  PyObject* cls = nullptr;           // the Function subclass
+  PyObject* to_save = nullptr;       // between save_for_backward() and the end of forward
+  PyObject* dirty = nullptr;
+  PyObject* non_differentiable = nullptr;
+  PyObject* needs_input_grad = nullptr;
+  std::vector<SavedTensor> saved;
+  std::vector<bool> saved_none;
+  std::vector<TensorMeta> inputs, outputs;
+  std::vector<int> edge_of_input;    // -1 for arguments that are no tensors
+  bool materialize = true;
+  bool finished_forward = false;
+
+  void clear_objects() {
+    Py_CLEAR(cls);
+    Py_CLEAR(to_save);
+    Py_CLEAR(dirty);
+    Py_CLEAR(non_differentiable);
+    Py_CLEAR(needs_input_grad);
+  }
+};
+
+struct FunctionNode : Node {
+  FunctionState* state;
+};
+
+// What is known of one Function subclass; made on first use and kept.
+struct FunctionClass {
+  NodeInfo info;
+  std::string name;
+};
+
+PyTypeObject* context_type = nullptr;   // base of all ctx types
+PyTypeObject* function_base = nullptr;  // base of autograd.Function
+PyObject* base_setup_context = nullptr; // Function.setup_context, to see whether a subclass has its own
+
+FunctionNode* function_node(PyObject* self) { return reinterpret_cast<FunctionNode*>(self); }
+FunctionState& state_of(PyObject* self) { return *function_node(self)->state; }
+
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(PyObject* o) : o_(o) {}
+  Ref(Ref&& other) noexcept : o_(std::exchange(other.o_, nullptr)) {}
+  Ref& operator=(Ref&& other) noexcept {
+    std::swap(o_, other.o_);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(o_); }
+  PyObject* get() const { return o_; }
+  PyObject* release() { return std::exchange(o_, nullptr); }
+
+ private:
+  PyObject* o_ = nullptr;
+};
+
+// ---- backward ----
+
+Tensor checked_gradient(const char* name, size_t index, const TensorMeta& meta, PyObject* object) {
+  RG_CHECK_AS(Type, is_tensor(object), "expected Variable or None (got ", Py_TYPE(object)->tp_name, "): gradient ", index, " returned by ", name);
+  Tensor grad = Tensor::borrow(object);
+  if (!same_sizes(grad.sizes(), meta.sizes)) {
+    // A gradient may still have the broadcast shape.
+    const size_t extra = grad.sizes().size() - meta.sizes.size();
+    bool expandable = grad.sizes().size() >= meta.sizes.size();
+    for (size_t d = 0; expandable && d < meta.sizes.size(); ++d) expandable = meta.sizes[d] == 1 || meta.sizes[d] == grad.sizes()[extra + d];
+    RG_CHECK(expandable, "Function ", name, " returned an invalid gradient at index ", index, " - got ", grad.sizes(), " but expected shape compatible with ",
+             IntSpan(meta.sizes));
+    grad = engine_ops.sum_to(grad, meta.sizes);
+  }
+  if (grad.dtype() != meta.dtype) {
+    RG_CHECK(is_floating(grad.dtype()) || !is_floating(meta.dtype), "Function ", name, " returned an invalid gradient at index ", index, " - expected dtype ",
+             dtype_title(meta.dtype), " but got ", dtype_title(grad.dtype()));
+    grad = engine_ops.cast(grad, meta.dtype);
+  }
+  return grad;
+}
+
+PyObject* gradient_arguments(FunctionNode* node, std::span<Tensor> in) {
+  const FunctionState& s = *node->state;
+  Ref args(checked(PyTuple_New(static_cast<Py_ssize_t>(in.size() + 1))));
+  PyTuple_SET_ITEM(args.get(), 0, Py_NewRef(node->object()));
+  for (size_t i = 0; i < in.size(); ++i) {
+    Tensor g = in[i];
+    if (!g && s.materialize && s.outputs[i].is_tensor) g = zeros(s.outputs[i].sizes, s.outputs[i].dtype, s.outputs[i].device);
+    PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i + 1), wrap(std::move(g)));
+  }
+  return args.release();
+}
+
+void apply_backward(Call& call) {
+  auto* node = static_cast<FunctionNode*>(call.node);
+  FunctionState& s = *node->state;
+  const char* name = node_name(node);
+  RG_CHECK(s.cls, "this Function's ctx was cleared by the garbage collector");
+  Ref backward(checked(PyObject_GetAttrString(s.cls, "_backward_of")));
+  Ref args(gradient_arguments(node, call.in));
+  Ref result(checked(PyObject_Call(backward.get(), args.get(), nullptr)));
+  PyObject* one[1] = {result.get()};
+  PyObject* const* items = one;
+  Py_ssize_t count = 1;
+  if (PyTuple_Check(result.get()) || PyList_Check(result.get())) {
+    items = PySequence_Fast_ITEMS(result.get());
+    count = PySequence_Fast_GET_SIZE(result.get());
+  }
+  const auto expected = static_cast<Py_ssize_t>(s.inputs.size());
+  Py_ssize_t given = count;
+  while (given > expected && items[given - 1] == Py_None) --given;  // trailing None are forgiven
+  RG_CHECK(given == expected, "function ", name, " returned an incorrect number of gradients (expected ", static_cast<int64_t>(expected), ", got ",
+           static_cast<int64_t>(count), ")");
+  for (Py_ssize_t i = 0; i < expected; ++i) {
+    const auto k = static_cast<size_t>(i);
+    if (items[i] == Py_None) continue;
+    RG_CHECK(s.inputs[k].is_tensor, "function ", name, " returned a gradient different from None at position ", static_cast<int64_t>(i + 1),
+             ", but the corresponding forward input was not a Variable");
+    const int edge = s.edge_of_input[k];
+    if (!node->edges[edge].node) continue;
+    call.out[static_cast<size_t>(edge)] = checked_gradient(name, k, s.inputs[k], items[i]);
+  }
+}
+
+void destroy_state(Node* node) {
+  auto* n = static_cast<FunctionNode*>(node);
+  FunctionState* s = std::exchange(n->state, nullptr);
+  if (!s) return;
+  for (SavedTensor& t : s->saved) t.release();
+  s->clear_objects();
+  delete s;
+}
+
+int traverse_state(Node* node, visitproc visit, void* arg) {
+  const FunctionState* s = static_cast<FunctionNode*>(node)->state;
+  if (!s) return 0;
+  for (const SavedTensor& t : s->saved)
+    if (const int r = t.traverse(visit, arg)) return r;
+  for (PyObject* o : {s->cls, s->to_save, s->dirty, s->non_differentiable, s->needs_input_grad}) Py_VISIT(o);
+  return 0;
+}
+
+void release_saved_tensors(Node* node) {
+  FunctionState* s = static_cast<FunctionNode*>(node)->state;
+  if (!s) return;
+  for (SavedTensor& t : s->saved) t.release();
+}
+
+// ---- the class of a ctx ----
+
+FunctionClass* class_of(PyObject* cls) {
+  static PyObject* key = PyUnicode_InternFromString("_function_class");
+  PyObject* dict = reinterpret_cast<PyTypeObject*>(cls)->tp_dict;
+  if (PyObject* known = PyDict_GetItemWithError(dict, key)) return static_cast<FunctionClass*>(PyLong_AsVoidPtr(known));
+  auto* fc = new FunctionClass();
+  fc->name = std::string(PyUnicode_AsUTF8(checked(reinterpret_cast<PyHeapTypeObject*>(cls)->ht_name))) + "Backward";
+  PyType_Slot own[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
+                       {0, nullptr}};
+  auto* full = new std::string("torch.autograd.function." + fc->name);
+  PyType_Spec spec = {full->c_str(), static_cast<int>(sizeof(FunctionNode)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, own};
+  auto* type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(context_type))));
+  fc->info = NodeInfo{.name = fc->name.c_str(),
+                      .bytes = sizeof(FunctionNode),
+                      .edges_offset = 0,
+                      .apply = apply_backward,
+                      .saved = {},
+                      .destroy = destroy_state,
+                      .traverse = traverse_state,
+                      .release_saved = release_saved_tensors,
+                      .type = type};
+  Ref address(checked(PyLong_FromVoidPtr(fc)));
+  if (PyObject_SetAttr(cls, key, address.get()) != 0) throw PythonError();
+  return fc;
+}
+
+// ---- forward ----
+
+bool contains(PyObject* tuple, const TensorImpl* t) {
+  if (!tuple) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i)
+    if (PyTuple_GET_ITEM(tuple, i) == reinterpret_cast<const PyObject*>(t)) return true;
+  return false;
+}
+
+struct GradOff {
+  bool saved = thread_state.grad_enabled;
+  GradOff() { set_grad_mode(false); }
+  ~GradOff() { set_grad_mode(saved); }
+};
+
+// Connects one output of forward to the node and returns what the caller gets.
+Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool executable) {
+  FunctionState& s = *node->state;
+  const bool dirty = contains(s.dirty, out.get());
+  const bool differentiable = is_floating(out.dtype()) && !contains(s.non_differentiable, out.get()) && executable;
+  if (dirty) {
+    RG_CHECK(!(executable && requires_grad(out) && is_leaf(out.get())), "a leaf Variable that requires grad is being used in an in-place operation.");
+    wrote_inplace(out);
+    if (!differentiable) return out;
+    Py_INCREF(node->object());
+    if (out->base) {
+      RG_CHECK(s.outputs.size() <= 1, "If your Function modifies views in-place, it must return exactly one output");
+      rebase_history(out, node);
+    } else {
+      Node* old = std::exchange(out->grad_fn, static_cast<Node*>(node));
+      out->output_nr = nr;
+      track_tensor(out.get());
+      Py_XDECREF(reinterpret_cast<PyObject*>(old));
+    }
+    return out;
+  }
+  if (is_input) {
+    // Returned as it came: an alias of it becomes the output, so that the input keeps its own history.
+    Tensor same = alias(out);
+    if (differentiable) set_view(same, out, ViewOrigin::CustomFunction);
+    out = same;
+  } else if (out->base && differentiable) {
+    out->view_origin = ViewOrigin::CustomFunction;
+  }
+  if (!differentiable) return out;
+  Py_INCREF(node->object());
+  Node* old = out->grad_fn;
+  out->grad_fn = node;
+  out->output_nr = nr;
+  out->view_version = version_of(out.get());
+  track_tensor(out.get());
+  Py_XDECREF(reinterpret_cast<PyObject*>(old));
+  return out;
+}
+
+void save_tensors(FunctionNode* node, std::span<const Tensor> outputs, bool executable) {
+  FunctionState& s = *node->state;
+  PyObject* list = s.to_save;
+  if (!list) return;
+  const Py_ssize_t n = PyTuple_GET_SIZE(list);
+  s.saved.resize(static_cast<size_t>(n));
+  s.saved_none.resize(static_cast<size_t>(n));
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* o = PyTuple_GET_ITEM(list, i);
+    const auto k = static_cast<size_t>(i);
+    s.saved_none[k] = o == Py_None;
+    if (o == Py_None || !executable) continue;
+    RG_CHECK_AS(Type, is_tensor(o), "save_for_backward can only save variables, but argument ", static_cast<int64_t>(i), " is of type ", Py_TYPE(o)->tp_name);
+    const Tensor t = Tensor::borrow(o);
+    uint32_t nr = 0;
+    bool is_output = false;
+    for (size_t j = 0; j < outputs.size(); ++j)
+      if (outputs[j] && outputs[j].is(t) && outputs[j]->grad_fn == node) {
+        nr = static_cast<uint32_t>(j);
+        is_output = true;
+      }
+    if (is_output) {
+      s.saved[k].save_output(t, nr);
+    } else {
+      s.saved[k].save(t);
+    }
+  }
+  Py_CLEAR(s.to_save);
+}
+
+PyObject* call_forward(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_t nargs) {
+  static PyObject* name_setup = PyUnicode_InternFromString("setup_context");
+  static PyObject* name_forward = PyUnicode_InternFromString("forward");
+  Ref forward(checked(PyObject_GetAttr(cls, name_forward)));
+  Ref setup(checked(PyObject_GetAttr(cls, name_setup)));
+  if (setup.get() == base_setup_context) {
+    std::vector<PyObject*> all{node->object()};
+    all.insert(all.end(), args, args + nargs);
+    return checked(PyObject_Vectorcall(forward.get(), all.data(), all.size(), nullptr));
+  }
+  Ref output(checked(PyObject_Vectorcall(forward.get(), args, static_cast<size_t>(nargs), nullptr)));
+  Ref inputs(checked(PyTuple_New(nargs)));
+  for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(inputs.get(), i, Py_NewRef(args[i]));
+  Ref done(checked(PyObject_CallFunctionObjArgs(setup.get(), node->object(), inputs.get(), output.get(), nullptr)));
+  return output.release();
+}
+
+PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
+  FunctionClass* fc = class_of(cls);
+  size_t tensors = 0;
+  bool any = false;
+  for (Py_ssize_t i = 0; i < nargs; ++i)
+    if (is_tensor(args[i])) {
+      ++tensors;
+      any |= requires_grad(reinterpret_cast<TensorImpl*>(args[i]));
+    }
+  const bool executable = any && thread_state.grad_mode;
+  auto* node = static_cast<FunctionNode*>(new_node(fc->info, tensors));
+  Ref hold(node->object());
+  // A ctx may hold anything: see Note [Joining the collector]. Nothing is built on it yet, so marking it is enough.
+  node->flags |= kPython | kNodeMarked;
+  if (!gc_tracked(node->object())) PyObject_GC_Track(node->object());
+  auto* s = node->state = new FunctionState();
+  s->cls = Py_NewRef(cls);
+  s->needs_input_grad = checked(PyTuple_New(nargs));
+  s->inputs.reserve(static_cast<size_t>(nargs));
+  int edge = 0;
+  for (Py_ssize_t i = 0; i < nargs; ++i) {
+    TensorImpl* t = is_tensor(args[i]) ? reinterpret_cast<TensorImpl*>(args[i]) : nullptr;
+    const bool needs = t && requires_grad(t);
+    PyTuple_SET_ITEM(s->needs_input_grad, i, Py_NewRef(needs ? Py_True : Py_False));
+    s->inputs.emplace_back(t);
+    s->edge_of_input.push_back(t ? edge : -1);
+    if (t && executable) node->set_edge(static_cast<size_t>(edge), Tensor::borrow(t));
+    edge += t != nullptr;
+  }
+
+  Ref result;
+  {
+    GradOff off;
+    result = Ref(call_forward(cls, node, args, nargs));
+  }
+
+  const bool single = !PyTuple_Check(result.get());
+  const Py_ssize_t count = single ? 1 : PyTuple_GET_SIZE(result.get());
+  Ref out(checked(PyTuple_New(count)));
+  std::vector<Tensor> outputs(static_cast<size_t>(count)), raw(static_cast<size_t>(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* o = single ? result.get() : PyTuple_GET_ITEM(result.get(), i);
+    s->outputs.emplace_back(is_tensor(o) ? reinterpret_cast<TensorImpl*>(o) : nullptr);
+  }
+  node->num_outputs = static_cast<uint16_t>(count ? count : 1);
+  Py_ssize_t dirty_seen = 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* o = single ? result.get() : PyTuple_GET_ITEM(result.get(), i);
+    if (!is_tensor(o)) {
+      PyTuple_SET_ITEM(out.get(), i, Py_NewRef(o));
+      continue;
+    }
+    bool is_input = false;
+    for (Py_ssize_t k = 0; k < nargs; ++k) is_input |= args[k] == o;
+    const auto k = static_cast<size_t>(i);
+    raw[k] = Tensor::borrow(o);
+    dirty_seen += contains(s->dirty, raw[k].get());
+    outputs[k] = connect(node, raw[k], is_input, static_cast<uint32_t>(i), executable);
+    PyTuple_SET_ITEM(out.get(), i, wrap(outputs[k]));
+  }
+  RG_CHECK(!s->dirty || dirty_seen >= PyTuple_GET_SIZE(s->dirty),
+           "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must all be outputs of the Function.");
+  save_tensors(node, outputs, executable);
+  Py_CLEAR(s->dirty);
+  Py_CLEAR(s->non_differentiable);
+  s->finished_forward = true;
+  if (!single) return out.release();
+  return Py_NewRef(PyTuple_GET_ITEM(out.get(), 0));
+}
+
+PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return guarded([&]() -> PyObject* {
+    nargs = PyVectorcall_NARGS(static_cast<size_t>(nargs));
+    if (kwnames && PyTuple_GET_SIZE(kwnames)) {
+      // Keyword arguments are bound to forward's signature in Python, which calls back with positional ones.
+      Ref bind(checked(PyObject_GetAttrString(cls, "_apply_keywords")));
+      return checked(PyObject_Vectorcall(bind.get(), args, static_cast<size_t>(nargs), kwnames));
+    }
+    bool overloaded = thread_state.handlers != nullptr && function_modes_active();
+    for (Py_ssize_t i = 0; i < nargs && thread_state.torch_function_subclasses; ++i) overloaded |= is_tensor(args[i]) && !is_plain_tensor(args[i]);
+    if (overloaded) {
+      Ref self(checked(PyObject_GetAttrString(cls, "apply")));
+      return call_torch_function(self.get(), nullptr, args, nargs, nullptr);
+    }
+    return run_forward(cls, args, nargs);
+  });
+}
+
+// ---- ctx ----
+
+PyObject* save_for_backward(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    FunctionState& s = state_of(self);
+    Ref list(checked(PyTuple_New(nargs)));
+    for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(list.get(), i, Py_NewRef(args[i]));
+    Py_XSETREF(s.to_save, list.release());
+    Py_RETURN_NONE;
+  });
+}
+
+template <PyObject* FunctionState::* Member> PyObject* remember(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    FunctionState& s = state_of(self);
+    Ref list(checked(PyTuple_New(nargs)));
+    for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(list.get(), i, Py_NewRef(args[i]));
+    PyObject* old = std::exchange(s.*Member, list.release());
+    Py_XDECREF(old);
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* set_materialize(PyObject* self, PyObject* on) {
+  const int value = PyObject_IsTrue(on);
+  if (value < 0) return nullptr;
+  state_of(self).materialize = value;
+  Py_RETURN_NONE;
+}
+
+PyObject* saved_tensors(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    FunctionNode* node = function_node(self);
+    FunctionState& s = *node->state;
+    if (!s.finished_forward && s.to_save) return Py_NewRef(s.to_save);
+    if (node->has(kFreed)) fail_freed(node);
+    Ref out(checked(PyTuple_New(static_cast<Py_ssize_t>(s.saved.size()))));
+    for (size_t i = 0; i < s.saved.size(); ++i)
+      PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), s.saved_none[i] ? none() : wrap(s.saved[i].unpack(node)));
+    return out.release();
+  });
+}
+
+PyObject* needs_input_grad(PyObject* self, void*) { return Py_NewRef(state_of(self).needs_input_grad ? state_of(self).needs_input_grad : Py_None); }
+int set_needs_input_grad(PyObject* self, PyObject* value, void*) {
+  PyObject* old = std::exchange(state_of(self).needs_input_grad, Py_XNewRef(value));
+  Py_XDECREF(old);
+  return 0;
+}
+PyObject* forward_class(PyObject* self, void*) { return Py_NewRef(state_of(self).cls ? state_of(self).cls : Py_None); }
+PyObject* get_materialize(PyObject* self, void*) { return PyBool_FromLong(state_of(self).materialize); }
+PyObject* get_to_save(PyObject* self, void*) { return Py_NewRef(state_of(self).to_save ? state_of(self).to_save : Py_None); }
+
+template <class F> PyCFunction as_method(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
+
+PyMethodDef context_methods[] = {
+    {"save_for_backward", as_method(save_for_backward), METH_FASTCALL, "Keeps tensors for backward; they come back as ctx.saved_tensors."},
+    {"mark_dirty", as_method(remember<&FunctionState::dirty>), METH_FASTCALL, "Says which inputs forward changed in place; they must be returned."},
+    {"mark_non_differentiable", as_method(remember<&FunctionState::non_differentiable>), METH_FASTCALL, "Says which outputs carry no gradient."},
+    {"set_materialize_grads", set_materialize, METH_O, "Whether gradients that are not there arrive as zeros (the default) or as None."},
+    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef context_getset[] = {{"saved_tensors", saved_tensors, nullptr, "What save_for_backward() kept.", nullptr},
+                                {"saved_variables", saved_tensors, nullptr, nullptr, nullptr},
+                                {"needs_input_grad", needs_input_grad, set_needs_input_grad, "For each argument of forward, whether its gradient is wanted.", nullptr},
+                                {"_forward_cls", forward_class, nullptr, nullptr, nullptr},
+                                {"materialize_grads", get_materialize, nullptr, nullptr, nullptr},
+                                {"to_save", get_to_save, nullptr, nullptr, nullptr},
+                                {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot context_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
+                               {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
+                               {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
+                               {Py_tp_methods, context_methods},
+                               {Py_tp_getset, context_getset},
+                               {0, nullptr}};
+PyType_Spec context_spec = {"retrograd.autograd.function.FunctionCtx", sizeof(FunctionNode), 0,
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, context_slots};
+
+PyMethodDef function_methods[] = {{"apply", as_method(apply), METH_FASTCALL | METH_KEYWORDS | METH_CLASS, "Runs forward and records the op."},
+                                  {nullptr, nullptr, 0, nullptr}};
+PyType_Slot function_slots[] = {{Py_tp_methods, function_methods}, {0, nullptr}};
+PyType_Spec function_spec = {"retrograd._C._FunctionBase", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, function_slots};
+
+PyObject* set_base_setup(PyObject*, PyObject* f) {
+  Py_XSETREF(base_setup_context, Py_NewRef(f));
+  Py_RETURN_NONE;
+}
+PyMethodDef module_methods[] = {{"_set_base_setup_context", set_base_setup, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void init_function(PyObject* module) {
+  context_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&context_spec, reinterpret_cast<PyObject*>(node_base_type))));
+  function_base = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&function_spec)));
+  PyModule_AddObject(module, "FunctionCtx", Py_NewRef(reinterpret_cast<PyObject*>(context_type)));
+  PyModule_AddObject(module, "_FunctionBase", Py_NewRef(reinterpret_cast<PyObject*>(function_base)));
+  PyModule_AddFunctions(module, module_methods);
+}
+
+}  // namespace retrograd

@@ -1,0 +1,170 @@
+"""Ops written in Python.
+
+A subclass of `Function` has a static `forward(ctx, *args)` (or `forward(*args)` and `setup_context(ctx, inputs, output)`) and a static
+`backward(ctx, *grads)` that returns one gradient per argument of forward. `MyFunction.apply(...)` runs it and records it as one
+graph node, `MyFunctionBackward`, which is what `ctx` is.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from retrograd import _C
+from retrograd._C import FunctionCtx, Tensor
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "NestedIOFunction", "once_differentiable", "traceable"]
+
+BackwardCFunction = FunctionCtx
+
+
+def _save_for_forward(self: FunctionCtx, *tensors: Any) -> None:
+    """Keeps tensors for jvp."""
+    for tensor in tensors:
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError("save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx.")
+    self.saved_for_forward = tensors
+
+
+def _mark_shared_storage(self: FunctionCtx, *pairs: Any) -> None:
+    """Accepted for PyTorch's sake: tensors that share storage are recognised by themselves."""
+
+
+FunctionCtx.save_for_forward = _save_for_forward
+FunctionCtx.mark_shared_storage = _mark_shared_storage
+
+
+class FunctionMeta(type):
+    """The type of Function classes."""
+
+
+class Function(_C._FunctionBase, metaclass=FunctionMeta):
+    """Base of ops written in Python.
+
+    Example::
+
+        >>> class Double(retrograd.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return x * 2
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return grad * 2
+        >>> x = retrograd.ones(2, requires_grad=True)
+        >>> Double.apply(x).sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
+    """
+
+    generate_vmap_rule = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError(f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so call {type(self).__name__}.apply(...)")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward method.")
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Computes the result. First argument is ctx, unless setup_context is defined too."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Saves what backward needs, for a forward without ctx."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Gives one gradient (or None) per argument of forward."""
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD.")
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Gives one tangent per output, for forward mode."""
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Says how to run on a batch."""
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True.")
+
+    @classmethod
+    def _backward_of(cls, ctx: Any, *grads: Any) -> Any:
+        """Calls backward, or vjp where that is what the class defines."""
+        own_backward, own_vjp = cls.backward is not Function.backward, cls.vjp is not Function.vjp
+        if own_backward and own_vjp:
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
+        return (cls.vjp if own_vjp else cls.backward)(ctx, *grads)
+
+    @classmethod
+    def _apply_keywords(cls, *args: Any, **kwargs: Any) -> Any:
+        """apply() with keyword arguments: bound to forward's signature, defaults filled in."""
+        signature = inspect.signature(cls.forward)
+        with_ctx = cls.setup_context is Function.setup_context
+        bound = signature.bind(None, *args, **kwargs) if with_ctx else signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise TypeError(f"{cls.__name__}.apply(): keyword-only arguments of forward ({', '.join(bound.kwargs)}) cannot be recorded; make them positional")
+        positional = bound.args[1:] if with_ctx else bound.args
+        return cls.apply(*positional)
+
+
+_C._set_base_setup_context(Function.setup_context)
+
+
+class _DelayedError(Function):
+    """The identity, until somebody differentiates it."""
+
+    @staticmethod
+    def forward(ctx: Any, message: str, tensor: Tensor) -> Tensor:
+        ctx.message = message
+        return tensor.detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        raise RuntimeError(ctx.message)
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Declares a backward that is not differentiable itself: differentiating its result is an error instead of wrong."""
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        with _C._NoGrad():
+            outputs = fn(ctx, *args)
+        if not _C.is_grad_enabled() or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            return outputs
+        single = not isinstance(outputs, tuple)
+        message = "trying to differentiate twice a function that was marked with @once_differentiable"
+
+        def guard(value: Any) -> Any:
+            if not isinstance(value, Tensor):
+                return value
+            return _DelayedError.apply(message, value.detach().requires_grad_())
+
+        guarded = tuple(guard(v) for v in ((outputs,) if single else outputs))
+        return guarded[0] if single else guarded
+
+    return wrapper
+
+
+class InplaceFunction(Function):
+    """Kept for PyTorch's sake."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """Kept for PyTorch's sake; use Function and nest inside forward."""
+
+
+def traceable(fn_cls: type) -> type:
+    """Kept for PyTorch's sake: marks a class and returns it."""
+    fn_cls.is_traceable = True  # type: ignore[attr-defined]
+    return fn_cls

@@ -1,0 +1,477 @@
+"""torch.linalg: linear algebra over LAPACK, with derivatives. Complex results (eig, eigvals) are not supported yet."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import retrograd as torch
+from retrograd import _C
+from retrograd._ops.linalg import multi_dot
+
+_ops = _C._ops
+
+__all__ = [
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu",
+    "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr",
+    "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm", "eig", "eigvals",
+]  # fmt: skip
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that a computation cannot go on with: singular, not positive definite, not converging."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+
+matmul = torch.matmul
+matrix_power = torch.matrix_power
+
+
+def _written(result, out):
+    return result if out is None else out.resize_(result.shape).copy_(result)
+
+
+def _check_info(info, text) -> None:
+    """Raises for the first matrix of a batch with a nonzero verdict; `text` makes the message from it."""
+    if not info.any():
+        return
+    if info.dim() == 0:
+        raise LinAlgError(text("", int(info)))
+    first = int(info.reshape(-1).ne(0).nonzero()[0])
+    raise LinAlgError(text(f"(Batch element {first}): ", int(info.reshape(-1)[first])))
+
+
+# ---- systems ----
+
+
+def solve(A, B, *, left=True, out=None):
+    """The X of A X = B, or of X A = B."""
+    result, info = _ops.linalg_solve_ex(A, B, left=left)
+    _check_info(info, lambda where, _: f"torch.linalg.solve: {where}The solver failed because the input matrix is singular.")
+    return _written(result, out)
+
+
+def solve_ex(A, B, *, left=True, check_errors=False, out=None):
+    """solve() that reports singular matrices in `info` instead of raising."""
+    both = _ops.linalg_solve_ex(A, B, left=left)
+    if check_errors:
+        _check_info(both[1], lambda where, _: f"torch.linalg.solve_ex: {where}The solver failed because the input matrix is singular.")
+    return both
+
+
+def inv(A, *, out=None):
+    """The inverse."""
+    result, info = _ops.linalg_inv_ex(A)
+    _check_info(
+        info, lambda where, k: f"linalg.inv: {where}The diagonal element {k} is zero, the inversion could not be completed because the input matrix is singular."
+    )
+    return _written(result, out)
+
+
+def inv_ex(A, *, check_errors=False, out=None):
+    """inv() that reports singular matrices in `info` instead of raising."""
+    both = _ops.linalg_inv_ex(A)
+    if check_errors:
+        _check_info(both[1], lambda where, k: f"linalg.inv: {where}The diagonal element {k} is zero, the inversion could not be completed because the input matrix is singular.")  # fmt: skip
+    return both
+
+
+def det(A, *, out=None):
+    """The determinant."""
+    return _written(_ops.linalg_det(A), out)
+
+
+def slogdet(A, *, out=None):
+    """Sign and logarithm of the absolute value of the determinant."""
+    return _ops.linalg_slogdet(A)
+
+
+def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
+    """The X of A X = B (or X A = B) for triangular A."""
+    return _written(_ops.linalg_solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular), out)
+
+
+def cholesky(A, *, upper=False, out=None):
+    """The L of A = L L^T (upper: the U of A = U^T U) for a positive definite A."""
+    result, info = _ops.linalg_cholesky_ex(A, upper=upper)
+    _check_info(info, lambda where, k: f"linalg.cholesky: {where}The factorization could not be completed because the input is not positive-definite (the leading minor of order {k} is not positive-definite).")  # fmt: skip
+    return _written(result, out)
+
+
+def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
+    """cholesky() that reports failures in `info` instead of raising."""
+    both = _ops.linalg_cholesky_ex(A, upper=upper)
+    if check_errors:
+        _check_info(both[1], lambda where, k: f"linalg.cholesky_ex: {where}The factorization could not be completed because the input is not positive-definite (the leading minor of order {k} is not positive-definite).")  # fmt: skip
+    return both
+
+
+class _LuResult(NamedTuple):
+    LU: object
+    pivots: object
+
+
+def lu_factor(A, *, pivot=True, out=None):
+    """Packed LU factors and pivots."""
+    LU, pivots, info = _ops.linalg_lu_factor_ex(A, pivot=pivot)
+    _check_info(info, lambda where, k: f"torch.linalg.lu_factor: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")  # fmt: skip
+    return _LuResult(LU, pivots)
+
+
+def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
+    """lu_factor() that reports singular matrices in `info` instead of raising."""
+    return _ops.linalg_lu_factor_ex(A, pivot=pivot)
+
+
+def lu(A, *, pivot=True, out=None):
+    """P, L and U with A = P L U."""
+    return _ops.linalg_lu(A, pivot=pivot)
+
+
+def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
+    """solve() from what lu_factor() gave."""
+    P, L, U = _ops.lu_unpack(LU, pivots)
+    if not left:
+        return _written(lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT, out)
+    if adjoint:  # U^T L^T P^T X = B
+        y = solve_triangular(U.mT, B, upper=False)
+        return _written(P @ solve_triangular(L.mT, y, upper=True, unitriangular=True), out)
+    y = solve_triangular(L, P.mT @ B, upper=False, unitriangular=True)
+    return _written(solve_triangular(U, y, upper=True), out)
+
+
+# ---- decompositions ----
+
+
+def qr(A, mode="reduced", *, out=None):
+    """Q and R with A = Q R, Q orthogonal and R upper triangular."""
+    return _ops.linalg_qr(A, mode)
+
+
+def _converging(function, *args):
+    try:
+        return function(*args)
+    except RuntimeError as error:
+        if "failed to converge" in str(error):
+            raise LinAlgError(str(error)) from None
+        raise
+
+
+def eigh(A, UPLO="L", *, out=None):
+    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
+    return _converging(_ops.linalg_eigh, A, UPLO)
+
+
+def eigvalsh(A, UPLO="L", *, out=None):
+    """Eigenvalues of a symmetric matrix, ascending."""
+    return _written(_converging(_ops.linalg_eigvalsh, A, UPLO), out)
+
+
+def svd(A, full_matrices=True, *, driver=None, out=None):
+    """U, S and Vh with A = U diag(S) Vh."""
+    return _converging(_ops.linalg_svd, A, full_matrices)
+
+
+def svdvals(A, *, driver=None, out=None):
+    """Singular values, descending."""
+    return _written(_converging(_ops.linalg_svdvals, A), out)
+
+
+def eig(A, *, out=None):
+    """Not supported: the result is complex."""
+    raise NotImplementedError("linalg.eig: its result is complex, and complex dtypes are not supported yet; linalg.eigh serves symmetric matrices")
+
+
+def eigvals(A, *, out=None):
+    """Not supported: the result is complex."""
+    raise NotImplementedError("linalg.eigvals: its result is complex, and complex dtypes are not supported yet; linalg.eigvalsh serves symmetric matrices")
+
+
+# ---- pseudo-inverse, rank, least squares ----
+
+
+def pinv(A, *, atol=None, rtol=None, hermitian=False, out=None):
+    """The Moore-Penrose inverse."""
+    return _written(_ops.linalg_pinv(A, atol=_number(atol), rtol=_number(rtol), hermitian=hermitian), out)
+
+
+def _number(value):
+    return float(value) if value is not None else None
+
+
+def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
+    """How many singular values exceed max(atol, rtol * largest)."""
+    if A.dim() < 2:
+        raise RuntimeError("linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
+    with torch.no_grad():
+        values = eigvalsh(A).abs() if hermitian else svdvals(A)
+        if values.numel() == 0:
+            return _written(torch.zeros(A.shape[:-2], dtype=torch.int64), out)
+        absolute = 0.0 if atol is None else atol
+        if rtol is None:
+            no_atol = (absolute == 0).to(values.dtype) if isinstance(absolute, torch.Tensor) else float(absolute == 0)
+            rtol = no_atol * torch.finfo(A.dtype).eps * max(A.shape[-2:])
+        tolerance = torch.maximum(torch.as_tensor(absolute, dtype=values.dtype), values.amax(-1) * rtol)
+        return _written((values > tolerance.unsqueeze(-1)).sum(-1), out)
+
+
+def lstsq(A, B, rcond=None, *, driver=None):
+    """The X that minimises |A X - B|, the smallest one where there are many; with residuals, rank and singular values where the driver gives them."""
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    if A.dim() < 2:
+        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
+    if B.dim() < 1:
+        raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
+    vector = B.dim() == 1 or (A.dim() - 1 == B.dim() and A.shape[:-1] == B.shape)
+    right = B.unsqueeze(-1) if vector else B
+    if A.size(-2) != right.size(-2):
+        name = "-1" if vector else "-2"
+        raise RuntimeError(f"torch.linalg.lstsq: input.size(-2) should match other.size({name})")
+    if A.dtype != B.dtype:
+        raise RuntimeError(f"torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype {A.dtype} and other's dtype {B.dtype}")
+    driver = driver or "gelsy"
+    m, n = A.shape[-2:]
+    rtol = rcond if rcond is not None else torch.finfo(A.dtype).eps * max(m, n)
+    solution = pinv(A, rtol=rtol) @ right
+    none = torch.empty(0, dtype=A.dtype)
+    rank = torch.empty(0, dtype=torch.int64) if driver == "gels" else matrix_rank(A, rtol=rtol)
+    residuals = none
+    if m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all())):
+        residuals = ((A @ solution - right) ** 2).sum(-2)
+    values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else none
+    result = (solution.squeeze(-1) if vector else solution, residuals, rank, values)
+    return _LstsqResult(*result)
+
+
+class _LstsqResult(NamedTuple):
+    solution: object
+    residuals: object
+    rank: object
+    singular_values: object
+
+
+# ---- norms ----
+
+
+def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
+    """The ord-norm of vectors, or of all elements."""
+    return _written(_ops.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype), out)
+
+
+def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
+    """A norm of matrices: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf."""
+    if A.dim() < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if len(dim) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
+    rows, columns = (d % A.dim() if -A.dim() <= d < A.dim() else d for d in dim)
+    if rows == columns:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if dtype is not None:
+        A = A.to(dtype)
+    if ord == "fro":
+        return _written(_ops.linalg_vector_norm(A, 2, (rows, columns), keepdim), out)
+    if ord not in ("nuc", 1, -1, 2, -2, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    if ord in ("nuc", 2, -2):
+        values = svdvals(A.movedim((rows, columns), (-2, -1)))
+        result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
+        if keepdim:
+            for d in sorted((rows, columns)):
+                result = result.unsqueeze(d)
+        return _written(result, out)
+    if ord in (math.inf, -math.inf):
+        rows, columns = columns, rows
+    sums = _ops.linalg_vector_norm(A, 1, (rows,), keepdim)
+    if not keepdim and columns > rows:
+        columns -= 1
+    return _written(sums.amax(columns, keepdim) if ord > 0 else sums.amin(columns, keepdim), out)
+
+
+def norm(A, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
+    """A vector norm, or of two dims a matrix norm."""
+    if dim is not None and not isinstance(dim, (tuple, list)):
+        dim = (dim,)
+    if dim is not None and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    if ord is None:
+        return vector_norm(A, 2, dim, keepdim, dtype=dtype, out=out)
+    if dim is None and A.dim() not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.dim()}D.")
+    if isinstance(ord, str) or (dim is not None and len(dim) == 2) or (dim is None and A.dim() == 2):
+        return matrix_norm(A, ord, dim or ((-2, -1) if A.dim() != 2 else (0, 1)), keepdim, dtype=dtype, out=out)
+    return vector_norm(A, ord, dim, keepdim, dtype=dtype, out=out)
+
+
+def cond(A, p=None, *, out=None):
+    """The condition number: norm(A) * norm(inverse)."""
+    if A.dim() < 2:
+        raise RuntimeError("linalg.cond: The input tensor A must have at least 2 dimensions.")
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        if values.numel() == 0:
+            return _written(torch.zeros(A.shape[:-2], dtype=A.dtype), out)
+        return _written(values[..., 0] / values[..., -1] if p != -2 else values[..., -1] / values[..., 0], out)
+    if A.size(-1) != A.size(-2):
+        raise RuntimeError(f"linalg.cond: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
+    inverse, info = _ops.linalg_inv_ex(A)
+    result = matrix_norm(A, p) * matrix_norm(inverse, p)
+    return _written(torch.where(info != 0, torch.full_like(result, math.inf), result) if bool(info.any()) else result, out)
+
+
+# ---- products and the rest ----
+
+
+def vecdot(x, y, *, dim=-1, out=None):
+    """Sum of products along dim."""
+    if not (x.is_floating_point() or y.is_floating_point()) and x.dtype != y.dtype:
+        raise RuntimeError("linalg.vecdot: Expected x and y to have the same dtype")
+    return _written((x * y).sum(dim), out)
+
+
+def cross(input, other, *, dim=-1, out=None):
+    """Vector product along dim."""
+    return _written(_ops.linalg_cross(input, other, dim=dim), out)
+
+
+def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+    """The diagonals of matrices."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+def matrix_exp(A):
+    """The exponential of square matrices: a Taylor polynomial of A / 2^s, squared s times."""
+    if A.dim() < 2:
+        raise RuntimeError("linalg.matrix_exp: The input tensor A must have at least 2 dimensions.")
+    if A.size(-1) != A.size(-2):
+        raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
+    if A.numel() == 0:
+        return A.clone()
+    with torch.no_grad():
+        largest = float(A.abs().sum(-1).amax())
+    squarings = max(0, math.ceil(math.log2(largest)) + 3) if largest > 0 and math.isfinite(largest) else 0
+    x = A / 2**squarings  # norm at most 1/8: the term of degree 14 is below 1e-22
+    eye = torch.eye(A.size(-1), dtype=A.dtype)
+    # exp(x) - 1 is kept apart from 1, or squaring would lose digits of small matrices.
+    rest = x
+    for degree in range(14, 1, -1):
+        rest = x + x @ rest / degree
+    for _ in range(squarings):
+        rest = 2 * rest + rest @ rest
+    return rest + eye
+
+
+def householder_product(input, tau, *, out=None):
+    """The first columns of the product of reflections I - tau_i v_i v_i^T, v_i below the diagonal of column i with a leading 1."""
+    m, n = input.shape[-2:]
+    k = tau.size(-1)
+    if m < n or n < k:
+        raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1] and input.shape[-1] to tau.shape[-1]")
+    v = input.tril(-1)[..., :k] + torch.eye(m, k, dtype=input.dtype)
+    q = torch.eye(m, n, dtype=input.dtype).expand(*input.shape[:-2], m, n)
+    for i in reversed(range(k)):
+        column = v[..., i : i + 1]
+        q = q - tau[..., i : i + 1].unsqueeze(-1) * (column @ (column.mT @ q))
+    return _written(q, out)
+
+
+def tensorinv(A, ind=2, *, out=None):
+    """The inverse of A as a map between tensors: of the dims from `ind` on to the ones before."""
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    before, after = A.shape[:ind], A.shape[ind:]
+    if math.prod(before) != math.prod(after):
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {math.prod(after)} != {math.prod(before)}")
+    return _written(inv(A.reshape(math.prod(before), math.prod(after))).reshape(*after, *before), out)
+
+
+def tensorsolve(A, B, dims=None, *, out=None):
+    """The X with tensordot(A, X, X.dim()) = B."""
+    if dims is not None:
+        A = A.movedim(tuple(dims), tuple(range(A.dim() - len(dims), A.dim())))
+    result = A.shape[B.dim() :]
+    if B.numel() != math.prod(result):
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got {math.prod(result)} != {B.numel()}")
+    return _written(solve(A.reshape(B.numel(), math.prod(result)), B.reshape(-1)).reshape(result), out)
+
+
+def vander(x, *, N=None):
+    """Powers 0 to N - 1 of each element."""
+    N = x.size(-1) if N is None else N
+    if N <= 1:
+        if N < 1:
+            raise RuntimeError("N must be greater than 1.")
+        return torch.ones((*x.shape, 1), dtype=x.dtype)
+    powers = x.unsqueeze(-1).expand(*x.shape, N - 1).cumprod(-1)
+    return torch.cat([torch.ones((*x.shape, 1), dtype=powers.dtype), powers], -1)
+
+
+# ---- names these had at the top of torch ----
+
+
+def _logdet(input):
+    """log(det(A)); nan where the determinant is negative."""
+    sign, value = _ops.linalg_slogdet(input)
+    return torch.where(sign == -1, torch.full_like(value, math.nan), value)
+
+
+def _cholesky(input, upper=False, *, out=None):
+    return cholesky(input, upper=upper, out=out)
+
+
+def _cholesky_solve(input, L, upper=False, *, out=None):
+    """The X of A X = B, given the Cholesky factor of A."""
+    for t, name in ((input, "b"), (L, "u")):
+        if t.dim() < 2:
+            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.dim()} dimensions instead")
+    if upper:
+        L = L.mT
+    return _written(solve_triangular(L.mT, solve_triangular(L, input, upper=False), upper=True), out)
+
+
+def _cholesky_inverse(L, upper=False, *, out=None):
+    """The inverse of A, given its Cholesky factor."""
+    return _cholesky_solve(torch.eye(L.size(-1), dtype=L.dtype).expand(L.shape), L, upper, out=out)
+
+
+def _triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, out=None):
+    """(solution of A X = b for triangular A, a copy of A)."""
+    matrix = A.mT if transpose else A
+    return _TriangularResult(solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular), A.clone())
+
+
+class _TriangularResult(NamedTuple):
+    solution: object
+    cloned_coefficient: object
+
+
+def _qr(input, some=True, *, out=None):
+    return qr(input, "reduced" if some else "complete")
+
+
+class _SvdResult(NamedTuple):
+    U: object
+    S: object
+    V: object
+
+
+def _svd(input, some=True, compute_uv=True, *, out=None):
+    """U, S and V (not its transpose)."""
+    U, S, Vh = _ops._linalg_svd(input, not some, True)
+    return _SvdResult(U, S, Vh.mT) if compute_uv else _SvdResult(torch.zeros_like(U), S, torch.zeros_like(Vh.mT))
+
+
+def _lu(A, pivot=True, get_infos=False, out=None):
+    """Packed LU factors, pivots and, when asked for, LAPACK's verdicts."""
+    LU, pivots, info = _ops.linalg_lu_factor_ex(A, pivot=pivot)
+    return (LU, pivots, info) if get_infos else (LU, pivots)
+
+
+def _lu_solve(b, LU_data, LU_pivots, *, out=None):
+    return lu_solve(LU_data, LU_pivots, b, out=out)
+
+
+def _pinverse(input, rcond=1e-15):
+    return pinv(input, rtol=rcond)

@@ -1,0 +1,1 @@
+from retrograd.nn.parameter import Buffer, Parameter

@@ -1,0 +1,82 @@
+"""Runs the samples of the op table through PyTorch and stores what it gives, for tests on machines without it.
+
+    python tools/make_references.py             rewrites tests/ops/references/*.json.gz; needs torch
+    python tools/make_references.py --check     says which samples have no stored result yet; needs nothing
+
+float64 (with gradients), float32 and int64 are stored for every sample, the other dtypes for the first two of each op.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import ops  # noqa: E402
+from tests.ops import references  # noqa: E402
+from tests.ops.differences import comparable  # noqa: E402
+from tests.ops.harness import DTYPES, TOLERANCE, Case, Record, cases, differing, entries, fits, run  # noqa: E402
+
+ALWAYS = ("float64", "float32", "int64")
+
+
+def dtypes_for(case: Case) -> list[str]:
+    return [d for d in DTYPES if (d in ALWAYS or case.index < 2) and fits(case, d)]
+
+
+def drop_rounded(narrow: Record, wide: Record) -> None:
+    """Forgets float32 numbers that float64's say already."""
+    for n, w in zip(narrow.outputs, wide.outputs, strict=False):
+        if (n.dtype, w.dtype) == ("float32", "float64") and not differing(n.values, w.values, TOLERANCE["float32"] / 10):
+            n.values = None
+    narrow.grads = []
+
+
+def make(family: str, torch: Any) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    for entry in entries(lambda e: e.family == family and e.kernel.kind != "alias" and comparable(e)):
+        for case in cases(entry):
+            records = {d: run(torch, case, d) for d in dtypes_for(case)}
+            if "float32" in records and "float64" in records:
+                drop_rounded(records["float32"], records["float64"])
+            for dtype, record in records.items():
+                if dtype not in ALWAYS:
+                    record.grads = []
+            content.setdefault(entry.qualified, {})[case.key] = {d: references.to_json(r) for d, r in records.items()}
+    return content
+
+
+def missing() -> list[str]:
+    """Samples without a stored result, and stored results without a sample."""
+    lines = []
+    for family in ops.FAMILIES:
+        found = references.read(family)
+        for entry in entries(lambda e, family=family: e.family == family and e.kernel.kind != "alias" and comparable(e)):
+            here = {case.key: case for case in cases(entry)}
+            there = found.get(entry.qualified, {})
+            lines += [f"{case}: no stored result" for key, case in here.items() if key not in there]
+            lines += [f"{entry.qualified}: stored result {key} of a sample that is gone" for key in there if key not in here]
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    if parser.parse_args().check:
+        lines = missing()
+        print("\n".join(lines) or "every sample has its stored result")
+        sys.exit(bool(lines))
+    import torch
+
+    torch.set_num_threads(1)
+    references.FOLDER.mkdir(exist_ok=True)
+    for family in ops.FAMILIES:
+        references.write(family, make(family, torch))
+        print(f"{family}: {(references.FOLDER / f'{family}.json.gz').stat().st_size / 1024:.0f} KB")
+
+
+if __name__ == "__main__":
+    main()
