@@ -125,14 +125,23 @@ op(
 )
 op(
     "mean(Tensor self, *, dtype? dtype=None) -> Tensor",
+    variants=FUNCTION,
     kernel=native(),
     grad={"self": "mean_backward(grad, self_sizes, std::nullopt, false, self_dtype)"},
     jvp="linear",
     doc="Mean of all elements.",
     samples=[*over_all(), S(T(0)), S(I(3, 4), dtype="float32")],
     errors=(
-        E(S(I(3)), RuntimeError, r"mean\(\): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Long"),
-        E(S(T(3), dtype="int64"), RuntimeError, r"mean\(\): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: Long"),
+        E(
+            S(I(3)),
+            RuntimeError,
+            r"mean\(\): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Long",
+        ),
+        E(
+            S(T(3), dtype="int64"),
+            RuntimeError,
+            r"mean\(\): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: Long",
+        ),
     ),
     reference="numpy.mean",
 )
@@ -145,7 +154,12 @@ op(
     jvp="linear",
     doc="Mean over dims.",
     samples=[*over_dims(), S(T(3, 4), []), S(T(0, 3), 1), S(T(0, 3), 0)],
-    errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, REPEATED, E(S(I(2, 3), 0), RuntimeError, "Input dtype must be either a floating point or complex dtype. Got: Long")),
+    errors=(
+        OUT_OF_RANGE,
+        OUT_OF_RANGE_0D,
+        REPEATED,
+        E(S(I(2, 3), 0), RuntimeError, "Input dtype must be either a floating point or complex dtype. Got: Long"),
+    ),
 )
 op(
     "prod(Tensor self, *, dtype? dtype=None) -> Tensor",
@@ -188,19 +202,37 @@ op(
     jvp="linear",
     doc="Sum of the diagonal of a matrix.",
     samples=[S(T(3, 3)), S(T(2, 4)), S(T(5, 2)), S(T(0, 3)), S(I(3, 3))],
-    errors=(E(S(T(3)), RuntimeError, "trace: expected a matrix, but got tensor with dim 1"), E(S(B(2, 2)), RuntimeError, "\"trace\" not implemented for 'Bool'")),
+    errors=(
+        E(S(T(3)), RuntimeError, "trace: expected a matrix, but got tensor with dim 1"),
+        E(S(B(2, 2)), RuntimeError, "\"trace\" not implemented for 'Bool'"),
+    ),
 )
 
 # ---- truth ----
 
 for name, doc in (("any", "Whether any element is true (nonzero)."), ("all", "Whether every element is true (nonzero).")):
-    op(f"{name}(Tensor self) -> Tensor", variants=FUNCTION, kernel=native(), doc=doc, samples=[S(B(5)), S(B()), S(B(0)), S(T(3, 4, grad=False)), S(I(2, 3))])
+    op(
+        f"{name}(Tensor self) -> Tensor",
+        variants=FUNCTION,
+        kernel=native(),
+        doc=doc,
+        samples=[S(B(5)), S(B()), S(B(0)), S(T(3, 4, grad=False)), S(I(2, 3))],
+    )
     op(
         f"{name}.dims(Tensor self, int[]? dim, bool keepdim=False) -> Tensor",
         variants=FUNCTION,
         kernel=native(),
         doc=doc[:-1] + " along dims.",
-        samples=[S(B(3, 4), 1), S(B(3, 4), 0, True), S(B(2, 3, 4), (0, 2)), S(B(3, 4), ()), S(B(3, 4), None), S(I(2, 3), -1), S(B(), 0), S(B(3, 0), 1)],
+        samples=[
+            S(B(3, 4), 1),
+            S(B(3, 4), 0, True),
+            S(B(2, 3, 4), (0, 2)),
+            S(B(3, 4), ()),
+            S(B(3, 4), None),
+            S(I(2, 3), -1),
+            S(B(), 0),
+            S(B(3, 0), 1),
+        ],
         errors=(OUT_OF_RANGE, REPEATED),
     )
 op(
@@ -215,15 +247,26 @@ op(
 
 for name, largest in (("max", True), ("min", False)):
     Name, word = name.capitalize(), "Largest" if largest else "Smallest"
-    nothing = rf"{name}\(\): Expected reduction dim to be specified for input.numel\(\) == 0. Specify the reduction dim with the 'dim' argument."
+    nothing = (
+        rf"{name}\(\): Expected reduction dim to be specified for input.numel\(\) == 0. Specify the reduction dim with the 'dim' argument."
+    )
     op(
         f"{name}(Tensor self) -> Tensor",
+        variants=FUNCTION,
         kernel=native(),
         grad={"self": "shared_backward(grad, self, result, std::nullopt, false)"},
         node=f"{Name}Backward1",
         doc=f"{word} element. NaN wins; equal elements share the gradient.",
         samples=[*over_all(distinct=True), S(I(3, 4)), S(B(3)), S(T(3, values=[1, NAN, 2], grad=False))],
         errors=(E(S(T(0)), RuntimeError, nothing),),
+    )
+    # Before .dim: a 0-d integer tensor would do as a dim too, but means a tensor here.
+    op(
+        f"{name}.other(Tensor self, Tensor other) -> Tensor",
+        variants=FUNCTION,
+        kernel=composite(),
+        doc=f"{word} of two tensors, elementwise: `{name}imum`.",
+        samples=[S(T(3, 4, distinct=True), T(3, 4)), S(T(3, 4, distinct=True), T(4)), S(T(distinct=True), T(3))],
     )
     op(
         f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -233,15 +276,18 @@ for name, largest in (("max", True), ("min", False)):
         node=f"{Name}Backward0",
         outputs_nondiff=("indices",),
         doc=f"{word} element along a dim and its first index.",
-        samples=[*along_dim(), S(T(3, 4, distinct=True), 0, True), S(T(3, 4, distinct=True), dim=-1, keepdim=True), S(EMPTY_MATRIX, 0), S(I(3, 4), 1)],
-        errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, E(S(EMPTY_MATRIX, 1), IndexError, rf"{name}\(\): Expected reduction dim 1 to have non-zero size.")),
-    )
-    op(
-        f"{name}.other(Tensor self, Tensor other) -> Tensor",
-        variants=FUNCTION,
-        kernel=composite(),
-        doc=f"{word} of two tensors, elementwise: `{name}imum`.",
-        samples=[S(T(3, 4, distinct=True), T(3, 4)), S(T(3, 4, distinct=True), T(4)), S(T(distinct=True), T(3))],
+        samples=[
+            *along_dim(),
+            S(T(3, 4, distinct=True), 0, True),
+            S(T(3, 4, distinct=True), dim=-1, keepdim=True),
+            S(EMPTY_MATRIX, 0),
+            S(I(3, 4), 1),
+        ],
+        errors=(
+            OUT_OF_RANGE,
+            OUT_OF_RANGE_0D,
+            E(S(EMPTY_MATRIX, 1), IndexError, rf"{name}\(\): Expected reduction dim 1 to have non-zero size."),
+        ),
     )
 for name, largest in (("amax", True), ("amin", False)):
     op(
@@ -264,7 +310,13 @@ op(
     kernel=native(),
     grad={"self": "aminmax_backward(grads[0], grads[1], self, min, max, dim, keepdim)"},
     doc="Smallest and largest element, over everything or along a dim.",
-    samples=[S(T(3, 4, distinct=True)), S(T(3, 4, distinct=True), dim=1), S(T(3, 4, distinct=True), dim=0, keepdim=True), S(T(5, distinct=True), keepdim=True), S(T(distinct=True))],
+    samples=[
+        S(T(3, 4, distinct=True)),
+        S(T(3, 4, distinct=True), dim=1),
+        S(T(3, 4, distinct=True), dim=0, keepdim=True),
+        S(T(5, distinct=True), keepdim=True),
+        S(T(distinct=True)),
+    ],
     errors=(
         E(S(T(2, 3), dim=5), IndexError, "Dimension out of range"),
         E(S(T(0)), RuntimeError, r"aminmax\(\): cannot compute aminmax over an empty dimension as the operation has no identity."),
@@ -315,16 +367,31 @@ for name, word in (("var", "Variance"), ("std", "Standard deviation")):
         variants=FUNCTION,
         kernel=composite(),
         doc=f"{word} over dims.",
-        samples=[S(T(3, 4), 1), S(T(3, 4), 0, False), S(T(2, 3, 4), (0, 2), True, True), S(T(3, 4), dim=1, keepdim=True), S(T(3, 4), None, False)],
+        samples=[
+            S(T(3, 4), 1),
+            S(T(3, 4), 0, False),
+            S(T(2, 3, 4), (0, 2), True, True),
+            S(T(3, 4), dim=1, keepdim=True),
+            S(T(3, 4), None, False),
+        ],
         errors=(OUT_OF_RANGE, REPEATED),
     )
     op(
         f"{name}.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
         variants=FUNCTION,
         kernel=native(),
-        grad={"self": "var_backward(grad, self, dim, correction, keepdim)" if name == "var" else "std_backward(grad, self, result, dim, correction, keepdim)"},
+        grad={
+            "self": "var_backward(grad, self, dim, correction, keepdim)"
+            if name == "var"
+            else "std_backward(grad, self, result, dim, correction, keepdim)"
+        },
         doc=f"{word} over dims: squared deviations divided by n - correction.",
-        samples=[S(T(3, 4), 1, correction=0), S(T(3, 4), correction=2), S(T(2, 3, 4), (0, 2), correction=0.5, keepdim=True), S(T(3, 37), 1, correction=1)],
+        samples=[
+            S(T(3, 4), 1, correction=0),
+            S(T(3, 4), correction=2),
+            S(T(2, 3, 4), (0, 2), correction=0.5, keepdim=True),
+            S(T(3, 37), 1, correction=1),
+        ],
         errors=(E(S(I(3), correction=1), RuntimeError, "std and var only support floating point and complex dtypes"),),
     )
 for name, word in (("var_mean", "Variance and mean"), ("std_mean", "Standard deviation and mean")):
@@ -344,7 +411,11 @@ for name, word in (("var_mean", "Variance and mean"), ("std_mean", "Standard dev
         samples=[S(T(3, 4), 1), S(T(2, 3, 4), (0, 2), False, True)],
         errors=(OUT_OF_RANGE,),
     )
-    args = "grads[0], grads[1], self, dim, correction, keepdim" if name == "var_mean" else "grads[0], grads[1], self, result0, dim, correction, keepdim"
+    args = (
+        "grads[0], grads[1], self, dim, correction, keepdim"
+        if name == "var_mean"
+        else "grads[0], grads[1], self, result0, dim, correction, keepdim"
+    )
     op(
         f"{name}.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
         variants="function",
@@ -368,7 +439,11 @@ op(
     errors=(
         NO_INTEGER_NORM,
         E(S(T(2, 3), 2, 5), IndexError, "Dimension out of range"),
-        E(S(T(0), INF), RuntimeError, "linalg.vector_norm cannot compute the inf norm on an empty tensor because the operation does not have an identity"),
+        E(
+            S(T(0), INF),
+            RuntimeError,
+            "linalg.vector_norm cannot compute the inf norm on an empty tensor because the operation does not have an identity",
+        ),
         E(S(T(3), "a"), TypeError, "must be Number, not str"),
     ),
 )
@@ -384,14 +459,17 @@ op(
     "norm.str(Tensor self, str p, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     variants=FUNCTION,
     kernel=composite(),
-    doc="Frobenius norm ('fro').",
-    samples=[S(T(3, 4), "fro"), S(T(3, 4), "fro", dim=1), S(T(3, 4), "fro", (0, 1))],
+    doc="Frobenius norm ('fro'), or the sum of singular values ('nuc').",
+    samples=[S(T(3, 4), "nuc"), S(T(2, 4, 3), "nuc", (2, 0), True), S(T(3, 4), "fro"), S(T(3, 4), "fro", dim=1), S(T(3, 4), "fro", (0, 1))],
     errors=(E(S(T(3, 4), "xx"), RuntimeError, "linalg.matrix_norm: Order xx not supported."),),
 )
 op(
     "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
     kernel=native(),
-    grad={"self": "sum_to(dist_backward(grad, self, other, p, result), self_sizes)", "other": "sum_to(-dist_backward(grad, self, other, p, result), other_sizes)"},
+    grad={
+        "self": "sum_to(dist_backward(grad, self, other, p, result), self_sizes)",
+        "other": "sum_to(-dist_backward(grad, self, other, p, result), other_sizes)",
+    },
     doc="p-norm of self - other.",
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(4), 1), S(T(3), T(2, 3), 3), S(T(3), T(3), 1.5), S(T(), T())],
     errors=(E(S(T(2, 3), T(5)), RuntimeError, "must match the size of tensor b"),),
@@ -400,7 +478,10 @@ op(
     "_cdist_forward(Tensor x1, Tensor x2, float p) -> Tensor",
     variants="function",
     kernel=native(),
-    grad={"x1": "cdist_backward(grad, x1, x2, p, result)", "x2": "cdist_backward(ops::transpose(grad, -2, -1), x2, x1, p, ops::transpose(result, -2, -1))"},
+    grad={
+        "x1": "cdist_backward(grad, x1, x2, p, result)",
+        "x2": "cdist_backward(ops::transpose(grad, -2, -1), x2, x1, p, ops::transpose(result, -2, -1))",
+    },
     node="CdistBackward0",
     doc="Distances between the rows of two batches of matrices.",
 )
@@ -409,7 +490,14 @@ op(
     variants="function",
     kernel=python("retrograd._ops.reduce:cdist"),
     doc="p-norm distance between each pair of rows of two batches of matrices.",
-    samples=[S(T(3, 4), T(2, 4)), S(T(3, 4), T(2, 4), p=1.0), S(T(2, 3, 4), T(5, 4), 3.0), S(T(3, 4), T(2, 4), p=INF), S(T(2, 3), T(0, 3)), S(T(3, 4), T(2, 4), p=0.0)],
+    samples=[
+        S(T(3, 4), T(2, 4)),
+        S(T(3, 4), T(2, 4), p=1.0),
+        S(T(2, 3, 4), T(5, 4), 3.0),
+        S(T(3, 4), T(2, 4), p=INF),
+        S(T(2, 3), T(0, 3)),
+        S(T(3, 4), T(2, 4), p=0.0),
+    ],
     errors=(
         E(S(T(3), T(2, 3)), RuntimeError, "cdist only supports at least 2D tensors, X1 got: 1D"),
         E(S(T(2, 3), T(2, 2)), RuntimeError, "X1 and X2 must have the same number of columns. X1: 3 X2: 2"),
@@ -440,7 +528,8 @@ op(
     kernel=native(),
     grad={"self": "logsumexp_backward(grad, self, result, dim, keepdim)"},
     doc="log(sum(exp(x))) over dims, without overflow.",
-    samples=[s for s in over_dims() if s.kwargs.get("dim", 0) is not None] + [S(T(3, 4, low=300, high=900), 1), S(T(2, 0), 1), S(I(3, 4), 0)],
+    samples=[s for s in over_dims() if s.kwargs.get("dim", 0) is not None]
+    + [S(T(3, 4, low=300, high=900), 1), S(T(2, 0), 1), S(I(3, 4), 0)],
     errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D),
 )
 for name in ("softmax", "log_softmax"):
@@ -510,7 +599,13 @@ op(
     kernel=native(),
     grad={"self": "cumprod_backward(grad, self, dim, result)"},
     doc="Running product along a dim.",
-    samples=[*along_dim()[:5], S(T(0, 3), 0), S(I(3, 4, low=1), 0), S(T(2, 4, values=[2, 0, 3, -1, 0, 1, 0, 2]), 1), S(T(4, 2, values=[2, 0, 3, -1, 0, 1, 0, 2]), 0)],
+    samples=[
+        *along_dim()[:5],
+        S(T(0, 3), 0),
+        S(I(3, 4, low=1), 0),
+        S(T(2, 4, values=[2, 0, 3, -1, 0, 1, 0, 2]), 1),
+        S(T(4, 2, values=[2, 0, 3, -1, 0, 1, 0, 2]), 0),
+    ],
     errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D),
 )
 op(
@@ -522,7 +617,13 @@ op(
         "factor": "recurrence_factor_backward(grad, factor, dim, reverse, result)",
     },
     doc="out[i] = self[i] + factor[i] * out[i - 1] along dim; reverse: out[i] = self[i] + factor[i + 1] * out[i + 1].",
-    samples=[S(T(5), T(5), 0, False), S(T(5), T(5), 0, True), S(T(2, 3, 4), T(2, 3, 4), 1, True), S(T(2, 3, 4), T(2, 3, 4), 2, False), S(T(0, 3), T(0, 3), 0, True)],
+    samples=[
+        S(T(5), T(5), 0, False),
+        S(T(5), T(5), 0, True),
+        S(T(2, 3, 4), T(2, 3, 4), 1, True),
+        S(T(2, 3, 4), T(2, 3, 4), 2, False),
+        S(T(0, 3), T(0, 3), 0, True),
+    ],
     test={"compat": False},  # no such function in PyTorch
 )
 for name in ("cummax", "cummin"):
@@ -582,9 +683,28 @@ op(
     doc="Sorts along a dim, keeping the order of equal elements.",
     samples=STABLE_SAMPLES,
 )
-op("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", variants="function method", kernel=native(), doc="Indices that sort along a dim.", samples=SORT_SAMPLES, errors=(OUT_OF_RANGE,))
-op("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", variants=FUNCTION, kernel=native(), doc="Indices that sort along a dim, keeping the order of equal elements.", samples=STABLE_SAMPLES)
-op("msort(Tensor self) -> Tensor", variants=FUNCTION, kernel=composite(), doc="Sorts along the first dim.", samples=[S(T(4, 3, distinct=True)), S(T(5, distinct=True)), S(T())])
+op(
+    "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+    variants="function method",
+    kernel=native(),
+    doc="Indices that sort along a dim.",
+    samples=SORT_SAMPLES,
+    errors=(OUT_OF_RANGE,),
+)
+op(
+    "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+    variants=FUNCTION,
+    kernel=native(),
+    doc="Indices that sort along a dim, keeping the order of equal elements.",
+    samples=STABLE_SAMPLES,
+)
+op(
+    "msort(Tensor self) -> Tensor",
+    variants=FUNCTION,
+    kernel=composite(),
+    doc="Sorts along the first dim.",
+    samples=[S(T(4, 3, distinct=True)), S(T(5, distinct=True)), S(T())],
+)
 op(
     "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     variants=FUNCTION,
@@ -603,7 +723,11 @@ op(
         S(T(3, 4, distinct=True), 0),
         S(I(3, 4, distinct=True), 2),
     ],
-    errors=(E(S(T(2, 3), 5), RuntimeError, "selected index k out of range"), E(S(T(2, 3), -1), RuntimeError, "selected index k out of range"), E(S(T(2, 3), 1, 5), IndexError, "Dimension out of range")),
+    errors=(
+        E(S(T(2, 3), 5), RuntimeError, "selected index k out of range"),
+        E(S(T(2, 3), -1), RuntimeError, "selected index k out of range"),
+        E(S(T(2, 3), 1, 5), IndexError, "Dimension out of range"),
+    ),
 )
 op(
     "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -612,8 +736,18 @@ op(
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
     outputs_nondiff=("indices",),
     doc="The k-th smallest element along a dim and its index.",
-    samples=[S(T(5, distinct=True), 2), S(T(3, 4, distinct=True), 3, 0), S(T(3, 4, distinct=True), 1, 1, True), S(T(distinct=True), 1), S(EMPTY_MATRIX, 1, 0), S(T(2, 3, 4, distinct=True), 2, 1)],
-    errors=(E(S(T(2, 3), 5, 1), RuntimeError, r"kthvalue\(\): selected number k out of range for dimension 1"), E(S(EMPTY_MATRIX, 1, 1), IndexError, r"kthvalue\(\): Expected reduction dim 1 to have non-zero size.")),
+    samples=[
+        S(T(5, distinct=True), 2),
+        S(T(3, 4, distinct=True), 3, 0),
+        S(T(3, 4, distinct=True), 1, 1, True),
+        S(T(distinct=True), 1),
+        S(EMPTY_MATRIX, 1, 0),
+        S(T(2, 3, 4, distinct=True), 2, 1),
+    ],
+    errors=(
+        E(S(T(2, 3), 5, 1), RuntimeError, r"kthvalue\(\): selected number k out of range for dimension 1"),
+        E(S(EMPTY_MATRIX, 1, 1), IndexError, r"kthvalue\(\): Expected reduction dim 1 to have non-zero size."),
+    ),
 )
 for name, nan in (("median", "NaN wins"), ("nanmedian", "NaN is left out")):
     Name = name.capitalize()
@@ -623,7 +757,13 @@ for name, nan in (("median", "NaN wins"), ("nanmedian", "NaN is left out")):
         kernel=native(),
         grad={"self": "shared_backward(grad, self, result, std::nullopt, false)"},
         doc=f"Lower median of all elements; {nan}.",
-        samples=[*over_all(distinct=True), S(T(4, distinct=True)), S(I(3, 3)), S(T(4, values=[1, NAN, 3, 2], grad=False)), S(T(0, grad=False))],
+        samples=[
+            *over_all(distinct=True),
+            S(T(4, distinct=True)),
+            S(I(3, 3)),
+            S(T(4, values=[1, NAN, 3, 2], grad=False)),
+            S(T(0, grad=False)),
+        ],
     )
     op(
         f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -633,7 +773,12 @@ for name, nan in (("median", "NaN wins"), ("nanmedian", "NaN is left out")):
         node=f"{Name}Backward1",
         outputs_nondiff=("indices",),
         doc=f"Lower median along a dim and its index; {nan}.",
-        samples=[*along_dim(), S(T(3, 4, distinct=True), 0, True), S(T(2, 3, values=[1, NAN, 3, 2, 5, 4], grad=False), 1), S(EMPTY_MATRIX, 0)],
+        samples=[
+            *along_dim(),
+            S(T(3, 4, distinct=True), 0, True),
+            S(T(2, 3, values=[1, NAN, 3, 2, 5, 4], grad=False), 1),
+            S(EMPTY_MATRIX, 0),
+        ],
         errors=(OUT_OF_RANGE, E(S(EMPTY_MATRIX, 1), IndexError, r"median\(\): Expected reduction dim 1 to have non-zero size.")),
     )
 op(
@@ -659,7 +804,11 @@ for name in ("quantile", "nanquantile"):
         variants="function method",
         kernel=python(f"retrograd._ops.reduce:{name}"),
         doc="Quantiles along a dim" + (", without NaN." if name == "nanquantile" else "."),
-        samples=[S(T(5, distinct=True), 0.3), S(T(3, 4, distinct=True), 0.5, 1), S(T(3, 4, distinct=True), T(2, low=0, high=1, grad=False), 0, True)]
+        samples=[
+            S(T(5, distinct=True), 0.3),
+            S(T(3, 4, distinct=True), 0.5, 1),
+            S(T(3, 4, distinct=True), T(2, low=0, high=1, grad=False), 0, True),
+        ]
         + [S(T(6, distinct=True), 0.37, interpolation=i) for i in ("lower", "higher", "midpoint", "nearest")],
         errors=tuple(E(s, RuntimeError, rf"quantile\(\) {text}") for s, text in QUANTILE_ERRORS),
     )
@@ -744,7 +893,12 @@ op(
     variants="function method",
     kernel=python("retrograd._ops.reduce:histogram"),
     doc="Histogram and the edges of its bins.",
-    samples=[S(T(30, grad=False), 5), S(T(30, grad=False), T(4, values=[-1, 0, 0.5, 1], grad=False)), S(T(30, grad=False), 3, range=(-1.0, 1.0)), S(T(6, grad=False), 3, weight=T(6, grad=False), density=True)],
+    samples=[
+        S(T(30, grad=False), 5),
+        S(T(30, grad=False), T(4, values=[-1, 0, 0.5, 1], grad=False)),
+        S(T(30, grad=False), 3, range=(-1.0, 1.0)),
+        S(T(6, grad=False), 3, weight=T(6, grad=False), density=True),
+    ],
 )
 COUNTED = dict(outputs_nondiff=("result1", "result2"), kernel=native(), variants="function")
 op(
@@ -771,7 +925,13 @@ op(
     "unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     kernel=python("retrograd._ops.reduce:unique"),
     doc="Distinct elements, sorted; optionally the index of each element among them and how often each occurs.",
-    samples=[S(I(10)), S(I(3, 4), return_inverse=True), S(I(3, 4), return_counts=True), S(I(6, 2, high=2), dim=0), S(I(6, 2, high=2), return_inverse=True, return_counts=True, dim=0)],
+    samples=[
+        S(I(10)),
+        S(I(3, 4), return_inverse=True),
+        S(I(3, 4), return_counts=True),
+        S(I(6, 2, high=2), dim=0),
+        S(I(6, 2, high=2), return_inverse=True, return_counts=True, dim=0),
+    ],
     test={"grad": False},
 )
 op(
@@ -785,7 +945,14 @@ op(
     "equal(Tensor self, Tensor other) -> bool",
     kernel=native(),
     doc="Whether two tensors have the same size and elements.",
-    samples=[S(I(3), I(3)), S(T(3, grad=False), T(3, grad=False)), S(I(3), I(2)), S(T(2, values=[1, 2], grad=False), T(2, values=[1, 2], grad=False)), S(T(0, grad=False), T(0, grad=False)), S(I(2, values=[1, 2]), T(2, values=[1, 2], grad=False))],
+    samples=[
+        S(I(3), I(3)),
+        S(T(3, grad=False), T(3, grad=False)),
+        S(I(3), I(2)),
+        S(T(2, values=[1, 2], grad=False), T(2, values=[1, 2], grad=False)),
+        S(T(0, grad=False), T(0, grad=False)),
+        S(I(2, values=[1, 2]), T(2, values=[1, 2], grad=False)),
+    ],
 )
 
 # ---- statistics and calculus, in Python ----
@@ -801,20 +968,34 @@ op(
     "cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
     kernel=python("retrograd._ops.reduce:cov"),
     doc="Covariance matrix of variables in rows.",
-    samples=[S(T(3, 5)), S(T(5)), S(T(3, 5), correction=0), S(T(2, 4), fweights=I(4, low=1)), S(T(2, 4), aweights=T(4, low=0.5, grad=False))],
+    samples=[
+        S(T(3, 5)),
+        S(T(5)),
+        S(T(3, 5), correction=0),
+        S(T(2, 4), fweights=I(4, low=1)),
+        S(T(2, 4), aweights=T(4, low=0.5, grad=False)),
+    ],
     errors=(
         E(S(T(1, 2, 3)), RuntimeError, r"cov\(\): expected input to have two or fewer dimensions but got an input with 3 dimensions"),
         E(S(B(3)), RuntimeError, r"cov\(\): bool dtype is not supported for input"),
         E(S(T(2, 3), fweights=I(3, values=[1, 2, -1])), RuntimeError, r"cov\(\): fweights cannot be negative"),
     ),
 )
-op("corrcoef(Tensor self) -> Tensor", kernel=python("retrograd._ops.reduce:corrcoef"), doc="Correlation coefficients of variables in rows.", samples=[S(T(3, 5)), S(T(5))])
+op(
+    "corrcoef(Tensor self) -> Tensor",
+    kernel=python("retrograd._ops.reduce:corrcoef"),
+    doc="Correlation coefficients of variables in rows.",
+    samples=[S(T(3, 5)), S(T(5))],
+)
 op(
     "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
     kernel=python("retrograd._ops.reduce:diff"),
     doc="n-th differences along a dim.",
     samples=[S(T(5)), S(T(3, 4), 2), S(T(3, 4), 1, 0), S(T(3), prepend=T(2), append=T(1)), S(B(4)), S(I(4)), S(T(3), 5)],
-    errors=(E(S(T(3), -1), RuntimeError, "order must be non-negative but got -1"), E(S(T()), RuntimeError, "diff expects input to be at least one-dimensional")),
+    errors=(
+        E(S(T(3), -1), RuntimeError, "order must be non-negative but got -1"),
+        E(S(T()), RuntimeError, "diff expects input to be at least one-dimensional"),
+    ),
 )
 for name, extra in (("trapezoid", ""), ("cumulative_trapezoid", "cumulative ")):
     op(
@@ -824,4 +1005,29 @@ for name, extra in (("trapezoid", ""), ("cumulative_trapezoid", "cumulative ")):
         doc=f"The {extra}integral of samples by the trapezoidal rule.".replace("  ", " "),
         samples=[S(T(5)), S(T(3, 4), dx=0.5), S(T(3, 4), T(4, distinct=True)), S(T(3, 4), dim=0), S(T(3, 4), T(3, 4), dim=1), S(T(1))],
     )
-op("trapz(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1) -> Tensor", variants="function", kernel=python("retrograd._ops.reduce:trapezoid"), doc="Another name for `trapezoid`.", samples=[S(T(5)), S(T(3, 4), T(4))])
+op(
+    "trapz(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.reduce:trapezoid"),
+    doc="Another name for `trapezoid`.",
+    samples=[S(T(5)), S(T(3, 4), T(4))],
+)
+op(
+    "gradient(Tensor self, *, Scalar spacing=1, int[]? dim=None, int edge_order=1) -> Tensor[]",
+    variants="function",
+    kernel=python("retrograd._ops.reduce:gradient"),
+    doc="Numerical derivative of samples along dims, by central differences.",
+    samples=[
+        S(T(5)),
+        S(T(4, 3)),
+        S(T(4, 5), spacing=0.5, dim=1),
+        S(T(4, 5), dim=(0, 1), edge_order=2),
+        S(T(4), spacing=(T(4, values=[0, 1, 3, 4], grad=False),)),
+        S(T(4, 5), spacing=(2.0, 0.5)),
+        S(T(5), spacing=(T(5, values=[0, 1, 3, 4, 6], grad=False),), edge_order=2),
+    ],
+    errors=(
+        E(S(T(1)), RuntimeError, r"expected each dimension size to be at least edge_order\+1"),
+        E(S(T(5), edge_order=3), RuntimeError, "only supports edge_order=1 and edge_order=2"),
+    ),
+)

@@ -663,11 +663,12 @@ for _name in ("tril", "triu"):
         f"{_name}(Tensor self, int diagonal=0) -> Tensor",
         variants="function method inplace out",
         kernel=native(),
+        inplace=f"{_name}_",
         grad={"self": f"ops::{_name}(grad, diagonal)"},
         jvp="linear",
         doc=f"The {'lower' if _name == 'tril' else 'upper'} triangle of matrices, zero elsewhere.",
         samples=[S(T(3, 4)), S(T(4, 3), 1), S(T(2, 3, 3), -1), S(T(0, 3))],
-        errors=(E(S(T(3)), RuntimeError, f"{_name}: input tensor must have at least 2 dimensions"),),
+        errors=(E(S(T(3)), RuntimeError, f"{_name}_?: input tensor must have at least 2 dimensions"),),
         reference=f"numpy.{_name}",
     )
 for _name in ("meshgrid", "cartesian_prod", "combinations", "atleast_1d", "atleast_2d", "atleast_3d"):
@@ -754,6 +755,7 @@ op(
         E(S(T(3), T(2, 3)), RuntimeError, r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]"),
     ),
 )
+op("copy.number(Tensor self, Scalar src, bool non_blocking=False) -> Tensor", variants="inplace", kernel=composite(), doc="Writes a number into every element.", samples=[S(T(3), 2)])
 op(
     "fill.Scalar(Tensor self, Scalar value) -> Tensor",
     variants="function",

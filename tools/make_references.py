@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import ops  # noqa: E402
 from tests.ops import references  # noqa: E402
 from tests.ops.differences import comparable  # noqa: E402
-from tests.ops.harness import DTYPES, TOLERANCE, Case, Record, cases, differing, entries, fits, run  # noqa: E402
+from tests.ops.harness import DTYPES, TOLERANCE, Case, Record, all_cases, differing, entries, fits, run  # noqa: E402
 
 ALWAYS = ("float64", "float32", "int64")
 
@@ -38,7 +38,7 @@ def drop_rounded(narrow: Record, wide: Record) -> None:
 def make(family: str, torch: Any) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for entry in entries(lambda e: e.family == family and e.kernel.kind != "alias" and comparable(e)):
-        for case in cases(entry):
+        for case in all_cases(entry):
             records = {d: run(torch, case, d) for d in dtypes_for(case)}
             if "float32" in records and "float64" in records:
                 drop_rounded(records["float32"], records["float64"])
@@ -55,7 +55,7 @@ def missing() -> list[str]:
     for family in ops.FAMILIES:
         found = references.read(family)
         for entry in entries(lambda e, family=family: e.family == family and e.kernel.kind != "alias" and comparable(e)):
-            here = {case.key: case for case in cases(entry)}
+            here = {case.key: case for case in all_cases(entry)}
             there = found.get(entry.qualified, {})
             lines += [f"{case}: no stored result" for key, case in here.items() if key not in there]
             lines += [f"{entry.qualified}: stored result {key} of a sample that is gone" for key in there if key not in here]

@@ -40,10 +40,7 @@ void set_grad(TensorImpl* variable, Tensor grad) {
   if (old) Py_DECREF(old->object());
 }
 
-void apply(Call& call) {
-  Tensor& grad = call.in[0];
-  TensorImpl* variable = static_cast<AccumulateGrad*>(call.node)->variable;
-  if (!grad || !variable) return;
+void accumulate(TensorImpl* variable, Tensor& grad) {
   if (RG_UNLIKELY(!same_sizes(grad.get(), variable))) check_gradient(grad, variable);
   if (RG_UNLIKELY(grad.dtype() != variable->dtype)) grad = engine_ops.cast(grad, variable->dtype);
   const bool recording = thread_state.grad_mode;
@@ -60,6 +57,12 @@ void apply(Call& call) {
   } else {
     set_grad(variable, engine_ops.add(Tensor::borrow(variable->grad), grad));
   }
+}
+
+void apply(Call& call) {
+  TensorImpl* variable = static_cast<AccumulateGrad*>(call.node)->variable;
+  if (RG_UNLIKELY(!variable)) return;
+  if (RG_LIKELY(call.in[0].defined())) accumulate(variable, call.in[0]);
   if (RG_UNLIKELY(variable->extra && variable->extra->post_accumulate_hooks)) engine_hooks.post_accumulate(variable);
 }
 

@@ -61,6 +61,7 @@ struct GraphTask {
   bool visit(Node* n);  // true on the first visit
   uint32_t& pending(Node* n) { return RG_LIKELY(owns(n)) ? n->pending : side[n].pending; }
   TensorImpl*& buffer(Node* n) { return RG_LIKELY(owns(n)) ? n->buffer : side[n].buffer; }
+  bool reaches(Node* n) const { return owns(n) || side.count(n); }
   bool needed(Node* n) {
     if (RG_LIKELY(owns(n))) return n->has(kNeeded);
     auto it = side.find(n);
@@ -72,6 +73,16 @@ struct GraphTask {
     } else {
       side[n].needed = true;
     }
+  }
+
+  // Whether to run a node: with inputs, only what leads to one of them. backward(inputs=...) runs the nodes of the inputs too, as PyTorch
+  // does: the AccumulateGrad of a leaf must run, and that of an inner tensor may have hooks.
+  bool executes(Node* n) {
+    if (RG_LIKELY(!options.has_inputs)) return true;
+    if (options.accumulate) return needed(n);
+    for (size_t i = 0; i < n->num_edges; ++i)
+      if (n->edges[i].node && needed(n->edges[i].node)) return true;
+    return false;
   }
 
   void count(std::span<const Edge> roots);
@@ -202,7 +213,7 @@ void GraphTask::count(std::span<const Edge> roots) {
 // Marks the nodes from which a captured edge can be reached: post-order, each node after everything behind it.
 void GraphTask::find_needed(std::span<const Edge> roots) {
   for (const Capture& c : captures)
-    if (owns(c.node) || side.count(c.node)) set_needed(c.node);
+    if (reaches(c.node)) set_needed(c.node);
   struct Frame {
     Node* node;
     size_t next;
@@ -268,50 +279,45 @@ void GraphTask::run_node(Node* n) {
   if (RG_UNLIKELY(n->num_outputs > kInline)) in = in_heap = std::vector<Tensor>(n->num_outputs);
   if (RG_UNLIKELY(n->num_edges > kInline)) out = out_heap = std::vector<Tensor>(n->num_edges);
 
-  bool any = false;
   TensorImpl*& b = buffer(n);
   if (n->num_outputs == 1) {
-    any = b != nullptr;
     in[0] = Tensor::steal(std::exchange(b, nullptr));
   } else if (b) {
     auto** array = reinterpret_cast<TensorImpl**>(b);
-    for (size_t i = 0; i < n->num_outputs; ++i) {
-      any |= array[i] != nullptr;
-      in[i] = Tensor::steal(array[i]);
-    }
+    for (size_t i = 0; i < n->num_outputs; ++i) in[i] = Tensor::steal(array[i]);
     PyMem_Free(array);
     b = nullptr;
   }
 
   current = n;
-  if (RG_UNLIKELY(n->extra != nullptr) && any) engine_hooks.before(n, in);
-  if (n->has(kTopological) && any) {
+  if (RG_UNLIKELY(n->extra != nullptr)) engine_hooks.arrive(n, in);
+  if (n->has(kTopological)) {
     TensorImpl* leaf = static_cast<AccumulateGrad*>(n)->variable;
     if (RG_UNLIKELY(leaf && leaf->extra && leaf->extra->hooks)) engine_hooks.leaf(leaf, in[0]);
   }
-  if (options.has_inputs) {
+  if (options.has_inputs && !options.accumulate) {
     for (const Capture& c : captures)
-      if (c.node == n && !(options.accumulate && n->has(kTopological))) captured[c.index] = in[c.nr];
+      if (c.node == n) captured[c.index] = in[c.nr];
   }
-  bool execute = any || n->has(kPython);
-  if (options.has_inputs && execute) {
-    execute = false;
-    if (n->num_edges == 0) {
-      // A leaf: accumulate only when asked for by backward(inputs=...).
-      execute = options.accumulate && needed(n);
-    } else {
-      for (size_t i = 0; i < n->num_edges && !execute; ++i) execute = n->edges[i].node && needed(n->edges[i].node);
+  if (executes(n)) {
+    Tensor seen;  // AccumulateGrad takes its gradient for itself, and a hook on it wants to see it afterwards
+    if (RG_UNLIKELY(n->extra != nullptr)) {
+      engine_hooks.before(n, in);
+      if (n->has(kTopological) && n->extra->hooks) seen = in[0];
     }
-  }
-  if (execute) {
-    Call call{n, in, out, this, options.keep_graph, n};
-    try {
-      n->info->apply(call);
-    } catch (const Error&) {
-      rethrow_with_node(n);
+    bool any = n->flags & (kPython | kTopological);  // all others give nothing for nothing
+    for (size_t i = 0; i < in.size() && !any; ++i) any = in[i].defined();
+    if (any) {
+      Call call{n, in, out, this, options.keep_graph, n};
+      try {
+        n->info->apply(call);
+      } catch (const Error&) {
+        rethrow_with_node(n);
+      }
     }
     if (RG_UNLIKELY(n->extra != nullptr)) {
       finish_outputs(n, out);
+      if (seen) in[0] = seen;
       engine_hooks.after(n, out, in);
     }
     if (RG_UNLIKELY(anomaly_enabled)) engine_hooks.anomaly(n, out);
@@ -325,7 +331,8 @@ void GraphTask::run_node(Node* n) {
   for (size_t i = 0; i < n->num_edges; ++i) {
     Node* next = n->edges[i].node;
     if (!next) continue;
-    if (out[i] && (!options.has_inputs || needed(next))) add(next, n->edges[i].nr, std::move(out[i]));
+    if (RG_UNLIKELY(options.has_inputs) && !needed(next)) continue;  // nor is anything behind it
+    if (out[i]) add(next, n->edges[i].nr, std::move(out[i]));
     if (--pending(next) == 0) push(next);
   }
 }
@@ -418,6 +425,7 @@ std::vector<Tensor> run_single(Node* n, std::span<Tensor> in) {
 
 bool in_backward() { return current_task != nullptr; }
 Node* current_node() { return current_task ? current_task->current : nullptr; }
+bool will_run(Node* n) { return current_task && current_task->reaches(n) && (!current_task->options.has_inputs || current_task->needed(n)); }
 Site run_site(uint32_t id) {
   const RunRecord& r = recent_runs[id % std::size(recent_runs)];
   return id && r.id == id ? r.site : Site{};

@@ -31,7 +31,8 @@ void finish_outputs(Node* node, std::span<Tensor> out);
 
 // Rare things that involve Python, in python/engine_hooks.cpp. All are optional and may throw.
 struct EngineHooks {
-  void (*before)(Node* node, std::span<Tensor> in);                           // tensor hooks, retain_grad, pre-hooks
+  void (*arrive)(Node* node, std::span<Tensor> in);                           // tensor hooks, retain_grad: gradients are complete
+  void (*before)(Node* node, std::span<Tensor> in);                           // pre-hooks: the node is about to run
   void (*after)(Node* node, std::span<Tensor> out, std::span<const Tensor> in); // hooks
   void (*leaf)(TensorImpl* leaf, Tensor& grad);                               // hooks of a leaf
   void (*post_accumulate)(TensorImpl* leaf);
@@ -46,6 +47,7 @@ extern bool keep_grad_layout;              // .grad takes the strides of its var
 
 bool in_backward();                        // on this thread
 Node* current_node();                      // the node being run on this thread
+bool will_run(Node* node);                 // whether the backward of this thread gives this node its gradients
 void queue_callback(PyObject* callback);   // runs when the outermost backward of this thread ends
 uint32_t current_task_id();                // 0 outside backward
 Site run_site(uint32_t task_id);           // where that backward was called, borrowed; empty when it was long ago

@@ -16,17 +16,30 @@ bool requires_grad(std::span<const Tensor> list) {
 
 namespace {
 
+// A tensor that keeps its gradient is entered, by a weak reference, in the node that computes it.
+void move_retained(Node* from, uint32_t from_nr, Node* to, uint32_t to_nr) {
+  PyObject* old = from->extra ? from->extra->retain_grad : nullptr;
+  PyObject* old_key = old ? PyLong_FromUnsignedLong(from_nr) : nullptr;
+  PyObject* weak = old_key ? Py_XNewRef(PyDict_GetItemWithError(old, old_key)) : nullptr;
+  if (weak) {
+    PyDict_DelItem(old, old_key);
+    NodeExtra& extra = extra_of(to);
+    if (!extra.retain_grad) extra.retain_grad = checked(PyDict_New());
+    PyObject* key = PyLong_FromUnsignedLong(to_nr);
+    PyDict_SetItem(extra.retain_grad, key, weak);
+    Py_DECREF(key);
+    Py_DECREF(weak);
+  }
+  Py_XDECREF(old_key);
+}
+
 // See Note [Views and in-place writes].
 void refresh_view(TensorImpl* t) {
   const uint32_t version = version_of(t);
   if (t->view_version == version || (!t->grad_fn && !requires_grad(t->base))) return;
   Node* node = engine_ops.as_strided_node(Tensor::borrow(t->base), t);
-  Node* old = t->grad_fn;
-  t->grad_fn = node;
-  t->output_nr = 0;
   t->view_version = version;
-  if (node->has(kNodeMarked) || track_everything) track_tensor(t);
-  if (old) Py_DECREF(old->object());
+  replace_history(t, node);
 }
 
 Node* accumulator_of(TensorImpl* t) {
@@ -89,6 +102,15 @@ Edge gradient_edge(TensorImpl* t) {
   return {};
 }
 
+void replace_history(TensorImpl* t, Node* node, uint32_t nr) {
+  Node* old = t->grad_fn;
+  if (RG_UNLIKELY(t->has(kRetainsGrad)) && old) move_retained(old, t->output_nr, node, nr);
+  t->grad_fn = node;
+  t->output_nr = nr;
+  if (node->has(kNodeMarked) || track_everything) track_tensor(t);
+  if (old) Py_DECREF(old->object());
+}
+
 void set_view(const Tensor& result, const Tensor& source, ViewOrigin origin) {
   TensorImpl* r = result.get();
   TensorImpl* s = source.get();
@@ -131,21 +153,11 @@ void wrote_inplace(const Tensor& self) {
 void rebase_history(const Tensor& self, Node* node) {
   TensorImpl* t = self.get();
   if (t->base) {
-    Node* slices = make_copy_slices(t->base, t, node);
-    TensorImpl* base = t->base;
-    Node* old = base->grad_fn;
-    base->grad_fn = slices;
-    base->output_nr = 0;
-    if (slices->has(kNodeMarked) || track_everything) track_tensor(base);
-    if (old) Py_DECREF(old->object());
+    replace_history(t->base, make_copy_slices(t->base, t, node));
     refresh_view(t);
     return;
   }
-  Node* old = t->grad_fn;
-  t->grad_fn = node;
-  t->output_nr = 0;
-  if (node->has(kNodeMarked) || track_everything) track_tensor(t);
-  if (old) Py_DECREF(old->object());
+  replace_history(t, node);
 }
 
 std::string why_no_grad(const Tensor& t) {

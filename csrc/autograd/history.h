@@ -37,6 +37,9 @@ inline void set_history(const Tensor& result, Node* node, uint32_t nr = 0) {
   if (RG_UNLIKELY(node->has(kNodeMarked) || track_everything)) track_tensor(t);
 }
 
+// Gives `t` another history in place of the one it has (a write in place); takes over the node's reference. retain_grad() follows.
+void replace_history(TensorImpl* t, Node* node, uint32_t nr = 0);
+
 // `result` shares memory with `source` and is differentiable with respect to it.
 void set_view(const Tensor& result, const Tensor& source, ViewOrigin origin = ViewOrigin::Default);
 

@@ -6,6 +6,9 @@
 #include "core/errors.h"
 
 namespace retrograd {
+
+void (*moved_storage)(Storage*, ptrdiff_t) = nullptr;
+
 namespace {
 
 constexpr size_t kHeaderBytes = sizeof(Storage);
@@ -64,13 +67,16 @@ void resize_storage(Storage* s, size_t nbytes) {
   size_t capacity;
   void* data = allocate_block(nbytes, capacity);
   std::memcpy(data, s->data, nbytes < s->nbytes ? nbytes : s->nbytes);
-  if (!(s->flags & kStorageInline)) free_block(s->data, s->capacity);
+  void* const old = s->data;
+  const size_t old_capacity = s->flags & kStorageInline ? 0 : s->capacity;
   s->flags &= static_cast<uint8_t>(~kStorageInline);
   count_freed(s->nbytes);
   count_allocated(nbytes);
   s->data = data;
   s->nbytes = nbytes;
   s->capacity = capacity;
+  if (s->refs > 1) moved_storage(s, static_cast<char*>(data) - static_cast<char*>(old));
+  if (old_capacity) free_block(old, old_capacity);
 }
 
 void destroy_storage(Storage* s) noexcept {

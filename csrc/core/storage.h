@@ -47,7 +47,9 @@ static_assert(sizeof(Storage) == 64, "one cache line, so that small data starts 
 
 Storage* new_storage(size_t nbytes, Device device);  // uninitialised
 Storage* new_external_storage(void* data, size_t nbytes, Device device, void (*deleter)(void*), void* owner);
-void resize_storage(Storage* storage, size_t nbytes);  // keeps contents
+// Keeps contents. The block may move: the caller re-reads `data`, and tensors that share the storage are told through moved_storage.
+void resize_storage(Storage* storage, size_t nbytes);
+extern void (*moved_storage)(Storage* storage, ptrdiff_t by);  // set by core/tensor.cpp
 void destroy_storage(Storage* storage) noexcept;
 
 inline void retain(Storage* s) { ++s->refs; }

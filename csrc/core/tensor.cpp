@@ -41,6 +41,29 @@ void release_extra(TensorImpl* t) {
 
 size_t live_tensors() { return pool.live(); }
 
+// Tensors keep the address of their first element; when a storage moves, all tensors on it follow. Instances of Python subclasses do not
+// live in the pool: a list of them would cost every nn.Parameter, so the collector's list of objects is asked instead.
+void init_tensors() {
+  moved_storage = [](Storage* storage, ptrdiff_t by) {
+    auto follow = [&](PyObject* o) {
+      auto* t = reinterpret_cast<TensorImpl*>(o);
+      if (t->storage == storage) t->data = static_cast<char*>(t->data) + by;
+    };
+    pool.for_each([&](PyObject* o) {
+      if (Py_REFCNT(o) > 0) follow(o);
+    });
+    PyObject* gc = PyImport_ImportModule("gc");
+    PyObject* objects = gc ? PyObject_CallMethod(gc, "get_objects", nullptr) : nullptr;
+    Py_XDECREF(gc);
+    if (!objects) throw PythonError();
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); ++i) {
+      PyObject* o = PyList_GET_ITEM(objects, i);
+      if (Py_TYPE(o) != tensor_type && PyType_IsSubtype(Py_TYPE(o), tensor_type)) follow(o);
+    }
+    Py_DECREF(objects);
+  };
+}
+
 Tensor new_tensor_object() {
   auto* t = reinterpret_cast<TensorImpl*>(pool.take());
   Py_SET_REFCNT(t->object(), 1);

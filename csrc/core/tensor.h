@@ -223,5 +223,6 @@ void tensor_dealloc(PyObject* self);
 int tensor_traverse(PyObject* self, visitproc visit, void* arg);
 int tensor_clear(PyObject* self);
 size_t live_tensors();
+void init_tensors();
 
 }  // namespace retrograd

@@ -11,7 +11,8 @@ namespace retrograd::cpu {
 struct DistanceKernels {
   // out[b][i][j] = (sum over k of |x1[b][i][k] - x2[b][j][k]|^p)^(1/p). All contiguous, of one dtype, float32 or float64.
   // p = 0 counts differing elements, inf takes the largest difference.
-  void (*cdist)(void* out, const void* x1, const void* x2, DType dtype, int64_t batch, int64_t rows1, int64_t rows2, int64_t columns, double p);
+  void (*cdist)(void* out, const void* x1, const void* x2, DType dtype, int64_t batch, int64_t rows1, int64_t rows2, int64_t columns,
+                double p);
 };
 RG_DECLARE_KERNELS(DistanceKernels, distance)
 

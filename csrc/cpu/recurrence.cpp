@@ -53,7 +53,8 @@ void linear_recurrence(const Array& out, const Array& in, const Array& factor, i
   ops.add(in);
   ops.add(factor);
   const int64_t cost = s.size * 16;
-  visit_floating(out.dtype, [&](auto zero) { iterate(ops, slices<decltype(zero)>, &s, static_cast<int>(cost < 1'000'000 ? cost : 1'000'000)); });
+  visit_floating(out.dtype,
+                 [&](auto zero) { iterate(ops, slices<decltype(zero)>, &s, static_cast<int>(cost < 1'000'000 ? cost : 1'000'000)); });
 }
 
 }  // namespace retrograd::cpu

@@ -19,9 +19,25 @@ inline const char* cpp_type_name(DType t) {
   fail(ErrorKind::NotImplemented, "\"", kernel, "\" not implemented for '", dtype_title(t), "'");
 }
 
-// A contiguous copy; of dense tensors one with the same order of dimensions.
+// A factor of an integer op must be a number its dtype can hold.
+inline void check_fits(const Scalar& s, DType t) {
+  static constexpr const char* names[] = {"bool", "uint8_t", "int8_t", "int16_t", "int", "int64_t"};
+  if (is_floating(t) || t == DType::Bool || t == DType::Int64) return;
+  const int bits = static_cast<int>(itemsize(t)) * 8;
+  const double low = t == DType::UInt8 ? 0 : -static_cast<double>(int64_t{1} << (bits - 1));
+  const double high = t == DType::UInt8 ? 255 : static_cast<double>((int64_t{1} << (bits - 1)) - 1), value = s.to_double();
+  RG_CHECK(value > low - 1 && value < high + 1, "value cannot be converted to type ", names[static_cast<int>(t)], " without overflow");
+}
+
+// A copy; of dense tensors one with the same order of dimensions.
 inline Tensor clone_data(const Tensor& t) {
   Tensor out = empty_like(t);
+  copy_data(out, t);
+  return out;
+}
+
+inline Tensor contiguous_copy(const Tensor& t) {
+  Tensor out = empty(t.sizes(), t.dtype(), t.device());
   copy_data(out, t);
   return out;
 }

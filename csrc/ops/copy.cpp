@@ -158,6 +158,10 @@ Tensor to_other(const Tensor& self, const Tensor& other, bool, bool copy, std::o
 Tensor to_device(const Tensor& self, std::optional<Device> device, std::optional<DType> dtype, bool, bool copy, std::optional<MemoryFormat> memory_format) {
   return convert(self, dtype.value_or(self.dtype()), device.value_or(self.device()), copy, memory_format);
 }
+void copy_number_(const Tensor& self, Scalar src, bool non_blocking) {
+  ops::copy_(self, retrograd::scalar_tensor(src, src.is_float() ? default_dtype() : src.natural_dtype()), non_blocking);
+}
+
 Tensor type_as(const Tensor& self, const Tensor& other) { return convert(self, other.dtype(), other.device(), false, {}); }
 
 Tensor float_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::Float32, format); }

@@ -65,7 +65,11 @@ Tensor linalg_det_grad(const Tensor& grad, const Tensor& A, const Tensor& result
   return column(column(grad * sign)) * mm(U * row(others), Vh);
 }
 
-Tensor linalg_slogdet_grad(const Tensor& grad, const Tensor& A) { return column(column(grad)) * mT(std::get<0>(ops::linalg_inv_ex(A))); }
+// The sign is constant almost everywhere.
+Tensor linalg_slogdet_grad(const Tensor& grad, const Tensor& A) {
+  if (!grad) return zeros(A.sizes(), A.dtype(), A.device());
+  return column(column(grad)) * mT(std::get<0>(ops::linalg_inv_ex(A)));
+}
 
 std::tuple<Tensor, Tensor> linalg_solve_triangular_grad(const Tensor& grad, const Tensor& A, const Tensor& result, IntSpan B_sizes, bool upper, bool left,
                                                         bool unitriangular, bool needs_A, bool needs_B) {

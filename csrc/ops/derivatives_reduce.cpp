@@ -35,9 +35,15 @@ template <class F> bool any_value(const Tensor& t, F&& test) {
     return false;
   });
 }
-bool has_zero(const Tensor& t) { return any_value(t, [](auto x) { return x == 0; }); }
-bool has_nan(const Tensor& t) { return any_value(t, [](auto x) { return x != x; }); }
-bool has_minus_inf(const Tensor& t) { return any_value(t, [](auto x) { return static_cast<double>(x) == -HUGE_VAL; }); }
+bool has_zero(const Tensor& t) {
+  return any_value(t, [](auto x) { return x == 0; });
+}
+bool has_nan(const Tensor& t) {
+  return any_value(t, [](auto x) { return x != x; });
+}
+bool has_minus_inf(const Tensor& t) {
+  return any_value(t, [](auto x) { return static_cast<double>(x) == -HUGE_VAL; });
+}
 
 // t moved by one towards the end of `dim`, with `fill` in front.
 Tensor shift(const Tensor& t, int64_t dim, double fill) {
@@ -121,7 +127,8 @@ Tensor var_backward(const Tensor& grad, const Tensor& self, OptInts dim, std::op
   return expand_reduced(grad * (2 / divisor), self.sizes(), dim, keepdim) * centred;
 }
 
-Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result, OptInts dim, std::optional<Scalar> correction, bool keepdim) {
+Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result, OptInts dim, std::optional<Scalar> correction,
+                    bool keepdim) {
   // A deviation of zero has no derivative; PyTorch takes 0.
   Tensor g = grad / (result * 2.0);
   if (has_zero(result)) g = ops::where(ops::eq(result, Scalar(0)), Scalar(0), g);

@@ -129,25 +129,25 @@ void scatter_add_into(const Tensor& self, int64_t dim, const Tensor& index, cons
 }
 
 Tensor scatter_src(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  Tensor out = clone_data(self);
+  Tensor out = contiguous_copy(self);
   scatter_src_into(out, dim, index, src);
   return out;
 }
 
 Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) {
-  Tensor out = clone_data(self);
+  Tensor out = contiguous_copy(self);
   scatter_value_into(out, dim, index, value);
   return out;
 }
 
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  Tensor out = clone_data(self);
+  Tensor out = contiguous_copy(self);
   scatter_add_into(out, dim, index, src);
   return out;
 }
 
 Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self) {
-  Tensor out = clone_data(self);
+  Tensor out = contiguous_copy(self);
   scatter_reduce_into(out, dim, index, src, reduce, include_self);
   return out;
 }

@@ -57,6 +57,7 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
 void index_add_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
   dim = wrap_dim(dim, self.dim());
   check_slices("index_add_", self, dim, index, source);
+  check_fits(alpha, self.dtype());
   if (index.numel() == 0 || is_meta(self)) return;
   const Tensor at = apart_from(cast_data(index, DType::Int64), self), src = apart_from(source, self);
   cpu::IndexError e;
@@ -68,7 +69,7 @@ void index_add_into(const Tensor& self, int64_t dim, const Tensor& index, const 
 }
 
 Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
-  Tensor out = clone_data(self);
+  Tensor out = contiguous_copy(self);
   index_add_into(out, dim, index, source, alpha);
   return out;
 }
@@ -78,6 +79,7 @@ void index_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, con
   RG_CHECK(reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin",
            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ", reduce, ".");
   check_slices("index_reduce_", self, dim, index, source);
+  if (self.dtype() == DType::Bool && (!include_self || reduce == "mean")) fail_not_implemented("index_reduce_func", self.dtype());
   if (index.numel() == 0 || is_meta(self)) return;
   const Tensor at = apart_from(cast_data(index, DType::Int64), self), src = apart_from(source, self);
   cpu::IndexError e;
@@ -90,7 +92,7 @@ void index_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, con
 }
 
 Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self) {
-  Tensor out = clone_data(self);
+  Tensor out = contiguous_copy(self);
   index_reduce_into(out, dim, index, source, reduce, include_self);
   return out;
 }
@@ -138,7 +140,7 @@ void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const
 }
 
 Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  Tensor out = clone_data(self);
+  Tensor out = contiguous_copy(self);
   index_copy_into(out, dim, index, source);
   return out;
 }

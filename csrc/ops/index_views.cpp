@@ -6,8 +6,10 @@
 namespace retrograd {
 namespace {
 
-Tensor contiguous_copy(const Tensor& t) {
-  Tensor out = empty(t.sizes(), t.dtype(), t.device());
+// With the same strides, gaps included, where no two elements share memory.
+Tensor same_layout_copy(const Tensor& t) {
+  if (has_internal_overlap(t.get())) return clone_data(t);
+  Tensor out = empty_strided(t.sizes(), t.strides(), t.dtype(), t.device());
   copy_data(out, t);
   return out;
 }
@@ -24,19 +26,19 @@ void replace(const Tensor& part, const Tensor& src) {
 namespace impl {
 
 Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
-  Tensor out = clone_data(self);
+  Tensor out = same_layout_copy(self);
   replace(select(out, dim, index), src);
   return out;
 }
 
 Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
-  Tensor out = clone_data(self);
+  Tensor out = same_layout_copy(self);
   replace(slice(out, dim, start, end, step), src);
   return out;
 }
 
 Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
-  Tensor out = clone_data(self);
+  Tensor out = same_layout_copy(self);
   replace(diagonal(out, offset, dim1, dim2), src);
   return out;
 }

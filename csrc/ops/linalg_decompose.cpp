@@ -66,7 +66,9 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
       lapack::with_work<T>([&](T* work, int size) { orgqr(&rows, &q_columns, &reflectors, out, &lda, tau.data(), work, &size, &info); });
     }
   });
-  return {std::move(q), triu(slice(work_a, -2, 0, wide, 1), 0)};
+  Tensor r = lapack::copy_columns(slice(work_a, -2, 0, wide, 1));
+  cpu::indexing().triu(r.array(), r.array(), 0);
+  return {std::move(q), std::move(r)};
 }
 
 std::tuple<Tensor, Tensor> _linalg_eigh(const Tensor& A, std::string_view UPLO, bool compute_v) {

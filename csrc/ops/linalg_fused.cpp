@@ -30,7 +30,13 @@ bool writable(const Tensor& out, const Tensor& a, const Tensor& b) {
   return !has_internal_overlap(out.get()) && !may_overlap(out.get(), a.get()) && !may_overlap(out.get(), b.get());
 }
 
-void check_addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2) {
+void check_factors(DType dtype, const Scalar& beta, const Scalar& alpha) {
+  if (RG_LIKELY(is_floating(dtype))) return;
+  check_fits(beta, dtype);
+  check_fits(alpha, dtype);
+}
+
+void check_addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
   RG_CHECK(mat1.dim() == 2, "mat1 must be a matrix, got ", mat1.dim(), "-D tensor");
   RG_CHECK(mat2.dim() == 2, "mat2 must be a matrix, got ", mat2.dim(), "-D tensor");
   RG_CHECK(mat1.size(1) == mat2.size(0), "mat1 and mat2 shapes cannot be multiplied (", mat1.size(0), "x", mat1.size(1), " and ",
@@ -39,9 +45,10 @@ void check_addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2) {
            dtype_title(mat2.dtype()));
   RG_CHECK(mat1.dtype() == mat2.dtype(), "mat1 and mat2 must have the same dtype, but got ", dtype_title(mat1.dtype()), " and ",
            dtype_title(mat2.dtype()));
-  if (RG_UNLIKELY(self.dtype() == DType::Bool)) fail_not_implemented("addmm_impl_cpu_", self.dtype());
+  if (RG_UNLIKELY(self.dtype() == DType::Bool) && mat1.size(0) && mat2.size(1)) fail_not_implemented("addmm_impl_cpu_", self.dtype());
   check_same_device(mat1.get(), mat2.get(), "addmm");
   check_same_device(mat1.get(), self.get(), "addmm");
+  check_factors(self.dtype(), beta, alpha);
 }
 
 void gemm_into(const Tensor& out, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
@@ -55,7 +62,7 @@ void gemm_into(const Tensor& out, const Tensor& mat1, const Tensor& mat2, const 
 namespace impl {
 
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar beta, Scalar alpha) {
-  check_addmm(self, mat1, mat2);
+  check_addmm(self, mat1, mat2, beta, alpha);
   const int64_t m = mat1.size(0), k = mat1.size(1), n = mat2.size(1);
   const int64_t sizes[2] = {m, n};
   if (self.dim() == 1 && self.size(0) == n && beta.equals(1) && alpha.equals(1)) {  // a layer: the kernel adds the bias on its way
@@ -74,7 +81,7 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar 
 }
 
 void addmm_into(const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar beta, Scalar alpha) {
-  check_addmm(self, mat1, mat2);
+  check_addmm(self, mat1, mat2, beta, alpha);
   check_inplace_size(self, ints({mat1.size(0), mat2.size(1)}));
   if (is_meta(self)) return;
   if (writable(self, mat1, mat2)) return gemm_into(self, mat1, mat2, beta, alpha);
@@ -90,9 +97,10 @@ Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar be
            "x", k, "), vec (", vec.size(0), ")");
   RG_CHECK(self.dtype() == mat.dtype() && mat.dtype() == vec.dtype(), "addmv input tensors must have the same dtype, but got ",
            dtype_title(self.dtype()), ", ", dtype_title(mat.dtype()), ", and ", dtype_title(vec.dtype()));
-  if (RG_UNLIKELY(self.dtype() == DType::Bool)) fail_not_implemented("addmv_impl_cpu", self.dtype());
+  if (RG_UNLIKELY(self.dtype() == DType::Bool) && mat.numel()) fail_not_implemented("addmv_impl_cpu", self.dtype());
   check_same_device(mat.get(), vec.get(), "addmv");
   check_same_device(mat.get(), self.get(), "addmv");
+  check_factors(self.dtype(), beta, alpha);
   const int64_t sizes[1] = {m};
   Tensor out = empty(sizes, self.dtype(), self.device());
   if (is_meta(out)) return out;
@@ -113,9 +121,10 @@ Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, S
   RG_CHECK(self.dtype() == batch1.dtype(), "Input dtypes must be the same, got: input ", cpp_type_name(self.dtype()),
            ", batch1: ", cpp_type_name(batch1.dtype()), ", batch2: ", cpp_type_name(batch2.dtype()));
   RG_CHECK(batch1.dtype() == batch2.dtype(), "expected scalar type ", dtype_title(batch1.dtype()), " but found ", dtype_title(batch2.dtype()));
-  if (RG_UNLIKELY(self.dtype() == DType::Bool)) fail_not_implemented("baddbmm", self.dtype());
+  if (RG_UNLIKELY(self.dtype() == DType::Bool) && checked_numel(sizes)) fail_not_implemented("baddbmm", self.dtype());
   check_same_device(batch1.get(), batch2.get(), "baddbmm");
   check_same_device(batch1.get(), self.get(), "baddbmm");
+  check_factors(self.dtype(), beta, alpha);
   Tensor out = empty(sizes, self.dtype(), self.device());
   if (is_meta(out)) return out;
   if (!beta.equals(0)) copy_data(out, added);
@@ -148,6 +157,7 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Sc
   if (RG_UNLIKELY(self.dtype() == DType::Bool)) fail_not_implemented("addmm_impl_cpu_", self.dtype());
   check_same_device(batch1.get(), batch2.get(), "addbmm");
   check_same_device(batch1.get(), self.get(), "addbmm");
+  check_factors(self.dtype(), beta, alpha);
   Tensor out = empty(sizes, self.dtype(), self.device());
   if (is_meta(out)) return out;
   if (!beta.equals(0)) copy_data(out, added);

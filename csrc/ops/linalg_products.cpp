@@ -21,6 +21,16 @@ Tensor product(const Tensor& a, bool a_transposed, const Tensor& b, bool b_trans
   return out;
 }
 
+namespace {
+
+// There are no kernels for bool, but nothing to multiply needs none.
+Tensor bool_product(const char* kernel, IntSpan sizes, const Tensor& a) {
+  if (checked_numel(sizes) && a.numel()) fail_not_implemented(kernel, DType::Bool);
+  return zeros(sizes, DType::Bool, a.device());
+}
+
+}  // namespace
+
 namespace impl {
 
 Tensor mm(const Tensor& self, const Tensor& mat2) {
@@ -30,7 +40,7 @@ Tensor mm(const Tensor& self, const Tensor& mat2) {
            mat2.size(0), "x", mat2.size(1), ")");
   RG_CHECK(self.dtype() == mat2.dtype(), "expected m1 and m2 to have the same dtype, but got: ", cpp_type_name(self.dtype()),
            " != ", cpp_type_name(mat2.dtype()));
-  if (RG_UNLIKELY(self.dtype() == DType::Bool)) fail_not_implemented("addmm_impl_cpu_", self.dtype());
+  if (RG_UNLIKELY(self.dtype() == DType::Bool)) return bool_product("addmm_impl_cpu_", ints({self.size(0), mat2.size(1)}), self);
   check_same_device(self.get(), mat2.get(), "mm");
   return product(self, false, mat2, false);
 }
@@ -43,7 +53,7 @@ Tensor bmm(const Tensor& self, const Tensor& mat2) {
            "] but got: [", mat2.size(0), ", ", mat2.size(1), "].");
   RG_CHECK(self.dtype() == mat2.dtype(), "expected scalar type ", dtype_title(self.dtype()), " but found ",
            dtype_title(mat2.dtype()));
-  if (RG_UNLIKELY(self.dtype() == DType::Bool)) fail_not_implemented("bmm", self.dtype());
+  if (RG_UNLIKELY(self.dtype() == DType::Bool)) return bool_product("bmm", ints({batch, m, n}), self);
   check_same_device(self.get(), mat2.get(), "bmm");
   const int64_t sizes[3] = {batch, m, n};
   Tensor out = empty(sizes, self.dtype(), self.device());
@@ -60,7 +70,7 @@ Tensor mv(const Tensor& self, const Tensor& vec) {
   RG_CHECK(vec.size(0) == k, "size mismatch, got input (", m, "), mat (", m, "x", k, "), vec (", vec.size(0), ")");
   RG_CHECK(self.dtype() == vec.dtype(), "addmv input tensors must have the same dtype, but got ", dtype_title(vec.dtype()), ", ",
            dtype_title(self.dtype()), ", and ", dtype_title(vec.dtype()));
-  if (RG_UNLIKELY(self.dtype() == DType::Bool)) fail_not_implemented("addmv_impl_cpu", self.dtype());
+  if (RG_UNLIKELY(self.dtype() == DType::Bool)) return bool_product("addmv_impl_cpu", ints({m}), self);
   check_same_device(self.get(), vec.get(), "mv");
   Tensor out = empty(ints({m}), self.dtype(), self.device());
   if (is_meta(out)) return out;

@@ -102,7 +102,9 @@ std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& A, const Tensor& B, boo
   Tensor x = lapack::copy_columns(left ? b : transpose(b, -2, -1));
   solve_factored(f, x, left ? 'N' : 'T');
   if (!left) x = transpose(x, -2, -1);
-  if (s.vector) x = squeeze_dim(x, -1);
+  if (!s.vector) return {std::move(x), f.info};
+  x = squeeze_dim(x, -1);
+  if (x.dim() > 1) x = lapack::copy_columns(x);  // vectors come back one element after the other, as in PyTorch
   return {std::move(x), f.info};
 }
 
@@ -210,7 +212,8 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& A, bool upper) {
     GilRelease release(A.numel() * n / 16);
     for (int64_t i = 0; i < lapack::batch_count(A); ++i) potrf(&uplo, &order, lapack::matrix_at<T>(out, i), &lda, info.data<int>() + i);
   });
-  return {upper ? triu(out, 0) : tril(out, 0), std::move(info)};
+  (upper ? cpu::indexing().triu : cpu::indexing().tril)(out.array(), out.array(), 0);  // LAPACK leaves the other triangle as it was
+  return {std::move(out), std::move(info)};
 }
 
 }  // namespace impl
@@ -249,15 +252,16 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor
            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this function is intended to be used with the "
            "output produced by torch.linalg.lu_factor");
   const int64_t m = LU_data.size(-2), n = LU_data.size(-1), k = std::min(m, n);
+  const Tensor packed = unpack_data ? ops::contiguous(LU_data) : LU_data;
   const Tensor none = empty(ints({0}), LU_data.dtype(), LU_data.device());
   Tensor p = unpack_pivots ? permutation(LU_pivots, m, LU_data.dtype()) : none, l = none, u = none;
   if (unpack_data) {
-    l = ops::tril(m > n ? LU_data : ops::slice(LU_data, -1, 0, k, 1), -1);
+    l = ops::tril(m > n ? packed : ops::slice(packed, -1, 0, k, 1), -1);
     int64_t sizes[2] = {m, k};
     Tensor eye = zeros(sizes, LU_data.dtype(), LU_data.device());
     fill_data(impl::diagonal(eye, 0, 0, 1), 1);
     l = ops::add(l, eye, 1);
-    u = ops::triu(m > n ? ops::slice(LU_data, -2, 0, k, 1) : LU_data, 0);
+    u = ops::triu(m > n ? ops::slice(packed, -2, 0, k, 1) : packed, 0);
   }
   return {p, l, u};
 }

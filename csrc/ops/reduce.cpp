@@ -23,34 +23,48 @@ Tensor reduce_all(const Tensor& self, DType dtype, Kernel kernel) {
 // A sum of a few hundred contiguous floats over adjacent dims, [outer, n, inner] -> [outer, inner]: planning it would take longer.
 constexpr int64_t kSmall = 1024;
 
+template <class T> struct Lanes {
+  typedef T Vector __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
+  static constexpr int64_t kCount = 16 / sizeof(T);
+  static Vector load(const T* p) { return *reinterpret_cast<const Vector*>(p); }
+};
+
+template <class T> T row_sum(const T* in, int64_t n) {
+  using L = Lanes<T>;
+  T total = 0;
+  int64_t i = 0;
+  if (n >= 2 * L::kCount) {
+    auto a = L::load(in), b = L::load(in + L::kCount);
+    for (i = 2 * L::kCount; i + 2 * L::kCount <= n; i += 2 * L::kCount) a += L::load(in + i), b += L::load(in + i + L::kCount);
+    a += b;
+    for (int64_t l = 0; l < L::kCount; ++l) total += a[l];
+  }
+  for (; i < n; ++i) total += in[i];
+  return total;
+}
+
 template <class T> void small_sum(T* __restrict out, const T* __restrict in, int64_t outer, int64_t n, int64_t inner, T divisor) {
-  typedef T Lanes __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
-  constexpr int64_t kLanes = 32 / sizeof(T);
+  using L = Lanes<T>;
+  T* const begin = out;
   for (int64_t o = 0; o < outer; ++o, in += n * inner, out += inner) {
     if (inner == 1) {
-      Lanes lanes = {};
-      int64_t i = 0;
-      for (; i + kLanes <= n; i += kLanes) lanes += *reinterpret_cast<const Lanes*>(in + i);
-      T total = 0;
-      if (i) {
-        for (int64_t l = 0; l < kLanes; ++l) total += lanes[l];
-      }
-      for (; i < n; ++i) total += in[i];
-      *out = total / divisor;
+      *out = row_sum(in, n);
       continue;
     }
     int64_t c = 0;
-    for (; c + kLanes <= inner; c += kLanes) {
-      Lanes total = *reinterpret_cast<const Lanes*>(in + c);
-      for (int64_t i = 1; i < n; ++i) total += *reinterpret_cast<const Lanes*>(in + i * inner + c);
-      *reinterpret_cast<Lanes*>(out + c) = total / divisor;
+    for (; c + L::kCount <= inner; c += L::kCount) {
+      auto total = L::load(in + c);
+      for (int64_t i = 1; i < n; ++i) total += L::load(in + i * inner + c);
+      *reinterpret_cast<typename L::Vector*>(out + c) = total;
     }
     for (; c < inner; ++c) {
       T total = in[c];
       for (int64_t i = 1; i < n; ++i) total += in[i * inner + c];
-      out[c] = total / divisor;
+      out[c] = total;
     }
   }
+  if (divisor == 1) return;
+  for (int64_t i = 0; i < outer * inner; ++i) begin[i] /= divisor;
 }
 
 bool try_small_sum(const Tensor& self, uint64_t mask, const Tensor& out, bool mean) {
@@ -177,7 +191,8 @@ Tensor trace(const Tensor& self) {
   if (self.dtype() == DType::Bool) fail_dtype("trace", self.dtype());
   const int64_t length[] = {std::min(self.size(0), self.size(1))}, stride[] = {self.stride(0) + self.stride(1)};
   Tensor out = empty({}, sum_dtype(self, {}), self.device());
-  run_kernel(self, 1, [&] { cpu::reduce().sum({out->data, out->dtype, 1, length, kZeroStrides}, {self->data, self->dtype, 1, length, stride}); });
+  run_kernel(self, 1,
+             [&] { cpu::reduce().sum({out->data, out->dtype, 1, length, kZeroStrides}, {self->data, self->dtype, 1, length, stride}); });
   return out;
 }
 

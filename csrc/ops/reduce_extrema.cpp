@@ -13,7 +13,8 @@ using Pair = std::tuple<Tensor, Tensor>;
 // Nothing is the largest of no elements: every dim that is reduced must have some.
 void check_nonempty(const Tensor& self, OptInts dim, uint64_t mask, const char* op) {
   if (RG_LIKELY(self.numel() != 0)) return;
-  RG_CHECK(dim && !dim->empty(), op, "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
+  RG_CHECK(dim && !dim->empty(), op,
+           "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
   for (int64_t d = 0; d < self.dim(); ++d)
     if (has_dim(mask, d)) check_nonempty_dim(self, d, op);
 }
@@ -66,8 +67,12 @@ Tensor place(const Tensor& self, std::optional<int64_t> dim, bool keepdim, Kerne
 
 Tensor max(const Tensor& self) { return extremum(self, {}, false, cpu::reduce().max, "max"); }
 Tensor min(const Tensor& self) { return extremum(self, {}, false, cpu::reduce().min, "min"); }
-Pair max_dim(const Tensor& self, int64_t dim, bool keepdim) { return extremum_along(self, dim, keepdim, cpu::reduce().max_with_index, "max"); }
-Pair min_dim(const Tensor& self, int64_t dim, bool keepdim) { return extremum_along(self, dim, keepdim, cpu::reduce().min_with_index, "min"); }
+Pair max_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return extremum_along(self, dim, keepdim, cpu::reduce().max_with_index, "max");
+}
+Pair min_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return extremum_along(self, dim, keepdim, cpu::reduce().min_with_index, "min");
+}
 Tensor amax(const Tensor& self, OptInts dim, bool keepdim) { return extremum(self, dim, keepdim, cpu::reduce().max, "amax"); }
 Tensor amin(const Tensor& self, OptInts dim, bool keepdim) { return extremum(self, dim, keepdim, cpu::reduce().min, "amin"); }
 
@@ -83,8 +88,12 @@ Pair aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
   return {extremum(self, dims, keepdim, cpu::reduce().min, "aminmax"), extremum(self, dims, keepdim, cpu::reduce().max, "aminmax")};
 }
 
-Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) { return place(self, dim, keepdim, cpu::reduce().argmax, "argmax"); }
-Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) { return place(self, dim, keepdim, cpu::reduce().argmin, "argmin"); }
+Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  return place(self, dim, keepdim, cpu::reduce().argmax, "argmax");
+}
+Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  return place(self, dim, keepdim, cpu::reduce().argmin, "argmin");
+}
 
 }  // namespace retrograd::impl
 

@@ -45,19 +45,42 @@ void check_norm_identity(const Tensor& self, double p, OptInts dim, uint64_t mas
   }
 }
 
+// Sum of the singular values of the matrices in two dims.
+Tensor nuclear_norm(const Tensor& self, OptInts dim, bool keepdim) {
+  const bool all = !dim || dim->empty();
+  RG_CHECK_AS(Index, all ? self.dim() == 2 : dim->size() == 2,
+              "norm: the nuclear norm is one of matrices: give the two dims they lie in, got a tensor with ", self.dim(),
+              " dimensions and ", all ? 0 : dim->size(), " dims");
+  int64_t dims[] = {wrap_dim(all ? 0 : (*dim)[0], self.dim()), wrap_dim(all ? 1 : (*dim)[1], self.dim())};
+  const int64_t last_two[] = {-2, -1}, last[] = {-1};
+  Tensor out = ops::sum_dim(ops::linalg_svdvals(ops::movedim_intlist(self, dims, last_two)), IntSpan(last), false, {});
+  if (!keepdim) return out;
+  if (dims[0] > dims[1]) std::swap(dims[0], dims[1]);
+  return ops::unsqueeze(ops::unsqueeze(out, dims[0]), dims[1]);
+}
+
 }  // namespace
 
 namespace impl {
 
-Tensor var_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) { return spread(self, dim, correction, keepdim, false); }
-Tensor std_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) { return spread(self, dim, correction, keepdim, true); }
-Pair var_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) { return spread_and_mean(self, dim, correction, keepdim, false); }
-Pair std_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) { return spread_and_mean(self, dim, correction, keepdim, true); }
+Tensor var_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) {
+  return spread(self, dim, correction, keepdim, false);
+}
+Tensor std_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) {
+  return spread(self, dim, correction, keepdim, true);
+}
+Pair var_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) {
+  return spread_and_mean(self, dim, correction, keepdim, false);
+}
+Pair std_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) {
+  return spread_and_mean(self, dim, correction, keepdim, true);
+}
 
 Tensor linalg_vector_norm(const Tensor& self, Scalar ord, OptInts dim, bool keepdim, OptDType dtype) {
-  RG_CHECK(is_floating(self.dtype()), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", dtype_title(self.dtype()));
+  RG_CHECK(is_floating(self.dtype()), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
+           dtype_title(self.dtype()));
   RG_CHECK(!dtype || is_floating(*dtype), "linalg.vector_norm: dtype should be floating point or complex, but got ", dtype_title(*dtype));
-  RG_CHECK(!dtype || can_cast(self.dtype(), *dtype) , "linalg.vector_norm: the dtype of the input (", dtype_title(self.dtype()),
+  RG_CHECK(!dtype || can_cast(self.dtype(), *dtype), "linalg.vector_norm: the dtype of the input (", dtype_title(self.dtype()),
            ") should be convertible without narrowing to the specified dtype (", dtype_title(*dtype), ")");
   const double p = ord.to_double();
   const uint64_t mask = dim_mask(dim, self.dim(), "linalg.vector_norm");
@@ -81,20 +104,28 @@ Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
 namespace composite {
 
 Tensor var(const Tensor& self, bool unbiased) { return ops::var_correction(self, {}, bias(unbiased), false); }
-Tensor var_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) { return ops::var_correction(self, dim, bias(unbiased), keepdim); }
+Tensor var_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) {
+  return ops::var_correction(self, dim, bias(unbiased), keepdim);
+}
 Tensor std(const Tensor& self, bool unbiased) { return ops::std_correction(self, {}, bias(unbiased), false); }
-Tensor std_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) { return ops::std_correction(self, dim, bias(unbiased), keepdim); }
+Tensor std_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) {
+  return ops::std_correction(self, dim, bias(unbiased), keepdim);
+}
 Pair var_mean(const Tensor& self, bool unbiased) { return ops::var_mean_correction(self, {}, bias(unbiased), false); }
-Pair var_mean_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) { return ops::var_mean_correction(self, dim, bias(unbiased), keepdim); }
+Pair var_mean_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) {
+  return ops::var_mean_correction(self, dim, bias(unbiased), keepdim);
+}
 Pair std_mean(const Tensor& self, bool unbiased) { return ops::std_mean_correction(self, {}, bias(unbiased), false); }
-Pair std_mean_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) { return ops::std_mean_correction(self, dim, bias(unbiased), keepdim); }
+Pair std_mean_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) {
+  return ops::std_mean_correction(self, dim, bias(unbiased), keepdim);
+}
 
 Tensor norm(const Tensor& self, OptScalar p, OptInts dim, bool keepdim, OptDType dtype) {
   return ops::linalg_vector_norm(self, p.value_or(Scalar(2)), dim, keepdim, dtype);
 }
 
 Tensor norm_str(const Tensor& self, std::string_view p, OptInts dim, bool keepdim, OptDType dtype) {
-  RG_CHECK_AS(NotImplemented, p != "nuc", "norm: the nuclear norm needs a singular value decomposition: use linalg.matrix_norm(input, 'nuc')");
+  if (p == "nuc") return nuclear_norm(dtype ? ops::_to_copy(self, *dtype, {}) : self, dim, keepdim);
   RG_CHECK(p == "fro", "linalg.matrix_norm: Order ", p, " not supported.");
   return ops::linalg_vector_norm(self, Scalar(2), dim, keepdim, dtype);
 }

@@ -31,8 +31,12 @@ void check_logcumsumexp(const Tensor& self) {
 
 }  // namespace
 
-Tensor cumsum(const Tensor& self, int64_t dim, OptDType dtype) { return scan(self, dim, sum_dtype(self, dtype), false, cpu::scan().cumsum); }
-Tensor cumprod(const Tensor& self, int64_t dim, OptDType dtype) { return scan(self, dim, sum_dtype(self, dtype), false, cpu::scan().cumprod); }
+Tensor cumsum(const Tensor& self, int64_t dim, OptDType dtype) {
+  return scan(self, dim, sum_dtype(self, dtype), false, cpu::scan().cumsum);
+}
+Tensor cumprod(const Tensor& self, int64_t dim, OptDType dtype) {
+  return scan(self, dim, sum_dtype(self, dtype), false, cpu::scan().cumprod);
+}
 Tensor _reverse_cumsum(const Tensor& self, int64_t dim) { return scan(self, dim, self.dtype(), true, cpu::scan().cumsum); }
 Pair cummax(const Tensor& self, int64_t dim) { return scan_with_index(self, dim, cpu::scan().cummax); }
 Pair cummin(const Tensor& self, int64_t dim) { return scan_with_index(self, dim, cpu::scan().cummin); }

@@ -14,21 +14,25 @@ using Triple = std::tuple<Tensor, Tensor, Tensor>;
 
 void check_search(const Tensor& sequence, const Tensor& values, const Tensor& sorter) {
   RG_CHECK(sequence.dim() > 0, "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension");
-  RG_CHECK(values.dim() > 0 || sequence.dim() == 1,
-           "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(",
-           sequence.dim(), ") and input value's dim(", values.dim(), ") numel(", values.numel(), ")");
+  RG_CHECK(
+      values.dim() > 0 || sequence.dim() == 1,
+      "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(",
+      sequence.dim(), ") and input value's dim(", values.dim(), ") numel(", values.numel(), ")");
   if (sequence.dim() != 1) {
     bool match = sequence.dim() == values.dim();
     for (int64_t d = 0; match && d + 1 < sequence.dim(); ++d) match = sequence.size(d) == values.size(d);
     RG_CHECK(match,
-             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor "
+             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
+             "value tensor "
              "must match, but we got boundaries tensor ",
              sequence.sizes(), " and input value tensor ", values.sizes());
   }
   if (!sorter) return;
-  RG_CHECK(same_sizes(sorter.get(), sequence.get()), "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor ",
-           sequence.sizes(), "and got sorter tensor ", sorter.sizes());
-  RG_CHECK(sorter.dtype() == DType::Int64, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype ", dtype_title(sorter.dtype()));
+  RG_CHECK(same_sizes(sorter.get(), sequence.get()),
+           "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor ", sequence.sizes(),
+           "and got sorter tensor ", sorter.sizes());
+  RG_CHECK(sorter.dtype() == DType::Int64, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype ",
+           dtype_title(sorter.dtype()));
   if (sorter.numel() && !is_meta(sorter)) {
     const Tensor flat = contiguous_data(sorter);
     const int64_t *p = flat.data<int64_t>(), n = sequence.size(-1);
@@ -61,7 +65,8 @@ Tensor number_like(Scalar value, const Tensor& sequence) {
 bool search_right(bool right, std::optional<std::string_view> side) {
   if (!side) return right;
   RG_CHECK(*side == "left" || *side == "right", "torch.searchsorted(): side can only be 'left' or 'right' but got ", *side);
-  RG_CHECK(!right || *side == "right", "torch.searchsorted(): side and right can't be set to opposites, got side of ", *side, " while right was True");
+  RG_CHECK(!right || *side == "right", "torch.searchsorted(): side and right can't be set to opposites, got side of ", *side,
+           " while right was True");
   return *side == "right";
 }
 
@@ -87,8 +92,8 @@ Triple unique_elements(const Tensor& self, bool consecutive, bool return_inverse
   Tensor counts = places(n, return_counts, self.device());
   int64_t found = 0;
   run_kernel(self, 500, [&] {
-    found = cpu::sort().unique(values->data, return_inverse ? inverse.data<int64_t>() : nullptr, return_counts ? counts.data<int64_t>() : nullptr, self.array(),
-                               consecutive);
+    found = cpu::sort().unique(values->data, return_inverse ? inverse.data<int64_t>() : nullptr,
+                               return_counts ? counts.data<int64_t>() : nullptr, self.array(), consecutive);
   });
   return {head(values, found), inverse, return_counts ? head(counts, found) : counts};
 }
@@ -99,7 +104,8 @@ Triple unique_slices(const Tensor& self, int64_t dim, bool consecutive, bool ret
   if (self.dim() == 0) return unique_elements(self, consecutive, return_inverse, return_counts);
   const int64_t n = self.size(d);
   RG_CHECK(self.numel() != 0 || n == 0, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
-  Tensor first = places(n, true, self.device()), inverse = places(n, return_inverse, self.device()), counts = places(n, return_counts, self.device());
+  Tensor first = places(n, true, self.device()), inverse = places(n, return_inverse, self.device()),
+         counts = places(n, return_counts, self.device());
   int64_t found = 0;
   run_kernel(self, 500, [&] {
     found = cpu::sort().unique_dim(first.data<int64_t>(), return_inverse ? inverse.data<int64_t>() : nullptr,
@@ -112,8 +118,8 @@ Triple unique_slices(const Tensor& self, int64_t dim, bool consecutive, bool ret
 
 namespace impl {
 
-Tensor searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool out_int32, bool right, std::optional<std::string_view> side,
-                           const Tensor& sorter) {
+Tensor searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool out_int32, bool right,
+                           std::optional<std::string_view> side, const Tensor& sorter) {
   const bool to_right = search_right(right, side);
   check_search(sorted_sequence, self, sorter);
   return search(sorted_sequence, self, sorter, out_int32, to_right);
@@ -137,7 +143,8 @@ Tensor bucketize_Scalar(Scalar self, const Tensor& boundaries, bool out_int32, b
 Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   if (is_floating(self.dtype()) || self.dtype() == DType::Bool) fail_dtype("bincount_cpu", self.dtype());
   RG_CHECK(minlength >= 0, "minlength should be >= 0");
-  RG_CHECK(!weights || (weights.dim() == 1 && (self.dim() != 1 || weights.size(0) == self.size(0))), "weights should be 1-d and have the same length as input");
+  RG_CHECK(!weights || (weights.dim() == 1 && (self.dim() != 1 || weights.size(0) == self.size(0))),
+           "weights should be 1-d and have the same length as input");
   const Tensor in = cast_data(self, DType::Int64);
   int64_t bins = minlength;
   bool good = self.dim() == 1;
@@ -184,7 +191,9 @@ Tensor histc(const Tensor& self, int64_t bins, Scalar min, Scalar max) {
 }
 
 // `sorted` is a request, not a promise: the result is always sorted.
-Triple _unique2(const Tensor& self, bool, bool return_inverse, bool return_counts) { return unique_elements(self, false, return_inverse, return_counts); }
+Triple _unique2(const Tensor& self, bool, bool return_inverse, bool return_counts) {
+  return unique_elements(self, false, return_inverse, return_counts);
+}
 
 Triple _unique_dim(const Tensor& self, int64_t dim, bool, bool return_inverse, bool return_counts) {
   return unique_slices(self, dim, false, return_inverse, return_counts);

@@ -68,7 +68,8 @@ Tensor _put_along(const Tensor& self, int64_t dim, const Tensor& indices, IntSpa
   cpu::IndexError error;
   run_kernel(indices, 16, [&] {
     const cpu::Array src = src_dims.array(self), index = index_dims.array(indices);
-    error = accumulate ? cpu::indexing().scatter_reduce(out.array(), d, index, src, cpu::Reduce::Sum, true) : cpu::indexing().scatter(out.array(), d, index, src);
+    error = accumulate ? cpu::indexing().scatter_reduce(out.array(), d, index, src, cpu::Reduce::Sum, true)
+                       : cpu::indexing().scatter(out.array(), d, index, src);
   });
   check_places(error);
   return out;

@@ -21,7 +21,8 @@ Tensor forward(const Tensor& self, int64_t dim, OptDType dtype, Forward kernel, 
 }
 
 Tensor backward(const Tensor& grad, const Tensor& output, int64_t dim, DType dtype, Backward kernel) {
-  RG_CHECK(same_sizes(grad.get(), output.get()), "softmax_backward: the gradient has shape ", grad.sizes(), " and the output ", output.sizes());
+  RG_CHECK(same_sizes(grad.get(), output.get()), "softmax_backward: the gradient has shape ", grad.sizes(), " and the output ",
+           output.sizes());
   Tensor out = empty(output.sizes(), dtype, output.device());
   run_kernel(grad, 8, [&] { kernel(out.array(), grad.array(), output.array(), kernel_dim(dim, grad)); });
   return out;
@@ -30,7 +31,9 @@ Tensor backward(const Tensor& grad, const Tensor& output, int64_t dim, DType dty
 }  // namespace
 
 Tensor softmax(const Tensor& self, int64_t dim, OptDType dtype) { return forward(self, dim, dtype, cpu::softmax().softmax, "softmax"); }
-Tensor log_softmax(const Tensor& self, int64_t dim, OptDType dtype) { return forward(self, dim, dtype, cpu::softmax().log_softmax, "log_softmax"); }
+Tensor log_softmax(const Tensor& self, int64_t dim, OptDType dtype) {
+  return forward(self, dim, dtype, cpu::softmax().log_softmax, "log_softmax");
+}
 
 Tensor _softmax_backward_data(const Tensor& grad_output, const Tensor& output, int64_t dim, DType input_dtype) {
   return backward(grad_output, output, dim, input_dtype, cpu::softmax().softmax_backward);

@@ -61,7 +61,8 @@ Tensor median_all(const Tensor& self, bool ignore_nan) {
   Tensor value = empty({}, self.dtype(), self.device()), index = empty({}, DType::Int64, self.device());
   const int64_t size[] = {self.numel()}, one[] = {1};
   run_kernel(self, 64, [&] {
-    cpu::sort().median({value->data, value->dtype, 1, one, one}, {index->data, DType::Int64, 1, one, one}, {flat->data, flat->dtype, 1, size, one}, 0, ignore_nan);
+    cpu::sort().median({value->data, value->dtype, 1, one, one}, {index->data, DType::Int64, 1, one, one},
+                       {flat->data, flat->dtype, 1, size, one}, 0, ignore_nan);
   });
   return value;
 }

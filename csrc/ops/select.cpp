@@ -161,6 +161,7 @@ Tensor where(const Tensor& condition, const Operand& self, const Operand& other)
 Tensor masked_fill(const Tensor& self, const Tensor& mask, Scalar value) {
   check_mask(mask);
   check_fill_value(self, value);
+  if (Tensor fast = where_flat(mask.get(), value, self)) return fast;
   Tensor out = empty(broadcast_shapes(self.sizes(), mask.sizes()), self.dtype(), common_device(mask, self, value, "masked_fill"));
   select_into(out, mask, value, self);
   return out;

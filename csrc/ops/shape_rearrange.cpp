@@ -2,6 +2,7 @@
 #include "cpu/copy.h"
 #include "cpu/index.h"
 #include "ops.h"
+#include "ops/overlap.h"
 #include "ops/shape.h"
 
 namespace retrograd {
@@ -86,7 +87,7 @@ Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
     const int64_t n = self.dim() ? self.size(d) : 1;
     if (n > 0) shift[d] = (shift[d] + shifts[i] % n) % n;
   }
-  Tensor out = retrograd::empty_like(self);
+  Tensor out = retrograd::empty(self.sizes(), self.dtype(), self.device());
   if (is_meta(out) || out.numel() == 0) return out;
   GilRelease release(out.numel() / 2);
   cpu::roll(out.array(), self.array(), shift);
@@ -102,18 +103,25 @@ Tensor rot90(const Tensor& self, int64_t k, IntSpan dims) {
     case 1: return transpose(flip(self, ints({b})), a, b);
     case 2: return flip(self, ints({a, b}));
     case 3: return transpose(flip(self, ints({a})), a, b);
-    default: return flip(self, {});
+    default: return clone_format(self, MemoryFormat::Contiguous);
   }
 }
 
 namespace {
 
-Tensor triangle(const Tensor& self, int64_t diagonal, const char* name, void (*kernel)(const cpu::Array&, const cpu::Array&, int64_t)) {
-  RG_CHECK(self.dim() >= 2, name, ": input tensor must have at least 2 dimensions");
-  Tensor out = retrograd::empty_like(self);
-  if (is_meta(out) || out.numel() == 0) return out;
+using Triangle = void (*)(const cpu::Array&, const cpu::Array&, int64_t);
+
+void write_triangle(const Tensor& out, const Tensor& in, int64_t diagonal, const char* name, Triangle kernel) {
+  RG_CHECK(in.dim() >= 2, name, ": input tensor must have at least 2 dimensions");
+  if (is_meta(out) || out.numel() == 0) return;
+  check_no_internal_overlap(out);
   GilRelease release(out.numel() / 2);
-  kernel(out.array(), self.array(), diagonal);
+  kernel(out.array(), in.array(), diagonal);
+}
+
+Tensor triangle(const Tensor& self, int64_t diagonal, const char* name, Triangle kernel) {
+  Tensor out = retrograd::empty(self.sizes(), self.dtype(), self.device());
+  write_triangle(out, self, diagonal, name, kernel);
   return out;
 }
 
@@ -121,6 +129,8 @@ Tensor triangle(const Tensor& self, int64_t diagonal, const char* name, void (*k
 
 Tensor tril(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, "tril", cpu::indexing().tril); }
 Tensor triu(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, "triu", cpu::indexing().triu); }
+void tril_(const Tensor& self, int64_t diagonal) { write_triangle(self, self, diagonal, "tril_", cpu::indexing().tril); }
+void triu_(const Tensor& self, int64_t diagonal) { write_triangle(self, self, diagonal, "triu_", cpu::indexing().triu); }
 
 }  // namespace impl
 

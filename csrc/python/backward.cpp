@@ -35,7 +35,7 @@ void check_gradient(const Tensor& root, const Tensor& grad, size_t i) {
 // The edge of a tensor, or of a GradientEdge (node, output_nr). New reference.
 Edge edge_of(PyObject* o, const char* what) {
   if (is_tensor(o)) return gradient_edge(reinterpret_cast<TensorImpl*>(o));
-  if (PyTuple_Check(o) && PyTuple_GET_SIZE(o) == 2 && is_node(PyTuple_GET_ITEM(o, 0))) {
+  if (PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2 && is_node(PyTuple_GET_ITEM(o, 0))) {
     Edge e{reinterpret_cast<Node*>(PyTuple_GET_ITEM(o, 0)), static_cast<uint32_t>(PyLong_AsUnsignedLong(PyTuple_GET_ITEM(o, 1)))};
     Py_INCREF(e.node->object());
     return e;
@@ -45,20 +45,6 @@ Edge edge_of(PyObject* o, const char* what) {
 
 Py_ssize_t length(PyObject* sequence) { return PySequence_Fast_GET_SIZE(sequence); }
 PyObject* item(PyObject* sequence, Py_ssize_t i) { return PySequence_Fast_GET_ITEM(sequence, i); }
-
-// backward(inputs=...) may name tensors that are not leaves: their gradients were captured and go to .grad here.
-void accumulate_inner(PyObject* inputs, std::vector<Tensor>& grads) {
-  for (size_t i = 0; i < grads.size(); ++i) {
-    PyObject* o = item(inputs, static_cast<Py_ssize_t>(i));
-    if (!grads[i] || !is_tensor(o)) continue;
-    auto* t = reinterpret_cast<TensorImpl*>(o);
-    Tensor total = t->grad ? engine_ops.add(Tensor::borrow(t->grad), grads[i]) : grads[i];
-    if (total->grad_fn) join_collector(t);
-    TensorImpl* old = t->grad;
-    t->grad = total.release();
-    Py_XDECREF(reinterpret_cast<PyObject*>(old));
-  }
-}
 
 // _run_backward(tensors, grad_tensors, keep_graph, create_graph, inputs, allow_unused, accumulate): all sequences are tuples or lists.
 PyObject* py_run_backward(PyObject*, PyObject* args) {
@@ -91,16 +77,14 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
         if (is_tensor(input)) {
           const Tensor t = Tensor::borrow(input);
           RG_CHECK(requires_grad(t), "One of the differentiated Tensors does not require grad");
+          if (accumulate && !is_leaf(t.get())) Py_DECREF(checked(PyObject_CallMethod(input, "retain_grad", nullptr)));
         }
         wanted.edges.push_back(edge_of(input, "inputs"));
       }
     }
     const RunOptions options{keep != 0, create != 0, accumulate != 0, inputs != Py_None};
     std::vector<Tensor> result = run_backward(roots.edges, roots.grads, wanted.edges, options);
-    if (accumulate) {
-      if (inputs != Py_None) accumulate_inner(inputs, result);
-      Py_RETURN_NONE;
-    }
+    if (accumulate) Py_RETURN_NONE;
     for (size_t i = 0; i < result.size(); ++i)
       RG_CHECK(result[i] || allow_unused, "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior. (input ", i, ")");
     return wrap_tuple(result);
@@ -155,6 +139,13 @@ PyObject* py_current_node(PyObject*, PyObject*) {
   Node* n = current_node();
   return n ? Py_NewRef(n->object()) : none();
 }
+PyObject* py_will_run(PyObject*, PyObject* node) {
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, is_node(node), "_will_engine_execute_node() expects a Node, got ", Py_TYPE(node)->tp_name);
+    RG_CHECK(in_backward(), "_will_engine_execute_node() can only be called during the backward pass");
+    return PyBool_FromLong(will_run(reinterpret_cast<Node*>(node)));
+  });
+}
 PyObject* py_live(PyObject*, PyObject*) { return Py_BuildValue("(nn)", static_cast<Py_ssize_t>(live_tensors()), static_cast<Py_ssize_t>(live_nodes())); }
 PyObject* py_advance_step(PyObject*, PyObject*) {
   advance_training_step();
@@ -199,6 +190,7 @@ PyMethodDef methods[] = {{"_is_grad_layout_enforced", py_layout, METH_NOARGS, nu
                          {"_in_backward", py_in_backward, METH_NOARGS, nullptr},
                          {"_current_graph_task_id", py_task_id, METH_NOARGS, nullptr},
                          {"_current_autograd_node", py_current_node, METH_NOARGS, nullptr},
+                         {"_will_engine_execute_node", py_will_run, METH_O, nullptr},
                          {"_live_objects", py_live, METH_NOARGS, "(tensors, nodes) alive now"},
                          {"_advance_step", py_advance_step, METH_NOARGS, nullptr},
                          {"_set_anomaly", py_set_anomaly, METH_VARARGS, nullptr},

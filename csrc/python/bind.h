@@ -129,7 +129,8 @@ class Parsed {
 };
 
 // Parses and calls; never throws. `self` is null for functions.
-PyObject* call_group(const Group& group, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) noexcept;
+// `flat`: keyword-only parameters may come by position too, as op handlers pass them on.
+PyObject* call_group(const Group& group, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, bool flat = false) noexcept;
 
 template <const Group& G> PyObject* entry(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return call_group(G, G.method ? self : nullptr, args, nargs, kwnames);

@@ -18,6 +18,7 @@ struct Args {
   PyObject* const* items;
   Py_ssize_t positional;
   PyObject* kwnames;
+  bool flat = false;
   Py_ssize_t keywords() const { return kwnames ? PyTuple_GET_SIZE(kwnames) : 0; }
 };
 
@@ -76,9 +77,9 @@ bool match(const Signature& s, const Args& a, Parsed& p) {
   Py_ssize_t next = 0;  // positional argument
   for (int i = first; i < count; ++i) {
     const ParamSpec& spec = s.params[static_cast<size_t>(i)];
-    if (next < a.positional && !(spec.flags & kKeywordOnly)) {
+    if (next < a.positional && (a.flat || !(spec.flags & kKeywordOnly))) {
       // view(2, 3): a lone list of ints may be spread over the positional arguments.
-      if (positional_params == 1 && a.positional != 1 && (spec.kind == Kind::Ints || spec.kind == Kind::IntsOpt) && all_ints(a)) {
+      if (positional_params == 1 && !a.flat && a.positional != 1 && (spec.kind == Kind::Ints || spec.kind == Kind::IntsOpt) && all_ints(a)) {
         if (!p.read_ints(i, a.items, a.positional)) return false;
         next = a.positional;
         continue;
@@ -97,8 +98,6 @@ bool match(const Signature& s, const Args& a, Parsed& p) {
     }
     if (spec.flags & kHasDefault) {
       p.fill_default(i, spec);
-    } else if (positional_params == 1 && a.positional == 0 && spec.kind == Kind::Ints && !(spec.flags & kKeywordOnly)) {
-      if (!p.read_ints(i, nullptr, 0)) return false;  // zeros(): no sizes at all
     } else {
       return false;
     }
@@ -191,11 +190,28 @@ const char* kind_word(Kind k) {
     }
   }
   if (missing_count) fail(ErrorKind::Type, g.name, "() missing ", missing_count, " required positional arguments: ", missing);
+  if (count == first) fail(ErrorKind::Type, g.name, "() takes no arguments (", a.positional, " given)");
   fail(ErrorKind::Type, g.name, "() takes ", count - first, " positional argument", count - first == 1 ? "" : "s", " but ", a.positional, " were given");
 }
 
+// Whether a signature could take this many arguments.
+bool takes_count(const Signature& s, const Args& a) {
+  const Py_ssize_t given = a.positional + a.keywords() + (a.self ? 1 : 0);
+  Py_ssize_t required = 0;
+  for (const ParamSpec& spec : s.params) required += !(spec.flags & kHasDefault);
+  return given >= required && given <= static_cast<Py_ssize_t>(s.params.size()) + s.has_out;
+}
+
 [[noreturn, gnu::cold]] void explain(const Group& g, const Args& a) {
-  if (g.signatures.size() == 1) explain_single(g, g.signatures[0], a);
+  const Signature* only = nullptr;
+  int plausible = 0;
+  for (const Signature& s : g.signatures)
+    if (takes_count(s, a)) {
+      only = &s;
+      ++plausible;
+    }
+  if (g.signatures.size() == 1) only = &g.signatures[0];
+  if (only && (plausible == 1 || g.signatures.size() == 1)) explain_single(g, *only, a);
   std::string got;
   for (Py_ssize_t i = 0; i < a.positional; ++i) got += (i ? ", " : "") + type_word(a.items[i]);
   for (Py_ssize_t k = 0; k < a.keywords(); ++k)
@@ -207,9 +223,9 @@ const char* kind_word(Kind k) {
 
 }  // namespace
 
-PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_ssize_t nargs, PyObject* kwnames) noexcept {
+PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_ssize_t nargs, PyObject* kwnames, bool flat) noexcept {
   try {
-    const Args args{self, items, PyVectorcall_NARGS(static_cast<size_t>(nargs)), kwnames};
+    const Args args{self, items, PyVectorcall_NARGS(static_cast<size_t>(nargs)), kwnames, flat};
     if (RG_UNLIKELY(thread_state.handlers != nullptr) && function_modes_active())
       return call_torch_function(g.callable, self, items, args.positional, kwnames);
     Parsed p;

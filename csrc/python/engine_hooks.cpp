@@ -22,8 +22,14 @@ template <class F> void for_each_hook(PyObject* hooks, F&& f) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); ++i) f(PyList_GET_ITEM(values, i));
 }
 
+// The name of an object's type without its module.
+std::string_view short_name(PyObject* o) {
+  const std::string_view name = Py_TYPE(o)->tp_name;
+  return name.substr(name.rfind('.') + 1);
+}
+
 void check_replacement(const Tensor& before, PyObject* replacement, const char* what) {
-  RG_CHECK_AS(Type, is_tensor(replacement), "expected Variable, but hook returned '", Py_TYPE(replacement)->tp_name, "'");
+  RG_CHECK_AS(Type, is_tensor(replacement), "expected Variable, but hook returned '", short_name(replacement), "'");
   auto* r = reinterpret_cast<TensorImpl*>(replacement);
   if (!before) return;
   RG_CHECK(same_sizes(before.get(), r), "hook '", what, "' has changed the size of value: the gradient was ", before.sizes(), ", the hook returned ", r->shape());
@@ -40,8 +46,7 @@ std::string hook_name(PyObject* hook) {
 
 void run_tensor_hooks(PyObject* hooks, Tensor& grad) {
   for_each_hook(hooks, [&](PyObject* hook) {
-    if (!grad) return;
-    PyObject* result = checked(PyObject_CallOneArg(hook, grad->object()));
+    PyObject* result = checked(PyObject_CallOneArg(hook, grad ? grad->object() : Py_None));
     if (result != Py_None) {
       const Hold hold{result};
       check_replacement(grad, result, hook_name(hook).c_str());
@@ -71,9 +76,7 @@ PyObject* as_tuple(std::span<const Tensor> list) {
 
 void take_tuple(PyObject* result, std::span<Tensor> values, const char* what) {
   if (result == Py_None) return;
-  PyObject* one = nullptr;
-  if (is_tensor(result) && values.size() == 1) result = one = PyTuple_Pack(1, result);
-  RG_CHECK_AS(Type, PyTuple_Check(result), "expected hook to return None, a Tensor or a tuple, got ", Py_TYPE(result)->tp_name);
+  RG_CHECK_AS(Type, PyTuple_Check(result), "expected tuple, but hook returned '", short_name(result), "'");
   RG_CHECK(PyTuple_GET_SIZE(result) == static_cast<Py_ssize_t>(values.size()), "hook '", what, "' has returned an incorrect number of values (got ",
            static_cast<int64_t>(PyTuple_GET_SIZE(result)), ", but expected ", values.size(), ")");
   for (size_t i = 0; i < values.size(); ++i) {
@@ -85,38 +88,40 @@ void take_tuple(PyObject* result, std::span<Tensor> values, const char* what) {
     check_replacement(values[i], v, what);
     values[i] = Tensor::borrow(v);
   }
-  Py_XDECREF(one);
+}
+
+// Calls f(nr, value) for a dict by output number; over a snapshot, since hooks may register hooks.
+template <class F> void for_each_output(PyObject* by_output, F&& f) {
+  PyObject* items = checked(PyDict_Items(by_output));
+  const Hold hold{items};
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); ++i) {
+    PyObject* pair = PyList_GET_ITEM(items, i);
+    f(PyLong_AsSize_t(PyTuple_GET_ITEM(pair, 0)), PyTuple_GET_ITEM(pair, 1));
+  }
+}
+
+void arrive(Node* n, std::span<Tensor> in) {
+  if (n->extra->tensor_hooks) {
+    for_each_output(n->extra->tensor_hooks, [&](size_t nr, PyObject* hooks) {
+      if (nr < in.size()) run_tensor_hooks(hooks, in[nr]);
+    });
+  }
+  if (n->extra->retain_grad) {
+    for_each_output(n->extra->retain_grad, [&](size_t nr, PyObject* weak) {
+      if (nr < in.size() && in[nr]) keep_gradient(weak, in[nr]);
+    });
+  }
 }
 
 void before(Node* n, std::span<Tensor> in) {
-  NodeExtra* e = n->extra;
-  if (n->info == &accumulate_grad_info) return;
-  if (e->tensor_hooks) {
-    PyObject *key, *hooks;
-    Py_ssize_t pos = 0;
-    while (PyDict_Next(e->tensor_hooks, &pos, &key, &hooks)) {
-      const auto nr = static_cast<size_t>(PyLong_AsSize_t(key));
-      if (nr < in.size() && in[nr]) run_tensor_hooks(hooks, in[nr]);
-    }
-  }
-  if (e->pre_hooks) {
-    for_each_hook(e->pre_hooks, [&](PyObject* hook) {
-      PyObject* grads = as_tuple(in);
-      PyObject* result = PyObject_CallOneArg(hook, grads);
-      Py_DECREF(grads);
-      checked(result);
-      take_tuple(result, in, hook_name(hook).c_str());
-      Py_DECREF(result);
-    });
-  }
-  if (e->retain_grad) {
-    PyObject *key, *weak;
-    Py_ssize_t pos = 0;
-    while (PyDict_Next(e->retain_grad, &pos, &key, &weak)) {
-      const auto nr = static_cast<size_t>(PyLong_AsSize_t(key));
-      if (nr < in.size() && in[nr]) keep_gradient(weak, in[nr]);
-    }
-  }
+  if (!n->extra->pre_hooks) return;
+  for_each_hook(n->extra->pre_hooks, [&](PyObject* hook) {
+    PyObject* grads = as_tuple(in);
+    PyObject* result = PyObject_CallOneArg(hook, grads);
+    Py_DECREF(grads);
+    const Hold hold{checked(result)};
+    take_tuple(result, in, hook_name(hook).c_str());
+  });
 }
 
 void after(Node* n, std::span<Tensor> out, std::span<const Tensor> in) {
@@ -128,9 +133,8 @@ void after(Node* n, std::span<Tensor> out, std::span<const Tensor> in) {
     PyObject* result = PyObject_CallFunctionObjArgs(hook, grad_inputs, grad_outputs, nullptr);
     Py_DECREF(grad_inputs);
     Py_DECREF(grad_outputs);
-    checked(result);
+    const Hold hold{checked(result)};
     take_tuple(result, out, hook_name(hook).c_str());
-    Py_DECREF(result);
   });
 }
 
@@ -143,7 +147,11 @@ void leaf_hooks(TensorImpl* leaf, Tensor& grad) {
 void post_accumulate(TensorImpl* leaf) {
   PyObject* hooks = Py_NewRef(leaf->extra->post_accumulate_hooks);
   const Hold hold{hooks};
-  for_each_hook(hooks, [&](PyObject* hook) { Py_DECREF(checked(PyObject_CallOneArg(hook, leaf->object()))); });
+  for_each_hook(hooks, [&](PyObject* hook) {
+    PyObject* result = checked(PyObject_CallOneArg(hook, leaf->object()));
+    const Hold returned{result};
+    RG_CHECK(result == Py_None, "Tensor post accumulate grad hooks should return None, got ", short_name(result));
+  });
 }
 
 bool any_nan(const Tensor& t) {
@@ -162,6 +170,6 @@ void run_callback(PyObject* callback) { Py_DECREF(checked(PyObject_CallNoArgs(ca
 
 }  // namespace
 
-void init_hooks() { engine_hooks = {before, after, leaf_hooks, post_accumulate, anomaly, run_callback}; }
+void init_hooks() { engine_hooks = {arrive, before, after, leaf_hooks, post_accumulate, anomaly, run_callback}; }
 
 }  // namespace retrograd

@@ -235,10 +235,7 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
       RG_CHECK(s.outputs.size() <= 1, "If your Function modifies views in-place, it must return exactly one output");
       rebase_history(out, node);
     } else {
-      Node* old = std::exchange(out->grad_fn, static_cast<Node*>(node));
-      out->output_nr = nr;
-      track_tensor(out.get());
-      Py_XDECREF(reinterpret_cast<PyObject*>(old));
+      replace_history(out.get(), node, nr);
     }
     return out;
   }

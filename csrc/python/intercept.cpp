@@ -32,7 +32,7 @@ PyObject* op_call(PyObject* self, PyObject* args, PyObject* kwargs) {
       items.push_back(value);
     }
   }
-  PyObject* result = call_group(one, nullptr, items.data(), PyTuple_GET_SIZE(args), names);
+  PyObject* result = call_group(one, nullptr, items.data(), PyTuple_GET_SIZE(args), names, true);
   Py_XDECREF(names);
   return result;
 }

@@ -82,14 +82,22 @@ PyObject* by_method(PyObject* a, PyObject* b, const char* method, const char* re
 }
 PyObject* nb_floor_divide(PyObject* a, PyObject* b) { return by_method(a, b, "floor_divide", "__rfloordiv__"); }
 PyObject* nb_remainder(PyObject* a, PyObject* b) { return by_method(a, b, "remainder", "__rmod__"); }
-PyObject* nb_and(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_and", "bitwise_and"); }
-PyObject* nb_or(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_or", "bitwise_or"); }
+PyObject* nb_and(PyObject* a, PyObject* b) {
+  auto op = [](const Tensor& x, const Operand& y) { return ops::bitwise_and(x, y); };
+  return binary(a, b, "bitwise_and", "bitwise_and", op, op);
+}
+PyObject* nb_or(PyObject* a, PyObject* b) {
+  auto op = [](const Tensor& x, const Operand& y) { return ops::bitwise_or(x, y); };
+  return binary(a, b, "bitwise_or", "bitwise_or", op, op);
+}
 PyObject* nb_xor(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_xor", "bitwise_xor"); }
 PyObject* nb_lshift(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_left_shift", "__rlshift__"); }
 PyObject* nb_rshift(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_right_shift", "__rrshift__"); }
 PyObject* nb_power(PyObject* a, PyObject* b, PyObject* modulo) {
   if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return by_method(a, b, "pow", "__rpow__");
+  return binary(a, b, "pow", "__rpow__",
+                [](const Tensor& x, const Operand& y) { return y.tensor ? ops::pow(x, Tensor::borrow(y.tensor)) : ops::pow_scalar(x, y.scalar); },
+                [](const Tensor& x, const Operand& y) { return ops::pow_self_scalar(y, x); });
 }
 
 PyObject* nb_negative(PyObject* a) {
@@ -103,6 +111,7 @@ PyObject* nb_absolute(PyObject* a) { return PyObject_CallMethod(a, "abs", nullpt
 PyObject* nb_invert(PyObject* a) {
   return guarded([&]() -> PyObject* {
     RG_CHECK_AS(Type, !is_floating(reinterpret_cast<TensorImpl*>(a)->dtype), "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    if (direct() && is_plain_tensor(a)) return wrap(ops::bitwise_not(as_tensor(a)));
     return PyObject_CallMethod(a, "bitwise_not", nullptr);
   });
 }

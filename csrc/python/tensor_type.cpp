@@ -225,15 +225,42 @@ int set_data(PyObject* self, PyObject* value, void*) {
   });
 }
 
+// Hooks of a leaf are its own. Those of any other tensor belong to the value its node computed: a write in place leaves them behind.
 PyObject* get_hooks(PyObject* self, void*) {
-  TensorExtra* e = impl(self)->extra;
-  return Py_NewRef(e && e->hooks ? e->hooks : Py_None);
+  return guarded([&]() -> PyObject* {
+    TensorImpl* t = impl(self);
+    PyObject* hooks = nullptr;
+    if (Node* n = grad_fn_of(t)) {
+      PyObject* key = n->extra && n->extra->tensor_hooks ? checked(PyLong_FromUnsignedLong(t->output_nr)) : nullptr;
+      if (key) hooks = PyDict_GetItemWithError(n->extra->tensor_hooks, key);
+      Py_XDECREF(key);
+    } else if (t->extra) {
+      hooks = t->extra->hooks;
+    }
+    return Py_NewRef(hooks ? hooks : Py_None);
+  });
 }
 int set_hooks(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
-    TensorExtra& e = extra_of(impl(self));
-    Py_XSETREF(e.hooks, value && value != Py_None ? Py_NewRef(value) : nullptr);
-    join_collector(impl(self));
+    TensorImpl* t = impl(self);
+    if (value == Py_None) value = nullptr;
+    Node* n = grad_fn_of(t);
+    if (!n) {
+      TensorExtra& e = extra_of(t);
+      Py_XSETREF(e.hooks, Py_XNewRef(value));
+      join_collector(t);
+      return;
+    }
+    NodeExtra& e = extra_of(n);
+    if (!e.tensor_hooks) e.tensor_hooks = checked(PyDict_New());
+    PyObject* key = checked(PyLong_FromUnsignedLong(t->output_nr));
+    if (value) {
+      PyDict_SetItem(e.tensor_hooks, key, value);
+    } else if (PyDict_DelItem(e.tensor_hooks, key) != 0) {
+      PyErr_Clear();  // there were none
+    }
+    Py_DECREF(key);
+    join_collector(n);
   });
 }
 PyObject* get_post_hooks(PyObject* self, void*) {
@@ -454,6 +481,7 @@ PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorImpl, dic
 }  // namespace
 
 void init_tensor_type(PyObject* module) {
+  init_tensors();
   std::vector<PyType_Slot> slots = {{Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
                                     {Py_tp_traverse, reinterpret_cast<void*>(tensor_traverse)},
                                     {Py_tp_clear, reinterpret_cast<void*>(tensor_clear)},

@@ -236,6 +236,25 @@ PyObject* wrap_tuple(const std::vector<Tensor>& list) {
 
 namespace {
 
+// As PyTorch shows them: a line per field.
+PyObject* repr_named(PyObject* self) {
+  PyObject* fields = PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__match_args__");
+  if (!fields) return nullptr;
+  std::string text = std::string(Py_TYPE(self)->tp_name) + "(";
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields); ++i) {
+    PyObject* value = PyObject_Repr(PyTuple_GET_ITEM(self, i));
+    const char* shown = value ? PyUnicode_AsUTF8(value) : nullptr;
+    if (shown) text += std::string(i ? ",\n" : "\n") + PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields, i)) + "=" + shown;
+    Py_XDECREF(value);
+    if (!shown) {
+      Py_DECREF(fields);
+      return nullptr;
+    }
+  }
+  Py_DECREF(fields);
+  return PyUnicode_FromString((text + ")").c_str());
+}
+
 PyTypeObject* named_type(const char* op, std::initializer_list<const char*> fields) {
   static std::map<std::string, PyTypeObject*> types;  // overloads of one op share theirs; guarded by the GIL
   std::string key = op;
@@ -248,6 +267,7 @@ PyTypeObject* named_type(const char* op, std::initializer_list<const char*> fiel
     auto* name = new std::string(std::string("torch.return_types.") + op);
     PyStructSequence_Desc desc{name->c_str(), nullptr, field_defs, static_cast<int>(fields.size())};
     type = reinterpret_cast<PyTypeObject*>(checked(reinterpret_cast<PyObject*>(PyStructSequence_NewType(&desc))));
+    type->tp_repr = repr_named;
   }
   return type;
 }

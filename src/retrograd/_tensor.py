@@ -74,15 +74,11 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]):
 
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if self._backward_hooks is None:
-        self._backward_hooks = OrderedDict()
-    if self.grad_fn is not None:
-        node = self.grad_fn
-        if node._tensor_hooks is None:
-            node._tensor_hooks = {}
-        node._tensor_hooks.setdefault(self.output_nr, self._backward_hooks)
-    handle = RemovableHandle(self._backward_hooks)
-    self._backward_hooks[handle.id] = hook
+    hooks = self._backward_hooks
+    if hooks is None:
+        hooks = self._backward_hooks = OrderedDict()
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
     return handle
 
 
@@ -181,17 +177,6 @@ def __dir__(self: Tensor) -> list[str]:
     return sorted(set(dir(type(self))) | set(self.__dict__))
 
 
-def _copy_memory(self: Tensor, memo: dict[Any, Any]) -> Tensor:
-    """A tensor of the same geometry on a copy of the whole storage; tensors that shared one share the copy."""
-    address, nbytes, *_ = self._storage_info()
-    if not nbytes or nbytes % self.itemsize or self.is_meta:
-        return self.detach().clone()
-    key = ("storage", address, self.dtype)
-    if key not in memo:
-        memo[key] = self.detach().as_strided((nbytes // self.itemsize,), (1,), 0).clone()
-    return memo[key].as_strided(tuple(self.shape), self.stride(), self.storage_offset()).detach()
-
-
 @_method
 def __copy__(self: Tensor) -> Tensor:
     """A new tensor object on the same memory."""
@@ -199,6 +184,41 @@ def __copy__(self: Tensor) -> Tensor:
     if self.__dict__:
         new.__dict__.update(self.__dict__)
     return new
+
+
+class _Memory:
+    """The memory of a tensor on its way through copy or pickle: copies share it, pickles hold its bytes."""
+
+    def __init__(self, flat: Tensor) -> None:
+        self.flat = flat
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> _Memory:
+        with _C._NoGrad():
+            plain = tensor.detach().as_subclass(Tensor)
+            return cls(plain.as_strided((tensor._storage_info()[1] // tensor.element_size(),), (1,), 0))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        data = bytes(memoryview(self.flat.view(_C.uint8))) if self.flat.numel() else b""
+        return (_memory_from_bytes, (data, self.flat.dtype))
+
+
+def _memory_from_bytes(data: bytes, dtype: Any) -> _Memory:
+    raw = _C._ops.empty((len(data),), dtype=_C.uint8)
+    if data:
+        memoryview(raw)[:] = data
+    return _Memory(raw.view(dtype))
+
+
+def _rebuild(cls: type, memory: _Memory, offset: int, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool, state: dict[str, Any] | None) -> Tensor:
+    tensor = _C._ops.empty((0,), dtype=memory.flat.dtype).set_(memory.flat, offset, size, stride)
+    if cls is not Tensor:
+        tensor = Tensor._make_subclass(cls, tensor)
+    if requires_grad:
+        tensor.requires_grad_()
+    if state:
+        tensor.__dict__.update(state)
+    return tensor
 
 
 @_method
@@ -210,52 +230,26 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
         )
     if id(self) in memo:
         return memo[id(self)]
-    with _C._NoGrad():
-        new = _copy_memory(self, memo)
-        if type(self) is not Tensor:
-            new = Tensor._make_subclass(type(self), new)
-    if self.requires_grad:
-        new.requires_grad_()
+    if self.is_meta:
+        new = _C._ops.empty_strided(self.shape, self.stride(), dtype=self.dtype, device="meta").requires_grad_(self.requires_grad)
+    else:
+        address, nbytes = self._storage_info()[:2]
+        key: Any = ("storage", address if nbytes else id(self), self.dtype)  # tensors on the same memory are copied onto the same memory
+        if key not in memo:
+            memo[key] = _Memory(_Memory.of(self).flat.clone())  # type: ignore[index]
+        new = _rebuild(type(self), memo[key], self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, None)
+    memo[id(self)] = new
     if self.grad is not None:
         new.grad = copy.deepcopy(self.grad, memo)
-    memo[id(self)] = new
     if type(self).__dictoffset__ and self.__dict__:
         new.__dict__.update(copy.deepcopy(self.__dict__, memo))
     return new
 
 
-def _rebuild(cls: type, data: Any, dtype: Any, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool, state: dict[str, Any] | None) -> Tensor:
-    buffer, read_only = _C._from_buffer(data)
-    flat = buffer.view(dtype) if len(data) else _C._ops.empty((0,), dtype=dtype)
-    tensor = _C._ops.empty_strided(size, stride, dtype=dtype)
-    if flat.numel():
-        extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if tensor.numel() else 0
-        tensor.as_strided((extent,), (1,)).copy_(flat)
-    if cls is not Tensor:
-        tensor = Tensor._make_subclass(cls, tensor)
-    if requires_grad:
-        tensor.requires_grad_()
-    if state:
-        tensor.__dict__.update(state)
-    return tensor
-
-
 @_method
 def __reduce_ex__(self: Tensor, protocol: int) -> tuple[Any, ...]:
-    if not self.is_leaf:
-        raise RuntimeError(
-            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process boundaries.  "
-            "If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it on the queue)."
-        )
-    with _C._NoGrad():
-        source = self.detach()
-        if not source._is_dense():
-            source = source.contiguous()
-        size, stride = tuple(source.shape), source.stride()
-        flat = source.as_strided((source.numel(),), (1,), source.storage_offset()).view(_C.uint8) if source.numel() else None
-        data = bytes(memoryview(flat)) if flat is not None else b""
     state = dict(self.__dict__) or None
-    return (_rebuild, (type(self), data, self.dtype, size, stride, self.requires_grad, state))
+    return (_rebuild, (type(self), _Memory.of(self), self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, state))
 
 
 @_method

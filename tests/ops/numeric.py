@@ -24,11 +24,11 @@ LIMIT = 30  # elements
 Numbers = list[list[float]]  # per input
 
 
-def forward(case: Case, grad: bool = True) -> tuple[list[Any], list[Any]]:
-    """(differentiable outputs, inputs)."""
-    args, kwargs, inputs = case.bind(retrograd, grad=grad)
+def forward(case: Case) -> tuple[list[Any], list[Any]]:
+    """(differentiable outputs, inputs). Outputs of lower precision are left out: differences drown in rounding."""
+    args, kwargs, inputs = case.bind(retrograd)
     outputs = flatten(call(retrograd, case.entry, args, kwargs))
-    return [o for o in outputs if isinstance(o, retrograd.Tensor) and o.dtype.is_floating_point and (o.requires_grad or not grad)], inputs
+    return [o for o in outputs if isinstance(o, retrograd.Tensor) and o.requires_grad and o.dtype is retrograd.float64], inputs
 
 
 def _grad(outputs: list[Any], inputs: list[Any], weights: list[Any], **options: Any) -> list[Any]:

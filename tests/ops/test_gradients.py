@@ -6,8 +6,8 @@ import pytest
 
 import retrograd
 from tests.ops import numeric
-from tests.ops.differences import any_layout, comparable, excused
-from tests.ops.harness import LAYOUTS, cases, compare_grads, cotangent, differing, entries, gradients, ids, report, run, tensor_numbers, variants_of
+from tests.ops.differences import any_layout, comparable, excused, expandable, has_differences
+from tests.ops.harness import LAYOUTS, all_cases, cases, compare_grads, cotangent, differing, entries, gradients, ids, not_implemented, report, run, tensor_numbers
 from tests.ops.references import stored
 
 
@@ -32,7 +32,7 @@ def differentiable_cases(entry):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_as_stored(entry, dtype):
     failures = []
-    for case in differentiable_cases(entry):
+    for case in all_cases(entry):
         expected = stored(case, dtype)
         if expected is not None:
             failures += [f"{case}: {m}" for m in compare_grads(run(retrograd, case, dtype), expected, dtype) if not excused(entry, m)]
@@ -41,14 +41,14 @@ def test_as_stored(entry, dtype):
 
 @pytest.mark.parametrize("entry", CHECKED, ids=ids)
 def test_first_order(entry):
-    found = [(case, numeric.first_order(case)) for case in differentiable_cases(entry)]
+    found = [(case, numeric.first_order(case)) for case in cases(entry) if has_differences(case)]
     report([f"{case}: {message}" for case, message in found if message])
 
 
 @pytest.mark.parametrize("entry", TWICE, ids=ids)
 def test_second_order(entry):
     skipped = entry.test.get("gradgrad_skip_samples", ())
-    found = [(case, numeric.second_order(case)) for case in differentiable_cases(entry) if case.index not in skipped]
+    found = [(case, numeric.second_order(case)) for case in cases(entry) if has_differences(case) and case.index not in skipped]
     report([f"{case}: {message}" for case, message in found if message])
 
 
@@ -58,7 +58,7 @@ def test_memory_layout_does_not_matter(entry, layout):
     failures = []
     for case in differentiable_cases(entry):
         if layout == "expanded":
-            if variants_of(entry)[0] == "inplace":
+            if not expandable(entry):
                 continue
             case = case.expanded()
         messages = compare_grads(run(retrograd, case, layout=layout), run(retrograd, case), "float64")
@@ -125,6 +125,21 @@ def test_undefined_gradients_are_zeros(entry):
                 if len(a) == len(b) and (message := differing(a, b, 1e-12)):
                     failures.append(f"{case}: output {k} alone: {message}")
     report(failures)
+
+
+@pytest.mark.parametrize("entry", entries(not_implemented), ids=ids)
+def test_a_missing_derivative_says_so(entry):
+    """Inputs declared `not_implemented` compute, and raise in backward."""
+    case = cases(entry)[0]
+    args, kwargs, _ = case.bind(retrograd, grad=False)
+    for name in not_implemented(entry):
+        at = [p.name for p in entry.params].index(name)
+        if at >= len(args) or not isinstance(args[at], retrograd.Tensor) or not args[at].is_floating_point():
+            continue
+        given = [a.detach().requires_grad_() if i == at else a for i, a in enumerate(args)]
+        result = numeric.flatten(numeric.call(retrograd, entry, given, kwargs))[0]
+        with pytest.raises(NotImplementedError, match=r"the derivative for '.*' is not implemented"):
+            result.sum().backward()
 
 
 def test_differences_find_the_derivative_of_a_known_function():

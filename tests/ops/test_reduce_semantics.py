@@ -136,7 +136,13 @@ def test_products_with_zeros_have_derivatives_of_every_order():
 
 
 def test_norm_and_deviation_of_zero_have_derivative_zero():
-    for f in (torch.norm, torch.std, lambda x: x.norm(0.5), lambda x: x.norm(3), lambda x: torch.dist(x, torch.zeros(3, dtype=torch.float64))):
+    for f in (
+        torch.norm,
+        torch.std,
+        lambda x: x.norm(0.5),
+        lambda x: x.norm(3),
+        lambda x: torch.dist(x, torch.zeros(3, dtype=torch.float64)),
+    ):
         assert grad_of(f, [0, 0, 0]).tolist() == [0, 0, 0]
 
 

@@ -4,6 +4,8 @@
 
 #include "cpu/parallel.h"
 
+#pragma GCC diagnostic ignored "-Wpsabi"  // the vectors are passed between functions of this file only
+
 namespace retrograd::cpu {
 namespace RG_LEVEL_NS {
 namespace {
@@ -72,7 +74,8 @@ template <class Norm> struct Fast {
   }
 };
 
-template <class T, class F> void all_pairs(T* out, const T* x1, const T* x2, int64_t batch, int64_t rows1, int64_t rows2, int64_t n, const F& row) {
+template <class T, class F> void all_pairs(T* out, const T* x1, const T* x2, int64_t batch, int64_t rows1, int64_t rows2, int64_t n,
+                                           const F& row) {
   constexpr int64_t tile = 64;  // rows of x2 that stay in the cache while those of x1 pass by
   const int64_t work = rows2 * (n + 8), grain = work < 32768 ? 32768 / (work ? work : 1) : 1;
   parallel_for(0, batch * rows1, grain, [&](int64_t begin, int64_t end) {
@@ -87,8 +90,9 @@ template <class T, class F> void all_pairs(T* out, const T* x1, const T* x2, int
   });
 }
 
-template <class T> void cdist_of(void* out, const void* x1, const void* x2, int64_t batch, int64_t rows1, int64_t rows2, int64_t n, double p) {
-  auto *o = static_cast<T*>(out);
+template <class T> void cdist_of(void* out, const void* x1, const void* x2, int64_t batch, int64_t rows1, int64_t rows2, int64_t n,
+                                 double p) {
+  auto* o = static_cast<T*>(out);
   const auto *a = static_cast<const T*>(x1), *b = static_cast<const T*>(x2);
   if (p == 2) return all_pairs(o, a, b, batch, rows1, rows2, n, Fast<Euclid>());
   if (p == 1) return all_pairs(o, a, b, batch, rows1, rows2, n, Fast<Taxicab>());

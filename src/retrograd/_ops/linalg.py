@@ -44,9 +44,9 @@ def tensordot(a, b, dims=2, out=None):
                 raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
     for x, y in zip(dims_a, dims_b):
         if a.size(x) == 1 and b.size(y) != 1:
-            b = b.sum(y, keepdim=True)
+            b = b.sum(y, keepdim=True, dtype=b.dtype)
         elif b.size(y) == 1 and a.size(x) != 1:
-            a = a.sum(x, keepdim=True)
+            a = a.sum(x, keepdim=True, dtype=a.dtype)
     dims_a, dims_b = [d % a.dim() for d in dims_a], [d % b.dim() for d in dims_b]
     free_a, free_b = [d for d in range(a.dim()) if d not in dims_a], [d for d in range(b.dim()) if d not in dims_b]
     shape_a, shape_b = [a.size(d) for d in free_a], [b.size(d) for d in free_b]
@@ -129,9 +129,9 @@ def matrix_power(input, n, *, out=None):
     if input.size(-1) != input.size(-2):
         raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but they are {input.size(-2)} by {input.size(-1)} matrices")
     if n == 0:
-        return _written(input.clone().copy_(torch.eye(input.size(-1), dtype=input.dtype, device=input.device)), out)
+        return _written(input.clone(memory_format=torch.contiguous_format).copy_(torch.eye(input.size(-1), dtype=input.dtype, device=input.device)), out)
     if n == 1:
-        return _written(input.clone(), out)
+        return _written(input.clone(memory_format=torch.contiguous_format), out)
     power = torch.linalg.inv(input) if n < 0 else input
     n = abs(n)
     if n == 3:

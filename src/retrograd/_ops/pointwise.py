@@ -17,7 +17,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     close = input == other
     if equal_nan and input.is_floating_point():
         close = close | (input.isnan() & other.isnan())
-    if rtol == 0 and atol == 0 or input.dtype == torch.bool:
+    if (rtol == 0 and atol == 0) or input.dtype == torch.bool:
         return close
     # Integers are compared exactly; only the tolerance is a float.
     error = (input - other).abs()
@@ -34,7 +34,9 @@ def float_power(input, exponent, *, out=None):
     """input ** exponent, computed in float64."""
     tensors = [t for t in (input, exponent) if isinstance(t, torch.Tensor)]
     if not tensors:
-        raise TypeError(f"float_power(): expected a Tensor as 'input' or 'exponent', but got {type(input).__name__} and {type(exponent).__name__}")
+        raise TypeError(
+            f"float_power(): expected a Tensor as 'input' or 'exponent', but got {type(input).__name__} and {type(exponent).__name__}"
+        )
     base, power = (t.to(torch.float64) if isinstance(t, torch.Tensor) else float(t) for t in (input, exponent))
     if out is None:
         return torch.pow(base, power)
@@ -50,5 +52,15 @@ def _check_tensors(name, **tensors):
 
 
 def _title(t):
-    names = {torch.float32: "Float", torch.float64: "Double", torch.float16: "Half", torch.int64: "Long", torch.int32: "Int", torch.int16: "Short", torch.int8: "Char", torch.uint8: "Byte", torch.bool: "Bool"}
+    names = {
+        torch.float32: "Float",
+        torch.float64: "Double",
+        torch.float16: "Half",
+        torch.int64: "Long",
+        torch.int32: "Int",
+        torch.int16: "Short",
+        torch.int8: "Char",
+        torch.uint8: "Byte",
+        torch.bool: "Bool",
+    }
     return names.get(t.dtype, str(t.dtype).removeprefix("torch."))

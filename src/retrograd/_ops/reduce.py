@@ -94,7 +94,9 @@ def quantile(input: Any, q: Any, dim: int | None = None, keepdim: bool = False, 
     return _written(_quantile(input, q, dim, keepdim, interpolation, False), out)
 
 
-def nanquantile(input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None) -> Any:
+def nanquantile(
+    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None
+) -> Any:
     return _written(_quantile(input, q, dim, keepdim, interpolation, True), out)
 
 
@@ -136,6 +138,9 @@ class histogram_result(NamedTuple):
     hist: Any
     bin_edges: Any
 
+    def __repr__(self) -> str:
+        return f"torch.return_types.histogram(\nhist={self.hist!r},\nbin_edges={self.bin_edges!r})"
+
 
 histogram_result.__name__ = histogram_result.__qualname__ = "histogram"
 
@@ -143,7 +148,9 @@ histogram_result.__name__ = histogram_result.__qualname__ = "histogram"
 def _bin_edges(input: Any, bins: Any, range: Any) -> Any:
     if isinstance(bins, torch.Tensor):
         if bins.ndim != 1:
-            raise RuntimeError(f"torch.histogramdd(): bins tensor should have one dimension, but got {bins.ndim} dimensions in the bins tensor for dimension 0")
+            raise RuntimeError(
+                f"torch.histogramdd(): bins tensor should have one dimension, but got {bins.ndim} dimensions in the bins tensor for dimension 0"
+            )
         if bins.dtype != input.dtype:
             raise RuntimeError("torch.histogramdd(): input tensor and bins tensors should have the same dtype, "
                                f"but got input with dtype {_title(input)} and bins for dimension 0 with dtype {_title(bins)}")  # fmt: skip
@@ -154,7 +161,9 @@ def _bin_edges(input: Any, bins: Any, range: Any) -> Any:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if range is not None:
         if len(range) != 2:
-            raise RuntimeError("torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got " + str(len(range)))
+            raise RuntimeError(
+                "torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got " + str(len(range))
+            )
         low, high = range
     elif input.numel():
         low, high = input.min().item(), input.max().item()
@@ -199,7 +208,9 @@ def _check_weights(name: str, weights: Any, observations: int, integral: bool) -
         kind = "integral" if integral else "floating point"
         raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {_title(weights)} dtype")
     if weights.numel() != observations:
-        raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {weights.numel()} != {observations}")
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got {weights.numel()} != {observations}"
+        )
     if weights.numel() and weights.min() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
@@ -229,7 +240,9 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     else:
         freedom = total - correction * (w * aweights).sum() / total
     if freedom <= 0:
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", stacklevel=2)
+        warnings.warn(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", stacklevel=2
+        )
         freedom = torch.zeros_like(freedom)
     centred = x - mean
     weighted = centred if w is None else centred * w
@@ -341,3 +354,67 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
         batch = _broadcast(x1.shape[:-2], x2.shape[:-2])
         x1, x2 = x1.expand(*batch, *x1.shape[-2:]), x2.expand(*batch, *x2.shape[-2:])
     return torch._cdist_forward(x1, x2, float(p))
+
+
+def _uneven_gradient(y: Any, x: Any, dim: int, edge_order: int) -> Any:
+    """Second-order differences on points at any distance, one-sided at the ends."""
+    size = y.shape[dim]
+    column = [-1 if d == dim else 1 for d in range(y.ndim)]
+    h = diff(x)
+    left, right = h[:-1].reshape(column), h[1:].reshape(column)
+    part = lambda start, length: y.narrow(dim, start, length)  # noqa: E731
+    inner = (
+        (-right / (left * (left + right))) * part(0, size - 2)
+        + ((right - left) / (left * right)) * part(1, size - 2)
+        + (left / (right * (left + right))) * part(2, size - 2)
+    )
+    if edge_order == 1:
+        first, last = (part(1, 1) - part(0, 1)) / h[0], (part(size - 1, 1) - part(size - 2, 1)) / h[-1]
+    else:
+        a, b = h[0], h[1]
+        first = -(2 * a + b) / (a * (a + b)) * part(0, 1) + (a + b) / (a * b) * part(1, 1) - a / (b * (a + b)) * part(2, 1)
+        a, b = h[-2], h[-1]
+        last = (
+            b / (a * (a + b)) * part(size - 3, 1) - (a + b) / (a * b) * part(size - 2, 1) + (2 * b + a) / (b * (a + b)) * part(size - 1, 1)
+        )
+    return torch.cat([first, inner, last], dim)
+
+
+def _even_gradient(y: Any, h: float, dim: int, edge_order: int) -> Any:
+    size = y.shape[dim]
+    part = lambda start, length: y.narrow(dim, start, length)  # noqa: E731
+    inner = (part(2, size - 2) - part(0, size - 2)) / (2.0 * h)
+    if edge_order == 1:
+        first, last = (part(1, 1) - part(0, 1)) / h, (part(size - 1, 1) - part(size - 2, 1)) / h
+    else:
+        first = (-1.5 * part(0, 1) + 2.0 * part(1, 1) - 0.5 * part(2, 1)) / h
+        last = (0.5 * part(size - 3, 1) - 2.0 * part(size - 2, 1) + 1.5 * part(size - 1, 1)) / h
+    return torch.cat([first, inner, last], dim)
+
+
+def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:
+    dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    dims = [_wrap(d, input.ndim) for d in dims]
+    if edge_order not in (1, 2):
+        raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2, but received edge_order={edge_order}")
+    for i, d in enumerate(dims):
+        if d in dims[:i]:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+        if input.shape[d] < edge_order + 1:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    steps = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
+    if len(steps) != len(dims):
+        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = {len(dims)}', "
+                           f"since dim argument was not given, but got a list of length {len(steps)}")  # fmt: skip
+    y = input if input.is_floating_point() else input.to(torch.get_default_dtype())
+    out = []
+    for d, step in zip(dims, steps):
+        if isinstance(step, torch.Tensor) and step.ndim == 1:
+            if step.numel() != input.shape[d]:
+                raise RuntimeError(
+                    f"torch.gradient expected each element of 'spacing' to have the same size as its dimension, got {step.numel()} and {input.shape[d]}"
+                )
+            out.append(_uneven_gradient(y, step, d, edge_order))
+        else:
+            out.append(_even_gradient(y, step, d, edge_order))
+    return tuple(out)

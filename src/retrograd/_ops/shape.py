@@ -75,7 +75,15 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     True
     """
     tensors = _listed(tensors)
-    shape = broadcast_shapes(*(t.shape for t in tensors))
+    shape = retrograd.Size([])
+    for t in tensors:
+        for d in range(1, min(len(shape), t.dim()) + 1):
+            if shape[-d] != t.shape[-d] and 1 not in (shape[-d], t.shape[-d]):
+                raise RuntimeError(
+                    f"The size of tensor a ({shape[-d]}) must match the size of tensor b ({t.shape[-d]}) "
+                    f"at non-singleton dimension {max(len(shape), t.dim()) - d}"
+                )
+        shape = broadcast_shapes(shape, t.shape)
     return tuple(t if t.shape == shape else t.expand(shape) for t in tensors)
 
 
@@ -99,8 +107,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     torch.Size([2, 3])
     """
     vectors = list(_listed(tensors))
-    if len(tensors) == 1 and isinstance(tensors[0], Tensor) and tensors[0].dim() > 1:
-        vectors = list(tensors[0])
     if not vectors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for v in vectors:
@@ -125,7 +131,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     shape = [v.numel() for v in vectors]
     grids = [v.view([-1 if i == d else 1 for d in range(len(shape))]).expand(shape) for i, v in enumerate(vectors)]
     if swap:
-        grids = [g.swapdims(0, 1) for g in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 

@@ -341,12 +341,22 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     return A.diagonal(offset, dim1, dim2)
 
 
+_TITLES = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool"}
+
+
+def _title(dtype) -> str:
+    name = str(dtype).rpartition(".")[2]
+    return _TITLES.get(name, name)
+
+
 def matrix_exp(A):
     """The exponential of square matrices: a Taylor polynomial of A / 2^s, squared s times."""
     if A.dim() < 2:
         raise RuntimeError("linalg.matrix_exp: The input tensor A must have at least 2 dimensions.")
     if A.size(-1) != A.size(-2):
         raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
+    if not A.is_floating_point():
+        raise RuntimeError(f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {_title(A.dtype)}")
     if A.numel() == 0:
         return A.clone()
     with torch.no_grad():
@@ -439,7 +449,7 @@ def _cholesky_inverse(L, upper=False, *, out=None):
 def _triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, out=None):
     """(solution of A X = b for triangular A, a copy of A)."""
     matrix = A.mT if transpose else A
-    return _TriangularResult(solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular), A.clone())
+    return _TriangularResult(solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular), A.mT.clone(memory_format=torch.contiguous_format).mT)
 
 
 class _TriangularResult(NamedTuple):

@@ -1,0 +1,622 @@
+"""Elementwise functions: powers, exponentials, trigonometry, hyperbolic and special functions. Part of the family pointwise."""
+
+from __future__ import annotations
+
+from . import FLOATING, NUMERIC, composite, native, op, pointwise, view
+from .samples import BROADCAST_ERROR, B, E, I, S, T, binary, unary
+
+EVERYWHERE = "function method inplace out"
+FUNCTION = "function method out"
+
+# ---- signs, powers and roots ----
+
+op(
+    "neg(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("-x", dtypes=NUMERIC, check="check_neg(self);"),
+    grad={"self": "-grad"},
+    jvp="elementwise",
+    doc="-self.",
+    samples=unary() + [S(I(3))],
+    errors=(E(S(B(3)), RuntimeError, "Negation, the `-` operator, on a bool tensor is not supported"),),
+    reference="numpy.negative",
+)
+op(
+    "abs(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("abs_of(x)", dtypes=NUMERIC),
+    grad={"self": "grad * ops::sgn(self)"},
+    jvp="elementwise",
+    doc="Absolute value of each element.",
+    samples=unary() + [S(I(5, low=-4))],
+    errors=(E(S(B(3)), RuntimeError, "not implemented for 'Bool'"),),
+    special=(0.0,),
+    reference="numpy.abs",
+)
+for name in ("sign", "sgn"):
+    op(
+        f"{name}(Tensor self) -> Tensor",
+        variants=EVERYWHERE,
+        kernel=pointwise("sign_of(x)"),
+        grad={"self": "zero_gradient(grad)"},
+        jvp="elementwise",
+        doc="-1, 0 or 1 after the sign of each element.",
+        samples=unary() + [S(I(5, low=-4)), S(B(3))],
+        reference="numpy.sign",
+    )
+op(
+    "positive(Tensor self) -> Tensor",
+    kernel=view(),
+    doc="self.",
+    samples=unary() + [S(I(3))],
+    errors=(E(S(B(3)), RuntimeError, "The `\\+` operator, on a bool tensor is not supported"),),
+    test={"alias": "self"},
+)
+op(
+    "pow(Tensor self, Tensor exponent) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24),
+    grad={"self": "pow_backward_self(grad, self, exponent)", "exponent": "pow_backward_exponent(grad, self, exponent, result)"},
+    node="PowBackward1",
+    jvp="elementwise",
+    doc="self to the power of exponent.",
+    samples=binary(low=0.5, high=2.0, low2=-2.0, high2=2.0) + [S(I(5), I(5))],
+    errors=(BROADCAST_ERROR,),
+    reference="numpy.power",
+)
+op(
+    "pow.scalar(Tensor self, Scalar exponent) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=native(elementwise=True),
+    inplace="pow_scalar_inplace",
+    grad={"self": "pow_backward(grad, self, exponent)"},
+    node="PowBackward0",
+    jvp="elementwise",
+    doc="self to the power of a number.",
+    samples=[s for e in (2, 3.0, 0.5, -1, -0.5, 1, 0, 2.3) for s in unary(low=0.5, exponent=e)[:4]] + [S(I(3), 2), S(I(3), 1.5)],
+    errors=(E(S(I(3), -1), RuntimeError, "Integers to negative integer powers are not allowed"),),
+    reference="numpy.power",
+)
+op(
+    "pow.self_scalar(Operand self, Tensor exponent) -> Tensor",
+    variants="function out",
+    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24),
+    grad={"exponent": "pow_backward_exponent(grad, self, exponent, result)"},
+    node="PowBackward2",
+    jvp="elementwise",
+    doc="A number to the power of exponent.",
+    samples=[S(2.5, T(3, 4)), S(2, T()), S(2, I(3)), S(2.0, T(0))],
+)
+op(
+    "_pow(Tensor self, Operand exponent) -> Tensor",
+    variants="internal",
+    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24),
+    doc="self to the power of a number, without the shortcuts of pow.",
+)
+op(
+    "_scaled_product(Tensor self, Tensor other, Scalar scale) -> Tensor",
+    variants="internal",
+    kernel=pointwise("scale * x * y", dtypes=FLOATING, out="float", params=("scale",)),
+    grad={"self": "ops::_scaled_product(grad, other, scale)", "other": "ops::_scaled_product(grad, self, scale)"},
+    jvp="elementwise",
+    doc="scale * self * other: the derivative of a square, a hyperbolic tangent, ...",
+)
+op(
+    "square(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=composite(),
+    doc="self * self.",
+    samples=unary() + [S(I(3))],
+    reference="numpy.square",
+)
+op("_square(Tensor self) -> Tensor", variants="internal", kernel=pointwise("multiply(x, x)", dtypes=NUMERIC), doc="self * self.")
+op(
+    "sqrt(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("sqrt_(x)", dtypes=FLOATING, out="float", cost=6),
+    grad={"self": "grad / (result * 2)"},
+    jvp="elementwise",
+    doc="Square root of each element.",
+    samples=unary(low=0.2, high=3) + [S(I(3))],
+    special=(0.0, -1.0),
+    reference="numpy.sqrt",
+)
+op(
+    "rsqrt(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("rsqrt_(x)", dtypes=FLOATING, out="float", cost=8),
+    grad={"self": "ops::_scaled_product(grad, ops::pow_scalar(result, 3), -0.5)"},
+    jvp="elementwise",
+    doc="1 / sqrt(self).",
+    samples=unary(low=0.2, high=3) + [S(I(3, low=1))],
+    special=(0.0, -1.0),
+)
+op(
+    "reciprocal(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("1 / x", dtypes=FLOATING, out="float", cost=6),
+    grad={"self": "ops::_scaled_product(grad, result * result, -1)"},
+    jvp="elementwise",
+    doc="1 / self.",
+    samples=unary(low=0.5) + [S(I(3, low=1))],
+    special=(0.0,),
+    reference="numpy.reciprocal",
+)
+
+# ---- exponentials and logarithms ----
+
+op(
+    "exp(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("exp_(x)", dtypes=FLOATING, out="float", cost=8),
+    grad={"self": "grad * result"},
+    jvp="elementwise",
+    doc="e to the power of each element.",
+    samples=unary() + [S(I(3))],
+    special=(0.0, 100.0, -100.0),
+    reference="numpy.exp",
+)
+op(
+    "log(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("log_(x)", dtypes=FLOATING, out="float", cost=8),
+    grad={"self": "grad / self"},
+    jvp="elementwise",
+    doc="Natural logarithm of each element.",
+    samples=unary(low=0.2, high=3) + [S(I(3, low=1))],
+    special=(0.0, -1.0),
+    reference="numpy.log",
+)
+
+op(
+    "exp2(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("exp2_(x)", dtypes=FLOATING, out="float", cost=8),
+    grad={"self": "ops::_scaled_product(grad, result, 0.6931471805599453)"},
+    jvp="elementwise",
+    doc="2 to the power of each element.",
+    samples=unary() + [S(I(3))],
+    reference="numpy.exp2",
+)
+op(
+    "expm1(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("expm1_(x)", dtypes=FLOATING, out="float", cost=10),
+    grad={"self": "grad * (result + 1)"},
+    jvp="elementwise",
+    doc="exp(self) - 1, accurate near 0.",
+    samples=unary() + [S(I(3))],
+    special=(0.0, 1e-10),
+    reference="numpy.expm1",
+)
+op(
+    "log2(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("log2_(x)", dtypes=FLOATING, out="float", cost=8),
+    grad={"self": "grad / (self * 0.6931471805599453)"},
+    jvp="elementwise",
+    doc="Logarithm to base 2.",
+    samples=unary(low=0.2, high=3) + [S(I(3, low=1))],
+    special=(0.0, -1.0),
+    reference="numpy.log2",
+)
+op(
+    "log10(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("log10_(x)", dtypes=FLOATING, out="float", cost=8),
+    grad={"self": "grad / (self * 2.302585092994046)"},
+    jvp="elementwise",
+    doc="Logarithm to base 10.",
+    samples=unary(low=0.2, high=3) + [S(I(3, low=1))],
+    special=(0.0, -1.0),
+    reference="numpy.log10",
+)
+op(
+    "log1p(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("log1p_(x)", dtypes=FLOATING, out="float", cost=10),
+    grad={"self": "grad / (self + 1)"},
+    node="Log1PBackward0",
+    jvp="elementwise",
+    doc="log(1 + self), accurate near 0.",
+    samples=unary(low=-0.5, high=3) + [S(I(3))],
+    special=(0.0, 1e-10, -1.0),
+    reference="numpy.log1p",
+)
+op(
+    "logaddexp(Tensor self, Tensor other) -> Tensor",
+    variants=FUNCTION,
+    kernel=pointwise("log_add_exp_(x, y)", dtypes=FLOATING, cost=16),
+    grad={"self": "grad * ops::sigmoid(self - other)", "other": "grad * ops::sigmoid(other - self)"},
+    jvp="elementwise",
+    doc="log(exp(self) + exp(other)) without overflow.",
+    samples=binary(),
+    errors=(BROADCAST_ERROR,),
+    special=(1000.0,),
+    reference="numpy.logaddexp",
+)
+op(
+    "logaddexp2(Tensor self, Tensor other) -> Tensor",
+    variants=FUNCTION,
+    kernel=pointwise("log_add_exp2(x, y)", dtypes=FLOATING, cost=16),
+    grad={"self": "grad / (1 + ops::exp2(other - self))", "other": "grad / (1 + ops::exp2(self - other))"},
+    node="Logaddexp2Backward0",
+    jvp="elementwise",
+    doc="log2(2 ** self + 2 ** other) without overflow.",
+    samples=binary(),
+    errors=(BROADCAST_ERROR,),
+    reference="numpy.logaddexp2",
+)
+op(
+    "xlogy(Tensor self, Tensor other) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10),
+    grad={"self": "xlogy_backward_self(grad, self, other)", "other": "grad * self / other"},
+    jvp="elementwise",
+    doc="self * log(other), 0 where self is 0.",
+    samples=binary(low2=0.3) + [S(I(3), I(3, low=1))],
+    errors=(BROADCAST_ERROR,),
+)
+op(
+    "xlogy.scalar(Tensor self, Operand other) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10),
+    grad={"self": "xlogy_backward_self(grad, self, other)"},
+    node="XlogyBackward2",
+    jvp="elementwise",
+    doc="self * log(other), 0 where self is 0.",
+    samples=unary(other=1.7),
+)
+op(
+    "xlogy.self_scalar(Operand self, Tensor other) -> Tensor",
+    variants="function out",
+    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10),
+    grad={"other": "xlogy_backward_other(grad, self, other)"},
+    node="XlogyBackward1",
+    jvp="elementwise",
+    doc="self * log(other), 0 where self is 0.",
+    samples=[S(1.5, T(3, 4, low=0.3)), S(2, T(low=0.3)), S(0.0, T(3, low=0.3))],
+)
+
+# ---- trigonometry ----
+
+for name, expr, low, high, formula, words in (
+    ("sin", "sin", -7, 7, "grad * ops::cos(self)", "Sine"),
+    ("cos", "cos", -7, 7, "ops::_scaled_product(grad, ops::sin(self), -1)", "Cosine"),
+    ("tan", "tan", -1.2, 1.2, "grad * (result * result + 1)", "Tangent"),
+):
+    op(
+        f"{name}(Tensor self) -> Tensor",
+        variants=EVERYWHERE,
+        # Past the range that the vectorised reduction covers, the C library's function does the few that are there.
+        kernel=pointwise(f"{expr}_(x)", dtypes=FLOATING, out="float", cost=12, rare=("abs_(x) > trig_bound<T>()", f"std::{expr}(x)")),
+        grad={"self": formula},
+        jvp="elementwise",
+        doc=f"{words} of each element, in radians.",
+        samples=unary(low=low, high=high) + [S(I(3))],
+        special=(0.0, 1e6, 1e22),
+        reference=f"numpy.{name}",
+    )
+for name, low, high, formula, words in (
+    ("asin", -0.8, 0.8, "grad * ops::rsqrt(1 - self * self)", "Inverse sine"),
+    ("acos", -0.8, 0.8, "ops::_scaled_product(grad, ops::rsqrt(1 - self * self), -1)", "Inverse cosine"),
+    ("atan", -3, 3, "grad / (self * self + 1)", "Inverse tangent"),
+):
+    op(
+        f"{name}(Tensor self) -> Tensor",
+        variants=EVERYWHERE,
+        kernel=pointwise(f"{name}_(x)", dtypes=FLOATING, out="float", cost=12),
+        grad={"self": formula},
+        jvp="elementwise",
+        doc=f"{words} of each element, in radians.",
+        samples=unary(low=low, high=high) + [S(I(3, high=2))],
+        special=(0.0, 1.0, -1.0, 2.0),
+        reference=f"numpy.arc{name[1:]}",
+    )
+op(
+    "atan2(Tensor self, Tensor other) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("atan2_(x, y)", dtypes=FLOATING, out="float", cost=16),
+    grad={"self": "atan2_backward(grad, self, other, other)", "other": "-atan2_backward(grad, self, other, self)"},
+    jvp="elementwise",
+    doc="Angle of the point (other, self), in (-pi, pi].",
+    samples=binary(low=0.2, low2=0.2) + [S(T(9, low=-2, high=-0.2), T(9, low=-2, high=-0.2)), S(I(3), I(3, low=1))],
+    errors=(BROADCAST_ERROR,),
+    reference="numpy.arctan2",
+)
+op(
+    "sinc(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise(
+        "sinc_of(x)",
+        dtypes=FLOATING,
+        out="float",
+        cost=16,
+        rare=("abs_(x) > trig_bound<T>() / 4", "std::sin(T(3.141592653589793) * x) / (T(3.141592653589793) * x)"),
+    ),
+    grad={"self": "sinc_backward(grad, self)"},
+    jvp="elementwise",
+    doc="sin(pi x) / (pi x), 1 at 0.",
+    samples=unary(low=0.2, high=2.5) + [S(I(3))],
+    special=(0.0,),
+    reference="numpy.sinc",
+)
+op(
+    "hypot(Tensor self, Tensor other) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("hypot_of(x, y)", dtypes=FLOATING, cost=10),
+    grad={"self": "grad * (self / result)", "other": "grad * (other / result)"},
+    jvp="elementwise",
+    doc="sqrt(self ** 2 + other ** 2) without overflow.",
+    samples=binary(low=0.2),
+    errors=(BROADCAST_ERROR,),
+    special=(1e30,),
+    reference="numpy.hypot",
+)
+op(
+    "deg2rad(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("x * T(0.017453292519943295)", dtypes=FLOATING, out="float"),
+    grad={"self": "grad * 0.017453292519943295"},
+    node="Deg2RadBackward0",
+    jvp="elementwise",
+    doc="Degrees to radians.",
+    samples=unary(low=-180, high=180) + [S(I(3))],
+    reference="numpy.deg2rad",
+)
+op(
+    "rad2deg(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("x * T(57.29577951308232)", dtypes=FLOATING, out="float"),
+    grad={"self": "grad * 57.29577951308232"},
+    node="Rad2DegBackward0",
+    jvp="elementwise",
+    doc="Radians to degrees.",
+    samples=unary() + [S(I(3))],
+    reference="numpy.rad2deg",
+)
+
+# ---- hyperbolic functions and their relatives ----
+
+op(
+    "tanh(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("tanh_(x)", dtypes=FLOATING, out="float", cost=10),
+    grad={"self": "ops::tanh_backward(grad, result)"},
+    jvp="elementwise",
+    doc="Hyperbolic tangent of each element.",
+    samples=unary(low=-3, high=3) + [S(I(3))],
+    special=(0.0, 20.0),
+    reference="numpy.tanh",
+)
+op(
+    "tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
+    variants="internal",
+    kernel=pointwise("x * (1 - y * y)", dtypes=FLOATING, out="float"),
+    grad={"grad_output": "ops::tanh_backward(grad, output)", "output": "ops::_scaled_product(grad * grad_output, output, -2)"},
+    jvp="elementwise",
+    doc="Gradient of tanh, from its result.",
+)
+op(
+    "sigmoid(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("sigmoid_(x)", dtypes=FLOATING, out="float", cost=10),
+    grad={"self": "ops::sigmoid_backward(grad, result)"},
+    jvp="elementwise",
+    doc="1 / (1 + exp(-self)).",
+    samples=unary(low=-3, high=3) + [S(I(3))],
+    special=(0.0, 100.0, -100.0),
+)
+op(
+    "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
+    variants="internal",
+    kernel=pointwise("x * (1 - y) * y", dtypes=FLOATING, out="float"),
+    grad={"grad_output": "ops::sigmoid_backward(grad, output)", "output": "grad * grad_output * (1 - output * 2)"},
+    jvp="elementwise",
+    doc="Gradient of sigmoid, from its result.",
+)
+
+for name, low, high, formula, words in (
+    ("sinh", -2, 2, "grad * ops::cosh(self)", "Hyperbolic sine"),
+    ("cosh", -2, 2, "grad * ops::sinh(self)", "Hyperbolic cosine"),
+    ("asinh", -2, 2, "grad * ops::rsqrt(self * self + 1)", "Inverse hyperbolic sine"),
+    ("acosh", 1.2, 3, "grad * ops::rsqrt(self * self - 1)", "Inverse hyperbolic cosine"),
+    ("atanh", -0.8, 0.8, "grad / (1 - self * self)", "Inverse hyperbolic tangent"),
+):
+    op(
+        f"{name}(Tensor self) -> Tensor",
+        variants=EVERYWHERE,
+        kernel=pointwise(f"{name}_(x)", dtypes=FLOATING, out="float", cost=12),
+        grad={"self": formula},
+        jvp="elementwise",
+        doc=f"{words} of each element.",
+        samples=unary(low=low, high=high) + [S(I(3))],
+        special=(0.0, 1.0),
+        reference=f"numpy.{name.replace('a', 'arc', 1) if name[0] == 'a' else name}",
+    )
+op(
+    "logit(Tensor self, float? eps=None) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=native(elementwise=True),
+    inplace="logit_inplace",
+    grad={"self": "logit_backward(grad, self, eps)"},
+    jvp="elementwise",
+    doc="log(self / (1 - self)), self being limited to [eps, 1 - eps] first.",
+    samples=unary(low=0.1, high=0.9) + unary(low=-0.5, high=1.5, eps=0.13)[:3] + [S(I(3))],
+    special=(0.0, 1.0, 1.5),
+)
+op(
+    "_logit(Tensor self, float eps) -> Tensor",
+    variants="internal",
+    kernel=pointwise("logit_of(x, eps)", dtypes=FLOATING, out="float", params=("eps",), cost=10),
+    doc="logit; a negative eps means none.",
+)
+
+# ---- error function, gamma and Bessel functions ----
+
+op(
+    "erf(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("erf_(x)", dtypes=FLOATING, out="float", cost=14),
+    grad={"self": "ops::_scaled_product(grad, ops::exp(-(self * self)), 1.1283791670955126)"},
+    jvp="elementwise",
+    doc="Error function.",
+    samples=unary() + [S(I(3))],
+    special=(0.0, 10.0),
+    reference="scipy.special.erf",
+)
+op(
+    "erfc(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("erfc_(x)", dtypes=FLOATING, out="float", cost=16),
+    grad={"self": "ops::_scaled_product(grad, ops::exp(-(self * self)), -1.1283791670955126)"},
+    jvp="elementwise",
+    doc="1 - erf(self).",
+    samples=unary() + [S(I(3))],
+    special=(0.0, 10.0),
+    reference="scipy.special.erfc",
+)
+op(
+    "erfinv(Tensor self) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("erfinv_(x)", dtypes=FLOATING, out="float", cost=16),
+    grad={"self": "ops::_scaled_product(grad, ops::exp(result * result), 0.8862269254527580)"},
+    jvp="elementwise",
+    doc="Inverse of the error function.",
+    samples=unary(low=-0.8, high=0.8) + [S(I(3))],
+    special=(0.0, 1.0, -1.0, 2.0),
+    reference="scipy.special.erfinv",
+)
+
+for name, expr, low, high, formula, words in (
+    ("lgamma", "lgamma_(x)", 0.3, 5, "grad * ops::digamma(self)", "Logarithm of the absolute gamma function"),
+    ("digamma", "digamma_(x)", 0.3, 5, "grad * ops::polygamma(1, self)", "Derivative of lgamma"),
+    ("i0", "i0_(x)", -3, 3, "grad * ops::special_i1(self)", "Modified Bessel function of order 0"),
+    ("special_i0e", "i0e_(x)", 0.2, 3, "grad * (ops::special_i1e(self) - ops::sgn(self) * result)", "i0 times exp(-|x|)"),
+    ("special_i1", "i1_(x)", 0.2, 3, "i1_backward(grad, self, result)", "Modified Bessel function of order 1"),
+    ("special_i1e", "i1e_(x)", 0.2, 3, "i1e_backward(grad, self, result)", "special.i1 times exp(-|x|)"),
+    ("special_erfcx", "erfcx_(x)", -2, 2, "grad * (result * self * 2 - 1.1283791670955126)", "exp(x ** 2) * erfc(x)"),
+    (
+        "special_ndtri",
+        "ndtri_(x)",
+        0.1,
+        0.9,
+        "ops::_scaled_product(grad, ops::exp(result * result * 0.5), 2.5066282746310002)",
+        "Inverse of the normal distribution function",
+    ),
+    (
+        "special_log_ndtr",
+        "log_ndtr_(x)",
+        -3,
+        3,
+        "ops::_scaled_product(grad, ops::reciprocal(ops::special_erfcx(self * -0.7071067811865476)), 0.7978845608028654)",
+        "Logarithm of the normal distribution function",
+    ),
+    ("special_entr", "entropy(x)", 0.2, 3, "special_entr_backward(grad, self)", "-x * log(x)"),
+):
+    op(
+        f"{name}(Tensor self) -> Tensor",
+        variants="function out" if name.startswith("special") else EVERYWHERE,
+        kernel=pointwise(
+            expr,
+            dtypes=("f32", "f64") if name in ("special_erfcx", "special_ndtri", "special_log_ndtr") else FLOATING,
+            out="float",
+            cost=200,
+        ),
+        grad={"self": formula},
+        node={"special_i0e": "SpecialI0EBackward0", "special_i1e": "SpecialI1EBackward0"}.get(name, ""),
+        jvp="elementwise",
+        doc=f"{words}.",
+        samples=unary(low=low, high=high) + [S(I(3, low=1))],
+        special=(0.0, 1.0, 0.5, 40.0),
+        reference=f"scipy.special.{ {'lgamma': 'gammaln'}.get(name, name.removeprefix('special_')) }",
+    )
+op(
+    "polygamma(int n, Tensor self) -> Tensor",
+    variants="function out",
+    kernel=pointwise(
+        "polygamma_(static_cast<int>(n), x)", dtypes=FLOATING, out="float", params=("n",), cost=200, check="check_polygamma(n);"
+    ),
+    grad={"self": "grad * ops::polygamma(n + 1, self)"},
+    jvp="elementwise",
+    doc="The n-th derivative of digamma.",
+    samples=[S(n, s.args[0]) for n in (0, 1, 2) for s in unary(low=0.3, high=5)[:3]] + [S(1, I(3, low=1))],
+    errors=(E(S(-1, T(3)), RuntimeError, r"polygamma\(n, x\) does not support negative n"),),
+    reference="scipy.special.polygamma",
+)
+op(
+    "polygamma.method(Tensor self, int n) -> Tensor",
+    variants="method inplace",
+    kernel=composite(),
+    doc="The n-th derivative of digamma.",
+    samples=unary(low=0.3, high=5, n=1)[:3],
+)
+for name, words, full in (("igamma", "lower", "gammainc"), ("igammac", "upper", "gammaincc")):
+    op(
+        f"{name}(Tensor self, Tensor other) -> Tensor",
+        variants=EVERYWHERE,
+        kernel=pointwise(f"{name}_(x, y)", dtypes=FLOATING, out="float", cost=250),
+        grad={
+            "self": f'not_implemented("{name} for its first argument")',
+            "other": f"{'-' if name == 'igammac' else ''}igamma_backward(grad, self, other)",
+        },
+        jvp="elementwise",
+        doc=f"The regularised {words} incomplete gamma function.",
+        samples=[
+            S(T(3, 4, low=0.5, high=4, grad=False), T(3, 4, low=0.3, high=5)),
+            S(T(4, low=0.5, high=4, grad=False), T(3, 4, low=0.3, high=5)),
+            S(T(0), T(0)),
+        ],
+        errors=(BROADCAST_ERROR,),
+        reference=f"scipy.special.{full}",
+    )
+op(
+    "special_ndtr(Tensor self) -> Tensor",
+    variants="function",
+    kernel=composite(),
+    doc="The normal distribution function.",
+    samples=unary() + [S(I(3))],
+    reference="scipy.special.ndtr",
+)
+for name, first, second in (("", "Tensor", "Tensor"), (".scalar", "Tensor", "Operand"), (".self_scalar", "Operand", "Tensor")):
+    log1py = {"self": "xlog1py_backward_self(grad, self, other)", "other": "grad * self / (other + 1)"}
+    op(
+        f"special_xlog1py{name}({first} self, {second} other) -> Tensor",
+        variants="function out",
+        kernel=pointwise("x_log1p_y(x, y)", dtypes=FLOATING, out="float", cost=12),
+        grad=log1py
+        if not name
+        else {"self": log1py["self"]}
+        if name == ".scalar"
+        else {"other": "xlog1py_backward_other(grad, self, other)"},
+        node={"": "SpecialXlog1PyBackward0", ".scalar": "SpecialXlog1PyBackward2", ".self_scalar": "SpecialXlog1PyBackward1"}[name],
+        jvp="elementwise",
+        doc="self * log1p(other), 0 where self is 0.",
+        samples=[*binary(low2=-0.5)]
+        if not name
+        else [S(T(3, 4), 1.5)]
+        if name == ".scalar"
+        else [S(1.5, T(3, 4, low=-0.5)), S(0.0, T(3, low=-0.5))],
+    )
+    op(
+        f"special_zeta{name}({first} self, {second} other) -> Tensor",
+        variants="function out",
+        kernel=pointwise("zeta_(x, y)", dtypes=("f32", "f64"), out="float", cost=200),
+        grad=(
+            {"self": 'not_implemented("zeta for its first argument")', "other": "zeta_backward_other(grad, self, other)"}
+            if not name
+            else {"self": 'not_implemented("zeta for its first argument")'}
+            if name == ".scalar"
+            else {"other": "zeta_backward_other(grad, self, other)"}
+        ),
+        node={"": "SpecialZetaBackward0", ".scalar": "SpecialZetaBackward2", ".self_scalar": "SpecialZetaBackward1"}[name],
+        jvp="elementwise",
+        doc="Hurwitz's zeta function: the sum of (other + k) ** -self.",
+        samples=(
+            [S(T(3, 4, low=1.5, high=4, grad=False), T(3, 4, low=0.5)), S(T(3, low=1.5, high=4, grad=False), T(2, 3, low=0.5))]
+            if not name
+            else [S(T(3, low=1.5, high=4, grad=False), 1.5)]
+            if name == ".scalar"
+            else [S(2.0, T(3, 4, low=0.5)), S(2, I(3, low=1))]
+        ),
+    )

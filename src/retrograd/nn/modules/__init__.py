@@ -1,0 +1,13 @@
+"""The modules of retrograd.nn, one family a file, under the names of PyTorch's files."""
+
+from retrograd.nn.modules.activation import *  # noqa: F403
+from retrograd.nn.modules.container import *  # noqa: F403
+from retrograd.nn.modules.distance import *  # noqa: F403
+from retrograd.nn.modules.dropout import *  # noqa: F403
+from retrograd.nn.modules.flatten import *  # noqa: F403
+from retrograd.nn.modules.linear import Bilinear, Identity, Linear  # noqa: F401
+from retrograd.nn.modules.loss import *  # noqa: F403
+from retrograd.nn.modules.module import Module  # noqa: F401
+from retrograd.nn.modules.normalization import *  # noqa: F403
+from retrograd.nn.modules.padding import *  # noqa: F403
+from retrograd.nn.modules.sparse import *  # noqa: F403

@@ -1,0 +1,26 @@
+"""Bad input raises the exception the table says, in its words."""
+
+import pytest
+
+import ops
+import retrograd
+from tests.ops.harness import call, ids, make_case, variants_of
+
+CASES = [(entry, i) for entry in ops.load() for i in range(len(entry.errors)) if variants_of(entry)]
+
+
+@pytest.mark.parametrize(("entry", "index"), CASES, ids=ids)
+def test_error_sample(entry, index):
+    expected = entry.errors[index]
+    args, kwargs, _ = make_case(entry, index, expected.sample).bind(retrograd, "float32", grad=False)
+    with pytest.raises(expected.error, match=expected.match):
+        call(retrograd, entry, args, kwargs)
+
+
+@pytest.mark.parametrize("entry", [e for e in ops.load() if "method" in e.variants and e.errors], ids=ids)
+def test_error_samples_as_methods(entry):
+    for i, expected in enumerate(entry.errors):
+        args, kwargs, _ = make_case(entry, i, expected.sample).bind(retrograd, "float32", grad=False)
+        if isinstance(args[0], retrograd.Tensor) and expected.error is not TypeError:  # type errors name the other signature
+            with pytest.raises(expected.error, match=expected.match):
+                call(retrograd, entry, args, kwargs, "method")
