@@ -199,7 +199,7 @@ op("linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, b
            E(S(T(3, 3), T(3), upper=True), RuntimeError, "linalg.solve_triangular: The input tensor B " + _TOO_FLAT)))  # fmt: skip
 op("linalg_cholesky_ex(Tensor self, *, bool upper=False) -> (Tensor L, Tensor info)", variants="function internal", kernel=native(), grad={"self": "linalg_cholesky_grad(grad, L, upper)"}, outputs_nondiff=("info",),
    doc="Cholesky factors of positive definite matrices, and the order of the first minor that is not.",
-   samples=[S(_READ_TRIANGLE), S(_READ_TRIANGLE, upper=True), S(T(0, 0))], errors=(E(S(T(2, 3)), RuntimeError, "linalg.cholesky: A " + _NOT_SQUARE),))  # fmt: skip
+   samples=[S(_SYMMETRIC), S(_SYMMETRIC, upper=True), S(T(0, 0))], errors=(E(S(T(2, 3)), RuntimeError, "linalg.cholesky: A " + _NOT_SQUARE),), test={"symmetric": True})  # fmt: skip
 op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots, Tensor info)", variants="function internal", kernel=native(), grad={"A": "linalg_lu_factor_grad(grad, LU, pivots)"}, outputs_nondiff=("pivots", "info"),
    doc="Packed LU factors with partial pivoting, pivots from 1, and LAPACK's verdict.",
    samples=[S(_REGULAR), S(_SYMMETRIC), S(T(4, 2)), S(T(2, 4))], errors=(E(S(T(3)), RuntimeError, _TOO_FLAT),))  # fmt: skip
@@ -216,7 +216,7 @@ op("_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenva
 op("linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", variants="function internal", kernel=composite(), doc="Eigenvalues, ascending, and eigenvectors of symmetric matrices.",
    samples=[S(_READ_TRIANGLE)],
    errors=(E(S(T(2, 3)), RuntimeError, "linalg.eigh: A " + _NOT_SQUARE), E(S(T(3, 3), "X"), RuntimeError, "Expected UPLO argument to be 'L' or 'U', but got X")))  # fmt: skip
-op("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", variants="function internal", kernel=composite(), doc="Eigenvalues of symmetric matrices, ascending.", samples=[S(_READ_TRIANGLE)], reference="numpy.linalg.eigvalsh")  # fmt: skip
+op("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", variants="function internal", kernel=composite(), doc="Eigenvalues of symmetric matrices, ascending.", samples=[S(_SYMMETRIC)], test={"symmetric": True}, reference="numpy.linalg.eigvalsh")  # fmt: skip
 op("_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor Vh)", variants="function internal", kernel=native(), node="LinalgSvdBackward0",
    grad={"A": "linalg_svd_grad(grads[0], grads[1], grads[2], U, S, Vh, A_sizes)"}, doc="Singular values, descending, and vectors.")  # fmt: skip
 op("linalg_svd(Tensor A, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)", variants="function internal", kernel=composite(), doc="Singular values, descending, and vectors: A = U diag(S) Vh.", test={"values": False},  # vectors up to their sign

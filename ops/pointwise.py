@@ -290,6 +290,19 @@ op(
     errors=(E(S(T(3), I(3), I(3, low=1)), RuntimeError, "Integer division with addcdiv is no longer supported"),),
 )
 op(
+    "lerp.tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    variants="function method inplace out",
+    kernel=pointwise(
+        "lerp_of(x, y, z)", dtypes=FLOATING, check='check_same_dtype(self, end, "end"); check_same_dtype(self, weight, "weight");'
+    ),
+    grad={"self": "grad * (1 - weight)", "end": "grad * weight", "weight": "grad * (end - self)"},
+    node="LerpBackward1",
+    jvp="elementwise",
+    doc="self + weight * (end - self).",
+    samples=[S(T(3, 4), T(3, 4), T(3, 4, low=0, high=1)), S(T(3, 4), T(4), T(3, 1)), S(T(3), T(3), T()), S(T(0), T(0), T(0))],
+    errors=(E(S(T(3), T(3), I(3)), RuntimeError, "expected dtype .* for `weight` but got dtype"),),
+)
+op(
     "lerp(Tensor self, Tensor end, Scalar weight) -> Tensor",
     variants="function method inplace out",
     kernel=pointwise("lerp_of(x, y, weight)", dtypes=FLOATING, params=("weight",), check='check_same_dtype(self, end, "end");'),
@@ -302,19 +315,6 @@ op(
         E(S(T(3), I(3), 0.5), RuntimeError, "expected dtype .* for `end` but got dtype"),
         E(S(T(3), T(4), 0.5), RuntimeError, "must match the size of tensor b"),
     ),
-)
-op(
-    "lerp.tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
-    variants="function method inplace out",
-    kernel=pointwise(
-        "lerp_of(x, y, z)", dtypes=FLOATING, check='check_same_dtype(self, end, "end"); check_same_dtype(self, weight, "weight");'
-    ),
-    grad={"self": "grad * (1 - weight)", "end": "grad * weight", "weight": "grad * (end - self)"},
-    node="LerpBackward1",
-    jvp="elementwise",
-    doc="self + weight * (end - self).",
-    samples=[S(T(3, 4), T(3, 4), T(3, 4, low=0, high=1)), S(T(3, 4), T(4), T(3, 1)), S(T(3), T(3), T()), S(T(0), T(0), T(0))],
-    errors=(E(S(T(3), T(3), I(3)), RuntimeError, "expected dtype .* for `weight` but got dtype"),),
 )
 
 # ---- comparison ----
@@ -512,6 +512,29 @@ op(
 # ---- bounds ----
 
 op(
+    "clamp.tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=native(elementwise=True),
+    inplace="clamp_tensor_inplace",
+    grad={
+        "self": "clamp_tensor_backward_self(grad, self, min, max)",
+        "min": "clamp_tensor_backward_min(grad, self, min, max)",
+        "max": "clamp_tensor_backward_max(grad, self, min, max)",
+    },
+    jvp="elementwise",
+    doc="self limited to [min, max].",
+    samples=[
+        S(T(3, 4), T(3, 4, low=-1, high=0), T(3, 4, low=0, high=1)),
+        S(T(3, 4), T(4, low=-1, high=0), T(3, 1, low=0, high=1)),
+        S(T(3, 4), min=T(4)),
+        S(T(3, 4), max=T()),
+        S(T(0), T(0), T(0)),
+        S(I(5), I(5), T(5)),
+        S(T(4), T(4, low=1, high=2), T(4, low=-2, high=-1)),
+    ],
+    errors=(E(S(T(3), T(4)), RuntimeError, "must match the size of tensor b"),),
+)
+op(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     variants=EVERYWHERE,
     kernel=native(elementwise=True),
@@ -524,6 +547,17 @@ op(
     errors=(E(S(T(3)), RuntimeError, "At least one of 'min' or 'max' must not be None"),),
 )
 op(
+    "clamp_min.tensor(Tensor self, Tensor min) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("max_nan(x, y)", dtypes=NUMERIC, label="clamp_min_scalar"),
+    grad={"self": "clamp_tensor_backward_self(grad, self, min, Tensor())", "min": "clamp_tensor_backward_min(grad, self, min, Tensor())"},
+    node="ClampMinBackward1",
+    jvp="elementwise",
+    doc="self, at least min.",
+    samples=binary(),
+    errors=(BROADCAST_ERROR,),
+)
+op(
     "clamp_min(Tensor self, Scalar min) -> Tensor",
     variants=EVERYWHERE,
     kernel=native(elementwise=True),
@@ -533,6 +567,17 @@ op(
     jvp="elementwise",
     doc="self, at least min.",
     samples=unary(min=0.3) + [S(I(5), 2)],
+)
+op(
+    "clamp_max.tensor(Tensor self, Tensor max) -> Tensor",
+    variants=EVERYWHERE,
+    kernel=pointwise("min_nan(x, y)", dtypes=NUMERIC, label="clamp_max_scalar"),
+    grad={"self": "clamp_tensor_backward_self(grad, self, Tensor(), max)", "max": "clamp_tensor_backward_max(grad, self, Tensor(), max)"},
+    node="ClampMaxBackward1",
+    jvp="elementwise",
+    doc="self, at most max.",
+    samples=binary(),
+    errors=(BROADCAST_ERROR,),
 )
 op(
     "clamp_max(Tensor self, Scalar max) -> Tensor",
@@ -572,51 +617,6 @@ op(
     doc="Gradient of clamp: passes inside the bounds, the bounds included.",
 )
 
-op(
-    "clamp.tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
-    variants=EVERYWHERE,
-    kernel=native(elementwise=True),
-    inplace="clamp_tensor_inplace",
-    grad={
-        "self": "clamp_tensor_backward_self(grad, self, min, max)",
-        "min": "clamp_tensor_backward_min(grad, self, min, max)",
-        "max": "clamp_tensor_backward_max(grad, self, min, max)",
-    },
-    jvp="elementwise",
-    doc="self limited to [min, max].",
-    samples=[
-        S(T(3, 4), T(3, 4, low=-1, high=0), T(3, 4, low=0, high=1)),
-        S(T(3, 4), T(4, low=-1, high=0), T(3, 1, low=0, high=1)),
-        S(T(3, 4), min=T(4)),
-        S(T(3, 4), max=T()),
-        S(T(0), T(0), T(0)),
-        S(I(5), I(5), T(5)),
-        S(T(4), T(4, low=1, high=2), T(4, low=-2, high=-1)),
-    ],
-    errors=(E(S(T(3), T(4)), RuntimeError, "must match the size of tensor b"),),
-)
-op(
-    "clamp_min.tensor(Tensor self, Tensor min) -> Tensor",
-    variants=EVERYWHERE,
-    kernel=pointwise("max_nan(x, y)", dtypes=NUMERIC, label="clamp_min_scalar"),
-    grad={"self": "clamp_tensor_backward_self(grad, self, min, Tensor())", "min": "clamp_tensor_backward_min(grad, self, min, Tensor())"},
-    node="ClampMinBackward1",
-    jvp="elementwise",
-    doc="self, at least min.",
-    samples=binary(),
-    errors=(BROADCAST_ERROR,),
-)
-op(
-    "clamp_max.tensor(Tensor self, Tensor max) -> Tensor",
-    variants=EVERYWHERE,
-    kernel=pointwise("min_nan(x, y)", dtypes=NUMERIC, label="clamp_max_scalar"),
-    grad={"self": "clamp_tensor_backward_self(grad, self, Tensor(), max)", "max": "clamp_tensor_backward_max(grad, self, Tensor(), max)"},
-    node="ClampMaxBackward1",
-    jvp="elementwise",
-    doc="self, at most max.",
-    samples=binary(),
-    errors=(BROADCAST_ERROR,),
-)
 for name, which, sign in (("maximum", "larger", ">"), ("minimum", "smaller", "<")):
     op(
         f"{name}(Tensor self, Tensor other) -> Tensor",
@@ -823,20 +823,6 @@ op(
     samples=[S(T(3, 4), B(3, 4), T(3, 4)), S(T(3), B(2, 3), 0.0)],
 )
 op(
-    "masked_fill(Tensor self, Tensor mask, Scalar value) -> Tensor",
-    variants="function method inplace",
-    kernel=native(elementwise=True),
-    inplace="masked_fill_inplace",
-    grad={"self": "ops::masked_fill(grad, mask, 0)"},
-    jvp="elementwise",
-    doc="self with value where the mask is true.",
-    samples=[S(T(3, 4), B(3, 4), 2.0), S(T(3, 4), B(4), -1), S(T(3), B(), 0), S(T(0), B(0), 1), S(T(), B(), 1.5), S(I(4), B(4), 7)],
-    errors=(
-        E(S(T(3), I(3), 1.0), RuntimeError, "masked_fill_ only supports boolean masks, but got mask with dtype"),
-        E(S(T(3), B(4), 1.0), RuntimeError, "must match the size of tensor b"),
-    ),
-)
-op(
     "masked_fill.tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
     variants="function method inplace",
     kernel=native(elementwise=True),
@@ -848,6 +834,20 @@ op(
     samples=[S(T(3, 4), B(3, 4), T()), S(T(3, 4), B(4), T()), S(T(3), B(), T())],
     errors=(
         E(S(T(3), B(3), T(3)), RuntimeError, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with 1 dimension"),
+    ),
+)
+op(
+    "masked_fill(Tensor self, Tensor mask, Scalar value) -> Tensor",
+    variants="function method inplace",
+    kernel=native(elementwise=True),
+    inplace="masked_fill_inplace",
+    grad={"self": "ops::masked_fill(grad, mask, 0)"},
+    jvp="elementwise",
+    doc="self with value where the mask is true.",
+    samples=[S(T(3, 4), B(3, 4), 2.0), S(T(3, 4), B(4), -1), S(T(3), B(), 0), S(T(0), B(0), 1), S(T(), B(), 1.5), S(I(4), B(4), 7)],
+    errors=(
+        E(S(T(3), I(3), 1.0), RuntimeError, "masked_fill_ only supports boolean masks, but got mask with dtype"),
+        E(S(T(3), B(4), 1.0), RuntimeError, "must match the size of tensor b"),
     ),
 )
 

@@ -45,7 +45,7 @@ def over_dims(**kwargs):
 
 def along_dim(*args, **kwargs):
     """One dim, by position in the schema after self."""
-    spec = dict(distinct=True)
+    spec = {"distinct": True}
     return [
         S(T(4, **spec), *args, 0, **kwargs),
         S(T(3, 4, **spec), *args, 1, **kwargs),
@@ -328,7 +328,7 @@ for name in ("argmax", "argmin"):
         f"{name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
         variants=PLACES,
         kernel=native(),
-        doc=f"Index of the {'largest' if name == 'argmax' else 'smallest'} element, the first among equals, along a dim or of the flattened tensor.",
+        doc=f"Index of the {'largest' if name == 'argmax' else 'smallest'} element along a dim or of all; the first among equals.",
         samples=[
             S(T(3, 4, distinct=True, grad=False)),
             S(T(3, 4, distinct=True, grad=False), 1),
@@ -889,7 +889,8 @@ op(
     ),
 )
 op(
-    "histogram(Tensor self, Operand bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    "histogram(Tensor self, Operand bins, *, float[]? range=None, Tensor? weight=None, bool density=False)"
+    " -> (Tensor hist, Tensor bin_edges)",
     variants="function method",
     kernel=python("retrograd._ops.reduce:histogram"),
     doc="Histogram and the edges of its bins.",
@@ -900,7 +901,7 @@ op(
         S(T(6, grad=False), 3, weight=T(6, grad=False), density=True),
     ],
 )
-COUNTED = dict(outputs_nondiff=("result1", "result2"), kernel=native(), variants="function")
+COUNTED = {"outputs_nondiff": ("result1", "result2"), "kernel": native(), "variants": "function"}
 op(
     "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     grad={"self": 'not_implemented("_unique2")'},

@@ -158,8 +158,6 @@ op(
 alias("moveaxis", of="movedim")
 op("numpy_T(Tensor self) -> Tensor", variants="method", kernel=composite(), doc="Tensor.T: the dimensions in reverse order.", samples=[S(T(3, 4))])
 op("matrix_H(Tensor self) -> Tensor", variants="method", kernel=composite(), doc="Tensor.H: the transpose of a (real) matrix.", samples=[S(T(3, 4))])
-op("mT(Tensor self) -> Tensor", variants="internal", kernel=composite(), doc="Tensor.mT: swaps the last two dimensions.", samples=[S(T(2, 3, 4))])
-op("mH(Tensor self) -> Tensor", variants="internal", kernel=composite(), doc="Tensor.mH: swaps the last two dimensions.", samples=[S(T(2, 3, 4))])
 op("adjoint(Tensor self) -> Tensor", kernel=composite(), doc="Swaps the last two dimensions (the conjugate transpose of real matrices).", samples=[S(T(2, 3, 4))])
 
 # ---- dimensions of size one, broadcasting ----

@@ -616,7 +616,7 @@ def bindings_source(family: str, table: list[Op]) -> str:
                 parts.append(f"const ParamSpec {array}[] = {{{', '.join(specs)}}};\n" if specs else "")
                 parts.append(thunk(op, i, mode))
                 record_name = f"op_{op.cname}_" if mode == "inplace" else f"op_{op.cname}"
-                rows.append(f'{{R"({signature_text(op, mode != "function")})", {array if specs else "{}"}, t_{op.cname}_{i}_{mode}, {"true" if out else "false"}, &{record_name}}}')
+                rows.append(f'{{R"({signature_text(op, mode != "function")})", {array if specs else "{}"}, t_{op.cname}_{i}_{mode}, {"true" if out else "false"}, &{record_name}, {"true" if op.overload == "left" else "false"}}}')
             parts.append(f"const Signature g_{name}_{mode}_sigs[] = {{{', '.join(rows)}}};")
             doc = members[0].doc.replace('"', '\\"').replace("\n", " ")
             parts.append(f'Group g_{name}_{mode} = {{"{pyname}", g_{name}_{mode}_sigs, {"true" if mode != "function" else "false"}, "{doc}"}};\n')

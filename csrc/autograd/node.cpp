@@ -91,8 +91,8 @@ Node* new_node(const NodeInfo& info, size_t num_edges, size_t num_outputs) {
   Py_SET_TYPE(memory, info.type);
   node->info = &info;
   node->pool = static_cast<uint16_t>(slot < kPools ? slot : kPools);
-  node->num_edges = static_cast<uint16_t>(num_edges);
-  node->num_outputs = static_cast<uint16_t>(num_outputs);
+  node->num_edges = static_cast<uint32_t>(num_edges);
+  node->num_outputs = static_cast<uint32_t>(num_outputs);
   node->sequence = next_sequence++;
   node->site = current_site();
   node->step = current_step;

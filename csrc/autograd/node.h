@@ -93,8 +93,8 @@ struct Node {
   uint64_t sequence;
   NodeExtra* extra;
   Site site;
-  uint16_t num_edges;
-  uint16_t num_outputs;
+  uint32_t num_edges;
+  uint32_t num_outputs;
   uint16_t flags;
   uint16_t pool;        // size class
   uint32_t step;        // the training step this node was born in

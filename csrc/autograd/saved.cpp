@@ -59,7 +59,13 @@ void SavedTensor::save(const Tensor& t) {
   requires_grad = retrograd::requires_grad(t.get());
   output_nr = t->output_nr;
   if (RG_UNLIKELY(saved_hooks_depth > 0)) {
-    packed = saved_tensor_hooks.pack(t);
+    const Edge edge = gradient_edge(t.get());
+    output_nr = edge.nr;
+    struct Hold {
+      Node* node;
+      ~Hold() { Py_XDECREF(reinterpret_cast<PyObject*>(node)); }
+    } hold{edge.node};
+    packed = saved_tensor_hooks.pack(t, edge.node);
     if (packed) return;
   }
   tensor = Tensor(t).release();
@@ -75,7 +81,7 @@ void SavedTensor::save_output(const Tensor& t, uint32_t nr) {
   output_nr = nr;
   requires_grad = true;
   if (RG_UNLIKELY(saved_hooks_depth > 0)) {
-    packed = saved_tensor_hooks.pack(alias(t));
+    packed = saved_tensor_hooks.pack(alias(t), nullptr);
     if (packed) return;
   }
   tensor = alias(t).release();
@@ -84,28 +90,44 @@ void SavedTensor::save_output(const Tensor& t, uint32_t nr) {
   tensor->storage->flags |= kStorageSaved;
 }
 
-Tensor SavedTensor::unpack(Node* owner) const {
-  if (RG_UNLIKELY(!tensor)) {
-    if (packed) {
-      Tensor t = saved_tensor_hooks.unpack(packed);
-      if (!is_output || !t) return t;
-      Tensor out = alias(t);
-      Py_INCREF(owner->object());
-      set_history(out, owner, 0);
-      out->output_nr = output_nr;
-      return out;
-    }
+namespace {
+
+// The data of `t` with the history of the tensor that was saved.
+Tensor with_history(const Tensor& t, Node* node, uint32_t nr) {
+  Tensor out = alias(t);
+  Py_INCREF(node->object());
+  set_history(out, node, 0);
+  out->output_nr = nr;
+  return out;
+}
+
+}  // namespace
+
+Tensor SavedTensor::unpack_plain(Node* owner) const {
+  if (packed) return saved_tensor_hooks.unpack(packed);
+  if (!tensor) {
     if (owner->has(kFreed)) fail_freed(owner);
     return {};
   }
   if (RG_UNLIKELY(version_of(tensor) != version)) fail_modified(*this, owner, false);
   if (RG_UNLIKELY(tensor->storage->hidden_writes != hidden_writes)) fail_modified(*this, owner, true);
-  if (!is_output || !thread_state.grad_mode) return Tensor::borrow(tensor);
-  Tensor out = alias(Tensor::borrow(tensor));
-  Py_INCREF(owner->object());
-  set_history(out, owner, 0);
-  out->output_nr = output_nr;
-  return out;
+  return Tensor::borrow(tensor);
+}
+
+Tensor SavedTensor::unpack(Node* owner) const {
+  if (RG_UNLIKELY(packed != nullptr)) {
+    struct Hold {
+      PyObject* o;
+      ~Hold() { Py_DECREF(o); }
+    } hold{Py_NewRef(packed)};  // the hook may run a backward that frees this
+    Tensor t = saved_tensor_hooks.unpack(hold.o);
+    Node* history = is_output ? owner : saved_tensor_hooks.history(hold.o);
+    if (!history || t->grad_fn == history || t->accumulator == history) return t;  // nothing to add: the tensor itself came back
+    return with_history(t, history, output_nr);
+  }
+  Tensor t = unpack_plain(owner);
+  if (!t || !is_output || !thread_state.grad_mode) return t;
+  return with_history(t, owner, output_nr);
 }
 
 void SavedTensor::release() {

@@ -26,6 +26,7 @@ struct SavedTensor {
   void save(const Tensor& t);
   void save_output(const Tensor& t, uint32_t nr);
   Tensor unpack(Node* owner) const;  // throws when the graph was freed or the tensor changed
+  Tensor unpack_plain(Node* owner) const;  // the same tensor without its history
   void release();
   int traverse(visitproc visit, void* arg) const;
 };
@@ -86,10 +87,12 @@ struct SavedOptText {
 [[noreturn]] void fail_freed(const Node* node);
 inline OwnedOperand unpack(const SavedOperand& s, Node* owner) { return {s.is_tensor ? s.tensor.unpack(owner) : Tensor(), s.scalar}; }
 
-// Python hooks around saving (graph.saved_tensors_hooks): set by python/saved_hooks.cpp.
+// Python hooks around saving (graph.saved_tensors_hooks): set by python/saved_hooks.cpp. What they keep is data: the history of a tensor that
+// comes back is that of the tensor that was saved. `history` is the node that takes its gradient, null where there is none.
 struct SavedTensorHooks {
-  PyObject* (*pack)(const Tensor& t);          // null result: no hooks active
+  PyObject* (*pack)(const Tensor& t, Node* history);  // null result: no hooks active
   Tensor (*unpack)(PyObject* packed);
+  Node* (*history)(PyObject* packed);                 // borrowed
 };
 extern thread_local int saved_hooks_depth;     // 0 in the usual case
 extern SavedTensorHooks saved_tensor_hooks;

@@ -188,7 +188,8 @@ template <class T> RG_INLINE T fmod_near(T a, T b) {
 }
 template <class T> RG_INLINE bool quotient_too_large(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
-    return !(std::fabs(a / b) < (sizeof(T) == 4 ? T(4194304) : T(2251799813685248)));  // division by 0, inf and nan too
+    // Division by 0, inf and nan too.
+    return !(std::fabs(a / b) < (sizeof(T) == 4 ? T(4194304) : T(2251799813685248))) || std::fabs(b) > std::numeric_limits<T>::max();
   } else {
     return false;
   }

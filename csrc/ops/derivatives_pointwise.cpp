@@ -1,3 +1,4 @@
+#include "core/state.h"
 #include "ops/derivatives_pointwise.h"
 
 #include <limits>
@@ -26,7 +27,8 @@ Tensor div_mode_backward_other(const Tensor& grad, const Tensor& self, const Ope
 Tensor pow_backward(const Tensor& grad, const Tensor& self, Scalar exponent) {
   const double e = exponent.to_double();
   if (e == 0) return zero_gradient(grad);
-  if (e == 2) return ops::_scaled_product(grad, self, 2);
+  // The short form has no second derivative of its own; where one may be asked for, the general one keeps the graph connected.
+  if (e == 2 && !thread_state.grad_mode) return ops::_scaled_product(grad, self, 2);
   const Scalar less = exponent.is_float() ? Scalar(exponent.d - 1) : Scalar(exponent.i - 1);
   return ops::_scaled_product(grad, ops::pow_scalar(self, less), exponent);
 }

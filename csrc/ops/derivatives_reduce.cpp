@@ -70,7 +70,9 @@ Tensor sum_backward(const Tensor& grad, IntSpan sizes, OptInts dim, bool keepdim
 }
 
 Tensor mean_backward(const Tensor& grad, IntSpan sizes, OptInts dim, bool keepdim, DType dtype) {
-  return expand_reduced(cast_to(grad, dtype) / reduced_count(sizes, dim), sizes, dim, keepdim);
+  const int64_t count = reduced_count(sizes, dim);
+  const Tensor g = cast_to(grad, dtype);
+  return expand_reduced(count ? g / count : g, sizes, dim, keepdim);
 }
 
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
@@ -119,6 +121,18 @@ Tensor trace_backward(const Tensor& grad, IntSpan sizes) {
 
 // ---- variance and norms ----
 
+namespace {
+
+// f(x), but 0 where x is 0: norms and deviations have no derivative there, and PyTorch takes 0. There x is replaced by 1 before f sees
+// it, so that no infinity gets into derivatives of any order.
+template <class F> Tensor zero_at_zeros(const Tensor& x, F&& f) {
+  if (!has_zero(x)) return f(x);
+  const Tensor zero = ops::eq(x, Scalar(0));
+  return ops::where(zero, Scalar(0), f(ops::where(zero, Scalar(1), x)));
+}
+
+}  // namespace
+
 Tensor var_backward(const Tensor& grad, const Tensor& self, OptInts dim, std::optional<Scalar> correction, bool keepdim) {
   const double count = static_cast<double>(reduced_count(self.sizes(), dim)), divisor = count - (correction ? correction->to_double() : 1);
   // Without degrees of freedom the variance is inf or nan, and so is its derivative.
@@ -129,9 +143,7 @@ Tensor var_backward(const Tensor& grad, const Tensor& self, OptInts dim, std::op
 
 Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result, OptInts dim, std::optional<Scalar> correction,
                     bool keepdim) {
-  // A deviation of zero has no derivative; PyTorch takes 0.
-  Tensor g = grad / (result * 2.0);
-  if (has_zero(result)) g = ops::where(ops::eq(result, Scalar(0)), Scalar(0), g);
+  const Tensor g = zero_at_zeros(result, [&](const Tensor& r) { return grad / (r * 2.0); });
   return var_backward(g, self, dim, correction, keepdim);
 }
 
@@ -158,27 +170,25 @@ Tensor vector_norm_backward(const Tensor& grad, const Tensor& self_, Scalar ord,
   const Tensor self = cast_to(self_, result.dtype());
   const IntSpan sizes = self.sizes();
   const auto wide = [&](const Tensor& t) { return expand_reduced(t, sizes, dim, keepdim); };
-  const auto zero_where = [](const Tensor& at, const Tensor& otherwise) {  // 0 / 0 at a zero of `at`
-    return has_zero(at) ? ops::where(ops::eq(at, Scalar(0)), Scalar(0), otherwise) : otherwise;
-  };
   Tensor out;
   if (p == 0) {
     out = zeros(sizes, self.dtype(), self.device());
   } else if (p == 1) {
     out = ops::sgn(self) * wide(grad);
   } else if (p == 2) {
-    out = self * wide(zero_where(result, grad / result));
+    out = self * wide(zero_at_zeros(result, [&](const Tensor& r) { return grad / r; }));
   } else if (std::isinf(p)) {
     const Tensor magnitude = ops::abs(self), found = wide(result);
     Tensor mask = ops::eq(magnitude, found);
     if (has_nan(result)) mask = ops::logical_or(mask, ops::logical_and(ops::isnan(self), ops::isnan(found)));
     out = ops::sgn(self) * ops::where(mask, wide(grad / ops::sum_dim(mask, dim, keepdim, {})), Scalar(0));
   } else if (p < 2) {
-    // |x|^(p-1) has a pole (p < 1) or a kink at 0, where PyTorch takes 0.
-    const Tensor power = zero_where(self, ops::sgn(self) * ops::pow_scalar(ops::abs(self), Scalar(p - 1)));
-    out = power * wide(zero_where(result, grad * ops::pow_scalar(result, Scalar(1 - p))));
+    // sgn(x) |x|^(p-1) has a pole (p < 1) or a kink at 0.
+    const Tensor power = zero_at_zeros(self, [&](const Tensor& x) { return ops::sgn(x) * ops::pow_scalar(ops::abs(x), Scalar(p - 1)); });
+    out = power * wide(zero_at_zeros(result, [&](const Tensor& r) { return grad * ops::pow_scalar(r, Scalar(1 - p)); }));
   } else {
-    out = self * ops::pow_scalar(ops::abs(self), Scalar(p - 2)) * wide(zero_where(result, grad / ops::pow_scalar(result, Scalar(p - 1))));
+    const Tensor power = zero_at_zeros(self, [&](const Tensor& x) { return x * ops::pow_scalar(ops::abs(x), Scalar(p - 2)); });
+    out = power * wide(zero_at_zeros(result, [&](const Tensor& r) { return grad / ops::pow_scalar(r, Scalar(p - 1)); }));
   }
   return cast_to(out, self_.dtype());
 }

@@ -32,6 +32,7 @@ Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_
 }
 
 Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+  RG_CHECK_AS(Index, self.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
   Tensor out = same_layout_copy(self);
   replace(slice(out, dim, start, end, step), src);
   return out;

@@ -143,6 +143,7 @@ void baddbmm_into(const Tensor& self, const Tensor& batch1, const Tensor& batch2
 
 // One product of [m, batch * k] and [batch * k, n] would need copies; the sum over the batch is taken in the kernel's accumulator instead.
 Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta, Scalar alpha) {
+  RG_CHECK_AS(Index, batch1.dim() > 0 && batch2.dim() > 0, "Dimension specified as 0 but tensor has no dimensions");
   RG_CHECK(batch1.dim() == 3, "batch1 must be a 3D tensor");
   RG_CHECK(batch2.dim() == 3, "batch2 must be a 3D tensor");
   const int64_t batch = batch1.size(0), m = batch1.size(1), k = batch1.size(2), n = batch2.size(2);

@@ -65,6 +65,7 @@ Tensor bmm(const Tensor& self, const Tensor& mat2) {
 }
 
 Tensor mv(const Tensor& self, const Tensor& vec) {
+  RG_CHECK_AS(Index, self.dim() > 0, "Dimension specified as 0 but tensor has no dimensions");
   RG_CHECK(self.dim() == 2 && vec.dim() == 1, "vector + matrix @ vector expected, got 1, ", self.dim(), ", ", vec.dim());
   const int64_t m = self.size(0), k = self.size(1);
   RG_CHECK(vec.size(0) == k, "size mismatch, got input (", m, "), mat (", m, "x", k, "), vec (", vec.size(0), ")");
@@ -97,9 +98,10 @@ Tensor dot(const Tensor& self, const Tensor& tensor) {
 // Components along dim as three slices each.
 Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
   RG_CHECK(self.dim() == other.dim(), "linalg.cross: inputs must have the same number of dimensions.");
+  RG_CHECK_AS(Index, self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
   const int64_t d = wrap_dim(dim, self.dim());
-  RG_CHECK(self.dim() && self.size(d) == 3 && other.size(d) == 3, "linalg.cross: inputs dimension ", dim, " must have length 3. Got ",
-           self.dim() ? self.size(d) : 1, " and ", other.dim() ? other.size(d) : 1);
+  RG_CHECK(self.size(d) == 3 && other.size(d) == 3, "linalg.cross: inputs dimension ", dim, " must have length 3. Got ", self.size(d), " and ",
+           other.size(d));
   RG_CHECK(self.dtype() == other.dtype(), "expected scalar type ", dtype_title(self.dtype()), " but found ", dtype_title(other.dtype()));
   check_same_device(self.get(), other.get(), "linalg.cross");
   const Shape shape = broadcast_shapes(self.sizes(), other.sizes());

@@ -111,6 +111,7 @@ std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& A, const Tensor& B, boo
 std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& A) {
   lapack::check_square(A, "linalg.inv");
   lapack::check_dtype(A, "linalg.inv");
+  RG_CHECK(itemsize(A.dtype()) >= 4, "linalg.inv: Low precision dtypes not supported. Got ", dtype_title(A.dtype()));
   const Factors f = factor(A);
   Tensor out = lapack::empty_columns(A.sizes(), A.dtype(), A.device());
   fill_data(out, 0);
@@ -142,8 +143,10 @@ template <class T> void determinant(const T* lu, const int* pivots, int64_t n, T
 Tensor linalg_det(const Tensor& A) {
   lapack::check_square(A, "linalg.det");
   lapack::check_dtype(A, "linalg.det");
-  const Factors f = factor(A);
   Tensor det = lapack::batch_tensor(A, A.dtype(), {});
+  if (A.numel() == 0) fill_data(det, 1);
+  if (A.numel() == 0) return det;
+  const Factors f = factor(A);
   lapack::visit(A, [&](auto zero) {
     using T = decltype(zero);
     const int64_t n = A.size(-1);
@@ -156,8 +159,13 @@ Tensor linalg_det(const Tensor& A) {
 std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
   lapack::check_square(A, "linalg.slogdet");
   lapack::check_dtype(A, "linalg.slogdet");
-  const Factors f = factor(A);
   Tensor sign = lapack::batch_tensor(A, A.dtype(), {}), log_abs = lapack::batch_tensor(A, A.dtype(), {});
+  if (A.numel() == 0) {
+    fill_data(sign, 1);
+    fill_data(log_abs, 0);
+    return {std::move(sign), std::move(log_abs)};
+  }
+  const Factors f = factor(A);
   lapack::visit(A, [&](auto zero) {
     using T = decltype(zero);
     const int64_t n = A.size(-1);

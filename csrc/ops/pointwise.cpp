@@ -185,15 +185,16 @@ Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span
 void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params, const Tensor& out) {
   if (try_fast_inplace(op, in, params.data(), out.get())) return;
   const Prepared p = prepare(op, in);
-  find_loop(op, p.compute);
   const DType dtype = result_dtype(op, p.compute);
   RG_CHECK(can_cast(dtype, out.dtype()), "result type ", dtype_title(dtype), " can't be cast to the desired output type ", dtype_title(out.dtype()));
   bool inplace = false;
   for (const Operand& o : in) inplace |= o.tensor == out.get();
   if (!same_sizes(out.sizes(), p.shape)) {
     RG_CHECK(!inplace, "output with shape ", out.sizes(), " doesn't match the broadcast shape ", IntSpan(p.shape));
+    find_loop(op, p.compute);  // fails before anything is changed
     resize_out(out, p.shape);
   }
+  find_loop(op, p.compute);
   RG_CHECK(out->device == p.device || out->device.is_cpu(), "Expected all tensors to be on the same device, but found at least two devices, ",
            device_name(out.device()), " and ", device_name(p.device), "!");
   check_no_internal_overlap(out);

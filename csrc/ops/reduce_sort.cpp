@@ -93,6 +93,7 @@ Tensor argsort_stable(const Tensor& self, bool, int64_t dim, bool descending) { 
 
 Pair topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted) {
   const int d = kernel_dim(dim, self);
+  RG_CHECK(self.dtype() != DType::Bool, "topk does not support bool dtypes on CPU");
   RG_CHECK(k >= 0 && k <= size_along(self, d), "selected index k out of range");
   auto out = outputs(self, d, k);
   auto& [values, indices] = out;

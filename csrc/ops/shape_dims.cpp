@@ -156,7 +156,7 @@ Tensor numpy_T(const Tensor& self) {
 
 namespace {
 
-// x.mT and its kin; a 0-d tensor is its own transpose.
+// A 0-d tensor is its own transpose.
 Tensor swap_last(const Tensor& self, const char* name) {
   if (self.dim() == 0) {
     if (PyErr_WarnEx(PyExc_UserWarning, str_cat(name, " is deprecated on 0-D tensors. This function is the identity in these cases.").c_str(), 1) != 0)
@@ -169,8 +169,6 @@ Tensor swap_last(const Tensor& self, const char* name) {
 
 }  // namespace
 
-Tensor mT(const Tensor& self) { return swap_last(self, "tensor.mT"); }
-Tensor mH(const Tensor& self) { return swap_last(self, "tensor.mH"); }
 Tensor adjoint(const Tensor& self) { return swap_last(self, "tensor.adjoint()"); }
 Tensor matrix_H(const Tensor& self) {
   RG_CHECK(self.dim() == 0 || self.dim() == 2, "tensor.H is only supported on matrices (2-D tensors). Got ", self.dim(), "-D tensor.",

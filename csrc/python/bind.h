@@ -54,6 +54,7 @@ struct Signature {
   PyObject* (*call)(Parsed&);
   bool has_out;
   OpRecord* record;
+  bool hidden = false;  // kept out of error messages
 };
 
 struct Group {

@@ -185,6 +185,10 @@ const char* kind_word(Kind k) {
       continue;
     }
     if (!p.read(i, spec, given)) {
+      if ((spec.kind == Kind::Tensors || spec.kind == Kind::TensorOptList) && (PyTuple_Check(given) || PyList_Check(given)))
+        for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(given); ++k)
+          if (PyObject* element = PySequence_Fast_GET_ITEM(given, k); !is_tensor(element))
+            fail(ErrorKind::Type, "expected Tensor as element ", static_cast<int64_t>(k), " in argument ", i - first, ", but got ", Py_TYPE(element)->tp_name);
       const std::string where = by_position ? str_cat(" (position ", next, ")") : "";
       fail(ErrorKind::Type, g.name, "(): argument '", spec.name, "'", where, " must be ", kind_word(spec.kind), ", not ", Py_TYPE(given)->tp_name);
     }
@@ -206,7 +210,7 @@ bool takes_count(const Signature& s, const Args& a) {
   const Signature* only = nullptr;
   int plausible = 0;
   for (const Signature& s : g.signatures)
-    if (takes_count(s, a)) {
+    if (!s.hidden && takes_count(s, a)) {
       only = &s;
       ++plausible;
     }
@@ -217,7 +221,8 @@ bool takes_count(const Signature& s, const Args& a) {
   for (Py_ssize_t k = 0; k < a.keywords(); ++k)
     got += (got.empty() ? "" : ", ") + std::string(PyUnicode_AsUTF8(PyTuple_GET_ITEM(a.kwnames, k))) + "=" + type_word(a.items[a.positional + k]);
   std::string text = str_cat(g.name, "() received an invalid combination of arguments - got (", got, "), but expected one of:\n");
-  for (const Signature& s : g.signatures) text += str_cat(" * ", s.text, "\n");
+  for (const Signature& s : g.signatures)
+    if (!s.hidden) text += str_cat(" * ", s.text, "\n");
   throw Error(ErrorKind::Type, text);
 }
 
@@ -246,6 +251,7 @@ PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_
 void check_out(const Parsed& p, const char* op, bool needs_grad) {
   PyObject* out = p.out_object();
   auto check = [&](PyObject* o) {
+    check_inplace(Tensor::borrow(o), false);  // inference tensors
     const bool wants = needs_grad || requires_grad(Tensor::borrow(o));
     RG_CHECK(!(wants && thread_state.grad_mode), op, "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
   };

@@ -349,7 +349,7 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
     PyObject* o = single ? result.get() : PyTuple_GET_ITEM(result.get(), i);
     s->outputs.emplace_back(is_tensor(o) ? reinterpret_cast<TensorImpl*>(o) : nullptr);
   }
-  node->num_outputs = static_cast<uint16_t>(count ? count : 1);
+  node->num_outputs = static_cast<uint32_t>(count ? count : 1);
   Py_ssize_t dirty_seen = 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* o = single ? result.get() : PyTuple_GET_ITEM(result.get(), i);
@@ -436,6 +436,22 @@ PyObject* saved_tensors(PyObject* self, void*) {
   });
 }
 
+SavedTensor* find_saved(Node* n, size_t index) {
+  FunctionState* s = static_cast<FunctionNode*>(n)->state;
+  return s && index < s->saved.size() ? &s->saved[index] : nullptr;
+}
+
+PyObject* raw_saved_tensors(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    FunctionNode* node = function_node(self);
+    if (node->has(kFreed)) fail_freed(node);
+    const auto count = static_cast<Py_ssize_t>(node->state->saved.size());
+    Ref out(checked(PyTuple_New(count)));
+    for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(out.get(), i, checked(raw_saved(node, find_saved, static_cast<size_t>(i))));
+    return out.release();
+  });
+}
+
 PyObject* needs_input_grad(PyObject* self, void*) { return Py_NewRef(state_of(self).needs_input_grad ? state_of(self).needs_input_grad : Py_None); }
 int set_needs_input_grad(PyObject* self, PyObject* value, void*) {
   PyObject* old = std::exchange(state_of(self).needs_input_grad, Py_XNewRef(value));
@@ -455,6 +471,7 @@ PyMethodDef context_methods[] = {
     {"set_materialize_grads", set_materialize, METH_O, "Whether gradients that are not there arrive as zeros (the default) or as None."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef context_getset[] = {{"saved_tensors", saved_tensors, nullptr, "What save_for_backward() kept.", nullptr},
+                                {"_raw_saved_tensors", raw_saved_tensors, nullptr, nullptr, nullptr},
                                 {"saved_variables", saved_tensors, nullptr, nullptr, nullptr},
                                 {"needs_input_grad", needs_input_grad, set_needs_input_grad, "For each argument of forward, whether its gradient is wanted.", nullptr},
                                 {"_forward_cls", forward_class, nullptr, nullptr, nullptr},

@@ -131,7 +131,8 @@ PyObject* py_promote(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO", &a, &b)) return nullptr;
   return guarded([&]() -> PyObject* {
     DType x, y;
-    RG_CHECK_AS(Type, read_dtype(a, x) && read_dtype(b, y), "promote_types() takes two dtypes");
+    RG_CHECK_AS(Type, read_dtype(a, x), "promote_types(): argument 'type1' (position 1) must be torch.dtype, not ", Py_TYPE(a)->tp_name);
+    RG_CHECK_AS(Type, read_dtype(b, y), "promote_types(): argument 'type2' (position 2) must be torch.dtype, not ", Py_TYPE(b)->tp_name);
     return wrap_dtype(promote(x, y));
   });
 }

@@ -102,6 +102,26 @@ PyObject* saved_value(Node* n, const SavedField& f) {
   Py_RETURN_NONE;
 }
 
+bool holds_tensors(const SavedField& f) { return f.kind == FieldKind::Tensor || f.kind == FieldKind::Operand || f.kind == FieldKind::TensorList; }
+
+// Where a saved tensor is, from the number of its field and, in a list, its place there (in the upper half).
+SavedTensor* find_saved(Node* n, size_t index) {
+  const SavedField& f = n->info->saved[index & 0xffffffff];
+  if (f.kind == FieldKind::Tensor) return const_cast<SavedTensor*>(&saved<SavedTensor>(n, f));
+  if (f.kind == FieldKind::Operand) return const_cast<SavedTensor*>(&saved<SavedOperand>(n, f).tensor);
+  const auto& list = saved<SavedTensorList>(n, f);
+  const size_t place = index >> 32;
+  return place < list.count ? &list.items[place] : nullptr;
+}
+
+PyObject* raw_value(Node* n, const SavedField& f, size_t index) {
+  if (f.kind != FieldKind::TensorList) return raw_saved(n, find_saved, index);
+  const uint32_t count = saved<SavedTensorList>(n, f).count;
+  PyObject* out = PyTuple_New(count);
+  for (uint32_t i = 0; out && i < count; ++i) PyTuple_SET_ITEM(out, i, raw_saved(n, find_saved, index | static_cast<size_t>(i) << 32));
+  return out;
+}
+
 // PyTorch's names for what we call otherwise.
 bool field_is(const SavedField& f, const char* wanted) {
   if (std::strcmp(f.name, wanted) == 0) return true;
@@ -117,13 +137,8 @@ PyObject* getattro(PyObject* self, PyObject* attribute) {
       if (field_is(f, text + 7)) return guarded([&] { return saved_value(node(self), f); });
   }
   if (std::strncmp(text, "_raw_saved_", 11) == 0) {
-    for (const SavedField& f : node(self)->info->saved)
-      if (f.kind == FieldKind::Tensor && field_is(f, text + 11)) {
-        PyObject* module = PyImport_ImportModule("retrograd.autograd.graph");
-        PyObject* out = module ? PyObject_CallMethod(module, "_raw_saved", "OO", self, attribute) : nullptr;
-        Py_XDECREF(module);
-        return out;
-      }
+    for (size_t i = 0; i < node(self)->info->saved.size(); ++i)
+      if (const SavedField& f = node(self)->info->saved[i]; holds_tensors(f) && field_is(f, text + 11)) return raw_value(node(self), f, i);
   }
   NodeExtra* e = node(self)->extra;
   if (e && e->dict) {
@@ -150,6 +165,7 @@ PyObject* dir(PyObject* self, PyObject*) {
   Py_XDECREF(base);
   for (const SavedField& f : node(self)->info->saved)
     for (const char* prefix : {"_saved_", "_raw_saved_"}) {
+      if (prefix[1] == 'r' && !holds_tensors(f)) continue;
       PyObject* text = PyUnicode_FromFormat("%s%s", prefix, f.name);
       PyList_Append(list, text);
       Py_DECREF(text);

@@ -27,7 +27,12 @@ bool direct() { return RG_LIKELY(thread_state.handlers == nullptr); }
 PyObject* via_method(PyObject* a, const char* method, PyObject* b) {
   if (is_tensor(b) || has_torch_function(b) || PyNumber_Check(b)) {
     Scalar s;
-    if (is_tensor(b) || has_torch_function(b) || read_scalar(b, s)) return PyObject_CallMethod(a, method, "O", b);
+    if (is_tensor(b) || has_torch_function(b) || read_scalar(b, s)) {
+      PyObject* result = PyObject_CallMethod(a, method, "O", b);
+      // An operand that declines lets the other one's reflected method have a try.
+      if (result || is_tensor(b) || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
+      PyErr_Clear();
+    }
   }
   Py_RETURN_NOTIMPLEMENTED;
 }

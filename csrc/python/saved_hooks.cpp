@@ -1,4 +1,4 @@
-// graph.saved_tensors_hooks: what Python does to tensors as nodes save and use them.
+// graph.saved_tensors_hooks: what Python does to tensors as nodes save and use them; and node._raw_saved_*, one saved tensor as Python sees it.
 #include "autograd/history.h"
 #include "autograd/saved.h"
 #include "python/autograd.h"
@@ -16,22 +16,46 @@ thread_local std::vector<HookPair> stack;  // innermost last; saved_hooks_depth 
 thread_local std::string disabled_reason;
 thread_local bool disabled = false;
 
-// What a saved tensor keeps instead of the tensor: (packed object, unpack), as a tuple.
-PyObject* pack(const Tensor& t) {
-  if (stack.empty()) return nullptr;
-  const HookPair pair = stack.back();
-  // The hook may compute, and what it saves on the way is not packed again.
-  const int depth = std::exchange(saved_hooks_depth, 0);
-  PyObject* packed = PyObject_CallOneArg(pair.pack, t->object());
-  saved_hooks_depth = depth;
-  checked(packed);
-  PyObject* both = PyTuple_Pack(2, packed, pair.unpack);
+// While a hook runs, what it computes is not packed again, whether it returns or throws.
+struct Paused {
+  int depth = std::exchange(saved_hooks_depth, 0);
+  ~Paused() { saved_hooks_depth = depth; }
+};
+
+// What a saved tensor keeps instead of the tensor: (packed object, unpack, node of the tensor's history or None), as a tuple.
+PyObject* pack_with(PyObject* hook, PyObject* unpack_hook, const Tensor& t, Node* history) {
+  const uint32_t version = version_of(t.get());
+  PyObject* packed;
+  {
+    const Paused paused;
+    packed = checked(PyObject_CallOneArg(hook, t->object()));
+  }
+  PyObject* kept = PyTuple_Pack(3, packed, unpack_hook, history ? history->object() : Py_None);
   Py_DECREF(packed);
-  return checked(both);
+  checked(kept);
+  if (RG_UNLIKELY(version_of(t.get()) != version)) {
+    Py_DECREF(kept);
+    fail(ErrorKind::Runtime, "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place "
+                             "operations as this can lead to unexpected side-effects. Hint: let the hook work on a clone().");
+  }
+  return kept;
 }
 
-Tensor unpack(PyObject* both) {
-  PyObject* result = checked(PyObject_CallOneArg(PyTuple_GET_ITEM(both, 1), PyTuple_GET_ITEM(both, 0)));
+PyObject* pack(const Tensor& t, Node* history) {
+  if (stack.empty()) return nullptr;
+  const HookPair pair = stack.back();
+  struct Hold {
+    HookPair p;
+    ~Hold() {
+      Py_DECREF(p.pack);
+      Py_DECREF(p.unpack);
+    }
+  } hold{{Py_NewRef(pair.pack), Py_NewRef(pair.unpack)}};  // the hook may leave the context that put it here
+  return pack_with(pair.pack, pair.unpack, t, history);
+}
+
+Tensor unpack(PyObject* kept) {
+  PyObject* result = checked(PyObject_CallOneArg(PyTuple_GET_ITEM(kept, 1), PyTuple_GET_ITEM(kept, 0)));
   const Tensor t = is_tensor(result) ? Tensor::borrow(result) : Tensor();
   const std::string got = Py_TYPE(result)->tp_name;
   Py_DECREF(result);
@@ -39,11 +63,23 @@ Tensor unpack(PyObject* both) {
   return t;
 }
 
+Node* history(PyObject* kept) {
+  PyObject* node = PyTuple_GET_ITEM(kept, 2);
+  return node == Py_None ? nullptr : reinterpret_cast<Node*>(node);
+}
+
+// What hooks keep may lead anywhere, back to the node too: see Note [Joining the collector].
+void join_collector_for_good() {
+  track_all_live();
+  track_everything = true;
+}
+
 PyObject* push(PyObject*, PyObject* args) {
   PyObject *pack_hook, *unpack_hook;
   if (!PyArg_ParseTuple(args, "OO", &pack_hook, &unpack_hook)) return nullptr;
   return guarded([&]() -> PyObject* {
     RG_CHECK(!disabled, disabled_reason);
+    join_collector_for_good();
     stack.push_back({Py_NewRef(pack_hook), Py_NewRef(unpack_hook)});
     saved_hooks_depth = static_cast<int>(stack.size());
     Py_RETURN_NONE;
@@ -85,6 +121,96 @@ PyObject* disabled_error(PyObject*, PyObject*) {
   return PyUnicode_FromString(disabled_reason.c_str());
 }
 
+// ---- one saved tensor ----
+
+struct RawSaved {
+  PyObject_HEAD
+  Node* owner;                            // owned
+  SavedTensor* (*find)(Node*, size_t);    // null when the list it stood in is gone
+  size_t index;
+};
+
+SavedTensor& located(PyObject* self) {
+  auto* raw = reinterpret_cast<RawSaved*>(self);
+  SavedTensor* saved = raw->find(raw->owner, raw->index);
+  if (!saved) fail_freed(raw->owner);
+  return *saved;
+}
+
+PyObject* raw_unpack(PyObject* self, PyObject*) {
+  return guarded([&] { return wrap(located(self).unpack(reinterpret_cast<RawSaved*>(self)->owner)); });
+}
+PyObject* raw_data(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    const SavedTensor& s = located(self);
+    return s.packed ? Py_NewRef(PyTuple_GET_ITEM(s.packed, 0)) : wrap(s.unpack(reinterpret_cast<RawSaved*>(self)->owner));
+  });
+}
+PyObject* raw_unpack_hook(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    const SavedTensor& s = located(self);
+    return Py_NewRef(s.packed ? PyTuple_GET_ITEM(s.packed, 1) : Py_None);
+  });
+}
+
+PyObject* raw_register(PyObject* self, PyObject* args) {
+  PyObject *pack_hook, *unpack_hook;
+  if (!PyArg_ParseTuple(args, "OO:register_hooks", &pack_hook, &unpack_hook)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Node* owner = reinterpret_cast<RawSaved*>(self)->owner;
+    RG_CHECK_AS(Type, PyCallable_Check(pack_hook) && PyCallable_Check(unpack_hook), "register_hooks(pack_hook, unpack_hook): both must be callable");
+    RG_CHECK(!owner->has(kFreed),
+             "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you call .backward() or "
+             "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved variables "
+             "after calling backward.");
+    SavedTensor& s = located(self);
+    RG_CHECK(!s.packed, "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.");
+    RG_CHECK(s.tensor, "Calling register_hooks on a saved tensor with value None is forbidden");
+    join_collector_for_good();
+    const Tensor t = s.unpack_plain(owner);
+    const Edge edge = s.is_output ? Edge() : gradient_edge(t.get());
+    PyObject* kept = nullptr;
+    try {
+      kept = pack_with(pack_hook, unpack_hook, t, edge.node);
+    } catch (...) {
+      Py_XDECREF(reinterpret_cast<PyObject*>(edge.node));
+      throw;
+    }
+    Py_XDECREF(reinterpret_cast<PyObject*>(edge.node));
+    if (!s.is_output) s.output_nr = edge.nr;
+    s.release();
+    s.packed = kept;
+    Py_RETURN_NONE;
+  });
+}
+
+void raw_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  Py_XDECREF(reinterpret_cast<PyObject*>(reinterpret_cast<RawSaved*>(self)->owner));
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+int raw_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<PyObject*>(reinterpret_cast<RawSaved*>(self)->owner));
+  return 0;
+}
+
+PyMethodDef raw_methods[] = {{"register_hooks", raw_register, METH_VARARGS, "register_hooks(pack_hook, unpack_hook): packs this tensor now, unpacks it when it is used."},
+                             {"unpack", raw_unpack, METH_NOARGS, "The saved tensor."},
+                             {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef raw_getset[] = {{"data", raw_data, nullptr, "What is kept: the tensor, or what the pack hook made of it.", nullptr},
+                            {"unpack_hook", raw_unpack_hook, nullptr, "The unpack hook, or None.", nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot raw_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(raw_dealloc)},
+                           {Py_tp_traverse, reinterpret_cast<void*>(raw_traverse)},
+                           {Py_tp_methods, raw_methods},
+                           {Py_tp_getset, raw_getset},
+                           {0, nullptr}};
+PyType_Spec raw_spec = {"retrograd._C.SavedTensor", sizeof(RawSaved), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, raw_slots};
+PyTypeObject* raw_type = nullptr;
+
 PyMethodDef methods[] = {{"_push_saved_tensors_hooks", push, METH_VARARGS, "(pack, unpack)"},
                          {"_pop_saved_tensors_hooks", pop, METH_NOARGS, nullptr},
                          {"_top_saved_tensors_hooks", top, METH_NOARGS, nullptr},
@@ -96,9 +222,21 @@ PyMethodDef methods[] = {{"_push_saved_tensors_hooks", push, METH_VARARGS, "(pac
 
 }  // namespace
 
+PyObject* raw_saved(Node* owner, SavedTensor* (*find)(Node*, size_t), size_t index) {
+  auto* raw = reinterpret_cast<RawSaved*>(raw_type->tp_alloc(raw_type, 0));
+  if (!raw) return nullptr;
+  raw->owner = owner;
+  Py_INCREF(owner->object());
+  raw->find = find;
+  raw->index = index;
+  return reinterpret_cast<PyObject*>(raw);
+}
+
 void init_saved_hooks(PyObject* module) {
-  saved_tensor_hooks = {pack, unpack};
+  saved_tensor_hooks = {pack, unpack, history};
   PyModule_AddFunctions(module, methods);
+  raw_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&raw_spec)));
+  PyModule_AddObject(module, "SavedTensor", Py_NewRef(reinterpret_cast<PyObject*>(raw_type)));
 }
 
 }  // namespace retrograd

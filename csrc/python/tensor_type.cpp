@@ -113,7 +113,8 @@ PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t nargs
   return guarded([&]() -> PyObject* {
     bool on = true;
     const Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    RG_CHECK_AS(Type, n == 0 || (n == 1 && read_bool(args[0], on)), "requires_grad_(): argument 'requires_grad' (position 1) must be bool");
+    RG_CHECK_AS(Type, n == 0 || (n == 1 && read_bool(args[0], on)), "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not ",
+                n ? Py_TYPE(args[0])->tp_name : "?");
     set_requires_grad_to(impl(self), on);
     return Py_NewRef(self);
   });

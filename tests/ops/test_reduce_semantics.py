@@ -70,8 +70,14 @@ def test_integer_sums_are_int64_and_floats_keep_their_dtype():
 
 def test_a_dtype_argument_converts_first_and_its_gradient_comes_back():
     x = torch.tensor([1.5, 2.5], requires_grad=True)
-    for f in (lambda: x.sum(dtype=torch.float64), lambda: x.mean(0, dtype=torch.float64), lambda: x.softmax(0, dtype=torch.float64)[0],
-              lambda: x.cumsum(0, dtype=torch.float64).sum(), lambda: x.cumprod(0, dtype=torch.float64).sum(), lambda: x.norm(dtype=torch.float64)):  # fmt: skip
+    for f in (
+        lambda: x.sum(dtype=torch.float64),
+        lambda: x.mean(0, dtype=torch.float64),
+        lambda: x.softmax(0, dtype=torch.float64)[0],
+        lambda: x.cumsum(0, dtype=torch.float64).sum(),
+        lambda: x.cumprod(0, dtype=torch.float64).sum(),
+        lambda: x.norm(dtype=torch.float64),
+    ):
         y = f()
         assert y.dtype == torch.float64
         (g,) = torch.autograd.grad(y, x)

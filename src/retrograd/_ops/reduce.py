@@ -39,7 +39,7 @@ def _wrap(dim: int, ndim: int) -> int:
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _check_quantile(input: Any, q: Any, dim: int | None, interpolation: str) -> Any:
+def _check_quantile(input: Any, q: Any, interpolation: str) -> Any:
     if input.numel() == 0:
         raise RuntimeError("quantile() input tensor must be non-empty")
     if input.dtype not in (torch.float32, torch.float64):
@@ -54,13 +54,13 @@ def _check_quantile(input: Any, q: Any, dim: int | None, interpolation: str) -> 
         raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if q.dtype != input.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
-    if not ((q >= 0) & (q <= 1)).all():
+    if q.lt(0).logical_or(q.gt(1)).any():
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     return q
 
 
 def _quantile(input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool) -> Any:
-    q = _check_quantile(input, q, dim, interpolation)
+    q = _check_quantile(input, q, interpolation)
     if dim is None:
         rows = input.reshape(-1)
         kept = [1] * input.ndim
@@ -149,7 +149,8 @@ def _bin_edges(input: Any, bins: Any, range: Any) -> Any:
     if isinstance(bins, torch.Tensor):
         if bins.ndim != 1:
             raise RuntimeError(
-                f"torch.histogramdd(): bins tensor should have one dimension, but got {bins.ndim} dimensions in the bins tensor for dimension 0"
+                f"torch.histogramdd(): bins tensor should have one dimension, but got {bins.ndim} dimensions "
+                "in the bins tensor for dimension 0"
             )
         if bins.dtype != input.dtype:
             raise RuntimeError("torch.histogramdd(): input tensor and bins tensors should have the same dtype, "
@@ -179,10 +180,11 @@ def _bin_edges(input: Any, bins: Any, range: Any) -> Any:
 
 
 def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False, out: Any = None) -> Any:
-    if input.dtype not in (torch.float32, torch.float64):
+    if not input.is_floating_point() or (input.itemsize < 4 and not isinstance(bins, torch.Tensor)):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{_title(input)}'")
     if weight is not None and weight.shape != input.shape:
-        raise RuntimeError("torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, "
+        raise RuntimeError("torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor "
+                           "excluding its innermost dimension, "
                            f"but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}")  # fmt: skip
     edges = _bin_edges(input.detach(), bins, range)
     values = input.detach().reshape(-1)
@@ -209,7 +211,8 @@ def _check_weights(name: str, weights: Any, observations: int, integral: bool) -
         raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {_title(weights)} dtype")
     if weights.numel() != observations:
         raise RuntimeError(
-            f"cov(): expected {name} to have the same numel as there are observations in the input but got {weights.numel()} != {observations}"
+            f"cov(): expected {name} to have the same numel as there are observations in the input "
+            f"but got {weights.numel()} != {observations}"
         )
     if weights.numel() and weights.min() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
@@ -231,7 +234,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     if aweights is not None:
         _check_weights("aweights", aweights, n, integral=False)
         w = aweights if w is None else w * aweights
-    total = torch.tensor(n, dtype=torch.int64) if w is None else w.sum()
+    total: Any = torch.tensor(n, dtype=torch.int64) if w is None else w.sum()
     if w is not None and n and total == 0:
         raise ZeroDivisionError("cov(): weights sum to zero, can't be normalized")
     mean = x.mean(1, keepdim=True) if w is None else (x * w).sum(1, keepdim=True) / total
@@ -328,10 +331,10 @@ _COMPUTE_MODES = (None, "use_mm_for_euclid_dist_if_necessary", "use_mm_for_eucli
 def _broadcast(a: Any, b: Any) -> list[int]:
     n = max(len(a), len(b))
     a, b = [1] * (n - len(a)) + list(a), [1] * (n - len(b)) + list(b)
-    for d, (i, j) in enumerate(zip(a, b)):
+    for d, (i, j) in enumerate(zip(a, b, strict=False)):
         if i != j and 1 not in (i, j):
             raise RuntimeError(f"The size of tensor a ({i}) must match the size of tensor b ({j}) at non-singleton dimension {d}")
-    return [j if i == 1 else i for i, j in zip(a, b)]
+    return [j if i == 1 else i for i, j in zip(a, b, strict=False)]
 
 
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
@@ -404,15 +407,19 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     steps = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
     if len(steps) != len(dims):
-        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = {len(dims)}', "
+        raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "
+                           f"'self.dim() = {len(dims)}', "
                            f"since dim argument was not given, but got a list of length {len(steps)}")  # fmt: skip
+    if input.dtype in (torch.uint8, torch.bool):
+        raise RuntimeError(f"torch.gradient does not support {str(input.dtype).rpartition('.')[2]} input.")
     y = input if input.is_floating_point() else input.to(torch.get_default_dtype())
     out = []
-    for d, step in zip(dims, steps):
+    for d, step in zip(dims, steps, strict=False):
         if isinstance(step, torch.Tensor) and step.ndim == 1:
             if step.numel() != input.shape[d]:
                 raise RuntimeError(
-                    f"torch.gradient expected each element of 'spacing' to have the same size as its dimension, got {step.numel()} and {input.shape[d]}"
+                    "torch.gradient expected each element of 'spacing' to have the same size as its dimension, "
+                    f"got {step.numel()} and {input.shape[d]}"
                 )
             out.append(_uneven_gradient(y, step, d, edge_order))
         else:

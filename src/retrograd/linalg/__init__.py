@@ -443,6 +443,8 @@ def _cholesky_solve(input, L, upper=False, *, out=None):
 
 def _cholesky_inverse(L, upper=False, *, out=None):
     """The inverse of A, given its Cholesky factor."""
+    if L.dim() < 2:
+        raise RuntimeError("cholesky_inverse: The input tensor A must have at least 2 dimensions.")
     return _cholesky_solve(torch.eye(L.size(-1), dtype=L.dtype).expand(L.shape), L, upper, out=out)
 
 

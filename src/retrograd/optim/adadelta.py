@@ -1,0 +1,61 @@
+"""Adadelta."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd import _C
+from retrograd._C import Tensor
+from retrograd.optim.optimizer import ParameterOptimizer, check_lr, check_not_negative, scalar
+
+__all__ = ["Adadelta"]
+
+
+class Adadelta(ParameterOptimizer):
+    """Steps in proportion to the size of earlier steps over that of the gradients.
+
+    Args:
+        rho: how much of the running means of squares is kept at each step.
+        weight_decay, maximize, differentiable: as for SGD.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        if not eps >= 0.0:
+            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_not_negative(weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _new_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        return {"square_avg": _C._ops.zeros_like(param), "acc_delta": _C._ops.zeros_like(param)}
+
+    def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
+        rho, eps, square, steps = group["rho"], group["eps"], state["square_avg"], state["acc_delta"]
+        square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
+        delta = steps.add(eps).sqrt() / square.add(eps).sqrt() * grad
+        steps.mul_(rho).addcmul_(delta, delta, value=1 - rho)
+        param.add_(delta, alpha=-scalar(group["lr"]))

@@ -1,0 +1,64 @@
+"""Averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd import _C
+from retrograd._C import Tensor
+from retrograd.optim.optimizer import ParameterOptimizer, check_lr, check_not_negative, new_count, scalar
+
+__all__ = ["ASGD"]
+
+
+class ASGD(ParameterOptimizer):
+    """Gradient descent that also keeps the average of the parameters (state "ax").
+
+    Args:
+        lambd: how much the parameters decay.
+        alpha: the power by which the rate falls.
+        t0: the step from which on to average.
+        weight_decay, maximize, differentiable: as for SGD.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_not_negative(weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _new_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        return {"eta": new_count(scalar(group["lr"])), "mu": new_count(1.0), "ax": _C._ops.zeros_like(param)}
+
+    def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
+        eta, average, lr, lambd = state["eta"].item(), state["ax"], scalar(group["lr"]), group["lambd"]
+        param.mul_(1 - lambd * eta)
+        param.add_(grad, alpha=-eta)
+        if state["mu"].item() == 1:
+            average.copy_(param)
+        else:
+            average.add_(param.sub(average).mul(state["mu"]))
+        state["eta"].copy_(new_count(lr / ((1 + lambd * lr * step) ** group["alpha"])))
+        state["mu"].copy_(new_count(1 / max(1, step - group["t0"])))

@@ -1,0 +1,266 @@
+"""L-BFGS."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from retrograd import _C
+from retrograd._C import Tensor
+from retrograd.optim.optimizer import Optimizer, check_lr, scalar
+
+__all__ = ["LBFGS"]
+
+
+class _Point(NamedTuple):
+    """A step along the search direction: its length, the loss and gradient there, and the loss's slope along the direction."""
+
+    t: float
+    loss: float
+    grad: Tensor
+    slope: float
+
+
+def _cubic_minimum(a: _Point, b: _Point, bounds: tuple[float, float] | None = None) -> float:
+    """Where the cubic through two points with their slopes is least, within bounds."""
+    low, high = bounds if bounds is not None else (min(a.t, b.t), max(a.t, b.t))
+    d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
+    square = d1**2 - a.slope * b.slope
+    if not square >= 0:
+        return (low + high) / 2.0
+    d2 = math.sqrt(square)
+    if a.t <= b.t:
+        at = b.t - (b.t - a.t) * ((b.slope + d2 - d1) / (b.slope - a.slope + 2 * d2))
+    else:
+        at = a.t - (a.t - b.t) * ((a.slope + d2 - d1) / (a.slope - b.slope + 2 * d2))
+    return min(max(at, low), high)
+
+
+class _StrongWolfe:
+    """A line search for a step that lowers the loss enough (c1) and flattens its slope enough (c2)."""
+
+    def __init__(self, evaluate: Callable[[float], tuple[float, Tensor]], direction: Tensor, start: _Point, tolerance_change: float) -> None:
+        self.evaluate_at, self.direction, self.start = evaluate, direction, start
+        self.tolerance = tolerance_change
+        self.c1, self.c2, self.max_iter = 1e-4, 0.9, 25
+        self.evals = self.iterations = 0
+
+    def at(self, t: float) -> _Point:
+        loss, grad = self.evaluate_at(t)
+        self.evals += 1
+        return _Point(t, loss, grad, grad.dot(self.direction).item())
+
+    def too_high(self, p: _Point) -> bool:
+        return p.loss > self.start.loss + self.c1 * p.t * self.start.slope
+
+    def flat_enough(self, p: _Point) -> bool:
+        return abs(p.slope) <= -self.c2 * self.start.slope
+
+    def search(self, t: float) -> _Point:
+        previous, new = self.start._replace(t=0), self.at(t)
+        while self.iterations < self.max_iter:
+            if self.too_high(new) or (self.iterations > 1 and new.loss >= previous.loss):
+                return self.zoom(previous, new)
+            if self.flat_enough(new):
+                return new
+            if new.slope >= 0:
+                return self.zoom(previous, new)
+            bounds = (new.t + 0.01 * (new.t - previous.t), new.t * 10)
+            t = _cubic_minimum(previous, new, bounds)
+            previous, new = new, self.at(t)
+            self.iterations += 1
+        start = self.start._replace(t=0)
+        return start if start.loss <= new.loss else new
+
+    def zoom(self, first: _Point, second: _Point) -> _Point:
+        """Narrows the bracket between two points until one inside will do."""
+        bracket = [first, second]
+        low, high = (0, 1) if first.loss <= second.loss else (1, 0)
+        reach = self.direction.abs().max().item()
+        slow = False  # whether the last step was close to an end of the bracket
+        while self.iterations < self.max_iter:
+            left, right = sorted((bracket[0].t, bracket[1].t))
+            if (right - left) * reach < self.tolerance:
+                break
+            t = _cubic_minimum(bracket[0], bracket[1])
+            margin = 0.1 * (right - left)
+            close = min(right - t, t - left) < margin
+            if close and (slow or t >= right or t <= left):
+                t = right - margin if abs(t - right) < abs(t - left) else left + margin
+                close = False
+            slow = close
+            new = self.at(t)
+            self.iterations += 1
+            if self.too_high(new) or new.loss >= bracket[low].loss:
+                bracket[high] = new
+                low, high = (0, 1) if bracket[0].loss <= bracket[1].loss else (1, 0)
+                continue
+            done = self.flat_enough(new)
+            if not done and new.slope * (bracket[high].t - bracket[low].t) >= 0:
+                bracket[high] = bracket[low]
+            bracket[low] = new
+            if done:
+                break
+        return bracket[low]
+
+
+class LBFGS(Optimizer):
+    """Quasi-Newton steps from the last history_size gradients; step() needs a closure and calls it many times.
+
+    Args:
+        max_iter: iterations of one step().
+        max_eval: calls of the closure in one step(); max_iter * 1.25 if None.
+        tolerance_grad: stops when no gradient is larger.
+        tolerance_change: stops when parameters or loss change less.
+        line_search_fn: None, for steps of length lr, or "strong_wolfe".
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
+        check_lr(lr)
+        defaults = {
+            "lr": lr,
+            "max_iter": max_iter,
+            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+            "tolerance_grad": tolerance_grad,
+            "tolerance_change": tolerance_change,
+            "history_size": history_size,
+            "line_search_fn": line_search_fn,
+        }
+        super().__init__(params, defaults)
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+        self._params = self.param_groups[0]["params"]
+
+    # -- parameters as one vector -------------------------------------------------
+
+    def _gather_flat_grad(self) -> Tensor:
+        flat = [_C._ops.zeros((p.numel(),), dtype=p.dtype) if p.grad is None else p.grad.reshape(-1) for p in self._params]
+        return _C._ops.cat(flat, 0)
+
+    def _add_grad(self, step_size: float, direction: Tensor) -> None:
+        offset = 0
+        for p in self._params:
+            n = p.numel()
+            p.add_(direction[offset : offset + n].view_as(p), alpha=step_size)
+            offset += n
+
+    def _directional_evaluate(self, closure: Callable[[], Any], start: list[Tensor], t: float, direction: Tensor) -> tuple[float, Tensor]:
+        """Loss and gradient a step away from where the parameters were, which they return to."""
+        self._add_grad(t, direction)
+        loss = float(closure())
+        grad = self._gather_flat_grad()
+        for p, value in zip(self._params, start, strict=True):
+            p.copy_(value)
+        return loss, grad
+
+    # -- steps --------------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+        """Minimises for max_iter iterations; returns the loss before the first."""
+        with _C._NoGrad():
+            return self._step(closure)
+
+    def _step(self, closure: Callable[[], Any]) -> Any:
+        def with_grad() -> Any:
+            with _C._EnableGrad():
+                return closure()
+
+        group = self.param_groups[0]
+        lr, max_iter, max_eval = scalar(group["lr"]), group["max_iter"], group["max_eval"]
+        line_search = group["line_search_fn"]
+        if line_search is not None and line_search != "strong_wolfe":
+            raise RuntimeError("only 'strong_wolfe' is supported")
+        # PyTorch keeps the state under the first parameter.
+        state = self.state[self._params[0]]
+        state.setdefault("func_evals", 0)
+        state.setdefault("n_iter", 0)
+
+        first_loss = with_grad()
+        loss = float(first_loss)
+        evals = 1
+        state["func_evals"] += 1
+        grad = self._gather_flat_grad()
+        if grad.abs().max() <= group["tolerance_grad"]:
+            return first_loss
+
+        direction, t = state.get("d"), state.get("t")
+        n_iter = 0
+        while n_iter < max_iter:
+            n_iter += 1
+            state["n_iter"] += 1
+            direction = self._direction(state, group, grad, direction, t)
+            previous_grad = state["prev_flat_grad"] = grad.clone()
+            previous_loss = state["prev_loss"] = loss
+            t = min(1.0, 1.0 / grad.abs().sum().item()) * lr if state["n_iter"] == 1 else lr
+            slope = grad.dot(direction).item()
+            if slope > -group["tolerance_change"]:
+                break
+
+            new_evals = 1
+            if line_search is not None:
+                start = [p.clone() for p in self._params]
+
+                def evaluate(t: float, start: list[Tensor] = start, direction: Tensor = direction) -> tuple[float, Tensor]:
+                    return self._directional_evaluate(with_grad, start, t, direction)
+
+                search = _StrongWolfe(evaluate, direction, _Point(0, loss, previous_grad, slope), group["tolerance_change"])
+                found = search.search(t)
+                t, loss, grad = found.t, found.loss, found.grad
+                self._add_grad(t, direction)
+                new_evals = search.evals
+            else:
+                self._add_grad(t, direction)
+                if n_iter != max_iter:  # the loss after the last step is not needed
+                    loss = float(with_grad())
+                    grad = self._gather_flat_grad()
+            evals += new_evals
+            state["func_evals"] += new_evals
+            if (
+                n_iter == max_iter
+                or evals >= max_eval
+                or grad.abs().max() <= group["tolerance_grad"]
+                or direction.mul(t).abs().max() <= group["tolerance_change"]
+                or abs(loss - previous_loss) < group["tolerance_change"]
+            ):
+                break
+        state["d"], state["t"] = direction, t
+        return first_loss
+
+    def _direction(self, state: dict[str, Any], group: dict[str, Any], grad: Tensor, direction: Tensor | None, t: float | None) -> Tensor:
+        """Minus the gradient times the inverse of the Hessian that the history gives (the two-loop recursion)."""
+        if state["n_iter"] == 1 or direction is None or t is None:
+            state.update({"old_dirs": [], "old_stps": [], "ro": [], "H_diag": 1})
+            return grad.neg()
+        old_dirs, old_stps, ro = state["old_dirs"], state["old_stps"], state["ro"]
+        y = grad.sub(state["prev_flat_grad"])
+        s = direction.mul(t)
+        ys = y.dot(s)
+        if ys > 1e-10:
+            if len(old_dirs) == group["history_size"]:
+                for history in (old_dirs, old_stps, ro):
+                    history.pop(0)
+            old_dirs.append(y)
+            old_stps.append(s)
+            ro.append(1.0 / ys)
+            state["H_diag"] = ys / y.dot(y)
+        al = state.setdefault("al", [None] * group["history_size"])
+        q = grad.neg()
+        for i in range(len(old_dirs) - 1, -1, -1):
+            al[i] = old_stps[i].dot(q) * ro[i]
+            q.add_(old_dirs[i], alpha=-al[i].item())
+        r = q.mul(state["H_diag"])
+        for i in range(len(old_dirs)):
+            be = old_dirs[i].dot(r) * ro[i]
+            r.add_(old_stps[i], alpha=(al[i] - be).item())
+        return r

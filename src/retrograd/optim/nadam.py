@@ -1,0 +1,65 @@
+"""NAdam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd import _C
+from retrograd._C import Tensor
+from retrograd.optim.optimizer import ParameterOptimizer, check_betas, check_lr, check_not_negative, new_count, scalar
+
+__all__ = ["NAdam"]
+
+
+class NAdam(ParameterOptimizer):
+    """Adam with Nesterov's look ahead; momentum_decay lets the momentum grow towards betas[0]. Other arguments as for Adam."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        if not eps >= 0.0:
+            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_betas(betas)
+        check_not_negative(weight_decay=weight_decay, momentum_decay=momentum_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _new_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        return {"mu_product": new_count(1.0), "exp_avg": _C._ops.zeros_like(param), "exp_avg_sq": _C._ops.zeros_like(param)}
+
+    def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
+        (beta1, beta2), lr, mean, square = group["betas"], scalar(group["lr"]), state["exp_avg"], state["exp_avg_sq"]
+        if group["decoupled_weight_decay"] and group["weight_decay"] != 0:
+            param.mul_(1 - lr * group["weight_decay"])
+        mu, mu_next = (beta1 * (1.0 - 0.5 * (0.96 ** (at * group["momentum_decay"]))) for at in (step, step + 1))
+        state["mu_product"] *= mu
+        product = state["mu_product"].item()
+        mean.lerp_(grad, 1 - beta1)
+        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        scale = square.div(1 - beta2**step).sqrt() + group["eps"]
+        param.addcdiv_(grad, scale, value=-lr * (1.0 - mu) / (1.0 - product))
+        param.addcdiv_(mean, scale, value=-lr * mu_next / (1.0 - product * mu_next))

@@ -1,0 +1,445 @@
+"""Optimizer: parameter groups, state, hooks; the base class of all optimizers."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable, Iterable
+from copy import deepcopy
+from itertools import chain
+from typing import Any
+
+from retrograd import _C
+from retrograd._C import Tensor
+from retrograd._types import typename
+from retrograd.utils.hooks import RemovableHandle
+
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+_Hooks = OrderedDict[int, Callable[..., Any]]
+_global_optimizer_pre_hooks: _Hooks = OrderedDict()
+_global_optimizer_post_hooks: _Hooks = OrderedDict()
+
+_HOOK_TABLES = (
+    "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks", "_optimizer_state_dict_post_hooks",
+    "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks",
+)  # fmt: skip
+
+
+class _RequiredParameter:
+    """Stands for a default that every group has to give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _RequiredParameter()
+
+
+def _add(hooks: _Hooks, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Calls hook(optimizer, args, kwargs) before every step of every optimizer."""
+    return _add(_global_optimizer_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Calls hook(optimizer, args, kwargs) after every step of every optimizer."""
+    return _add(_global_optimizer_post_hooks, hook)
+
+
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A class's step with the hooks around it. A step that a subclass calls through super() runs without them."""
+
+    @functools.wraps(step)
+    def hooked_step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self._opt_called = True  # which schedulers ask
+        pre, post = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        if not (pre or post or _global_optimizer_pre_hooks or _global_optimizer_post_hooks) or type(self).step is not hooked_step:
+            return step(self, *args, **kwargs)
+        arguments: tuple[Any, ...] = (self, *args)
+        for hook in chain(_global_optimizer_pre_hooks.values(), pre.values()):
+            changed = hook(self, arguments, kwargs)
+            if changed is not None:
+                if not isinstance(changed, tuple) or len(changed) != 2:
+                    raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
+                arguments, kwargs = changed
+        result = step(*arguments, **kwargs)
+        for hook in chain(post.values(), _global_optimizer_post_hooks.values()):
+            hook(self, arguments, kwargs)
+        return result
+
+    hooked_step.hooked = True  # type: ignore[attr-defined]
+    return hooked_step
+
+
+class Optimizer:
+    """Changes parameters by their gradients; a subclass says how in step().
+
+    Args:
+        params: tensors, (name, tensor) pairs, or dictionaries with "params" and options of their own.
+        defaults: the options of groups that do not give them.
+    """
+
+    defaults: dict[str, Any]
+    param_groups: list[dict[str, Any]]
+    state: defaultdict[Any, Any]
+    _opt_called = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        step = cls.__dict__.get("step")
+        if step is not None and not hasattr(step, "hooked"):
+            cls.step = _with_hooks(step)  # type: ignore[method-assign]
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        for name in _HOOK_TABLES:
+            self.__dict__[name] = OrderedDict()
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got " + typename(params)
+            )
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in _HOOK_TABLES:
+            self.__dict__.setdefault(name, OrderedDict())
+        self.defaults.setdefault("differentiable", False)
+
+    def __repr__(self) -> str:
+        text = f"{type(self).__name__} ("
+        for i, group in enumerate(self.param_groups):
+            options = "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+            text += f"\nParameter Group {i}\n{options}"
+        return text + ")"
+
+    # -- groups -----------------------------------------------------------------
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds a dictionary of parameters ("params") and options."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change between runs. "
+                "Please use a list instead."
+            )
+        params = [params] if isinstance(params, Tensor) else list(params)
+        names = [p[0] for p in params if isinstance(p, tuple)]
+        params = [p[1] if isinstance(p, tuple) else p for p in params]
+        if names:
+            if len(names) != len(params):
+                raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+            param_group["param_names"] = names
+        param_group["params"] = params
+        for param in params:
+            if not isinstance(param, Tensor):
+                raise TypeError("optimizer can only optimize Tensors, but one of the params is " + typename(param))
+            if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            param_group.setdefault(name, default)
+        self._check_new_group(param_group)
+        self.param_groups.append(param_group)
+
+    def _check_new_group(self, param_group: dict[str, Any]) -> None:
+        ids = {id(p) for p in param_group["params"]}
+        if len(ids) != len(param_group["params"]):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                "github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=4,
+            )
+        for group in self.param_groups:
+            if ("param_names" in group) != ("param_names" in param_group):
+                how = "with names" if "param_names" in param_group else "without names"
+                raise ValueError(f"all optimizer param groups should be with/without names. cannot add param group {how} to the optimizer")
+            if any(id(p) in ids for p in group["params"]):
+                raise ValueError("some parameters appear in more than one parameter group")
+
+    # -- stepping ---------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Changes the parameters; closure, if given, computes the loss and its gradients first."""
+        raise NotImplementedError
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Resets the gradients of all parameters, to None or to zeros."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if set_to_none:
+                    p.grad = None
+                    continue
+                grad = p.grad
+                if grad is None:
+                    continue
+                if grad.grad_fn is not None:
+                    grad.detach_()
+                else:
+                    grad.requires_grad_(False)
+                grad.zero_()
+
+    # -- state ------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """{"state": state of each parameter by its number, "param_groups": groups with numbers for parameters}."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        numbers: dict[int, int] = {}
+        groups, start = [], 0
+        for group in self.param_groups:
+            for i, p in enumerate(group["params"], start):
+                numbers.setdefault(id(p), i)
+            start += len(group["params"])
+            packed = {key: value for key, value in group.items() if key != "params"}
+            packed["params"] = [numbers[id(p)] for p in group["params"]]
+            groups.append(packed)
+        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
+        state_dict: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            changed = hook(self, state_dict)
+            if changed is not None:
+                state_dict = changed
+        return state_dict
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over the state and options of a state_dict; parameters are matched by their order."""
+        state_dict = state_dict.copy()
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            if changed is not None:
+                state_dict = changed
+        groups, saved_groups = self.param_groups, deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved_groups, strict=True)):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+        numbers = chain.from_iterable(s["params"] for s in saved_groups)
+        by_number = dict(zip(numbers, chain.from_iterable(g["params"] for g in groups), strict=True))
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in by_number:
+                state[by_number[key]] = self._cast(by_number[key], value, key, state_dict["param_groups"])
+            else:
+                state[key] = value
+        for group, saved in zip(groups, saved_groups, strict=True):
+            saved["params"] = group["params"]
+            if "param_names" in group:
+                saved.setdefault("param_names", group["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved_groups})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    def _cast(self, param: Tensor, value: Any, number: Any, groups: list[dict[str, Any]], key: Hashable = None) -> Any:
+        """State from a file for use with a parameter: tensors get its dtype and device, wherever they are nested."""
+        if isinstance(value, Tensor):
+            return Optimizer._process_value_according_to_param_policy(param, value, number, groups, key)
+        if isinstance(value, dict):
+            return {k: self._cast(param, v, number, groups, k) for k, v in value.items()}
+        if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+            return type(value)(self._cast(param, v, number, groups) for v in value)  # type: ignore[call-arg]
+        return value
+
+    @staticmethod
+    def _process_value_according_to_param_policy(
+        param: Tensor, value: Tensor, param_id: Any, param_groups: list[dict[str, Any]], key: Hashable = None
+    ) -> Tensor:
+        if key == "step":  # a count: it keeps its own dtype, or steps of half precision parameters would stop counting
+            group = next((g for g in param_groups if param_id in g["params"]), {})
+            if group.get("capturable") or group.get("fused"):
+                return value.to(dtype=_C.float32, device=param.device)
+            return value
+        return value.to(dtype=param.dtype, device=param.device) if param.is_floating_point() else value.to(device=param.device)
+
+    # -- hooks ------------------------------------------------------------------
+
+    _optimizer_step_pre_hooks: _Hooks
+    _optimizer_step_post_hooks: _Hooks
+    _optimizer_state_dict_pre_hooks: _Hooks
+    _optimizer_state_dict_post_hooks: _Hooks
+    _optimizer_load_state_dict_pre_hooks: _Hooks
+    _optimizer_load_state_dict_post_hooks: _Hooks
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Calls hook(optimizer, args, kwargs) before each step; it may return new (args, kwargs)."""
+        return _add(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Calls hook(optimizer, args, kwargs) after each step."""
+        return _add(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Calls hook(optimizer) before state_dict() collects anything."""
+        return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Calls hook(optimizer, state_dict) afterwards; what it returns takes the place of the dictionary."""
+        return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Calls hook(optimizer, state_dict) before load_state_dict(); what it returns takes the place of the dictionary."""
+        return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Calls hook(optimizer) after load_state_dict()."""
+        return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+
+# What an option meant in files from before it existed.
+_ONCE = {
+    "maximize": False, "foreach": None, "capturable": False, "differentiable": False, "fused": None, "amsgrad": False, "nesterov": False,
+    "decoupled_weight_decay": False, "centered": False, "momentum": 0,
+}  # fmt: skip
+
+
+class GroupOptimizer(Optimizer):
+    """An optimizer that treats one group after the other: subclasses define _step_group."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in _ONCE.items():
+                if name in self.defaults:
+                    group.setdefault(name, value)
+            for p in group["params"]:
+                own = self.state.get(p)
+                if own and isinstance(own.get("step"), (int, float)):
+                    own["step"] = new_count(float(own["step"]))
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Changes the parameters by their gradients.
+
+        Args:
+            closure: computes the loss and its gradients; called first, its loss is returned.
+        """
+        loss = None
+        if closure is not None:
+            with _C._EnableGrad():
+                loss = closure()
+        with _C._EnableGrad() if self.defaults["differentiable"] else _C._NoGrad():
+            for group in self.param_groups:
+                self._step_group(group)
+        return loss
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+class ParameterOptimizer(GroupOptimizer):
+    """An optimizer that treats one parameter after the other: subclasses define _new_state and _update."""
+
+    def _new_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        """The state of a parameter before its first step, without its count of steps."""
+        raise NotImplementedError
+
+    def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
+        """One step; grad has weight decay and direction applied already."""
+        raise NotImplementedError
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        if group.get("capturable"):
+            refuse_capturable()
+        coupled = 0 if group.get("decoupled_weight_decay") else group.get("weight_decay", 0)
+        for p in group["params"]:
+            grad = p.grad
+            if grad is None:
+                continue
+            state = self.state[p]
+            if not state:
+                state["step"] = new_count()
+                state.update(self._new_state(p, grad, group))
+            elif group["differentiable"]:
+                differentiable_state(state)
+            state["step"] += 1
+            self._update(p, decayed(directed(grad, group["maximize"]), p, coupled), state, state["step"].item(), group)
+
+
+# -- what the optimizers share --------------------------------------------------
+
+
+def scalar(value: Any) -> float:
+    """A number, or the value of a tensor of one element."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def new_count(value: float = 0.0) -> Tensor:
+    """A number of steps, as PyTorch keeps it: a tensor on the CPU."""
+    return _C._tensor_from(value, _C.float64 if _C.get_default_dtype() == _C.float64 else _C.float32)
+
+
+def directed(grad: Tensor, maximize: bool) -> Tensor:
+    """The gradient to descend along."""
+    return -grad if maximize else grad
+
+
+def decayed(grad: Tensor, param: Tensor, weight_decay: float) -> Tensor:
+    """The gradient with that of weight_decay / 2 * |param| ** 2 added."""
+    if isinstance(weight_decay, Tensor):
+        return grad + param * weight_decay
+    return grad.add(param, alpha=weight_decay) if weight_decay != 0 else grad
+
+
+def differentiable_state(state: dict[str, Any]) -> None:
+    """For steps that are themselves recorded: what earlier steps saved for backward is left as it is."""
+    for key, value in state.items():
+        if isinstance(value, Tensor):
+            state[key] = value.clone()
+
+
+def check_lr(lr: Any, foreach: bool | None = False, capturable: bool = False) -> None:
+    if isinstance(lr, Tensor):
+        if foreach and not capturable:
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        if lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+    if not lr >= 0.0:
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def check_not_negative(**values: Any) -> None:
+    """check_not_negative(eps=1e-8) raises 'Invalid eps value: ...' for negative and nan values."""
+    for name, value in values.items():
+        if not value >= 0.0:
+            raise ValueError(f"Invalid {name} value: {value}")
+
+
+def check_betas(betas: Any) -> None:
+    for i, beta in enumerate(betas):
+        if not 0.0 <= scalar(beta) < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+
+
+def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def refuse_capturable() -> None:
+    """capturable is for CUDA graphs; PyTorch refuses it, too, when the parameters are on the CPU."""
+    devices = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
+    raise AssertionError(f"If capturable=True, params and state_steps must be on supported devices: {devices}.")

@@ -1,0 +1,74 @@
+"""RMSprop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd import _C
+from retrograd._C import Tensor
+from retrograd.optim.optimizer import ParameterOptimizer, check_lr, check_not_negative, scalar
+
+__all__ = ["RMSprop"]
+
+
+class RMSprop(ParameterOptimizer):
+    """Divides the gradient by the root of a running mean of its square.
+
+    Args:
+        alpha: how much of the mean is kept at each step.
+        centered: divides by an estimate of the standard deviation instead.
+        momentum, weight_decay, maximize, differentiable: as for SGD.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        if not eps >= 0.0:
+            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_not_negative(momentum=momentum, weight_decay=weight_decay, alpha=alpha)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _new_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        names = ["square_avg"] + ["momentum_buffer"] * (group["momentum"] > 0) + ["grad_avg"] * bool(group["centered"])
+        return {name: _C._ops.zeros_like(param) for name in names}
+
+    def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
+        lr, alpha, square = scalar(group["lr"]), group["alpha"], state["square_avg"]
+        square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+        if group["centered"]:
+            mean = state["grad_avg"]
+            mean.lerp_(grad, 1 - alpha)
+            root = square.addcmul(mean, mean, value=-1).sqrt()
+        else:
+            root = square.sqrt()
+        root = root + group["eps"]
+        if group["momentum"] > 0:
+            buffer = state["momentum_buffer"]
+            buffer.mul_(group["momentum"]).addcdiv_(grad, root)
+            param.add_(buffer, alpha=-lr)
+        else:
+            param.addcdiv_(grad, root, value=-lr)
