@@ -131,5 +131,5 @@ for _name in ("tril_indices", "triu_indices"):
         samples=[S(3, 3), S(4, 3, -1), S(3, 4, 1), S(0, 2)],
         errors=(E(S(-1, 3), RuntimeError, "row must be non-negative, got-1"), E(S(3, -1), RuntimeError, "col must be non-negative, got-1")),
     )
-op("new_tensor(Tensor self, Tensor data) -> Tensor", variants="method", kernel=python("retrograd._ops.creation:new_tensor"), doc="A copy of data with the dtype and device of self.")
-op("new(Tensor self) -> Tensor", variants="method", kernel=python("retrograd._ops.creation:new"), doc="A tensor of the type of self from sizes or data.")
+op("new_tensor(Tensor self, Tensor data) -> Tensor", variants="method", kernel=python("retrograd._ops.creation:new_tensor"), doc="A copy of data with the dtype and device of self.", samples=[S(T(2, grad=False), [1, 2]), S(I(2), 1.5)])
+op("new(Tensor self) -> Tensor", variants="method", kernel=python("retrograd._ops.creation:new"), doc="A tensor of the type of self from sizes or data.", samples=[S(T(2, grad=False), [1, 2])])

@@ -292,9 +292,7 @@ op(
 op(
     "lerp.tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
     variants="function method inplace out",
-    kernel=pointwise(
-        "lerp_of(x, y, z)", dtypes=FLOATING, check='check_same_dtype(self, end, "end"); check_same_dtype(self, weight, "weight");'
-    ),
+    kernel=pointwise("lerp_of(x, y, z)", dtypes=FLOATING, check="check_lerp(self, end, weight);"),
     grad={"self": "grad * (1 - weight)", "end": "grad * weight", "weight": "grad * (end - self)"},
     node="LerpBackward1",
     jvp="elementwise",
@@ -305,7 +303,7 @@ op(
 op(
     "lerp(Tensor self, Tensor end, Scalar weight) -> Tensor",
     variants="function method inplace out",
-    kernel=pointwise("lerp_of(x, y, weight)", dtypes=FLOATING, params=("weight",), check='check_same_dtype(self, end, "end");'),
+    kernel=pointwise("lerp_of(x, y, weight)", dtypes=FLOATING, params=("weight",), check="check_lerp(self, end);"),
     grad={"self": "ops::mul(grad, 1 - weight.to_double())", "end": "ops::mul(grad, weight)"},
     node="LerpBackward0",
     jvp="elementwise",
@@ -549,7 +547,7 @@ op(
 op(
     "clamp_min.tensor(Tensor self, Tensor min) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("max_nan(x, y)", dtypes=NUMERIC, label="clamp_min_scalar"),
+    kernel=pointwise("max_nan(x, y)"),
     grad={"self": "clamp_tensor_backward_self(grad, self, min, Tensor())", "min": "clamp_tensor_backward_min(grad, self, min, Tensor())"},
     node="ClampMinBackward1",
     jvp="elementwise",
@@ -571,7 +569,7 @@ op(
 op(
     "clamp_max.tensor(Tensor self, Tensor max) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("min_nan(x, y)", dtypes=NUMERIC, label="clamp_max_scalar"),
+    kernel=pointwise("min_nan(x, y)"),
     grad={"self": "clamp_tensor_backward_self(grad, self, Tensor(), max)", "max": "clamp_tensor_backward_max(grad, self, Tensor(), max)"},
     node="ClampMaxBackward1",
     jvp="elementwise",
@@ -711,7 +709,7 @@ op(
 op(
     "nextafter(Tensor self, Tensor other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("std::nextafter(x, y)", dtypes=("f32", "f64"), cost=20),
+    kernel=native(elementwise=True),
     grad={"self": "ops::where(ops::eq(self, other), 0.0, grad)", "other": "ops::where(ops::eq(self, other), grad, 0.0)"},
     jvp="elementwise",
     doc="The number next to self in the direction of other.",
@@ -719,6 +717,12 @@ op(
     errors=(BROADCAST_ERROR, E(S(I(3), I(3)), RuntimeError, "not implemented for 'Long'")),
     reference="numpy.nextafter",
     test={"grad": False},  # a step function of its second argument: no difference quotient
+)
+op(
+    "_nextafter(Tensor self, Tensor other) -> Tensor",
+    variants="internal",
+    kernel=pointwise("std::nextafter(x, y)", dtypes=("f32", "f64"), cost=20, label="nextafter"),
+    doc="nextafter of the dtypes that C has it for.",
 )
 op(
     "ldexp(Tensor self, Tensor other) -> Tensor",
@@ -896,7 +900,7 @@ op(
 op(
     "mvlgamma(Tensor self, int p) -> Tensor",
     variants="function method inplace",
-    kernel=pointwise("mvlgamma_of(x, p)", dtypes=FLOATING, out="float", params=("p",), cost=250, check="check_mvlgamma(p);"),
+    kernel=pointwise("mvlgamma_of(x, p)", dtypes=FLOATING, out="float", params=("p",), cost=250, check="check_mvlgamma(self, p);"),
     grad={"self": "mvlgamma_backward(grad, self, p)"},
     jvp="elementwise",
     doc="Logarithm of the multivariate gamma function of dimension p.",

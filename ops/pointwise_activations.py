@@ -32,7 +32,9 @@ op(
 op(
     "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
     variants="function inplace out",
-    kernel=pointwise("x <= threshold ? value : x", dtypes=NUMERIC, params=("threshold", "value")),
+    kernel=pointwise(
+        "x <= threshold ? value : x", dtypes=NUMERIC, params=("threshold", "value"), check="check_threshold(self, threshold, value);"
+    ),
     grad={"self": "ops::threshold_backward(grad, self, threshold)"},
     jvp="elementwise",
     doc="self where it exceeds the threshold, else value.",

@@ -99,7 +99,7 @@ fill("geometric", "float p, ", "GeometricBackward0", "The number of trials up to
 fill("bernoulli", "Tensor p, ", "BernoulliBackward1", "1 with the probabilities of p, else 0.", [S(T(2, 3), T(2, 3, low=0.0, high=1.0, grad=False)), S(I(4), T(4, low=0.0, high=1.0, grad=False))], overload="inplace_Tensor")
 fill("bernoulli", "float p=0.5, ", "BernoulliBackward2", "1 with probability p, else 0.", [S(T(2, 3)), S(T(9), 0.2)], (E(S(T(3), 2.0), RuntimeError, r"bernoulli_ expects p to be in \[0, 1\], but got p=2"),))
 fill("random", "", "RandomBackward2", "Integers over the whole range of the dtype.", [S(I(5)), S(T(3))])
-fill("random", "int to, ", "RandomBackward1", "Integers in [0, to).", [S(I(5), 7)], overload="to")
+fill("random", "int to, ", "RandomBackward1", "Integers in [0, to).", [S(I(5), 7), S(T(5), 7)], overload="to")
 fill(
     "random", "int from, int? to, ", "RandomBackward0", "Integers in [from, to).", [S(I(5), 2, 7), S(T(4), -3, 3)],
     (E(S(T(3), 5, 2), RuntimeError, "random_ expects 'from' to be less than 'to', but got from=5 >= to=2"),), overload="from",

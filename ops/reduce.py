@@ -60,35 +60,54 @@ def along_dim(*args, **kwargs):
 
 op(
     "_sum_to(Tensor self, int[] size) -> Tensor",
-    variants="internal",
+    variants="function",
     kernel=native(),
     grad={"self": "ops::expand(grad, self_sizes, false)"},
     jvp="linear",
     doc="Sums over the dims that broadcasting from `size` expanded.",
+    samples=[S(T(3, 4), (1, 4)), S(T(3, 4), (4,)), S(T(2, 3, 4), (3, 1)), S(T(3, 4), ()), S(T(40, 60), (60,))],
+    test={"compat": False},  # ours
 )
 op(
     "_expand_reduced(Tensor self, int[] size, int[]? dim, bool keepdim) -> Tensor",
-    variants="internal",
+    variants="function",
     kernel=view(),
     grad={"self": "ops::sum_dim(grad, dim, keepdim, {})"},
     jvp="linear",
     doc="Repeats the result of a reduction over `dim` along those dims, to `size`, without copying.",
+    samples=[S(T(3), (3, 4), 1, False), S(T(3, 1), (3, 4), -1, True), S(T(), (2, 3), None, False), S(T(3), (2, 3, 4), (0, 2), False)],
+    test={"compat": False},  # ours
 )
 op(
     "_take_along(Tensor self, int dim, Tensor indices, bool keepdim) -> Tensor",
-    variants="internal",
+    variants="function",
     kernel=native(),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, true)"},
     jvp="linear",
     doc="The elements of self that the indices of a selecting reduction name.",
+    samples=[
+        S(T(3, 4), 1, I(3), False),
+        S(T(3, 4), 0, I(2, 4, high=3), True),
+        S(T(4), 0, I(), False),
+        S(T(), 0, I(high=1), False),
+        S(T(2, 3, 4), 1, I(2, 1, 4, high=3), True),
+    ],
+    test={"compat": False},  # ours
 )
 op(
     "_put_along(Tensor self, int dim, Tensor indices, int[] size, bool keepdim, bool accumulate) -> Tensor",
-    variants="internal",
+    variants="function",
     kernel=native(),
     grad={"self": "ops::_take_along(grad, dim, indices, keepdim)"},
     jvp="linear",
     doc="Zeros of `size` with self at the places that the indices of a selecting reduction name.",
+    samples=[
+        S(T(3), 1, I(3), (3, 4), False, False),
+        S(T(3, 4), 0, I(3, 4, high=3), (3, 4), True, True),
+        S(T(), 0, I(), (4,), False, False),
+        S(T(2, 1, 4), 1, I(2, 1, 4, high=3), (2, 3, 4), True, False),
+    ],
+    test={"compat": False},  # ours
 )
 
 # ---- sums and products ----
@@ -466,12 +485,16 @@ op(
 op(
     "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
     kernel=native(),
-    grad={
-        "self": "sum_to(dist_backward(grad, self, other, p, result), self_sizes)",
-        "other": "sum_to(-dist_backward(grad, self, other, p, result), other_sizes)",
-    },
+    grad={"self": "dist_backward(grad, self, other, p, result)", "other": "dist_backward(grad, other, self, p, result)"},
     doc="p-norm of self - other.",
-    samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(4), 1), S(T(3), T(2, 3), 3), S(T(3), T(3), 1.5), S(T(), T())],
+    samples=[
+        S(T(3, 4), T(3, 4)),
+        S(T(3, 4), T(4), 1),
+        S(T(3), T(2, 3), 3),
+        S(T(3), T(3), 1.5),
+        S(T(), T()),
+        S(T(3, grad=False), T(3, grad=False), 0),
+    ],
     errors=(E(S(T(2, 3), T(5)), RuntimeError, "must match the size of tensor b"),),
 )
 op(
@@ -484,6 +507,8 @@ op(
     },
     node="CdistBackward0",
     doc="Distances between the rows of two batches of matrices.",
+    samples=[S(T(3, 4), T(2, 4), 2.0), S(T(2, 3, 4), T(2, 5, 4), 1.0), S(T(2, 20), T(9, 20), 3.0), S(T(2, 20), T(9, 20), INF)],
+    test={"compat": False},  # PyTorch's takes a compute_mode
 )
 op(
     "cdist(Tensor x1, Tensor x2, float p=2.0, str? compute_mode=None) -> Tensor",
@@ -587,11 +612,13 @@ op(
 )
 op(
     "_reverse_cumsum(Tensor self, int dim) -> Tensor",
-    variants="internal",
+    variants="function",
     kernel=native(),
     grad={"self": "ops::cumsum(grad, dim, {})"},
     jvp="linear",
     doc="Running sum from the end of a dim.",
+    samples=along_dim(),
+    test={"compat": False},  # ours
 )
 op(
     "cumprod(Tensor self, int dim, *, dtype? dtype=None) -> Tensor",
@@ -914,12 +941,16 @@ op(
     "_unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     grad={"self": 'not_implemented("unique_dim")'},
     doc="Distinct slices along a dim.",
+    samples=[S(I(6, 2, high=2), 0), S(I(3, 6, high=2), 1, True, True, True)],
+    test={"grad": False, "compat": False},  # PyTorch has it under another name
     **COUNTED,
 )
 op(
     "_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     grad={"self": 'not_implemented("unique_consecutive")'},
     doc="Elements (or slices along a dim) without repetitions of the one before.",
+    samples=[S(I(10, high=2)), S(I(10, high=2), True, True), S(I(6, 2, high=2), True, True, 0)],
+    test={"grad": False, "compat": False},  # PyTorch has it under another name
     **COUNTED,
 )
 op(

@@ -31,6 +31,8 @@ op(
     variants="method internal",
     kernel=native(),
     doc="The same bytes read as another dtype; the last dimension grows or shrinks when the element sizes differ. Carries no gradient.",
+    samples=[S(T(3, 8, grad=False), "int64"), S(T(2, 8, grad=False), "uint8"), S(T(8, grad=False), "float64"), S(T(grad=False), "float32")],
+    test={"noncontiguous": False},  # the bytes of an element lie side by side in a contiguous last dimension only
 )
 op(
     "_unsafe_view(Tensor self, int[] size) -> Tensor",
@@ -184,8 +186,9 @@ op(
     variants="function",
     kernel=python("retrograd._ops.shape:broadcast_tensors"),
     doc="All tensors expanded to their common shape.",
+    samples=[S(T(3, 1), T(4)), S(T(), T(2)), S(T(0, 1), T(3))],
 )
-op("broadcast_shapes(int[] shapes) -> int", variants="function", kernel=python("retrograd._ops.shape:broadcast_shapes"), doc="The shape that tensors of the given shapes broadcast to.")
+op("broadcast_shapes(int[] shapes) -> int", variants="function", kernel=python("retrograd._ops.shape:broadcast_shapes"), doc="The shape that tensors of the given shapes broadcast to.", samples=[S((3, 1), (4,)), S((), (2,)), S(3, (2, 1))])
 op(
     "squeeze(Tensor self) -> Tensor",
     kernel=view(),
@@ -383,23 +386,26 @@ op(
 # The derivative of as_strided and, with the two geometries swapped, the derivative of that.
 op(
     "_as_strided_transfer(Tensor self, int[] stride, int offset, int[] out_size, int[] out_stride, int out_offset, bool to_input) -> Tensor",
-    variants="internal",
+    variants="function internal",
     kernel=native(),
     node="AsStridedTransferBackward0",
     grad={"self": "ops::_as_strided_transfer(grad, out_stride, out_offset, self_sizes, stride, offset, !to_input)"},
     jvp="linear",
     doc="Adds self up in zeroed memory under one geometry and reads it under another. The one of the two that belongs to the input of "
     "as_strided (the second if to_input) shares each sum out over the elements it has in the same place.",
+    samples=[S(T(2, 2), (1, 2), 1, (3, 4), (4, 1), 0, True), S(T(3, 3), (1, 1), 0, (5,), (1,), 0, True), S(T(2, 3), (1, 0), 2, (2, 2), (1, 1), 2, False)],
+    test={"compat": False},
 )
 op(
     "alias.view(Tensor self) -> Tensor",
-    variants="internal",
+    variants="function internal",
     kernel=view(),
     node="AliasBackward0",
     grad={"self": "grad"},
     jvp="linear",
     doc="A view of all of self.",
     samples=[S(T(3))],
+    test={"compat": False},
 )
 op("detach(Tensor self) -> Tensor", kernel=native(), doc="The same memory without history.", samples=[S(T(3, 4, grad=False)), S(T(grad=False))])
 
@@ -577,7 +583,7 @@ op(
     doc="`block_diag` of a list.",
     samples=[S((T(2, 3), T(3), T()))],
 )
-op("block_diag(Tensor[] tensors) -> Tensor", variants="function", kernel=python("retrograd._ops.shape:block_diag"), doc="The block diagonal matrix of the given matrices.")
+op("block_diag(Tensor[] tensors) -> Tensor", variants="function", kernel=python("retrograd._ops.shape:block_diag"), doc="The block diagonal matrix of the given matrices.", samples=[S(T(2, 3), T(3), T())])
 
 # ---- repeating and rearranging ----
 
@@ -669,8 +675,15 @@ for _name in ("tril", "triu"):
         errors=(E(S(T(3)), RuntimeError, f"{_name}_?: input tensor must have at least 2 dimensions"),),
         reference=f"numpy.{_name}",
     )
-for _name in ("meshgrid", "cartesian_prod", "combinations", "atleast_1d", "atleast_2d", "atleast_3d"):
-    op(f"{_name}(Tensor[] tensors) -> Tensor[]", variants="function", kernel=python(f"retrograd._ops.shape:{_name}"), doc=f"`{_name}`: see its docstring.")
+for _name, _doc, _samples in (
+    ("meshgrid", "Vectors spread over the grid that they span.", [S(T(3), T(2), indexing="ij"), S(T(3), T(2), T(4), indexing="xy"), S(T(3), T(), indexing="ij")]),
+    ("cartesian_prod", "All combinations of one element of each vector.", [S(T(3), T(2)), S(T(3)), S(I(2), I(3), I(2))]),
+    ("combinations", "All combinations of elements of a vector.", [S(T(4)), S(T(3), 2, True), S(T(3), 3), S(T(3), 0), S(T(2), 3)]),
+    ("atleast_1d", "0-d tensors as vectors.", [S(T()), S(T(3)), S(T(), T(2, 3))]),
+    ("atleast_2d", "Tensors with leading dimensions up to two.", [S(T()), S(T(3)), S(T(2, 3))]),
+    ("atleast_3d", "Tensors with dimensions added up to three.", [S(T()), S(T(3)), S(T(2, 3)), S(T(2, 3, 4))]),
+):
+    op(f"{_name}(Tensor[] tensors) -> Tensor[]", variants="function", kernel=python(f"retrograd._ops.shape:{_name}"), doc=_doc, samples=_samples)
 
 # ---- copies and conversions ----
 
@@ -690,19 +703,21 @@ op(
     grad={"self": "grad"},
     jvp="linear",
     doc="A copy with the given memory format.",
-    samples=[],
+    samples=[S(T(3, 4), memory_format="contiguous_format"), S(T(2, 3, 2, 2), memory_format="channels_last"), S(T(), memory_format="preserve_format")],
 )
 op(
     "_clone_as(Tensor self, int[] stride) -> Tensor",
-    variants="internal",
+    variants="function internal",
     kernel=native(),
     node="CloneBackward0",
     grad={"self": "grad"},
     jvp="linear",
     doc="A copy with the given strides.",
+    samples=[S(T(3, 4), (1, 3))],
+    test={"compat": False},
 )
 op("contiguous(Tensor self) -> Tensor", variants="method internal", kernel=composite(), doc="Self if its memory is in row-major order, else a copy that is.", samples=[S(T(3, 4)), S(T())])
-op("contiguous.format(Tensor self, *, memory_format? memory_format) -> Tensor", variants="method", kernel=composite(), doc="Self if it has the memory format, else a copy that has.", samples=[])
+op("contiguous.format(Tensor self, *, memory_format? memory_format) -> Tensor", variants="method", kernel=composite(), doc="Self if it has the memory format, else a copy that has.", samples=[S(T(3, 4), memory_format="contiguous_format"), S(T(2, 3, 2, 2), memory_format="channels_last")])
 op(
     "_to_copy(Tensor self, *, dtype? dtype=None, device? device=None) -> Tensor",
     variants="function internal",
@@ -717,7 +732,7 @@ op(
     variants="method internal",
     kernel=composite(),
     doc="Self with another dtype, device or both; self itself when nothing changes.",
-    samples=[],
+    samples=[S(T(3, 4), "float32"), S(T(3, 4), "float64"), S(T(3), "int64"), S(T(), "float64", copy=True), S(T(0), "bool")],
 )
 op(
     "to.other(Tensor self, Tensor other, bool non_blocking=False, bool copy=False, *, memory_format? memory_format=None) -> Tensor",
@@ -810,10 +825,7 @@ op(
 op(
     "fill_diagonal(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor",
     variants="inplace",
-    kernel=native(),
-    inplace="fill_diagonal_",
-    grad={"self": "fill_diagonal_backward(grad, wrap)"},
-    jvp="linear",
+    kernel=composite(),
     doc="Sets the main diagonal to a value; with wrap, a tall matrix starts a new one below.",
     samples=[S(T(3, 3), 2.0), S(T(7, 3), 1, True), S(T(7, 3), 1), S(T(3, 3, 3), 5)],
     errors=(E(S(T(3), 1), RuntimeError, "dimensions must larger than 1"), E(S(T(2, 3, 3), 1), RuntimeError, "all dimensions of input must be of equal length")),
@@ -835,7 +847,14 @@ op(
     test={"inplace_grad": False},
 )
 for _name in ("resize", "resize_as"):
-    op(f"{_name}.copy(Tensor self) -> Tensor", variants="method", kernel=python(f"retrograd._ops.shape:{_name}"), doc="Kept for old programs: see its docstring.")
+    op(
+        f"{_name}.copy(Tensor self) -> Tensor",
+        variants="method",
+        kernel=python(f"retrograd._ops.shape:{_name}"),
+        doc="A tensor of another size and as many elements: kept for old programs.",
+        samples=[S(T(3, 4), (2, 6)) if _name == "resize" else S(T(3, 4), I(2, 6))],
+        test={"warns": True},
+    )
 op("set(Tensor self) -> Tensor", variants="inplace", kernel=composite(), doc="Makes self an empty tensor.", samples=[S(T(3, grad=False))])
 op("set.source_Tensor(Tensor self, Tensor source) -> Tensor", variants="inplace", kernel=composite(), doc="Makes self use the memory and geometry of source.", samples=[S(T(3, grad=False), T(2, grad=False))])
 op(

@@ -61,7 +61,18 @@ def test_every_layer_is_listed():
 
 # ---- the Python package ----
 
-CORE = ("_creation.py", "_functions.py", "_info.py", "_tensor.py", "_tensor_str.py", "_types.py", "overrides.py", "random.py", "autograd", "_ops")
+CORE = (
+    "_creation.py",
+    "_functions.py",
+    "_info.py",
+    "_tensor.py",
+    "_tensor_str.py",
+    "_types.py",
+    "overrides.py",
+    "random.py",
+    "autograd",
+    "_ops",
+)
 ABOVE = ("nn", "optim", "func", "amp", "cuda", "profiler", "doctor", "compile", "distributed", "cli", "testing")
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import ops  # noqa: E402
-from tests.ops import references  # noqa: E402
-from tests.ops.differences import comparable  # noqa: E402
-from tests.ops.harness import DTYPES, TOLERANCE, Case, Record, all_cases, differing, entries, fits, run  # noqa: E402
+import ops
+from tests.ops import references
+from tests.ops.differences import comparable
+from tests.ops.harness import DTYPES, TOLERANCE, Case, Record, all_cases, differing, entries, fits, run
 
 ALWAYS = ("float64", "float32", "int64")
 

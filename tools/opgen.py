@@ -284,7 +284,7 @@ def dispatch(op: Op) -> str:
     call_args = names(op)
     body = []
     args = "".join(f", {p.name}" for p in op.params)
-    body.append(f"  if (RG_UNLIKELY(thread_state.handlers != nullptr) && intercepts()) return intercept<{ret}>(op_{op.cname}{args});")
+    body.append(f"  if (RG_UNLIKELY(thread_state.handlers != nullptr) && intercepts(op_{op.cname})) return intercept<{ret}>(op_{op.cname}{args});")
     if kind in ("composite", "alias"):
         target = f"composite::{op.cname}" if kind == "composite" else f"ops::{op.kernel.target}"
         body.append(f"  return {target}({call_args});")
@@ -341,7 +341,7 @@ def inplace_kernel(op: Op, target: str) -> str:
 
 def dispatch_inplace(op: Op) -> str:
     args = "".join(f", {p.name}" for p in op.params)
-    body = [f"  if (RG_UNLIKELY(thread_state.handlers != nullptr) && intercepts()) return intercept_inplace(op_{op.cname}_, self{args});"]
+    body = [f"  if (RG_UNLIKELY(thread_state.handlers != nullptr) && intercepts(op_{op.cname}_)) return intercept_inplace(op_{op.cname}_, self{args});"]
     if op.kernel.kind == "alias":
         body.append(f"  return ops::{op.kernel.target}_({names(op)});")
     elif op.kernel.kind == "composite" or not is_cpp(op):
@@ -490,9 +490,10 @@ def ops_source(family: str, table: list[Op]) -> str:
     mine = [op for op in table if op.family == family and is_cpp(op)]
     parts = [HEADER.format(family=family), '#include "ops.h"\n#include "ops/derivatives.h"\n#include "ops/pointwise.h"\n#include "ops/generated_support.h"\n#include "pointwise_tables.h"\n\nnamespace retrograd {\n']
     for op in mine:
-        parts.append(f'OpRecord op_{op.cname} = {{"{op.qualified}", R"({op.schema})"}};')
+        composite = "true" if op.kernel.kind == "composite" else "false"
+        parts.append(f'OpRecord op_{op.cname} = {{"{op.qualified}", R"({op.schema})", {composite}}};')
         if "inplace" in op.variants:
-            parts.append(f'OpRecord op_{op.cname}_ = {{"{op.name}_{"." + op.overload if op.overload else ""}", R"({op.schema})"}};')
+            parts.append(f'OpRecord op_{op.cname}_ = {{"{op.name}_{"." + op.overload if op.overload else ""}", R"({op.schema})", {composite}}};')
     parts.append("\nnamespace impl {\nnamespace {\n}  // namespace\n")
     for op in mine:
         if op.kernel.kind == "pointwise":
@@ -567,7 +568,7 @@ def thunk(op: Op, index: int, mode: str) -> str:
         inputs = [q for q in op.params if q.is_tensor]
         checks = ", ".join(f"p.{ACCESSOR[q.type]}({i})" for i, q in enumerate(op.params) if q in inputs) or "Tensor()"
         if op.kernel.kind == "pointwise":
-            write = f"check_out(p, \"{op.name}\", any_requires_grad({checks})); impl::{op.cname}_out({args}, p.out()); return finish_out(p);"
+            write = f"check_out(p, \"{op.name}\", any_requires_grad({checks})); if (thread_state.handlers != nullptr) return write_out(p, ops::{op.cname}({args})); impl::{op.cname}_out({args}, p.out()); return finish_out(p);"
         else:
             write = f"check_out(p, \"{op.name}\", any_requires_grad({checks})); return write_out(p, ops::{op.cname}({args}));"
         return f"PyObject* t_{name}(Parsed& p) {{\n  if (p.has_out()) {{ {write} }}\n  {cache}return {result_expr(op, args)};\n}}\n"
@@ -591,10 +592,11 @@ def result_expr(op: Op, args: str) -> str:
 def bindings_source(family: str, table: list[Op]) -> str:
     parts = [HEADER.format(family=family), '#include "autograd/history.h"\n#include "ops.h"\n#include "python/bind.h"\n\nnamespace retrograd {\nnamespace {\n']
     inits = []
-    for mode, variant in (("function", "function"), ("method", "method"), ("inplace", "inplace")):
+    for mode, variant in (("function", "function"), ("method", "method"), ("inplace", "inplace"), ("internal", "internal")):
         groups: dict[str, list[Op]] = {}
         for op in table:
-            if is_cpp(op) and variant in op.variants:
+            # internal ops are bound too, out of sight, so that an op handler can call what it was shown
+            if is_cpp(op) and variant in op.variants and (mode != "internal" or not op.variants & {"function", "method"}):
                 groups.setdefault(op.name, []).append(op)
         for name, members in groups.items():
             if members[0].family != family:
@@ -619,7 +621,7 @@ def bindings_source(family: str, table: list[Op]) -> str:
                 rows.append(f'{{R"({signature_text(op, mode != "function")})", {array if specs else "{}"}, t_{op.cname}_{i}_{mode}, {"true" if out else "false"}, &{record_name}, {"true" if op.overload == "left" else "false"}}}')
             parts.append(f"const Signature g_{name}_{mode}_sigs[] = {{{', '.join(rows)}}};")
             doc = members[0].doc.replace('"', '\\"').replace("\n", " ")
-            parts.append(f'Group g_{name}_{mode} = {{"{pyname}", g_{name}_{mode}_sigs, {"true" if mode != "function" else "false"}, "{doc}"}};\n')
+            parts.append(f'Group g_{name}_{mode} = {{"{pyname}", g_{name}_{mode}_sigs, {"true" if mode in ("method", "inplace") else "false"}, "{doc}", {"true" if mode == "internal" else "false"}}};\n')
             inits.append(f"{{\"{pyname}\", &g_{name}_{mode}, entry<g_{name}_{mode}>}}")
     parts.append("}  // namespace\n")
     parts.append(f"extern const GroupEntry groups_{family}[];\nconst GroupEntry groups_{family}[] = {{\n    " + ",\n    ".join(inits + ["{}"]) + "};\n\n}  // namespace retrograd\n")

@@ -339,12 +339,17 @@ void GraphTask::run_node(Node* n) {
 
 void GraphTask::run() {
   uint32_t since_check = 0;
-  while (!heap.empty()) {
-    run_node(pop());
-    if (RG_UNLIKELY(++since_check == 512)) {
-      since_check = 0;
-      if (PyErr_CheckSignals() != 0) throw PythonError();
+  try {
+    while (!heap.empty()) {
+      run_node(pop());
+      if (RG_UNLIKELY(++since_check == 512)) {
+        since_check = 0;
+        if (PyErr_CheckSignals() != 0) throw PythonError();
+      }
     }
+  } catch (...) {
+    if (anomaly_enabled || (current && current->extra && current->extra->forward_trace)) engine_hooks.explain(current);
+    throw;
   }
 }
 

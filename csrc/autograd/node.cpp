@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "autograd/engine.h"
 #include "autograd/history.h"
 #include "core/pool.h"
 #include "core/state.h"
@@ -104,6 +105,7 @@ Node* new_node(const NodeInfo& info, size_t num_edges, size_t num_outputs) {
   }
   for (const SavedField& f : info.saved)
     if (f.kind == FieldKind::IntList || f.kind == FieldKind::OptIntList) field<SavedInts>(node, f)->count = -1;
+  if (RG_UNLIKELY(anomaly_enabled)) engine_hooks.record(node);
   return node;
 }
 

@@ -81,7 +81,7 @@ struct NodeExtra {
   PyObject* pre_hooks = nullptr;     // before apply(grad_outputs)
   PyObject* tensor_hooks = nullptr;  // dict output_nr -> the hooks dict of that output's tensor
   PyObject* retain_grad = nullptr;   // dict output_nr -> weak reference to the tensor that keeps its gradient
-  PyObject* forward_trace = nullptr; // anomaly mode: traceback text of the forward call
+  PyObject* forward_trace = nullptr; // anomaly mode: the frames of the forward call, a tuple of code, line, code, line, ... innermost first
   PyObject* parent = nullptr;        // anomaly mode: the node whose backward made this node
   std::vector<InputShape*> shapes;   // by edge; null where nothing differs
 };

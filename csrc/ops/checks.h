@@ -10,8 +10,8 @@ namespace retrograd {
 
 // "float", "long int": the C++ name, as a few messages have it.
 inline const char* cpp_type_name(DType t) {
-  static constexpr const char* names[kNumDTypes] = {"bool", "unsigned char", "signed char", "short int", "int",
-                                                    "long int", "c10::Half", "c10::BFloat16", "float", "double"};
+  static constexpr const char* names[kNumDTypes] = {"bool",     "unsigned char", "signed char",   "short int", "int",
+                                                    "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
   return names[static_cast<int>(t)];
 }
 

@@ -3,6 +3,7 @@
 #include <cfloat>
 #include <limits>
 
+#include "autograd/history.h"
 #include "core/promote.h"
 #include "ops.h"
 #include "ops/create.h"
@@ -90,25 +91,6 @@ void fill_tensor_(const Tensor& self, const Tensor& value) {
 }
 void zero_(const Tensor& self) { fill_data(self, Scalar(0)); }
 
-void fill_diagonal_(const Tensor& self, Scalar fill_value, bool wrap) {
-  const int64_t n = self.dim();
-  RG_CHECK(n >= 2, "dimensions must larger than 1");
-  if (n > 2)
-    for (const int64_t size : self.sizes()) RG_CHECK(size == self.size(0), "all dimensions of input must be of equal length");
-  check_fill_value(fill_value, self.dtype());
-  int64_t stride = 0, length = self.size(0);
-  for (int64_t d = 0; d < n; ++d) {
-    stride += self.stride(d);
-    length = std::min(length, self.size(d));
-  }
-  fill_data(alias_as(self, ints({length}), ints({stride}), self->offset()), fill_value);
-  // Below a square and one row of rest, a tall matrix begins again.
-  if (!wrap || n != 2) return;
-  const int64_t rows = self.size(0), columns = self.size(1);
-  for (int64_t top = columns + 1; columns > 0 && top < rows; top += columns + 1)
-    fill_data(alias_as(self, ints({std::min(columns, rows - top)}), ints({stride}), self->offset() + top * self.stride(0)), fill_value);
-}
-
 Tensor fill_Scalar(const Tensor& self, Scalar value) {
   Tensor out = retrograd::empty_like(self);
   fill_scalar_(out, value);
@@ -158,6 +140,28 @@ Tensor to_other(const Tensor& self, const Tensor& other, bool, bool copy, std::o
 Tensor to_device(const Tensor& self, std::optional<Device> device, std::optional<DType> dtype, bool, bool copy, std::optional<MemoryFormat> memory_format) {
   return convert(self, dtype.value_or(self.dtype()), device.value_or(self.device()), copy, memory_format);
 }
+void fill_diagonal_(const Tensor& self, Scalar fill_value, bool wrap) {
+  const int64_t n = self.dim();
+  RG_CHECK(n >= 2, "dimensions must larger than 1");
+  check_inplace(self, requires_grad(self));
+  if (n > 2)
+    for (const int64_t size : self.sizes()) RG_CHECK(size == self.size(0), "all dimensions of input must be of equal length");
+  int64_t stride = 0, length = self.size(0);
+  for (int64_t d = 0; d < n; ++d) {
+    stride += self.stride(d);
+    length = std::min(length, self.size(d));
+  }
+  auto fill = [&](int64_t top, int64_t count) {
+    const int64_t start = self->offset() + top * self.stride(0);
+    ops::fill_inplace_Scalar_(ops::as_strided(self, ints({count}), ints({stride}), start), fill_value);
+  };
+  fill(0, length);
+  // Below a square and one row of rest, a tall matrix begins again.
+  if (!wrap || n != 2) return;
+  const int64_t rows = self.size(0), columns = self.size(1);
+  for (int64_t top = columns + 1; columns > 0 && top < rows; top += columns + 1) fill(top, std::min(columns, rows - top));
+}
+
 void copy_number_(const Tensor& self, Scalar src, bool non_blocking) {
   ops::copy_(self, retrograd::scalar_tensor(src, src.is_float() ? default_dtype() : src.natural_dtype()), non_blocking);
 }

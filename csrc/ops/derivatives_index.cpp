@@ -23,7 +23,9 @@ Tensor index_grad(const Tensor& grad, IntSpan sizes, std::span<const Tensor> ind
   return ops::index_put_(zeros_like_sizes(grad, sizes), indices, grad, true);
 }
 
-Tensor take_grad(const Tensor& grad, IntSpan sizes, const Tensor& index) { return ops::put_(zeros_like_sizes(grad, sizes), index, grad, true); }
+Tensor take_grad(const Tensor& grad, IntSpan sizes, const Tensor& index) {
+  return ops::put_(zeros_like_sizes(grad, sizes), index, grad, true);
+}
 
 Tensor masked_select_grad(const Tensor& grad, IntSpan sizes, const Tensor& mask) {
   const Shape shape = broadcast_shapes(mask.sizes(), sizes);
@@ -61,7 +63,9 @@ Tensor put_self_grad(const Tensor& grad, const Tensor& index, bool accumulate) {
   return accumulate ? grad : ops::put(grad, index, zeros(index.sizes(), grad.dtype(), grad.device()), false);
 }
 
-Tensor masked_scatter_self_grad(const Tensor& grad, const Tensor& mask, IntSpan sizes) { return sum_to(ops::where(mask, 0.0, grad), sizes); }
+Tensor masked_scatter_self_grad(const Tensor& grad, const Tensor& mask, IntSpan sizes) {
+  return sum_to(ops::where(mask, 0.0, grad), sizes);
+}
 
 Tensor masked_scatter_source_grad(const Tensor& grad, const Tensor& mask, IntSpan sizes) {
   const Tensor read = ops::masked_select(grad, mask);
@@ -151,12 +155,14 @@ std::tuple<Tensor, Tensor> reduce_grad(const At& at, const Tensor& grad, const T
 }  // namespace
 
 std::tuple<Tensor, Tensor> scatter_reduce_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
-                                               std::string_view reduce, bool include_self, const Tensor& result, bool needs_self, bool needs_src) {
+                                               std::string_view reduce, bool include_self, const Tensor& result, bool needs_self,
+                                               bool needs_src) {
   return reduce_grad(Elements{dim, index}, grad, self, src, reduce, include_self, result, needs_self, needs_src);
 }
 
 std::tuple<Tensor, Tensor> index_reduce_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
-                                             std::string_view reduce, bool include_self, const Tensor& result, bool needs_self, bool needs_source) {
+                                             std::string_view reduce, bool include_self, const Tensor& result, bool needs_self,
+                                             bool needs_source) {
   return reduce_grad(Slices{dim, index}, grad, self, source, reduce, include_self, result, needs_self, needs_source);
 }
 

@@ -21,12 +21,15 @@ Tensor put_self_grad(const Tensor& grad, const Tensor& index, bool accumulate);
 Tensor masked_scatter_self_grad(const Tensor& grad, const Tensor& mask, IntSpan sizes);
 Tensor masked_scatter_source_grad(const Tensor& grad, const Tensor& mask, IntSpan sizes);
 
-Tensor as_strided_of_copy(const Tensor& t, IntSpan size, IntSpan stride, std::optional<int64_t> offset);  // of a contiguous copy, from its start
+Tensor as_strided_of_copy(const Tensor& t, IntSpan size, IntSpan stride,
+                          std::optional<int64_t> offset);  // of a contiguous copy, from its start
 
 std::tuple<Tensor, Tensor> scatter_reduce_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
-                                               std::string_view reduce, bool include_self, const Tensor& result, bool needs_self, bool needs_src);
+                                               std::string_view reduce, bool include_self, const Tensor& result, bool needs_self,
+                                               bool needs_src);
 std::tuple<Tensor, Tensor> index_reduce_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
-                                             std::string_view reduce, bool include_self, const Tensor& result, bool needs_self, bool needs_source);
+                                             std::string_view reduce, bool include_self, const Tensor& result, bool needs_self,
+                                             bool needs_source);
 
 // The gradient of an embedding's gradient: rows of it, zero where the padding was.
 Tensor embedding_grad_grad(const Tensor& grad, const Tensor& indices, int64_t padding_idx, bool scale_grad_by_freq);

@@ -9,7 +9,9 @@ Tensor mT(const Tensor& t) { return matrix_transposed(t); }
 Tensor mm(const Tensor& a, const Tensor& b) { return ops::matmul(a, b); }
 Tensor column(const Tensor& t) { return ops::unsqueeze(t, -1); }
 Tensor row(const Tensor& t) { return ops::unsqueeze(t, -2); }
-Tensor tri_solve(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit = false) { return ops::linalg_solve_triangular(a, b, upper, left, unit); }
+Tensor tri_solve(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit = false) {
+  return ops::linalg_solve_triangular(a, b, upper, left, unit);
+}
 Tensor solve(const Tensor& a, const Tensor& b) { return std::get<0>(ops::linalg_solve_ex(a, b, true)); }
 
 Tensor eye(const Tensor& like, int64_t n) {
@@ -36,10 +38,11 @@ Tensor skew(const Tensor& t) { return t - mT(t); }
 }  // namespace
 
 // X = A^-1 B: gB = A^-T gX, gA = -gB X^T; with A on the right the transposes of all that.
-std::tuple<Tensor, Tensor> linalg_solve_grad(const Tensor& grad, const Tensor& A, const Tensor& result, IntSpan B_sizes, bool left, bool needs_A,
-                                             bool needs_B) {
+std::tuple<Tensor, Tensor> linalg_solve_grad(const Tensor& grad, const Tensor& A, const Tensor& result, IntSpan B_sizes, bool left,
+                                             bool needs_A, bool needs_B) {
   if (!grad) return {};
-  const bool vector = B_sizes.size() == 1 || (static_cast<int64_t>(B_sizes.size()) == A.dim() - 1 && same_sizes(B_sizes, A.sizes().first(B_sizes.size())));
+  const bool vector =
+      B_sizes.size() == 1 || (static_cast<int64_t>(B_sizes.size()) == A.dim() - 1 && same_sizes(B_sizes, A.sizes().first(B_sizes.size())));
   const Tensor gX = vector ? column(grad) : grad, X = vector ? column(result) : result;
   const Tensor gB = std::get<0>(ops::linalg_solve_ex(mT(A), gX, left));
   Tensor gA;
@@ -71,8 +74,8 @@ Tensor linalg_slogdet_grad(const Tensor& grad, const Tensor& A) {
   return column(column(grad)) * mT(std::get<0>(ops::linalg_inv_ex(A)));
 }
 
-std::tuple<Tensor, Tensor> linalg_solve_triangular_grad(const Tensor& grad, const Tensor& A, const Tensor& result, IntSpan B_sizes, bool upper, bool left,
-                                                        bool unitriangular, bool needs_A, bool needs_B) {
+std::tuple<Tensor, Tensor> linalg_solve_triangular_grad(const Tensor& grad, const Tensor& A, const Tensor& result, IntSpan B_sizes,
+                                                        bool upper, bool left, bool unitriangular, bool needs_A, bool needs_B) {
   if (!grad) return {};
   const Tensor gB = tri_solve(mT(A), grad, !upper, left, unitriangular);
   Tensor gA;
@@ -135,7 +138,8 @@ Tensor qr_tall_grad(const Tensor& gQ, const Tensor& gR, const Tensor& Q, const T
 
 Tensor linalg_qr_grad(const Tensor& gQ, const Tensor& gR, const Tensor& Q, const Tensor& R, const Tensor& A, std::string_view mode) {
   if (!gQ && !gR) return {};
-  RG_CHECK(mode != "r", "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') if ",
+  RG_CHECK(mode != "r",
+           "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') if ",
            "you are going to differentiate through linalg.qr.");
   const int64_t m = A.size(-2), n = A.size(-1);
   RG_CHECK(mode != "complete" || m <= n, "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.");
@@ -161,8 +165,8 @@ Tensor linalg_eigh_grad(const Tensor& g_values, const Tensor& g_vectors, const T
 
 // With E_ij = s_j^2 - s_i^2:
 // U [skew(U^T gU) / E S + S skew(V^T gV) / E + diag(gS)] V^T + (I - U U^T) gU S^-1 V^T + U S^-1 gV^T (I - V V^T).
-Tensor linalg_svd_grad(const Tensor& gU_given, const Tensor& gS, const Tensor& gVh_given, const Tensor& U_given, const Tensor& S, const Tensor& Vh_given,
-                       IntSpan A_sizes) {
+Tensor linalg_svd_grad(const Tensor& gU_given, const Tensor& gS, const Tensor& gVh_given, const Tensor& U_given, const Tensor& S,
+                       const Tensor& Vh_given, IntSpan A_sizes) {
   if (!gU_given && !gS && !gVh_given) return {};
   const int64_t m = A_sizes[A_sizes.size() - 2], n = A_sizes[A_sizes.size() - 1], k = std::min(m, n);
   // Columns beyond the k-th of full matrices are an arbitrary basis: they carry no derivative.

@@ -28,8 +28,6 @@ Tensor mm_mat2_grad(const Tensor& grad, const Tensor& mat1, bool turned, const S
   return scaled(ops::mm(ops::t(mat1), grad), alpha);
 }
 
-Tensor added_grad(const Tensor& grad, IntSpan sizes, const Scalar& beta) {
-  return sum_to(scaled(grad, beta), sizes);
-}
+Tensor added_grad(const Tensor& grad, IntSpan sizes, const Scalar& beta) { return sum_to(scaled(grad, beta), sizes); }
 
 }  // namespace retrograd::derivatives

@@ -52,7 +52,8 @@ Tensor binary_cross_entropy_grad(const Tensor& grad, const Tensor& self, const T
   return like_input(ops::_scaled_product(times(slope, weight), grad, scale(self, target, reduction)), self);
 }
 
-Tensor binary_cross_entropy_target_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction) {
+Tensor binary_cross_entropy_target_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
+                                        int64_t reduction) {
   const Tensor slope = ops::clamp_min(ops::log1p(-self), -100) - ops::clamp_min(ops::log(self), -100);
   return like_input(ops::_scaled_product(times(slope, weight), grad, scale(self, target, reduction)), target);
 }
@@ -70,8 +71,8 @@ Tensor bce_with_logits_grad(const Tensor& grad, const Tensor& self, const Tensor
   return like_input(ops::_scaled_product(times(slope, weight), grad, scale(self, target, reduction)), self);
 }
 
-Tensor bce_with_logits_target_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& pos_weight,
-                                   int64_t reduction) {
+Tensor bce_with_logits_target_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
+                                   const Tensor& pos_weight, int64_t reduction) {
   const Tensor slope = pos_weight ? (1 - pos_weight) * ops::log_sigmoid(self) - self : -self;
   return like_input(ops::_scaled_product(times(slope, weight), grad, scale(self, target, reduction)), target);
 }
@@ -79,8 +80,9 @@ Tensor bce_with_logits_target_grad(const Tensor& grad, const Tensor& self, const
 namespace {
 
 // In ordinary ops, so that it can be differentiated again. The statistics are computed anew: the saved ones have no history.
-std::tuple<Tensor, Tensor, Tensor> layer_norm_grad_in_ops(const Tensor& grad, const Tensor& self, const Tensor& weight, IntSpan normalized_shape,
-                                                          double eps, bool needs_self, bool needs_weight, bool needs_bias) {
+std::tuple<Tensor, Tensor, Tensor> layer_norm_grad_in_ops(const Tensor& grad, const Tensor& self, const Tensor& weight,
+                                                          IntSpan normalized_shape, double eps, bool needs_self, bool needs_weight,
+                                                          bool needs_bias) {
   int64_t inner[kMaxDims], outer[kMaxDims];
   const size_t n_inner = normalized_shape.size(), n_outer = static_cast<size_t>(self.dim()) - n_inner;
   for (size_t d = 0; d < n_inner; ++d) inner[d] = static_cast<int64_t>(n_outer + d);
@@ -109,13 +111,15 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_grad(const Tensor& grad, const Ten
   if (thread_state.grad_mode || thread_state.handlers || is_meta(self) || self.numel() == 0)
     return layer_norm_grad_in_ops(grad, self, weight, normalized_shape, eps, needs_self, needs_weight, needs_bias);
   const Rows r = layer_norm_rows(self, normalized_shape);
-  const Tensor dy = contiguous_data(cast_data(grad, self.dtype())), x = contiguous_data(self), w = weight ? contiguous_data(weight) : Tensor();
+  const Tensor dy = contiguous_data(cast_data(grad, self.dtype())), x = contiguous_data(self),
+               w = weight ? contiguous_data(weight) : Tensor();
   const auto make = [&](bool wanted, IntSpan sizes) { return wanted ? empty(sizes, self.dtype(), self.device()) : Tensor(); };
   const auto data = [](const Tensor& t) { return t ? t->data : nullptr; };
-  Tensor grad_self = make(needs_self, self.sizes()), grad_weight = make(needs_weight, normalized_shape), grad_bias = make(needs_bias, normalized_shape);
+  Tensor grad_self = make(needs_self, self.sizes()), grad_weight = make(needs_weight, normalized_shape),
+         grad_bias = make(needs_bias, normalized_shape);
   GilRelease release(self.numel() * 2);
-  cpu::norm().layer_norm_backward(self.dtype(), r.rows, r.n, dy->data, x->data, data(w), mean->data, rstd->data, data(grad_self), data(grad_weight),
-                                  data(grad_bias));
+  cpu::norm().layer_norm_backward(self.dtype(), r.rows, r.n, dy->data, x->data, data(w), mean->data, rstd->data, data(grad_self),
+                                  data(grad_weight), data(grad_bias));
   return {std::move(grad_self), std::move(grad_weight), std::move(grad_bias)};
 }
 

@@ -11,11 +11,12 @@ Tensor smooth_l1_loss_grad(const Tensor& grad, const Tensor& self, const Tensor&
 Tensor huber_loss_grad(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction, double delta);
 Tensor soft_margin_loss_grad(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction);
 Tensor binary_cross_entropy_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction);
-Tensor binary_cross_entropy_target_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction);
+Tensor binary_cross_entropy_target_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
+                                        int64_t reduction);
 Tensor bce_with_logits_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& pos_weight,
                             int64_t reduction);
-Tensor bce_with_logits_target_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& pos_weight,
-                                   int64_t reduction);
+Tensor bce_with_logits_target_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
+                                   const Tensor& pos_weight, int64_t reduction);
 std::tuple<Tensor, Tensor, Tensor> layer_norm_grad(const Tensor& grad, const Tensor& self, const Tensor& weight, IntSpan normalized_shape,
                                                    double eps, const Tensor& mean, const Tensor& rstd, bool needs_self, bool needs_weight,
                                                    bool needs_bias);

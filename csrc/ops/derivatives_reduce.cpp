@@ -7,7 +7,10 @@
 
 namespace retrograd::derivatives {
 
-Tensor sum_to(const Tensor& t, IntSpan sizes) { return same_sizes(t.sizes(), sizes) ? t : ops::_sum_to(t, sizes); }
+Tensor sum_to(const Tensor& t, IntSpan sizes) {
+  if (!t) return {};  // no gradient at all
+  return same_sizes(t.sizes(), sizes) ? t : ops::_sum_to(t, sizes);
+}
 Tensor cast_to(const Tensor& t, DType dtype) { return t.dtype() == dtype ? t : engine_ops.cast(t, dtype); }
 
 Tensor expand_reduced(const Tensor& t, IntSpan sizes, OptInts dim, bool keepdim) { return ops::_expand_reduced(t, sizes, dim, keepdim); }
@@ -171,9 +174,8 @@ Tensor vector_norm_backward(const Tensor& grad, const Tensor& self_, Scalar ord,
   const IntSpan sizes = self.sizes();
   const auto wide = [&](const Tensor& t) { return expand_reduced(t, sizes, dim, keepdim); };
   Tensor out;
-  if (p == 0) {
-    out = zeros(sizes, self.dtype(), self.device());
-  } else if (p == 1) {
+  if (p == 0) return out;  // a count has no derivative
+  if (p == 1) {
     out = ops::sgn(self) * wide(grad);
   } else if (p == 2) {
     out = self * wide(zero_at_zeros(result, [&](const Tensor& r) { return grad / r; }));
@@ -194,7 +196,8 @@ Tensor vector_norm_backward(const Tensor& grad, const Tensor& self_, Scalar ord,
 }
 
 Tensor dist_backward(const Tensor& grad, const Tensor& self, const Tensor& other, Scalar p, const Tensor& result) {
-  return vector_norm_backward(grad, self - other, p, result, {}, false);
+  const Tensor out = vector_norm_backward(grad, self - other, p, result, {}, false);
+  return out ? sum_to(cast_to(out, self.dtype()), self.sizes()) : out;
 }
 
 Tensor renorm_backward(const Tensor& grad, const Tensor& self, Scalar p, int64_t dim, Scalar maxnorm) {
@@ -213,6 +216,7 @@ Tensor renorm_backward(const Tensor& grad, const Tensor& self, Scalar p, int64_t
 }
 
 Tensor cdist_backward(const Tensor& grad, const Tensor& x1, const Tensor& x2, double p, const Tensor& result) {
+  if (p == 0) return zeros(x1.sizes(), x1.dtype(), x1.device());
   // [..., P, 1, M] - [..., 1, R, M]: each pair's vector norm, summed over the other side.
   const Tensor difference = ops::unsqueeze(x1, -2) - ops::unsqueeze(x2, -3);
   const int64_t last[] = {-1}, other[] = {-2};

@@ -37,7 +37,7 @@ Tensor std_mean_backward(const Tensor& grad_std, const Tensor& grad_mean, const 
 Tensor vector_norm_backward(const Tensor& grad, const Tensor& self, Scalar ord, const Tensor& result, std::optional<IntSpan> dim,
                             bool keepdim);
 Tensor dist_backward(const Tensor& grad, const Tensor& self, const Tensor& other, Scalar p,
-                     const Tensor& result);  // for self; not yet summed
+                     const Tensor& result);  // for other exchange them
 Tensor renorm_backward(const Tensor& grad, const Tensor& self, Scalar p, int64_t dim, Scalar maxnorm);
 Tensor cdist_backward(const Tensor& grad, const Tensor& x1, const Tensor& x2, double p,
                       const Tensor& result);  // for x1; for x2 exchange them

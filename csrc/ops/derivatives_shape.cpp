@@ -135,11 +135,6 @@ Tensor copy_backward(const Tensor& grad, IntSpan sizes, DType dtype, Device devi
 
 Tensor fill_value_backward(const Tensor& grad, DType dtype) { return cast_to(ops::sum(grad, std::nullopt), dtype); }
 
-Tensor fill_diagonal_backward(const Tensor& grad, bool wrap) {
-  const Tensor out = ops::clone(grad);
-  return ops::fill_diagonal_(out, Scalar(0), wrap);
-}
-
 Tensor zeros_of(const Tensor& grad) { return retrograd::zeros(grad.sizes(), grad.dtype(), grad.device()); }
 Tensor zeros_sized(IntSpan sizes, DType dtype, Device device) { return retrograd::zeros(sizes, dtype, device); }
 

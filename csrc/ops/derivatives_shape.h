@@ -27,7 +27,6 @@ std::vector<Tensor> block_diag_backward(const Tensor& grad, IntSpan shapes, IntS
 
 Tensor copy_backward(const Tensor& grad, IntSpan sizes, DType dtype, Device device);
 Tensor fill_value_backward(const Tensor& grad, DType dtype);
-Tensor fill_diagonal_backward(const Tensor& grad, bool wrap);
 Tensor zeros_of(const Tensor& grad);
 Tensor zeros_sized(IntSpan sizes, DType dtype, Device device);
 double dropout_scale(double p, std::optional<bool> train);

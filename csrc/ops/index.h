@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "cpu/index.h"
 #include "core/tensor.h"
+#include "cpu/index.h"
 
 namespace retrograd {
 

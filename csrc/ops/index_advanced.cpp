@@ -31,7 +31,8 @@ class Indices {
       } else if (is_mask(t)) {
         append_mask(self, as_bool_mask(t));
       } else {
-        RG_CHECK_AS(Index, t.dtype() == DType::Int64 || t.dtype() == DType::Int32, "tensors used as indices must be long, int, byte or bool tensors");
+        RG_CHECK_AS(Index, t.dtype() == DType::Int64 || t.dtype() == DType::Int32,
+                    "tensors used as indices must be long, int, byte or bool tensors");
         append(self, cast_data(t, DType::Int64));
       }
     }
@@ -61,7 +62,8 @@ class Indices {
       pointers[i] = &arrays[i];
       RG_CHECK_AS(Index, self.size(i) != 0 || numel_ == 0, "index is out of bounds for dimension with size 0");
     }
-    RG_CHECK(cpu::plan_index(plan, self.array(), count_, pointers), "the result of this indexing would have more than ", kMaxDims, " dimensions");
+    RG_CHECK(cpu::plan_index(plan, self.array(), count_, pointers), "the result of this indexing would have more than ", kMaxDims,
+             " dimensions");
     for (int d = 0; d < plan->ndim; ++d)
       if (plan->sizes[d] == 0) return false;
     return true;
@@ -76,7 +78,8 @@ class Indices {
   }
 
   void append_mask(const Tensor& self, const Tensor& mask) {
-    RG_CHECK_AS(Index, count_ + mask.dim() <= self.dim(), "too many indices for tensor of dimension ", self.dim(), " (got ", count_ + mask.dim(), ")");
+    RG_CHECK_AS(Index, count_ + mask.dim() <= self.dim(), "too many indices for tensor of dimension ", self.dim(), " (got ",
+                count_ + mask.dim(), ")");
     for (int64_t j = 0; j < mask.dim(); ++j) {
       RG_CHECK_AS(Index, mask.size(j) == self.size(count_ + j), "The shape of the mask ", mask.sizes(), " at index ", j,
                   " does not match the shape of the indexed tensor ", self.sizes(), " at index ", count_ + j);
@@ -178,10 +181,11 @@ void index_put_into(const Tensor& self, std::span<const Tensor> indices, const T
            " for the destination and ", dtype_title(values.dtype()), " for the source.");
   check_same_device(self.get(), values.get(), "index_put_");
   if (has_internal_overlap(self.get()) &&
-      PyErr_WarnEx(PyExc_UserWarning,
-                   "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
-                   "applies to advanced indexing e.g. tensor[indices] = tensor",
-                   1) != 0)
+      PyErr_WarnEx(
+          PyExc_UserWarning,
+          "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
+          "applies to advanced indexing e.g. tensor[indices] = tensor",
+          1) != 0)
     throw PythonError();
   if (!accumulate && values.numel() == 1 && is_whole_mask(self, indices) && !may_overlap(self.get(), indices[0].get())) {
     const Element value = [&] {

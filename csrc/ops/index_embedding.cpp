@@ -17,7 +17,8 @@ Tensor flat_indices(const Tensor& indices) {
 }  // namespace
 
 Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool sparse) {
-  RG_CHECK_AS(NotImplemented, !sparse, "embedding: sparse=True asks for sparse gradients, which are not supported; leave it False for dense ones");
+  RG_CHECK_AS(NotImplemented, !sparse,
+              "embedding: sparse=True asks for sparse gradients, which are not supported; leave it False for dense ones");
   RG_CHECK(weight.dim() == 2, "'weight' must be 2-D");
   RG_CHECK(indices.dtype() == DType::Int64 || indices.dtype() == DType::Int32,
            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.",
@@ -41,7 +42,8 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, boo
   return out;
 }
 
-Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, int64_t num_weights, int64_t padding_idx, bool scale_grad_by_freq) {
+Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, int64_t num_weights, int64_t padding_idx,
+                                bool scale_grad_by_freq) {
   const int64_t width = grad_output.size(-1), n = indices.numel();
   Tensor out = zeros(ints({num_weights, width}), grad_output.dtype(), grad_output.device());
   if (n == 0 || is_meta(out)) return out;
@@ -50,7 +52,8 @@ Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices
   cpu::IndexError e;
   {
     GilRelease release(grad.numel() * 2);
-    e = cpu::indexing().embedding_backward(out.array(), at.array(), {grad->data, grad->dtype, 2, rows, steps}, padding_idx, scale_grad_by_freq);
+    e = cpu::indexing().embedding_backward(out.array(), at.array(), {grad->data, grad->dtype, 2, rows, steps}, padding_idx,
+                                           scale_grad_by_freq);
   }
   RG_CHECK_AS(Index, e.ok, "index out of range in self");
   return out;

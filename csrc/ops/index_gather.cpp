@@ -37,7 +37,9 @@ void check_scatter(const Tensor& self, int64_t dim, const Tensor& index, const T
   for (int64_t d = 0; d < at_least_one(index.dim()); ++d) {
     const bool fits = (d == dim || size_of(index, d) <= size_of(self, d)) && (!src || size_of(index, d) <= size_of(src, d));
     if (RG_LIKELY(fits)) continue;
-    if (!src) fail(ErrorKind::Runtime, "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(), " apart from dimension ", dim);
+    if (!src)
+      fail(ErrorKind::Runtime, "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(), " apart from dimension ",
+           dim);
     fail(ErrorKind::Runtime, "Expected index ", index.sizes(), " to be no larger than self ", self.sizes(), " apart from dimension ", dim,
          " and to be no larger size than src ", src.sizes());
   }
@@ -112,7 +114,8 @@ void scatter_value_into(const Tensor& self, int64_t dim, const Tensor& index, Sc
   check_index_found(e, ErrorKind::Runtime);
 }
 
-void scatter_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self) {
+void scatter_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                         bool include_self) {
   const cpu::Reduce kind = parse_reduce(reduce);
   const Scatter s("scatter_reduce", self, dim, index, src);
   if (s.empty) return;
@@ -146,7 +149,8 @@ Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const T
   return out;
 }
 
-Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self) {
+Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                          bool include_self) {
   Tensor out = contiguous_copy(self);
   scatter_reduce_into(out, dim, index, src, reduce, include_self);
   return out;
@@ -177,10 +181,12 @@ Tensor take(const Tensor& self, const Tensor& index) {
 
 void put_into(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
   RG_CHECK(index.dtype() == DType::Int64, "put_(): Expected a long tensor for index, but got ", dtype_title(index.dtype()));
-  RG_CHECK(self.dtype() == source.dtype(), "put_(): self and source expected to have the same dtype, but got self.dtype = ",
-           dtype_title(self.dtype()), " and source.dtype = ", dtype_title(source.dtype()));
-  RG_CHECK_AS(Index, index.numel() == source.numel(), "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
-              source.numel(), ", index.numel() = ", index.numel());
+  RG_CHECK(self.dtype() == source.dtype(),
+           "put_(): self and source expected to have the same dtype, but got self.dtype = ", dtype_title(self.dtype()),
+           " and source.dtype = ", dtype_title(source.dtype()));
+  RG_CHECK_AS(Index, index.numel() == source.numel(),
+              "put_(): Expected source and index to have the same number of elements, but got source.numel() = ", source.numel(),
+              ", index.numel() = ", index.numel());
   RG_CHECK_AS(Index, self.numel() != 0 || index.numel() == 0, "put_(): Tried to put elements into an empty tensor");
   check_same_device(self.get(), index.get(), "put_");
   check_same_device(self.get(), source.get(), "put_");

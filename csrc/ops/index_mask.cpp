@@ -31,12 +31,12 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
 
 void masked_scatter_into(const Tensor& self, const Tensor& mask, const Tensor& source) {
   RG_CHECK(mask.dtype() == DType::Bool, "masked_scatter_ only supports boolean masks, but got mask with dtype ", dtype_title(mask.dtype()));
-  RG_CHECK(self.dtype() == source.dtype(), "masked_scatter: expected self and source to have same dtypes but got ", dtype_title(self.dtype()),
-           " and ", dtype_title(source.dtype()));
+  RG_CHECK(self.dtype() == source.dtype(), "masked_scatter: expected self and source to have same dtypes but got ",
+           dtype_title(self.dtype()), " and ", dtype_title(source.dtype()));
   check_same_device(self.get(), mask.get(), "masked_scatter_");
   check_same_device(self.get(), source.get(), "masked_scatter_");
-  RG_CHECK(mask.dim() <= self.dim(), "expand(CPUBoolType{", mask.sizes(), "}, size=", self.sizes(), "): the number of sizes provided (", self.dim(),
-           ") must be greater or equal to the number of dimensions in the tensor (", mask.dim(), ")");
+  RG_CHECK(mask.dim() <= self.dim(), "expand(CPUBoolType{", mask.sizes(), "}, size=", self.sizes(), "): the number of sizes provided (",
+           self.dim(), ") must be greater or equal to the number of dimensions in the tensor (", mask.dim(), ")");
   const Shape shape = broadcast_shapes(mask.sizes(), self.sizes());
   RG_CHECK(same_sizes(shape, self.sizes()), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
   check_no_internal_overlap(self);

@@ -10,10 +10,10 @@ namespace {
 
 // self and source agree but along dim, where source has one slice per index.
 void check_slices(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  RG_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op, "(): Expected dtype int32/int64 for index but got: ",
-           dtype_title(index.dtype()));
-  RG_CHECK_AS(Index, index.dim() <= 1, op, "(): Index is supposed to be a vector, but got dim: ", index.dim(), " with type: ",
-              dtype_title(index.dtype()), " and size: ", index.sizes());
+  RG_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
+           "(): Expected dtype int32/int64 for index but got: ", dtype_title(index.dtype()));
+  RG_CHECK_AS(Index, index.dim() <= 1, op, "(): Index is supposed to be a vector, but got dim: ", index.dim(),
+              " with type: ", dtype_title(index.dtype()), " and size: ", index.sizes());
   RG_CHECK(self.dtype() == source.dtype(), op, "(): self (", dtype_title(self.dtype()), ") and source (", dtype_title(source.dtype()),
            ") must have the same scalar type");
   bool match = self.dim() == source.dim();
@@ -21,7 +21,8 @@ void check_slices(const char* op, const Tensor& self, int64_t dim, const Tensor&
   RG_CHECK(match, "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ", self.sizes(),
            " source.shape = ", source.sizes());
   const int64_t along = source.dim() ? source.size(dim) : 1;
-  RG_CHECK(index.numel() == along, op, "(): Number of indices (", index.numel(), ") should be equal to source.size(dim): (", along, "), for dim: ", dim);
+  RG_CHECK(index.numel() == along, op, "(): Number of indices (", index.numel(), ") should be equal to source.size(dim): (", along,
+           "), for dim: ", dim);
   check_same_device(self.get(), index.get(), op);
   check_same_device(self.get(), source.get(), op);
   check_no_internal_overlap(self);
@@ -74,7 +75,8 @@ Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Ten
   return out;
 }
 
-void index_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self) {
+void index_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
+                       bool include_self) {
   dim = wrap_dim(dim, self.dim());
   RG_CHECK(reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin",
            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ", reduce, ".");
@@ -91,7 +93,8 @@ void index_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, con
   if (RG_UNLIKELY(!e.ok)) fail_range();
 }
 
-Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self) {
+Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
+                    bool include_self) {
   Tensor out = contiguous_copy(self);
   index_reduce_into(out, dim, index, source, reduce, include_self);
   return out;
@@ -103,8 +106,8 @@ void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const
   const int64_t n = index.numel();
   RG_CHECK_AS(Index, source.dim() != 0 || n == 1, "index_copy_(): When source is scalar, index should have one element (got ", n, ")");
   RG_CHECK_AS(Index, source.dim() == self.dim() || source.dim() == 0 || self.dim() == 0,
-              "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (", source.dim(),
-              "), destination dimensionality (", self.dim(), ")");
+              "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (",
+              source.dim(), "), destination dimensionality (", self.dim(), ")");
   RG_CHECK(index.dtype() == DType::Int64, "index_copy_(): Expected a long tensor for index, but got ", dtype_title(index.dtype()));
   RG_CHECK(self.dtype() == source.dtype(), "index_copy_(): self and source expected to have the same dtype, but got (self) ",
            dtype_title(self.dtype()), " and (source) ", dtype_title(source.dtype()));
@@ -114,11 +117,13 @@ void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const
   if (source.dim() && self.dim()) {
     for (int64_t d = 0, at = 0; d < self.dim(); ++d) {
       if (d == dim) continue;
-      RG_CHECK(self.size(d) == source.size(d), "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ",
-               self.size(d), " at dimension ", at, " and source slice shape: ", source.size(d), " at dimension ", at, ".");
+      RG_CHECK(self.size(d) == source.size(d),
+               "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ", self.size(d),
+               " at dimension ", at, " and source slice shape: ", source.size(d), " at dimension ", at, ".");
       ++at;
     }
-    RG_CHECK_AS(Index, source.size(dim) == n, "index_copy_(): Number of indices (", n, ") should be equal to source.size(dim) (", source.size(dim), ")");
+    RG_CHECK_AS(Index, source.size(dim) == n, "index_copy_(): Number of indices (", n, ") should be equal to source.size(dim) (",
+                source.size(dim), ")");
   } else {
     RG_CHECK(source.numel() == 1 && checked_numel(expected) == 1,
              "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ", self.sizes(),
@@ -136,7 +141,8 @@ void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const
     GilRelease release(source.numel() * 2);
     e = cpu::indexing().index_copy(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src));
   }
-  if (RG_UNLIKELY(!e.ok)) fail(ErrorKind::Index, "index_copy_(): index ", e.value, " is out of bounds for dimension ", dim, " with size ", e.size);
+  if (RG_UNLIKELY(!e.ok))
+    fail(ErrorKind::Index, "index_copy_(): index ", e.value, " is out of bounds for dimension ", dim, " with size ", e.size);
 }
 
 Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {

@@ -31,7 +31,8 @@ Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_
   return out;
 }
 
-Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
+                     int64_t step) {
   RG_CHECK_AS(Index, self.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
   Tensor out = same_layout_copy(self);
   replace(slice(out, dim, start, end, step), src);
@@ -81,10 +82,11 @@ void scatter_value_reduce_(const Tensor& self, int64_t dim, const Tensor& index,
 }
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
-  RG_CHECK(indices.dtype() == DType::Int64, "torch.take_along_dim(): dtype of indices should be Long but got ", dtype_title(indices.dtype()));
+  RG_CHECK(indices.dtype() == DType::Int64, "torch.take_along_dim(): dtype of indices should be Long but got ",
+           dtype_title(indices.dtype()));
   if (!dim) return ops::gather(ops::reshape(self, ints({-1})), 0, ops::reshape(indices, ints({-1})), false);
-  RG_CHECK(self.dim() == indices.dim(), "torch.take_along_dim(): input and indices should have the same number of dimensions, but got ", self.dim(),
-           " dimensions for input, and ", indices.dim(), " dimensions for indices");
+  RG_CHECK(self.dim() == indices.dim(), "torch.take_along_dim(): input and indices should have the same number of dimensions, but got ",
+           self.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
   const int64_t along = wrap_dim(*dim, self.dim());
   // Both broadcast but along dim, where each keeps its own size.
   Shape a, b;

@@ -8,13 +8,14 @@ void check_matrix(const Tensor& t, const char* name, const char* argument) {
 
 void check_square(const Tensor& t, const char* name, const char* argument) {
   check_matrix(t, name, argument);
-  RG_CHECK(t.size(-1) == t.size(-2), name, ": ", argument, " must be batches of square matrices, but they are ", t.size(-2), " by ", t.size(-1),
-           " matrices");
+  RG_CHECK(t.size(-1) == t.size(-2), name, ": ", argument, " must be batches of square matrices, but they are ", t.size(-2), " by ",
+           t.size(-1), " matrices");
 }
 
 void check_dtype(const Tensor& t, const char* name) {
   RG_CHECK(is_floating(t.dtype()), name, ": Expected a floating point or complex tensor as input. Got ", dtype_title(t.dtype()));
-  RG_CHECK(t.dtype() == DType::Float32 || t.dtype() == DType::Float64 || t.numel() == 0, name, ": Low precision dtypes not supported. Got ", dtype_title(t.dtype()));
+  RG_CHECK(t.dtype() == DType::Float32 || t.dtype() == DType::Float64 || t.numel() == 0, name, ": Low precision dtypes not supported. Got ",
+           dtype_title(t.dtype()));
   RG_CHECK_AS(NotImplemented, !is_meta(t), name, ": not implemented for meta tensors");
 }
 

@@ -16,9 +16,9 @@ void check_dtype(const Tensor& t, const char* name);
 
 // An uninitialised tensor of `sizes` whose matrices (the last two dims) lie column by column, batch after batch.
 Tensor empty_columns(IntSpan sizes, DType dtype, Device device);
-Tensor copy_columns(const Tensor& t);                         // a copy laid out like that
+Tensor copy_columns(const Tensor& t);                                                    // a copy laid out like that
 Tensor batch_tensor(const Tensor& t, DType dtype, std::initializer_list<int64_t> tail);  // t's batch dims, then `tail`
-int64_t batch_count(const Tensor& t);                         // product of all but the last two dims
+int64_t batch_count(const Tensor& t);                                                    // product of all but the last two dims
 
 template <class T> T* matrix_at(const Tensor& t, int64_t i) { return t.data<T>() + i * t.size(-1) * t.size(-2); }  // of empty_columns()
 

@@ -7,11 +7,12 @@ namespace retrograd {
 namespace {
 
 using Geqrf = void(const int* m, const int* n, void* a, const int* lda, void* tau, void* work, const int* lwork, int* info);
-using Orgqr = void(const int* m, const int* n, const int* k, void* a, const int* lda, const void* tau, void* work, const int* lwork, int* info);
-using Syevd = void(const char* jobz, const char* uplo, const int* n, void* a, const int* lda, void* w, void* work, const int* lwork, int* iwork,
-                   const int* liwork, int* info);
-using Gesdd = void(const char* jobz, const int* m, const int* n, void* a, const int* lda, void* s, void* u, const int* ldu, void* vt, const int* ldvt,
-                   void* work, const int* lwork, int* iwork, int* info);
+using Orgqr = void(const int* m, const int* n, const int* k, void* a, const int* lda, const void* tau, void* work, const int* lwork,
+                   int* info);
+using Syevd = void(const char* jobz, const char* uplo, const int* n, void* a, const int* lda, void* w, void* work, const int* lwork,
+                   int* iwork, const int* liwork, int* info);
+using Gesdd = void(const char* jobz, const int* m, const int* n, void* a, const int* lda, void* s, void* u, const int* ldu, void* vt,
+                   const int* ldvt, void* work, const int* lwork, int* iwork, int* info);
 
 int ld(int64_t rows) { return static_cast<int>(std::max<int64_t>(1, rows)); }
 
@@ -49,7 +50,8 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
   }
   const Tensor work_a = lapack::copy_columns(A);
   Tensor q = wants_q ? columns_like(A, m, wide) : empty(ints({0}), A.dtype(), A.device());
-  const int rows = static_cast<int>(m), columns = static_cast<int>(n), lda = ld(m), reflectors = static_cast<int>(k), q_columns = static_cast<int>(wide);
+  const int rows = static_cast<int>(m), columns = static_cast<int>(n), lda = ld(m), reflectors = static_cast<int>(k),
+            q_columns = static_cast<int>(wide);
   lapack::visit(A, [&](auto zero) {
     using T = decltype(zero);
     auto* geqrf = lapack::routine<T, Geqrf>("geqrf_");
@@ -74,7 +76,8 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
 std::tuple<Tensor, Tensor> _linalg_eigh(const Tensor& A, std::string_view UPLO, bool compute_v) {
   lapack::check_square(A, "linalg.eigh");
   lapack::check_dtype(A, "linalg.eigh");
-  RG_CHECK(UPLO.size() == 1 && std::string_view("LUlu").find(UPLO[0]) != std::string_view::npos, "Expected UPLO argument to be 'L' or 'U', but got ", UPLO);
+  RG_CHECK(UPLO.size() == 1 && std::string_view("LUlu").find(UPLO[0]) != std::string_view::npos,
+           "Expected UPLO argument to be 'L' or 'U', but got ", UPLO);
   const int64_t n = A.size(-1);
   Tensor values = lapack::batch_tensor(A, A.dtype(), {n});
   Tensor vectors = lapack::copy_columns(A);
@@ -96,8 +99,10 @@ std::tuple<Tensor, Tensor> _linalg_eigh(const Tensor& A, std::string_view UPLO, 
       syevd(&job, &uplo, &order, a, &lda, w, work.data(), &size, integers.data(), &int_size, &failed);
     }
   });
-  RG_CHECK(!failed, "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues ",
-           "(error code: ", failed, ").");
+  RG_CHECK(
+      !failed,
+      "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues ",
+      "(error code: ", failed, ").");
   return {std::move(values), compute_v ? std::move(vectors) : empty(ints({0}), A.dtype(), A.device())};
 }
 
@@ -126,12 +131,13 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
       T* left = compute_uv ? lapack::matrix_at<T>(u, i) : nullptr;
       T* right = compute_uv ? lapack::matrix_at<T>(vh, i) : nullptr;
       lapack::with_work<T>([&](T* work, int size) {
-        gesdd(&job, &rows, &columns, lapack::matrix_at<T>(work_a, i), &lda, s.data<T>() + i * k, left, &ldu, right, &ldvt, work, &size, integers.data(),
-              &failed);
+        gesdd(&job, &rows, &columns, lapack::matrix_at<T>(work_a, i), &lda, s.data<T>() + i * k, left, &ldu, right, &ldvt, work, &size,
+              integers.data(), &failed);
       });
     }
   });
-  RG_CHECK(!failed, "linalg.svd: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated singular ",
+  RG_CHECK(!failed,
+           "linalg.svd: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated singular ",
            "values (error code: ", failed, ").");
   return {std::move(u), std::move(s), std::move(vh)};
 }
@@ -143,7 +149,8 @@ Tensor linalg_pinv(const Tensor& A, std::optional<double> atol, std::optional<do
   lapack::check_dtype(A, "linalg.pinv");
   if (A.numel() == 0) return transpose(columns_like(A, A.size(-2), A.size(-1)), -2, -1);
   const double epsilon = A.dtype() == DType::Float32 ? 1.1920929e-07 : 2.220446049250313e-16;
-  const double absolute = atol.value_or(0), relative = rtol.value_or(absolute > 0 ? 0 : epsilon * static_cast<double>(std::max(A.size(-1), A.size(-2))));
+  const double absolute = atol.value_or(0),
+               relative = rtol.value_or(absolute > 0 ? 0 : epsilon * static_cast<double>(std::max(A.size(-1), A.size(-2))));
   const auto [u, s, vh] = _linalg_svd(A, false, true);
   const int64_t k = s.size(-1);
   lapack::visit(A, [&](auto zero) {
@@ -156,7 +163,8 @@ Tensor linalg_pinv(const Tensor& A, std::optional<double> atol, std::optional<do
   });
   const Tensor scaled = mul(transpose(vh, -2, -1), unsqueeze(s, -2)), ut = transpose(u, -2, -1);
   const int64_t batch = lapack::batch_count(A), n = A.size(-1), m = A.size(-2);
-  const Tensor product = bmm(_unsafe_view(contiguous_data(scaled), ints({batch, n, k})), _unsafe_view(contiguous_data(ut), ints({batch, k, m})));
+  const Tensor product =
+      bmm(_unsafe_view(contiguous_data(scaled), ints({batch, n, k})), _unsafe_view(contiguous_data(ut), ints({batch, k, m})));
   return _unsafe_view(product, columns_like(A, n, m).sizes());
 }
 

@@ -90,11 +90,11 @@ void addmm_into(const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scal
 }
 
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar beta, Scalar alpha) {
-  RG_CHECK(mat.dim() == 2 && vec.dim() == 1 && self.dim() <= 1, "vector + matrix @ vector expected, got ", self.dim(), ", ", mat.dim(), ", ",
-           vec.dim());
+  RG_CHECK(mat.dim() == 2 && vec.dim() == 1 && self.dim() <= 1, "vector + matrix @ vector expected, got ", self.dim(), ", ", mat.dim(),
+           ", ", vec.dim());
   const int64_t m = mat.size(0), k = mat.size(1);
-  RG_CHECK(vec.size(0) == k && (self.numel() == 1 || self.numel() == m), "size mismatch, got input (", self.dim() ? self.size(0) : 1, "), mat (", m,
-           "x", k, "), vec (", vec.size(0), ")");
+  RG_CHECK(vec.size(0) == k && (self.numel() == 1 || self.numel() == m), "size mismatch, got input (", self.dim() ? self.size(0) : 1,
+           "), mat (", m, "x", k, "), vec (", vec.size(0), ")");
   RG_CHECK(self.dtype() == mat.dtype() && mat.dtype() == vec.dtype(), "addmv input tensors must have the same dtype, but got ",
            dtype_title(self.dtype()), ", ", dtype_title(mat.dtype()), ", and ", dtype_title(vec.dtype()));
   if (RG_UNLIKELY(self.dtype() == DType::Bool) && mat.numel()) fail_not_implemented("addmv_impl_cpu", self.dtype());
@@ -114,13 +114,14 @@ Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, S
   RG_CHECK(batch1.dim() == 3, "batch1 must be a 3D tensor");
   RG_CHECK(batch2.dim() == 3, "batch2 must be a 3D tensor");
   const int64_t batch = batch1.size(0), m = batch1.size(1), k = batch1.size(2), n = batch2.size(2);
-  RG_CHECK(batch2.size(0) == batch && batch2.size(1) == k, "Expected size for first two dimensions of batch2 tensor to be: [", batch, ", ", k,
-           "] but got: [", batch2.size(0), ", ", batch2.size(1), "].");
+  RG_CHECK(batch2.size(0) == batch && batch2.size(1) == k, "Expected size for first two dimensions of batch2 tensor to be: [", batch, ", ",
+           k, "] but got: [", batch2.size(0), ", ", batch2.size(1), "].");
   const int64_t sizes[3] = {batch, m, n};
   const Tensor added = expanded(self, sizes);
   RG_CHECK(self.dtype() == batch1.dtype(), "Input dtypes must be the same, got: input ", cpp_type_name(self.dtype()),
            ", batch1: ", cpp_type_name(batch1.dtype()), ", batch2: ", cpp_type_name(batch2.dtype()));
-  RG_CHECK(batch1.dtype() == batch2.dtype(), "expected scalar type ", dtype_title(batch1.dtype()), " but found ", dtype_title(batch2.dtype()));
+  RG_CHECK(batch1.dtype() == batch2.dtype(), "expected scalar type ", dtype_title(batch1.dtype()), " but found ",
+           dtype_title(batch2.dtype()));
   if (RG_UNLIKELY(self.dtype() == DType::Bool) && checked_numel(sizes)) fail_not_implemented("baddbmm", self.dtype());
   check_same_device(batch1.get(), batch2.get(), "baddbmm");
   check_same_device(batch1.get(), self.get(), "baddbmm");
@@ -201,7 +202,8 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar b
   }
   if (!beta.equals(0)) copy_data(out, added);
   const Tensor a = cast_data(vec1, dtype), b = cast_data(vec2, dtype);
-  cpu::gemm(dtype, sizes[0], sizes[1], 1, alpha.to_double(), {a->data, a.stride(0), 1}, {b->data, 1, b.stride(0)}, beta.to_double(), matrix_of(out));
+  cpu::gemm(dtype, sizes[0], sizes[1], 1, alpha.to_double(), {a->data, a.stride(0), 1}, {b->data, 1, b.stride(0)}, beta.to_double(),
+            matrix_of(out));
   return out;
 }
 

@@ -1,6 +1,7 @@
 // matmul and linear: which product a pair of shapes asks for.
 #include "autograd/history.h"
 #include "ops/derivatives.h"
+#include "ops/linalg.h"
 
 namespace retrograd::composite {
 namespace {
@@ -62,9 +63,39 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
   return batched(self, other);
 }
 
-Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+namespace {
+
+// The whole layer as one product when nobody records or listens and nothing is unusual; undefined otherwise.
+Tensor linear_directly(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  if (thread_state.handlers) return {};
+  const bool tracked = any_requires_grad(input, weight, bias);
+  if (tracked && thread_state.grad_mode) return {};
   const int64_t dims = input.dim();
-  RG_CHECK(dims != 0 && weight.dim() != 0, "both arguments to linear need to be at least 1D, but they are ", dims, "D and ", weight.dim(), "D");
+  const DType dtype = input.dtype();
+  if (dims < 1 || weight.dim() != 2 || input.size(-1) != weight.size(1) || weight.dtype() != dtype || dtype == DType::Bool) return {};
+  if (dims != 2 && !input.is_contiguous()) return {};
+  if (bias && (bias.dim() != 1 || bias.size(0) != weight.size(0) || bias.dtype() != dtype || !bias.device().is_cpu())) return {};
+  if (!input.device().is_cpu() || !weight.device().is_cpu()) return {};
+  int64_t sizes[kMaxDims], m = 1;
+  for (int64_t d = 0; d + 1 < dims; ++d) m *= sizes[d] = input.size(d);
+  const int64_t n = sizes[dims - 1] = weight.size(0), k = weight.size(1);
+  Tensor out = empty({sizes, static_cast<size_t>(dims)}, dtype, input.device());
+  const cpu::Matrix a{input->data, dims == 2 ? input.stride(0) : k, dims == 2 ? input.stride(1) : 1};
+  {
+    GilRelease release(product_ns(dtype, m, n, k));
+    cpu::gemm_bias(dtype, m, n, k, a, matrix_of(weight, true), bias ? bias->data : nullptr, bias ? bias.stride(0) : 0, {out->data, n, 1});
+  }
+  if (tracked) note_cut_slow(out);
+  return out;
+}
+
+}  // namespace
+
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  if (Tensor out = linear_directly(input, weight, bias)) return out;
+  const int64_t dims = input.dim();
+  RG_CHECK(dims != 0 && weight.dim() != 0, "both arguments to linear need to be at least 1D, but they are ", dims, "D and ", weight.dim(),
+           "D");
   const Tensor turned = ops::t(weight);
   if (!bias) return matmul(input, turned);
   if (RG_LIKELY(dims == 2)) return ops::addmm(bias, input, turned, 1, 1);

@@ -51,8 +51,7 @@ Tensor bmm(const Tensor& self, const Tensor& mat2) {
   const int64_t batch = self.size(0), m = self.size(1), k = self.size(2), n = mat2.size(2);
   RG_CHECK(mat2.size(0) == batch && mat2.size(1) == k, "Expected size for first two dimensions of batch2 tensor to be: [", batch, ", ", k,
            "] but got: [", mat2.size(0), ", ", mat2.size(1), "].");
-  RG_CHECK(self.dtype() == mat2.dtype(), "expected scalar type ", dtype_title(self.dtype()), " but found ",
-           dtype_title(mat2.dtype()));
+  RG_CHECK(self.dtype() == mat2.dtype(), "expected scalar type ", dtype_title(self.dtype()), " but found ", dtype_title(mat2.dtype()));
   if (RG_UNLIKELY(self.dtype() == DType::Bool)) return bool_product("bmm", ints({batch, m, n}), self);
   check_same_device(self.get(), mat2.get(), "bmm");
   const int64_t sizes[3] = {batch, m, n};
@@ -82,8 +81,8 @@ Tensor mv(const Tensor& self, const Tensor& vec) {
 
 Tensor dot(const Tensor& self, const Tensor& tensor) {
   RG_CHECK(self.dim() == 1 && tensor.dim() == 1, "1D tensors expected, but got ", self.dim(), "D and ", tensor.dim(), "D tensors");
-  RG_CHECK(self.dtype() == tensor.dtype(), "dot : expected both vectors to have same dtype, but found ", dtype_title(self.dtype()),
-           " and ", dtype_title(tensor.dtype()));
+  RG_CHECK(self.dtype() == tensor.dtype(), "dot : expected both vectors to have same dtype, but found ", dtype_title(self.dtype()), " and ",
+           dtype_title(tensor.dtype()));
   RG_CHECK(self.numel() == tensor.numel(), "inconsistent tensor size, expected tensor ", self.sizes(), " and src ", tensor.sizes(),
            " to have the same number of elements, but got ", self.numel(), " and ", tensor.numel(), " elements respectively");
   if (RG_UNLIKELY(self.dtype() == DType::Bool)) fail_not_implemented("dot", self.dtype());
@@ -100,8 +99,8 @@ Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
   RG_CHECK(self.dim() == other.dim(), "linalg.cross: inputs must have the same number of dimensions.");
   RG_CHECK_AS(Index, self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
   const int64_t d = wrap_dim(dim, self.dim());
-  RG_CHECK(self.size(d) == 3 && other.size(d) == 3, "linalg.cross: inputs dimension ", dim, " must have length 3. Got ", self.size(d), " and ",
-           other.size(d));
+  RG_CHECK(self.size(d) == 3 && other.size(d) == 3, "linalg.cross: inputs dimension ", dim, " must have length 3. Got ", self.size(d),
+           " and ", other.size(d));
   RG_CHECK(self.dtype() == other.dtype(), "expected scalar type ", dtype_title(self.dtype()), " but found ", dtype_title(other.dtype()));
   check_same_device(self.get(), other.get(), "linalg.cross");
   const Shape shape = broadcast_shapes(self.sizes(), other.sizes());

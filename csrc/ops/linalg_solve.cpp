@@ -9,10 +9,11 @@ namespace retrograd {
 namespace {
 
 using Getrf = void(const int* m, const int* n, void* a, const int* lda, int* pivots, int* info);
-using Getrs = void(const char* trans, const int* n, const int* nrhs, const void* a, const int* lda, const int* pivots, void* b, const int* ldb, int* info);
+using Getrs = void(const char* trans, const int* n, const int* nrhs, const void* a, const int* lda, const int* pivots, void* b,
+                   const int* ldb, int* info);
 using Potrf = void(const char* uplo, const int* n, void* a, const int* lda, int* info);
-using Trsm = void(const char* side, const char* uplo, const char* trans, const char* diag, const int* m, const int* n, const void* alpha, const void* a,
-                  const int* lda, void* b, const int* ldb);
+using Trsm = void(const char* side, const char* uplo, const char* trans, const char* diag, const int* m, const int* n, const void* alpha,
+                  const void* a, const int* lda, void* b, const int* ldb);
 
 int ld(int64_t rows) { return static_cast<int>(std::max<int64_t>(1, rows)); }
 
@@ -25,16 +26,16 @@ struct System {
   System(const char* name, const Tensor& A, const Tensor& B, bool left) {
     lapack::check_square(A, name);
     lapack::check_dtype(A, name);
-    RG_CHECK(A.dtype() == B.dtype(), name, ": Expected A and B to have the same dtype, but found A of type ", dtype_title(A.dtype()), " and B of type ",
-             dtype_title(B.dtype()), " instead");
+    RG_CHECK(A.dtype() == B.dtype(), name, ": Expected A and B to have the same dtype, but found A of type ", dtype_title(A.dtype()),
+             " and B of type ", dtype_title(B.dtype()), " instead");
     check_same_device(A.get(), B.get(), name);
     vector = B.dim() == 1 || (A.dim() - 1 == B.dim() && same_sizes(A.sizes().first(static_cast<size_t>(A.dim() - 1)), B.sizes()));
     RG_CHECK(B.dim() >= 1, name, ": The input tensor B must have at least 2 dimensions.");
     b = vector ? impl::unsqueeze(B, -1) : B;
     a = A;
     const int64_t need = left ? b.size(-2) : b.size(-1);
-    RG_CHECK(A.size(-1) == need && (left || !vector), name, ": Incompatible shapes of A and B for the equation ", left ? "AX = B" : "XA = B", " (",
-             A.size(-2), "x", A.size(-1), " and ", b.size(-2), "x", b.size(-1), ")");
+    RG_CHECK(A.size(-1) == need && (left || !vector), name, ": Incompatible shapes of A and B for the equation ",
+             left ? "AX = B" : "XA = B", " (", A.size(-2), "x", A.size(-1), " and ", b.size(-2), "x", b.size(-1), ")");
     batch = broadcast_shapes(A.sizes().first(static_cast<size_t>(A.dim() - 2)), b.sizes().first(static_cast<size_t>(b.dim() - 2)));
   }
 
@@ -46,9 +47,7 @@ struct System {
   }
 };
 
-struct Factors {
-  Tensor lu, pivots, info;
-};
+struct Factors { Tensor lu, pivots, info; };
 
 Factors factor(const Tensor& A) {
   Factors f{lapack::copy_columns(A), {}, {}};
@@ -78,7 +77,8 @@ void solve_factored(const Factors& f, const Tensor& b, char trans) {
     GilRelease release(b.numel() * n / 8);
     int info;
     for (int64_t i = 0; i < lapack::batch_count(b); ++i)
-      getrs(&trans, &order, &columns, lapack::matrix_at<T>(f.lu, i), &lda, f.pivots.data<int>() + i * n, lapack::matrix_at<T>(b, i), &lda, &info);
+      getrs(&trans, &order, &columns, lapack::matrix_at<T>(f.lu, i), &lda, f.pivots.data<int>() + i * n, lapack::matrix_at<T>(b, i), &lda,
+            &info);
   });
 }
 
@@ -180,11 +180,11 @@ Tensor linalg_solve_triangular(const Tensor& A, const Tensor& B, bool upper, boo
   lapack::check_square(A, kName);
   lapack::check_matrix(B, kName, "B");
   lapack::check_dtype(A, kName);
-  RG_CHECK(A.dtype() == B.dtype(), kName, ": Expected A and B to have the same dtype, but found A of type ", dtype_title(A.dtype()), " and B of type ",
-           dtype_title(B.dtype()), " instead");
+  RG_CHECK(A.dtype() == B.dtype(), kName, ": Expected A and B to have the same dtype, but found A of type ", dtype_title(A.dtype()),
+           " and B of type ", dtype_title(B.dtype()), " instead");
   check_same_device(A.get(), B.get(), kName);
-  RG_CHECK(A.size(-1) == (left ? B.size(-2) : B.size(-1)), kName, ": Incompatible shapes of A and B for the equation ", left ? "AX = B" : "XA = B",
-           " (", A.size(-2), "x", A.size(-1), " and ", B.size(-2), "x", B.size(-1), ")");
+  RG_CHECK(A.size(-1) == (left ? B.size(-2) : B.size(-1)), kName, ": Incompatible shapes of A and B for the equation ",
+           left ? "AX = B" : "XA = B", " (", A.size(-2), "x", A.size(-1), " and ", B.size(-2), "x", B.size(-1), ")");
   Shape batch = broadcast_shapes(A.sizes().first(static_cast<size_t>(A.dim() - 2)), B.sizes().first(static_cast<size_t>(B.dim() - 2)));
   const int64_t n = A.size(-1), m = B.size(-2), k = B.size(-1);
   batch.sizes[batch.ndim] = n, batch.sizes[batch.ndim + 1] = n;
@@ -257,7 +257,8 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor
   lapack::check_matrix(LU_data, "lu_unpack", "LU_data");
   lapack::check_dtype(LU_data, "lu_unpack");
   RG_CHECK(!unpack_pivots || LU_pivots.dtype() == DType::Int32,
-           "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this function is intended to be used with the "
+           "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this function is intended to be "
+           "used with the "
            "output produced by torch.linalg.lu_factor");
   const int64_t m = LU_data.size(-2), n = LU_data.size(-1), k = std::min(m, n);
   const Tensor packed = unpack_data ? ops::contiguous(LU_data) : LU_data;

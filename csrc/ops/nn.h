@@ -9,9 +9,7 @@ namespace retrograd {
 enum class Reduction : int64_t { None = 0, Mean = 1, Sum = 2 };
 
 // [.., normalized_shape] as rows x n; throws when the shapes do not fit.
-struct Rows {
-  int64_t rows = 1, n = 1;
-};
+struct Rows { int64_t rows = 1, n = 1; };
 Rows layer_norm_rows(const Tensor& input, IntSpan normalized_shape);
 
 }  // namespace retrograd

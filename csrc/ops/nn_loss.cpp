@@ -60,7 +60,8 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
   return reduced(elements, reduction);
 }
 
-Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& pos_weight, int64_t reduction) {
+Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& pos_weight,
+                                        int64_t reduction) {
   check_floating(self, target, "binary_cross_entropy_with_logits");
   Tensor elements = pos_weight ? _bce_with_logits_weighted(self, target, pos_weight) : _bce_with_logits(self, target);
   if (weight) elements = mul(elements, weight);

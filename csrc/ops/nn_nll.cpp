@@ -15,7 +15,8 @@ struct Classes {
   int64_t n, c, d;
   int64_t sizes[3], strides[3], target_sizes[2], target_strides[2];
 
-  Classes(const Tensor& self, const Tensor& given_target, const Tensor& given_weight) : input(self), target(given_target), weight(given_weight) {
+  Classes(const Tensor& self, const Tensor& given_target, const Tensor& given_weight)
+      : input(self), target(given_target), weight(given_weight) {
     RG_CHECK(target.dtype() == DType::Int64 || target.dtype() == DType::UInt8, "expected target dtype to be Long or Byte, but got ",
              dtype_title(target.dtype()));
     if (!is_floating(self.dtype())) fail_not_implemented("nll_loss_out_frame", self.dtype());
@@ -28,7 +29,8 @@ struct Classes {
     if (weight) {
       RG_CHECK(weight.dim() == 1 && weight.numel() == c, "weight tensor should be defined either for all ", c,
                " classes or no classes but got weight tensor of shape: ", weight.sizes());
-      RG_CHECK(weight.dtype() == self.dtype(), "expected scalar type ", dtype_title(self.dtype()), " but found ", dtype_title(weight.dtype()));
+      RG_CHECK(weight.dtype() == self.dtype(), "expected scalar type ", dtype_title(self.dtype()), " but found ",
+               dtype_title(weight.dtype()));
       check_same_device(self.get(), weight.get(), "nll_loss");
       weight = contiguous_data(weight);
     }
@@ -61,7 +63,8 @@ cpu::Reduction kernel_reduction(int64_t reduction) {
   }
 }
 
-std::tuple<Tensor, Tensor> forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index) {
+std::tuple<Tensor, Tensor> forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                                   int64_t ignore_index) {
   const Classes classes(self, target, weight);
   const bool whole = static_cast<Reduction>(reduction) != Reduction::None;
   Tensor out = empty(whole ? IntSpan() : target.sizes(), self.dtype(), self.device());
@@ -82,15 +85,17 @@ std::tuple<Tensor, Tensor> forward(const Tensor& self, const Tensor& target, con
 
 namespace impl {
 
-std::tuple<Tensor, Tensor> nll_loss_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index) {
+std::tuple<Tensor, Tensor> nll_loss_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                                            int64_t ignore_index) {
   RG_CHECK(self.dim() == 1 || self.dim() == 2, "input tensor should be 1D or 2D");
   RG_CHECK(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
-  RG_CHECK(self.dim() == 1 ? target.numel() == 1 : target.dim() == 1 && self.size(0) == target.size(0), "size mismatch (got input: ", self.sizes(),
-           ", target: ", target.sizes(), ")");
+  RG_CHECK(self.dim() == 1 ? target.numel() == 1 : target.dim() == 1 && self.size(0) == target.size(0),
+           "size mismatch (got input: ", self.sizes(), ", target: ", target.sizes(), ")");
   return forward(self, target, weight, reduction, ignore_index);
 }
 
-std::tuple<Tensor, Tensor> nll_loss2d_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index) {
+std::tuple<Tensor, Tensor> nll_loss2d_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                                              int64_t ignore_index) {
   RG_CHECK(self.dim() >= 3, "only batches of spatial inputs supported (3D tensors and up), but got input of dimension: ", self.dim());
   bool match = target.dim() == self.dim() - 1 && target.size(0) == self.size(0);
   for (int64_t d = 1; match && d < target.dim(); ++d) match = target.size(d) == self.size(d + 1);
@@ -110,8 +115,9 @@ Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Te
   cpu::IndexError e;
   {
     GilRelease release(out.numel());
-    e = cpu::loss().nll_loss_backward(classes.array(out), {grad->data, grad->dtype, 2, classes.target_sizes, grad_strides}, total_weight->data,
-                                      classes.target_array(), classes.weight_data(), ignore_index, kernel_reduction(reduction));
+    e = cpu::loss().nll_loss_backward(classes.array(out), {grad->data, grad->dtype, 2, classes.target_sizes, grad_strides},
+                                      total_weight->data, classes.target_array(), classes.weight_data(), ignore_index,
+                                      kernel_reduction(reduction));
   }
   check_target(e);
   return out;
@@ -139,8 +145,8 @@ Tensor class_weight(const Tensor& weight, int64_t ndim, int64_t dim) {
 
 Tensor with_probabilities(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, double label_smoothing) {
   const int64_t dim = self.dim() == 1 ? 0 : 1, classes = self.size(dim);
-  RG_CHECK(!weight || (weight.dim() == 1 && weight.numel() == classes), "cross_entropy: weight tensor should be defined either for all ", classes,
-           " classes or no classes but got weight tensor of shape: ", weight.sizes());
+  RG_CHECK(!weight || (weight.dim() == 1 && weight.numel() == classes), "cross_entropy: weight tensor should be defined either for all ",
+           classes, " classes or no classes but got weight tensor of shape: ", weight.sizes());
   const Tensor log_p = ops::log_softmax(self, dim, std::nullopt);
   Tensor product = log_p * (label_smoothing > 0 ? target * (1 - label_smoothing) + label_smoothing / static_cast<double>(classes) : target);
   if (weight) product = product * class_weight(weight, self.dim(), dim);
@@ -150,7 +156,8 @@ Tensor with_probabilities(const Tensor& self, const Tensor& target, const Tensor
   return sum / (static_cast<double>(self.numel()) / static_cast<double>(classes));
 }
 
-Tensor smoothed(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index, double label_smoothing) {
+Tensor smoothed(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index,
+                double label_smoothing) {
   const int64_t dim = self.dim() == 1 ? 0 : 1, classes = self.size(dim);
   const Tensor log_p = ops::log_softmax(self, dim, std::nullopt);
   const Tensor nll = ops::nll_loss(log_p, target, weight, reduction, ignore_index);
@@ -158,8 +165,9 @@ Tensor smoothed(const Tensor& self, const Tensor& target, const Tensor& weight, 
   const Tensor ignored = ops::eq(target, Operand(ignore_index));
   smooth = ops::where(ignored, 0.0, smooth);
   if (static_cast<Reduction>(reduction) == Reduction::Mean) {
-    Tensor counted = weight ? ops::reshape(ops::index_select(weight, 0, ops::reshape(ops::where(ignored, 0, target), ints({-1}))), target.sizes())
-                            : full(target.sizes(), 1, self.dtype(), self.device());
+    Tensor counted =
+        weight ? ops::reshape(ops::index_select(weight, 0, ops::reshape(ops::where(ignored, 0, target), ints({-1}))), target.sizes())
+               : full(target.sizes(), 1, self.dtype(), self.device());
     counted = ops::where(ignored, 0.0, counted);
     smooth = ops::sum(smooth, std::nullopt) / ops::sum(counted, std::nullopt);
   } else {
@@ -178,7 +186,8 @@ Tensor nll_loss(const Tensor& self, const Tensor& target, const Tensor& weight, 
   }
   if (self.dim() <= 2) return std::get<0>(ops::nll_loss_forward(self, target, weight, reduction, ignore_index));
   if (self.dim() == 3) {
-    RG_CHECK(target.dim() == 2 && target.size(1) == self.size(2), "Expected target size ", ints({self.size(0), self.size(2)}), ", got ", target.sizes());
+    RG_CHECK(target.dim() == 2 && target.size(1) == self.size(2), "Expected target size ", ints({self.size(0), self.size(2)}), ", got ",
+             target.sizes());
   }
   return std::get<0>(ops::nll_loss2d_forward(self, target, weight, reduction, ignore_index));
 }
@@ -186,7 +195,8 @@ Tensor nll_loss(const Tensor& self, const Tensor& target, const Tensor& weight, 
 Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index,
                           double label_smoothing) {
   if (same_sizes(self.get(), target.get())) {
-    RG_CHECK(is_floating(target.dtype()), "Expected floating point type for target with class probabilities, got ", dtype_title(target.dtype()));
+    RG_CHECK(is_floating(target.dtype()), "Expected floating point type for target with class probabilities, got ",
+             dtype_title(target.dtype()));
     RG_CHECK(ignore_index < 0, "ignore_index is not supported for floating point target");
     RG_CHECK(label_smoothing >= 0 && label_smoothing <= 1, "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
     return with_probabilities(self, target, weight, reduction, label_smoothing);

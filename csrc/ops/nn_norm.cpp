@@ -16,7 +16,8 @@ std::string star_shape(IntSpan shape) {
 }  // namespace
 
 Rows layer_norm_rows(const Tensor& input, IntSpan normalized_shape) {
-  RG_CHECK(!normalized_shape.empty(), "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got ",
+  RG_CHECK(!normalized_shape.empty(),
+           "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got ",
            "normalized_shape = []");
   const int64_t outer = input.dim() - static_cast<int64_t>(normalized_shape.size());
   Rows out;
@@ -36,12 +37,13 @@ Rows layer_norm_rows(const Tensor& input, IntSpan normalized_shape) {
 
 namespace impl {
 
-std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& self, IntSpan normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
+std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& self, IntSpan normalized_shape, const Tensor& weight, const Tensor& bias,
+                                                     double eps) {
   const Rows r = layer_norm_rows(self, normalized_shape);
   if (!is_floating(self.dtype())) fail_not_implemented("LayerNormKernelImpl", self.dtype());
   const auto check = [&](const Tensor& t, const char* name) {
-    RG_CHECK(same_sizes(t.sizes(), normalized_shape), "Expected ", name, " to be of same shape as normalized_shape, but got ", name, " of shape ",
-             t.sizes(), " and normalized_shape = ", normalized_shape);
+    RG_CHECK(same_sizes(t.sizes(), normalized_shape), "Expected ", name, " to be of same shape as normalized_shape, but got ", name,
+             " of shape ", t.sizes(), " and normalized_shape = ", normalized_shape);
     RG_CHECK(t.dtype() == self.dtype(), "mixed dtype (CPU): expect parameter to have scalar type of ", dtype_title(self.dtype()));
     check_same_device(self.get(), t.get(), "layer_norm");
   };
@@ -62,7 +64,8 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& self, IntSpan
   const Tensor in = contiguous_data(self);
   const Tensor w = weight ? contiguous_data(weight) : Tensor(), b = bias ? contiguous_data(bias) : Tensor();
   GilRelease release(self.numel());
-  cpu::norm().layer_norm(self.dtype(), r.rows, r.n, in->data, w ? w->data : nullptr, b ? b->data : nullptr, eps, out->data, mean->data, rstd->data);
+  cpu::norm().layer_norm(self.dtype(), r.rows, r.n, in->data, w ? w->data : nullptr, b ? b->data : nullptr, eps, out->data, mean->data,
+                         rstd->data);
   return {std::move(out), std::move(mean), std::move(rstd)};
 }
 
@@ -86,8 +89,8 @@ Tensor constant_pad_nd(const Tensor& self, IntSpan pad, Scalar value) {
     const int64_t i = ndim - 1 - d, size = self.size(d);
     const int64_t before = i < padded ? pad[static_cast<size_t>(2 * i)] : 0, after = i < padded ? pad[static_cast<size_t>(2 * i + 1)] : 0;
     sizes[d] = size + before + after;
-    RG_CHECK(sizes[d] >= 0, "narrow(): length must be non-negative. The input size ", size, ", plus negative padding ", before, " and ", after,
-             " resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
+    RG_CHECK(sizes[d] >= 0, "narrow(): length must be non-negative. The input size ", size, ", plus negative padding ", before, " and ",
+             after, " resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
     kept[d] = std::max<int64_t>(0, size + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0));
     skip += before < 0 ? -before * self.stride(d) : 0;
     at[d] = std::max<int64_t>(before, 0);
@@ -110,7 +113,8 @@ Tensor layer_norm(const Tensor& self, IntSpan normalized_shape, const Tensor& we
 }
 
 Tensor prelu(const Tensor& self, const Tensor& weight) {
-  RG_CHECK(self.dtype() == weight.dtype(), "prelu: Type promoting not supported. Got ", dtype_title(self.dtype()), " and ", dtype_title(weight.dtype()));
+  RG_CHECK(self.dtype() == weight.dtype(), "prelu: Type promoting not supported. Got ", dtype_title(self.dtype()), " and ",
+           dtype_title(weight.dtype()));
   RG_CHECK(weight.dim() <= 1, "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = ", weight.dim());
   if (weight.numel() == 1) return ops::_prelu_kernel(self, weight.dim() > self.dim() ? ops::reshape(weight, {}) : weight);
   RG_CHECK(self.dim() > 0, "Not allow zero-dim input tensor.");

@@ -1,5 +1,8 @@
 #include "ops/pointwise_checks.h"
 
+#include <cmath>
+#include <limits>
+
 #include "core/promote.h"
 #include "ops/util.h"
 
@@ -15,16 +18,20 @@ void fail_alpha(const Operand& self, const Operand& other, Scalar alpha) {
 }
 
 void fail_bool_sub(bool both) {
-  if (both) fail_bool("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
-  fail_bool("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` "
-            "operator instead.");
+  if (both)
+    fail_bool("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
+  fail_bool(
+      "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+      "`logical_not()` "
+      "operator instead.");
 }
 
 void fail_bool(const char* message) { fail(ErrorKind::Runtime, message); }
 
 void check_addcdiv(const Tensor& tensor1, const Tensor& tensor2) {
   RG_CHECK(is_floating(tensor1.dtype()) || is_floating(tensor2.dtype()),
-           "Integer division with addcdiv is no longer supported: use (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for the integer "
+           "Integer division with addcdiv is no longer supported: use (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for "
+           "the integer "
            "quotient, or (input + value * tensor1 / tensor2) for the true one.");
 }
 
@@ -40,11 +47,29 @@ void check_softshrink(const Scalar& lambd) {
 
 // PyTorch names the C++ types here.
 void fail_same_dtype(const Tensor& self, const Tensor& other, const char* name) {
-  static constexpr const char* types[kNumDTypes] = {"bool", "unsigned char", "signed char", "short int", "int", "long int", "c10::Half", "c10::BFloat16", "float", "double"};
-  fail(ErrorKind::Runtime, "expected dtype ", types[static_cast<int>(self.dtype())], " for `", name, "` but got dtype ", types[static_cast<int>(other.dtype())]);
+  static constexpr const char* types[kNumDTypes] = {"bool",     "unsigned char", "signed char",   "short int", "int",
+                                                    "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
+  fail(ErrorKind::Runtime, "expected dtype ", types[static_cast<int>(self.dtype())], " for `", name, "` but got dtype ",
+       types[static_cast<int>(other.dtype())]);
 }
 
 namespace {
+
+// Whether a number has a value in a dtype. Fractions are cut off and negative numbers wrap in uint8; too large ones do neither.
+bool representable(const Scalar& s, DType dtype) {
+  const double v = s.to_double();
+  switch (dtype) {
+    case DType::UInt8: return v >= (s.is_float() ? 0 : -255) && v <= 255;
+    case DType::Int8: return v >= -128 && v <= 127;
+    case DType::Int16: return v >= -32768 && v <= 32767;
+    case DType::Int32: return v >= -2147483648.0 && v <= 2147483647.0;
+    case DType::Int64: return !s.is_float() || (v >= -9223372036854775808.0 && v < 9223372036854775808.0);
+    case DType::Float16: return !std::isfinite(v) || std::fabs(v) <= 65504.0;
+    case DType::BFloat16: return !std::isfinite(v) || std::fabs(v) <= 3.3895313892515355e38;
+    case DType::Float32: return !std::isfinite(v) || std::fabs(v) <= std::numeric_limits<float>::max();
+    default: return true;
+  }
+}
 
 bool has_zero(const Tensor& t) {
   const Tensor flat = contiguous_data(t);
@@ -58,6 +83,12 @@ bool has_zero(const Tensor& t) {
 }
 
 }  // namespace
+
+void check_representable(const Scalar& value, DType dtype) {
+  static constexpr const char* types[kNumDTypes] = {"bool",    "uint8_t",   "int8_t",        "int16_t", "int",
+                                                    "int64_t", "c10::Half", "c10::BFloat16", "float",   "double"};
+  RG_CHECK(representable(value, dtype), "value cannot be converted to type ", types[static_cast<int>(dtype)], " without overflow");
+}
 
 void check_divisor(const Operand& self, const Operand& other) {
   if ((self.tensor && self.tensor->numel == 0) || (other.tensor && other.tensor->numel == 0)) return;  // nothing is divided

@@ -8,6 +8,7 @@ namespace retrograd::impl {
 [[gnu::cold]] void fail_alpha(const Operand& self, const Operand& other, Scalar alpha);
 [[noreturn, gnu::cold]] void fail_bool_sub(bool both);
 [[noreturn, gnu::cold]] void fail_bool(const char* message);
+void check_representable(const Scalar& value, DType dtype);  // a number that overflows a dtype is an error where it does not just wrap
 void check_divisor(const Operand& self, const Operand& other);
 
 inline bool is_bool(const Operand& o) { return o.tensor ? o.tensor->dtype == DType::Bool : o.scalar.is_bool(); }
@@ -23,8 +24,9 @@ inline void check_sub(const Operand& self, const Operand& other, const Scalar& a
 }
 inline void check_neg(const Tensor& self) {
   if (RG_UNLIKELY(self.dtype() == DType::Bool))
-    fail_bool("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` "
-              "operator instead.");
+    fail_bool(
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` "
+        "operator instead.");
 }
 inline void check_relu(const Tensor& self) {
   if (RG_UNLIKELY(self.dtype() == DType::Bool)) fail_bool("Boolean inputs not supported for relu");
@@ -36,10 +38,23 @@ inline void check_same_dtype(const Tensor& self, const Tensor& other, const char
 }
 void check_hardtanh(const Tensor& self, const Scalar& min, const Scalar& max);
 inline void check_polygamma(int64_t n) { RG_CHECK(n >= 0, "polygamma(n, x) does not support negative n."); }
-inline void check_mvlgamma(int64_t p) { RG_CHECK(p >= 1, "p has to be greater than or equal to 1"); }
+inline void check_mvlgamma(const Tensor& self, int64_t p) {
+  RG_CHECK(self.dtype() != DType::Bool, "The input tensor may not be a boolean tensor.");
+  RG_CHECK(p >= 1, "p has to be greater than or equal to 1");
+}
+inline void check_threshold(const Tensor& self, const Scalar& threshold, const Scalar& value) {
+  if (is_floating(self.dtype())) return;
+  check_representable(threshold, self.dtype());
+  check_representable(value, self.dtype());
+}
 void check_softshrink(const Scalar& lambd);
 inline void check_heaviside(const Tensor& self, const Tensor& values) {
   RG_CHECK(self.dtype() == values.dtype(), "heaviside is not yet implemented for tensors with different dtypes.");
+}
+inline void check_lerp(const Tensor& self, const Tensor& end) { check_same_dtype(self, end, "end"); }
+inline void check_lerp(const Tensor& self, const Tensor& end, const Tensor& weight) {
+  check_same_dtype(self, end, "end");
+  if (weight.dim()) check_same_dtype(self, weight, "weight");
 }
 // Division of integers by zero is an error, not a number.
 inline void check_int_divisor(const Operand& self, const Operand& other) {

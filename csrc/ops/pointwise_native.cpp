@@ -5,6 +5,7 @@
 
 #include "core/promote.h"
 #include "ops.h"
+#include "ops/pointwise_checks.h"
 #include "ops/util.h"
 
 namespace retrograd::impl {
@@ -38,6 +39,7 @@ Power power_kind(const Tensor& self, const Scalar& exponent) {
   const bool floating = is_floating(self.dtype());
   RG_CHECK(floating || exponent.is_float() || e >= 0, "Integers to negative integer powers are not allowed.");
   if (result_type(self, exponent) != self.dtype()) return Power::General;
+  if (!floating) check_representable(exponent, self.dtype());
   if (e == 1) return Power::Copy;
   if (e == 2) return Power::Square;
   if (!floating) return Power::General;
@@ -102,22 +104,69 @@ void round_decimals_inplace(const Tensor& self, int64_t decimals) {
 Tensor logit(const Tensor& self, std::optional<double> eps) { return _logit(self, eps.value_or(-1.0)); }
 void logit_inplace(const Tensor& self, std::optional<double> eps) { _logit_out(self, eps.value_or(-1.0), self); }
 
+// ---- steps ----
+
+namespace {
+
+// The 16-bit float next to `from` in the direction of `to`: neighbours differ by one when their bits are read as an integer.
+template <class T> T step16(T from, T to) {
+  const float a = from, b = to;
+  if (a != a || b != b) return a != a ? from : to;
+  if (a == b) return to;
+  T out;
+  if (a == 0) {
+    out.bits = static_cast<uint16_t>(b < 0 ? 0x8001 : 0x0001);
+  } else {
+    out.bits = static_cast<uint16_t>(from.bits + ((a < b) == (a > 0) ? 1 : -1));
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor nextafter(const Tensor& self, const Tensor& other) {
+  const DType dtype = result_type(self, other);
+  if (dtype != DType::Float16 && dtype != DType::BFloat16) return _nextafter(self, other);
+  const Shape shape = broadcast_shapes(self.sizes(), other.sizes());
+  const Tensor from = contiguous_data(expand_data(cast_data(self, dtype), shape)),
+               to = contiguous_data(expand_data(cast_data(other, dtype), shape));
+  Tensor out = empty(shape, dtype, self.device());
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < out.numel(); ++i) out.data<T>()[i] = step16(from.data<T>()[i], to.data<T>()[i]);
+  };
+  dtype == DType::Float16 ? run(Half{}) : run(BFloat16{});
+  return out;
+}
+
 // ---- bounds ----
 
+namespace {
+
+void check_bound(const Tensor& self, const std::optional<Scalar>& bound) {
+  if (bound && !bound->is_float() && !is_floating(self.dtype()) && self.dtype() != DType::Bool) check_representable(*bound, self.dtype());
+}
+
+}  // namespace
+
 Tensor clamp(const Tensor& self, std::optional<Scalar> min, std::optional<Scalar> max) {
+  check_bound(self, min);
+  check_bound(self, max);
   if (min && max) return _clamp(self, *min, *max);
   RG_CHECK(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
   return min ? _clamp_below(self, *min) : _clamp_above(self, *max);
 }
 void clamp_inplace(const Tensor& self, std::optional<Scalar> min, std::optional<Scalar> max) {
+  check_bound(self, min);
+  check_bound(self, max);
   if (min && max) return _clamp_out(self, *min, *max, self);
   RG_CHECK(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
   min ? _clamp_below_out(self, *min, self) : _clamp_above_out(self, *max, self);
 }
-Tensor clamp_min(const Tensor& self, Scalar min) { return _clamp_below(self, min); }
-Tensor clamp_max(const Tensor& self, Scalar max) { return _clamp_above(self, max); }
-void clamp_min_inplace(const Tensor& self, Scalar min) { _clamp_below_out(self, min, self); }
-void clamp_max_inplace(const Tensor& self, Scalar max) { _clamp_above_out(self, max, self); }
+Tensor clamp_min(const Tensor& self, Scalar min) { return clamp(self, min, std::nullopt); }
+Tensor clamp_max(const Tensor& self, Scalar max) { return clamp(self, std::nullopt, max); }
+void clamp_min_inplace(const Tensor& self, Scalar min) { clamp_inplace(self, min, std::nullopt); }
+void clamp_max_inplace(const Tensor& self, Scalar max) { clamp_inplace(self, std::nullopt, max); }
 
 Tensor clamp_tensor(const Tensor& self, const Tensor& min, const Tensor& max) {
   if (min && max) return _clamp(self, min, max);

@@ -170,8 +170,8 @@ struct Noise {
 Noise dropout_noise(const Tensor& self, double p, bool train, bool features, bool alpha) {
   RG_CHECK(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
   if (p == 0 || !train || self.numel() == 0) return {false, {}, {}};
-  RG_CHECK(is_floating(self.dtype()), "result type Float can't be cast to the desired output type ", dtype_title(self.dtype()));
   if (p == 1) return {true, retrograd::zeros({}, self.dtype(), self.device()), {}};
+  RG_CHECK(is_floating(self.dtype()), "result type Float can't be cast to the desired output type ", dtype_title(self.dtype()));
   Tensor noise;
   if (features) {
     RG_CHECK(self.dim() >= 2, "Feature dropout requires at least 2 dimensions in the input");

@@ -10,6 +10,7 @@ struct Group;
 struct OpRecord {
   const char* name;              // "sum.dim"
   const char* schema;
+  bool composite = false;        // made of other ops, which a handler sees as well
   PyObject* object = nullptr;    // the Python callable for this overload, made on first use
   const Group* group = nullptr;  // its bindings
   int overload = 0;

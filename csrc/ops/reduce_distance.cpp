@@ -53,7 +53,7 @@ Tensor renorm(const Tensor& self, Scalar p, int64_t dim, Scalar maxnorm) {
       }
     });
   }
-  return mul(self, scale);
+  return mul(contiguous_data(self), scale);  // contiguous, as PyTorch's
 }
 
 bool equal(const Tensor& self, const Tensor& other) {

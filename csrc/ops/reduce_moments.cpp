@@ -48,9 +48,10 @@ void check_norm_identity(const Tensor& self, double p, OptInts dim, uint64_t mas
 // Sum of the singular values of the matrices in two dims.
 Tensor nuclear_norm(const Tensor& self, OptInts dim, bool keepdim) {
   const bool all = !dim || dim->empty();
-  RG_CHECK_AS(Index, all ? self.dim() == 2 : dim->size() == 2,
-              "norm: the nuclear norm is one of matrices: give the two dims they lie in, got a tensor with ", self.dim(),
-              " dimensions and ", all ? 0 : dim->size(), " dims");
+  RG_CHECK(self.dim() >= 2, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.");
+  RG_CHECK(all ? self.dim() == 2 : dim->size() == 2,
+           "linalg.matrix_norm: dim must be a 2-tuple, the dims that the matrices of a tensor with ", self.dim(),
+           " dimensions lie in. Got ", all ? IntSpan() : *dim);
   int64_t dims[] = {wrap_dim(all ? 0 : (*dim)[0], self.dim()), wrap_dim(all ? 1 : (*dim)[1], self.dim())};
   const int64_t last_two[] = {-2, -1}, last[] = {-1};
   Tensor out = ops::sum_dim(ops::linalg_svdvals(ops::movedim_intlist(self, dims, last_two)), IntSpan(last), false, {});

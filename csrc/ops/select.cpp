@@ -1,12 +1,10 @@
 // where and masked_fill: a condition of one dtype chooses between values of another, which the pointwise executor does not do.
-#include <cmath>
-#include <limits>
-
-#include "core/promote.h"
 #include "cpu/select.h"
+#include "core/promote.h"
 #include "ops.h"
 #include "ops/derivatives.h"
 #include "ops/overlap.h"
+#include "ops/pointwise_checks.h"
 #include "ops/util.h"
 
 namespace retrograd {
@@ -67,7 +65,8 @@ bool is_flat(const TensorImpl* t, const TensorImpl* like) { return t->is_contigu
 // The common case, decided by a few loads: small, contiguous, of one size, the values of one dtype. Undefined when it is another.
 Tensor where_flat(const TensorImpl* condition, const Operand& self, const Operand& other) {
   const TensorImpl *a = self.tensor, *b = other.tensor, *first = a ? a : b;
-  if (!first || condition->dtype != DType::Bool || !is_flat(condition, first) || !is_flat(first, first) || first->numel * kCost >= 80'000) return {};
+  if (!first || condition->dtype != DType::Bool || !is_flat(condition, first) || !is_flat(first, first) || first->numel * kCost >= 80'000)
+    return {};
   const DType dtype = first->dtype;
   const int64_t item = itemsize(dtype);
   alignas(8) char value[8];
@@ -98,34 +97,19 @@ Device common_device(const Tensor& condition, const Operand& a, const Operand& b
 }
 
 void check_mask(const Tensor& mask) {
-  static constexpr const char* types[kNumDTypes] = {"bool", "unsigned char", "signed char", "short int", "int", "long int", "c10::Half", "c10::BFloat16", "float", "double"};
-  RG_CHECK(mask.dtype() == DType::Bool, "masked_fill_ only supports boolean masks, but got mask with dtype ", types[static_cast<int>(mask.dtype())]);
-}
-
-// Whether a number has a value in a dtype. Fractions are cut off and negative numbers wrap in uint8; too large ones do neither.
-bool representable(const Scalar& s, DType dtype) {
-  const double v = s.to_double();
-  switch (dtype) {
-    case DType::UInt8: return v >= -255 && v <= 255;
-    case DType::Int8: return v >= -128 && v <= 127;
-    case DType::Int16: return v >= -32768 && v <= 32767;
-    case DType::Int32: return v >= -2147483648.0 && v <= 2147483647.0;
-    case DType::Int64: return !s.is_float() || (v >= -9223372036854775808.0 && v < 9223372036854775808.0);
-    case DType::Float16: return !std::isfinite(v) || std::fabs(v) <= 65504.0;
-    case DType::BFloat16: return !std::isfinite(v) || std::fabs(v) <= 3.3895313892515355e38;
-    case DType::Float32: return !std::isfinite(v) || std::fabs(v) <= std::numeric_limits<float>::max();
-    default: return true;
-  }
+  static constexpr const char* types[kNumDTypes] = {"bool",     "unsigned char", "signed char",   "short int", "int",
+                                                    "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
+  RG_CHECK(mask.dtype() == DType::Bool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
+           types[static_cast<int>(mask.dtype())]);
 }
 
 void check_fill_value(const Tensor& self, const Operand& value) {
   if (value.tensor) {
-    RG_CHECK(value.tensor->ndim == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ", static_cast<int64_t>(value.tensor->ndim),
-             " dimension(s).");
+    RG_CHECK(value.tensor->ndim == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
+             static_cast<int64_t>(value.tensor->ndim), " dimension(s).");
     return;
   }
-  static constexpr const char* types[kNumDTypes] = {"bool", "uint8_t", "int8_t", "int16_t", "int", "int64_t", "c10::Half", "c10::BFloat16", "float", "double"};
-  RG_CHECK(representable(value.scalar, self.dtype()), "value cannot be converted to type ", types[static_cast<int>(self.dtype())], " without overflow");
+  impl::check_representable(value.scalar, self.dtype());
 }
 
 void masked_fill_into(const Tensor& self, const Tensor& mask, const Operand& value) {
@@ -144,8 +128,8 @@ namespace impl {
 
 Tensor where(const Tensor& condition, const Operand& self, const Operand& other) {
   if (Tensor fast = where_flat(condition.get(), self, other)) return fast;
-  RG_CHECK(condition.dtype() == DType::Bool || condition.dtype() == DType::UInt8, "where expected condition to be a boolean tensor, but got a tensor with dtype ",
-           dtype_title(condition.dtype()));
+  RG_CHECK(condition.dtype() == DType::Bool || condition.dtype() == DType::UInt8,
+           "where expected condition to be a boolean tensor, but got a tensor with dtype ", dtype_title(condition.dtype()));
   Promotion promotion;
   Shape shape;
   promotion.add(self);
@@ -153,7 +137,8 @@ Tensor where(const Tensor& condition, const Operand& self, const Operand& other)
   broadcast_into(shape, condition.sizes());
   for (const Operand* o : {&self, &other})
     if (o->tensor) broadcast_into(shape, o->tensor->shape());
-  Tensor out = new_output(shape, promotion.result(), common_device(condition, self, other, "where"), {condition.get(), self.tensor, other.tensor});
+  Tensor out =
+      new_output(shape, promotion.result(), common_device(condition, self, other, "where"), {condition.get(), self.tensor, other.tensor});
   select_into(out, condition, self, other);
   return out;
 }
@@ -180,7 +165,9 @@ void masked_fill_tensor_inplace(const Tensor& self, const Tensor& mask, const Te
 
 namespace composite {
 
-std::vector<Tensor> where_nonzero(const Tensor& condition) { return ops::unbind(ops::_nonzero(condition.dim() ? condition : ops::unsqueeze(condition, 0)), 1); }
+std::vector<Tensor> where_nonzero(const Tensor& condition) {
+  return ops::unbind(ops::_nonzero(condition.dim() ? condition : ops::unsqueeze(condition, 0)), 1);
+}
 Tensor where_method(const Tensor& self, const Tensor& condition, const Operand& other) { return ops::where(condition, self, other); }
 
 }  // namespace composite

@@ -9,15 +9,22 @@
 
 namespace retrograd::shape {
 
+// The memory of `t` under another geometry that starts `shift` elements on.
+inline Tensor view_of(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t shift = 0) {
+  Tensor out = alias_as(t, sizes, strides, 0);
+  out->data = static_cast<char*>(t->data) + shift * itemsize(t.dtype());
+  return out;
+}
+
 // Sizes and strides under construction.
 struct Geometry {
   int ndim = 0;
   int64_t sizes[kMaxDims];
   int64_t strides[kMaxDims];
-  int64_t offset = 0;
+  int64_t shift = 0;  // of the first element, from where it was
 
   Geometry() = default;
-  explicit Geometry(const TensorImpl* t) : ndim(t->ndim), offset(t->offset()) {
+  explicit Geometry(const TensorImpl* t) : ndim(t->ndim) {
     for (int d = 0; d < ndim; ++d) {
       sizes[d] = t->size(d);
       strides[d] = t->stride(d);
@@ -46,7 +53,7 @@ struct Geometry {
   }
   IntSpan shape() const { return {sizes, static_cast<size_t>(ndim)}; }
   IntSpan steps() const { return {strides, static_cast<size_t>(ndim)}; }
-  Tensor on(const Tensor& t) const { return alias_as(t, shape(), steps(), offset); }
+  Tensor on(const Tensor& t) const { return view_of(t, shape(), steps(), shift); }
 };
 
 // The sizes with -1 replaced by what fits `numel`.

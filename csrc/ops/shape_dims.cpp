@@ -28,7 +28,6 @@ Tensor permute(const Tensor& self, IntSpan dims) {
            "permute(): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = ", n,
            " is not equal to len(dims) = ", dims.size());
   Geometry g;
-  g.offset = self->offset();
   uint64_t seen = 0;
   for (const int64_t dim : dims) {
     const int64_t d = wrap_dim(dim, n);
@@ -51,7 +50,6 @@ Tensor expand(const Tensor& self, IntSpan size, bool) {
   RG_CHECK(extra >= 0, "expand(torch.", dtype_storage_name(self.dtype()), "{", self.sizes(), "}, size=", size, "): the number of sizes provided (",
            size.size(), ") must be greater or equal to the number of dimensions in the tensor (", n, ")");
   Geometry g;
-  g.offset = self->offset();
   for (int64_t d = 0; d < static_cast<int64_t>(size.size()); ++d) {
     int64_t want = size[static_cast<size_t>(d)];
     if (d < extra) {
@@ -79,7 +77,6 @@ namespace {
 
 Tensor squeeze_mask(const Tensor& self, uint64_t mask) {
   Geometry g;
-  g.offset = self->offset();
   for (int d = 0; d < self->ndim; ++d)
     if (self->size(d) != 1 || !(mask >> d & 1)) g.add(self->size(d), self->stride(d));
   return g.on(self);

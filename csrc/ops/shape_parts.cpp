@@ -10,20 +10,20 @@ Geometry selected(const Tensor& t, int64_t dim, int64_t index) {
   const int64_t d = wrap_dim(dim, t.dim()), n = t.size(d);
   RG_CHECK_AS(Index, index >= -n && index < n, "select(): index ", index, " out of range for tensor of size ", t.sizes(), " at dimension ", d);
   Geometry g(t.get());
-  g.offset += (index < 0 ? index + n : index) * g.strides[d];
+  g.shift += (index < 0 ? index + n : index) * g.strides[d];
   g.erase(d);
   return g;
 }
 
 Geometry sliced(const Tensor& t, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
-  RG_CHECK(t.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
+  RG_CHECK_AS(Index, t.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
   const int64_t d = wrap_dim(dim, t.dim()), n = t.size(d);
   RG_CHECK(step > 0, "slice step must be positive");
   auto place = [n](int64_t i) { return i < 0 ? std::max<int64_t>(i + n, 0) : std::min(i, n); };
   const int64_t from = place(start.value_or(0));
   const int64_t to = std::max(from, place(end.value_or(n)));
   Geometry g(t.get());
-  g.offset += from * g.strides[d];
+  g.shift += from * g.strides[d];
   g.sizes[d] = to == from ? 0 : (to - from - 1) / step + 1;
   g.strides[d] *= step;
   return g;
@@ -35,7 +35,7 @@ Geometry diagonal_of(const Tensor& t, int64_t offset, int64_t dim1, int64_t dim2
   const int64_t length = offset >= 0 ? std::min(t.size(rows), t.size(columns) - offset) : std::min(t.size(rows) + offset, t.size(columns));
   const int64_t stride = t.stride(rows) + t.stride(columns);
   Geometry g(t.get());
-  if (length > 0) g.offset += offset >= 0 ? offset * t.stride(columns) : -offset * t.stride(rows);
+  if (length > 0) g.shift += offset >= 0 ? offset * t.stride(columns) : -offset * t.stride(rows);
   g.erase(std::max(rows, columns));
   g.erase(std::min(rows, columns));
   g.add(std::max<int64_t>(length, 0), stride);

@@ -147,9 +147,9 @@ Tensor tile(const Tensor& self, IntSpan dims) {
 
 Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
   RG_CHECK(repeats >= 0, "Repeats must be non-negative");
-  const Tensor input = dim ? self : ops::flatten(self, 0, -1);
-  const int64_t d = wrap_dim(dim.value_or(0), input.dim());
-  const Tensor source = input.dim() ? input : ops::reshape(input, ints({1}));
+  const Tensor source = dim ? self : ops::flatten(self, 0, -1);
+  RG_CHECK_AS(Index, source.dim() > 0, "Dimension specified as ", dim.value_or(0), " but tensor has no dimensions");
+  const int64_t d = wrap_dim(dim.value_or(0), source.dim());
   RG_CHECK(!output_size || *output_size == repeats * source.size(d), "repeat_interleave: Invalid output_size, expected ", repeats * source.size(d),
            " but got ", output_size.value_or(0));
   // A new dimension behind d, expanded and merged into it.
@@ -160,8 +160,8 @@ Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::opti
 }
 
 Tensor repeat_interleave_self_Tensor(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
-  Tensor input = dim ? self : ops::flatten(self, 0, -1);
-  if (input.dim() == 0) input = ops::reshape(input, ints({1}));
+  const Tensor input = dim ? self : ops::flatten(self, 0, -1);
+  RG_CHECK_AS(Index, input.dim() > 0, "Dimension specified as ", dim.value_or(0), " but tensor has no dimensions");
   const int64_t d = wrap_dim(dim.value_or(0), input.dim()), n = input.size(d);
   Tensor counts = repeats;
   if (repeats.dim() == 0 || (repeats.dim() == 1 && repeats.size(0) == 1)) {

@@ -17,7 +17,7 @@ template <class F> std::vector<Tensor> pieces(const Tensor& self, int64_t d, siz
   for (size_t i = 0; i < count; ++i) {
     g.sizes[d] = length(i);
     out.push_back(g.on(self));
-    g.offset += g.sizes[d] * g.strides[d];
+    g.shift += g.sizes[d] * g.strides[d];
   }
   return out;
 }
@@ -56,7 +56,7 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   out.reserve(static_cast<size_t>(n));
   Geometry g(self.get());
   g.erase(d);
-  for (int64_t i = 0; i < n; ++i, g.offset += step) out.push_back(g.on(self));
+  for (int64_t i = 0; i < n; ++i, g.shift += step) out.push_back(g.on(self));
   return out;
 }
 

@@ -86,7 +86,7 @@ Tensor view(const Tensor& self, IntSpan size) {
   RG_CHECK(view_strides(self.get(), sizes, strides),
            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). Use "
            ".reshape(...) instead.");
-  return alias_as(self, sizes, {strides, static_cast<size_t>(sizes.ndim)}, self->offset());
+  return view_of(self, sizes, {strides, static_cast<size_t>(sizes.ndim)});
 }
 
 Tensor _unsafe_view(const Tensor& self, IntSpan size) { return view(self, size); }
@@ -103,18 +103,16 @@ Tensor view_dtype(const Tensor& self, DType dtype) {
       RG_CHECK(g.strides[last] == 1, "self.stride(-1) must be 1 to view ", titles(), ", but got ", g.strides[last]);
       for (int d = 0; d < last; ++d) g.strides[d] *= ratio;
       g.sizes[last] *= ratio;
-      g.offset *= ratio;
     } else {
       const int64_t ratio = to / from;
       RG_CHECK(g.sizes[last] % ratio == 0, "self.size(-1) must be divisible by ", ratio, " to view ", titles(), ", but got ", g.sizes[last]);
-      RG_CHECK(g.offset % ratio == 0, "self.storage_offset() must be divisible by ", ratio, " to view ", titles(), ", but got ", g.offset);
+      RG_CHECK(self->offset() % ratio == 0, "self.storage_offset() must be divisible by ", ratio, " to view ", titles(), ", but got ", self->offset());
       RG_CHECK(g.strides[last] == 1, "self.stride(-1) must be 1 to view ", titles(), ", but got ", g.strides[last]);
       for (int d = 0; d < last; ++d) {
         RG_CHECK(g.strides[d] % ratio == 0, "self.stride(", d, ") must be divisible by ", ratio, " to view ", titles(), ", but got ", g.strides[d]);
         g.strides[d] /= ratio;
       }
       g.sizes[last] /= ratio;
-      g.offset /= ratio;
     }
   }
   Tensor out = alias(self);

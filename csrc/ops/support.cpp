@@ -24,12 +24,16 @@ void cut_history(const Tensor& self) {
 
 std::vector<int64_t> flatten_dtypes(std::span<const Tensor> tensors) {
   std::vector<int64_t> out;
+  out.reserve(tensors.size());
   for (const Tensor& t : tensors) out.push_back(static_cast<int64_t>(t.dtype()));
   return out;
 }
 
 std::vector<int64_t> flatten_shapes(std::span<const Tensor> tensors) {
   std::vector<int64_t> out;
+  size_t length = 0;
+  for (const Tensor& t : tensors) length += 1 + static_cast<size_t>(t.dim());
+  out.reserve(length);
   for (const Tensor& t : tensors) {
     out.push_back(t.dim());
     out.insert(out.end(), t.sizes().begin(), t.sizes().end());

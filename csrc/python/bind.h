@@ -62,6 +62,7 @@ struct Group {
   std::span<const Signature> signatures;
   bool method;
   const char* doc;
+  bool internal = false;                 // not in the public namespace
   mutable PyObject* callable = nullptr;  // what Python code sees under this name
 };
 

@@ -311,6 +311,7 @@ PyMethodDef* method_def(const GroupEntry& e) {
 
 void init_bindings(PyObject* module, PyTypeObject* tensor) {
   PyObject* functions = checked(PyModule_New("retrograd._C._functions_of_ops"));
+  PyObject* internal = checked(PyModule_New("retrograd._C._internal_ops"));
   for (const GroupEntry* list : all_groups) {
     for (const GroupEntry* e = list; e->name; ++e) {
       const Group& g = *e->group;
@@ -322,7 +323,7 @@ void init_bindings(PyObject* module, PyTypeObject* tensor) {
         PyObject* home = checked(PyUnicode_FromString("retrograd"));
         callable = checked(PyCFunction_NewEx(method_def(*e), nullptr, home));
         Py_DECREF(home);
-        checked(PyObject_SetAttrString(functions, e->name, callable) == 0 ? callable : nullptr);
+        checked(PyObject_SetAttrString(g.internal ? internal : functions, e->name, callable) == 0 ? callable : nullptr);
       }
       g.callable = callable;
       for (size_t i = 0; i < g.signatures.size(); ++i) {
@@ -334,6 +335,7 @@ void init_bindings(PyObject* module, PyTypeObject* tensor) {
       }
     }
   }
+  checked(PyModule_AddObject(module, "_internal_ops", internal) == 0 ? internal : nullptr);
   checked(PyModule_AddObject(module, "_ops", functions) == 0 ? functions : nullptr);
 }
 

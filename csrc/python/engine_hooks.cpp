@@ -162,14 +162,76 @@ bool any_nan(const Tensor& t) {
 
 void anomaly(Node* n, std::span<const Tensor> out) {
   if (!anomaly_check_nan) return;
-  for (size_t i = 0; i < out.size(); ++i)
-    RG_CHECK(!any_nan(out[i]), "Function '", node_name(n), "' returned nan values in its ", i, "th output.");
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (RG_LIKELY(!any_nan(out[i]))) continue;
+    std::string text = str_cat("Function '", node_name(n), "' returned nan values in its ", i, "th output.");
+    if (n->site.code) text += "\n  in backward of " + std::string(node_name(n)) + ", made at " + site_text(n->site);
+    fail(ErrorKind::Runtime, text);
+  }
+}
+
+void record(Node* n) {
+  if (n->info == &accumulate_grad_info) return;
+  PyObject* trace = PyList_New(0);
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  while (trace && frame) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    PyObject* line = PyLong_FromLong(PyFrame_GetLineNumber(frame));
+    if (line) {
+      PyList_Append(trace, reinterpret_cast<PyObject*>(code));
+      PyList_Append(trace, line);
+    }
+    Py_DECREF(code);
+    Py_XDECREF(line);
+    PyFrameObject* back = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = back;
+  }
+  NodeExtra& e = extra_of(n);
+  e.forward_trace = trace ? PyList_AsTuple(trace) : nullptr;
+  Py_XDECREF(trace);
+  PyErr_Clear();  // a node without a trace is better than none
+  if (Node* maker = current_node()) e.parent = Py_NewRef(maker->object());
+}
+
+// Where the forward call was, in words; also given as a warning, as in PyTorch.
+std::string forward_story(Node* n) {
+  PyObject* module = PyImport_ImportModule("retrograd.autograd.anomaly_mode");
+  PyObject* text = module ? PyObject_CallMethod(module, "_explain", "O", n->object()) : nullptr;
+  const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
+  std::string story = chars ? chars : "";
+  PyErr_Clear();
+  Py_XDECREF(text);
+  Py_XDECREF(module);
+  return story;
+}
+
+void explain(Node* n) {
+  if (!n) throw;
+  try {
+    throw;
+  } catch (const Error& e) {
+    const std::string text = e.what();
+    throw Error(e.kind(), text + "\n" + forward_story(n));
+  } catch (const PythonError&) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (value && PyErr_GivenExceptionMatches(type, PyExc_Exception)) {
+      PyObject* done = PyObject_CallMethod(value, "add_note", "s", forward_story(n).c_str());
+      if (!done) PyErr_Clear();
+      Py_XDECREF(done);
+    }
+    PyErr_Restore(type, value, trace);
+    throw;
+  }
 }
 
 void run_callback(PyObject* callback) { Py_DECREF(checked(PyObject_CallNoArgs(callback))); }
 
 }  // namespace
 
-void init_hooks() { engine_hooks = {arrive, before, after, leaf_hooks, post_accumulate, anomaly, run_callback}; }
+void init_hooks() { engine_hooks = {arrive, before, after, leaf_hooks, post_accumulate, record, anomaly, explain, run_callback}; }
 
 }  // namespace retrograd

@@ -13,13 +13,34 @@ struct OpObject {
   OpRecord* record;
 };
 
+thread_local Handler* running = nullptr;                     // the handler whose Python code is running
+thread_local const OpRecord* entered_composite = nullptr;  // the composite it has just called
+
+// Puts the running handler back on top while a composite runs.
+struct Reenter {
+  Handler* below = nullptr;
+  bool active = false;
+  explicit Reenter(const OpRecord* record) {
+    if (!record->composite || !running || running->next != thread_state.handlers) return;
+    active = true;
+    below = thread_state.handlers;
+    thread_state.handlers = running;
+    entered_composite = record;
+  }
+  ~Reenter() {
+    if (!active) return;
+    thread_state.handlers = below;
+    entered_composite = nullptr;
+  }
+};
+
 PyObject* op_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   const OpRecord* record = reinterpret_cast<OpObject*>(self)->record;
   if (!record->group) {
     PyErr_Format(PyExc_NotImplementedError, "op %s has no Python binding", record->name);
     return nullptr;
   }
-  const Group one{record->group->name, record->group->signatures.subspan(static_cast<size_t>(record->overload), 1), false, "", record->group->callable};
+  const Group one{record->group->name, record->group->signatures.subspan(static_cast<size_t>(record->overload), 1), false, "", false, record->group->callable};
   std::vector<PyObject*> items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) items.push_back(PyTuple_GET_ITEM(args, i));
   PyObject* names = nullptr;
@@ -32,6 +53,7 @@ PyObject* op_call(PyObject* self, PyObject* args, PyObject* kwargs) {
       items.push_back(value);
     }
   }
+  const Reenter reenter(record);
   PyObject* result = call_group(one, nullptr, items.data(), PyTuple_GET_SIZE(args), names, true);
   Py_XDECREF(names);
   return result;
@@ -63,13 +85,21 @@ PyObject* op_object(OpRecord& record) {
 
 }  // namespace
 
-bool intercepts() { return thread_state.handlers && !thread_state.handlers->functions; }
+bool intercepts(const OpRecord& op) {
+  if (RG_UNLIKELY(entered_composite == &op)) {
+    entered_composite = nullptr;
+    return false;
+  }
+  return thread_state.handlers && !thread_state.handlers->functions;
+}
 
 PyObject* call_handler(OpRecord& op, PyObject* args) {
   Handler* top = thread_state.handlers;
   thread_state.handlers = top->next;
+  Handler* const outer = std::exchange(running, top);
   PyObject* kwargs = PyDict_New();
   PyObject* result = PyObject_CallFunctionObjArgs(top->callable, op_object(op), args, kwargs, nullptr);
+  running = outer;
   Py_DECREF(args);
   Py_XDECREF(kwargs);
   top->next = thread_state.handlers;

@@ -1,6 +1,7 @@
 // The one point of interception. Each thread has a stack of handlers; while it is empty an op pays a load and a branch. A handler is a
 // Python callable handler(op, args, kwargs): `op` is the table entry as a callable, calling it continues below this handler.
-// While a handler runs it is off the stack, so what it calls is not intercepted by itself.
+// While a handler runs it is off the stack, so what it calls is not intercepted by itself; but when it calls an op that is made of others
+// (a composite), it is back for those, so that a logger or a tracer sees everything down to the leaves.
 //
 // Two kinds share the stack: op handlers see every op of the table, also those that derivatives and composites call; function handlers
 // (__torch_function__ modes) see calls from Python with their original arguments, at the binding (see python/torch_function.h).
@@ -29,8 +30,9 @@ struct Handler {
   Handler* next;
 };
 
-// Whether the top of the stack, down to the first op handler, wants this op.
-bool intercepts();
+// Whether the handler on top is to see this op. Not when it is a function handler, or when it has just called this very op, a composite:
+// then it sees the parts instead.
+bool intercepts(const OpRecord& op);
 
 namespace boxing {
 PyObject* box(const Tensor& t);

@@ -38,6 +38,14 @@ PyObject* metadata(PyObject* self, void*) {
   if (!e.metadata) {
     e.metadata = PyDict_New();
     join_collector(node(self));
+    if (e.metadata && e.forward_trace) {  // PyTorch keeps the traceback of anomaly mode here
+      PyObject* module = PyImport_ImportModule("retrograd.autograd.anomaly_mode");
+      PyObject* lines = module ? PyObject_CallMethod(module, "_lines", "O", e.forward_trace) : nullptr;
+      if (lines) PyDict_SetItemString(e.metadata, "traceback_", lines);
+      Py_XDECREF(lines);
+      Py_XDECREF(module);
+      PyErr_Clear();
+    }
   }
   return Py_XNewRef(e.metadata);
 }
@@ -214,7 +222,8 @@ PyGetSetDef getset[] = {{"next_functions", next_functions, nullptr, "((node, inp
                         {"_pre_hooks", get_slot<&NodeExtra::pre_hooks>, set_slot<&NodeExtra::pre_hooks>, nullptr, nullptr},
                         {"_tensor_hooks", get_slot<&NodeExtra::tensor_hooks>, set_slot<&NodeExtra::tensor_hooks>, nullptr, nullptr},
                         {"_retain_grad", get_slot<&NodeExtra::retain_grad>, set_slot<&NodeExtra::retain_grad>, nullptr, nullptr},
-                        {"_forward_trace", get_slot<&NodeExtra::forward_trace>, set_slot<&NodeExtra::forward_trace>, nullptr, nullptr},
+                        {"_forward_trace", get_slot<&NodeExtra::forward_trace>, nullptr, nullptr, nullptr},
+                        {"_parent", get_slot<&NodeExtra::parent>, nullptr, "anomaly mode: the node whose backward made this one", nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {{"name", name, METH_NOARGS, "The name of this kind of node, 'MulBackward0'."},
                          {"_sequence_nr", sequence_nr, METH_NOARGS, nullptr},

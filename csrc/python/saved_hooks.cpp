@@ -16,10 +16,15 @@ thread_local std::vector<HookPair> stack;  // innermost last; saved_hooks_depth 
 thread_local std::string disabled_reason;
 thread_local bool disabled = false;
 
-// While a hook runs, what it computes is not packed again, whether it returns or throws.
+// While a pack hook runs, what it computes is neither recorded nor packed again.
 struct Paused {
   int depth = std::exchange(saved_hooks_depth, 0);
-  ~Paused() { saved_hooks_depth = depth; }
+  bool grad_enabled = thread_state.grad_enabled;
+  Paused() { set_grad_mode(false); }
+  ~Paused() {
+    saved_hooks_depth = depth;
+    set_grad_mode(grad_enabled);
+  }
 };
 
 // What a saved tensor keeps instead of the tensor: (packed object, unpack, node of the tensor's history or None), as a tuple.

@@ -69,6 +69,8 @@ _LAZY = {
     "set_printoptions": "retrograd._tensor_str",
     "load": "retrograd.serialization",
     "save": "retrograd.serialization",
+    "is_anomaly_enabled": "retrograd.autograd.anomaly_mode",
+    "is_anomaly_check_nan_enabled": "retrograd.autograd.anomaly_mode",
 }
 _MODULES = {"nn", "optim", "testing", "linalg", "utils", "overrides", "random", "func", "cuda", "amp", "compile", "doctor", "profiler", "distributed", "cli", "serialization", "backends", "special", "version"}
 

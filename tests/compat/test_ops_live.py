@@ -1,4 +1,4 @@
-"""The op table run on PyTorch and on retrograd side by side. Skipped where PyTorch is not installed; tests/ops then compares stored results."""
+"""The op table run on PyTorch and on retrograd side by side. Where PyTorch is not installed, tests/ops compares with stored results."""
 
 import pytest
 
@@ -7,7 +7,23 @@ torch = pytest.importorskip("torch")
 import ops  # noqa: E402
 import retrograd  # noqa: E402
 from tests.ops.differences import CHECKED_ABOVE, NOT_IN_TORCH, any_layout, comparable, excused, expandable  # noqa: E402
-from tests.ops.harness import LAYOUTS, all_cases, call, cases, compare_grads, compare_outputs, entries, exists, fits, ids, inplace_function, make_case, report, run, variants_of  # noqa: E402
+from tests.ops.harness import (  # noqa: E402
+    LAYOUTS,
+    all_cases,
+    call,
+    cases,
+    compare_grads,
+    compare_outputs,
+    entries,
+    exists,
+    fits,
+    ids,
+    inplace_function,
+    make_case,
+    report,
+    run,
+    variants_of,
+)
 
 torch.set_num_threads(1)
 COMPARED = entries(comparable)
@@ -51,7 +67,12 @@ def test_the_same_in_other_memory_layouts(entry):
     report(failures)
 
 
-ERRORS = [(entry, i) for entry in ops.load() for i in range(len(entry.errors)) if variants_of(entry) and comparable(entry) and entry.name not in CHECKED_ABOVE]
+ERRORS = [
+    (entry, i)
+    for entry in ops.load()
+    for i in range(len(entry.errors))
+    if variants_of(entry) and comparable(entry) and entry.name not in CHECKED_ABOVE
+]
 
 
 @pytest.mark.parametrize(("entry", "index"), ERRORS, ids=ids)
@@ -80,6 +101,7 @@ def test_in_place_raises_the_version_alike(entry):
         args, _, _ = case.bind(torch)
         if isinstance(args[0], torch.Tensor):
             ours, theirs = _bumps(retrograd, entry, case), _bumps(torch, entry, case)
-            if ours != theirs:
-                failures.append(f"{case}: version raised by {ours}, expected {theirs}")
+            message = f"version raised by {ours}, expected {theirs}"
+            if ours != theirs and not excused(entry, message):
+                failures.append(f"{case}: {message}")
     report(failures)

@@ -1,8 +1,8 @@
 """Runs the samples of the op table on either engine.
 
-A sample (see ops/samples.py) is data. `Case` gives it numbers: the same ones for retrograd and for PyTorch, on every machine, because they come
-from Python's `random()` seeded by the sample's own text. `Case.bind` makes the tensors in a dtype and a memory layout, `call` finds the
-function, and `run` writes down everything worth comparing: values, dtypes, shapes, strides, graph node and first gradients.
+A sample (see ops/samples.py) is data. `Case` gives it numbers: the same ones for retrograd and for PyTorch, on every machine, because they
+come from Python's `random()` seeded by the sample's own text. `Case.bind` makes the tensors in a dtype and a memory layout, `call` finds
+the function, and `run` writes down everything worth comparing: values, dtypes, shapes, strides, graph node and first gradients.
 """
 
 from __future__ import annotations
@@ -165,7 +165,8 @@ class Case:
             if i in wanted and dtype in FLOATS:
                 inputs.append(tensor.requires_grad_())
             # An op that reads one triangle of a symmetric matrix has derivatives among symmetric ones only.
-            return (tensor + tensor.mT) / 2 if i == 0 and self.entry.test.get("symmetric") else tensor
+            square = len(spec.shape) >= 2 and spec.shape[-1] == spec.shape[-2]
+            return (tensor + tensor.mT) / 2 if i == 0 and square and self.entry.test.get("symmetric") else tensor
 
         args = [named_value(engine, self._type(i), map_specs(make, a)) for i, a in enumerate(self.sample.args)]
         kwargs = {k: named_value(engine, self._type(k), map_specs(make, v)) for k, v in self.sample.kwargs.items()}
@@ -227,7 +228,10 @@ def samples_of(entry: ops.Op) -> list[Sample]:
         for _ in floats:
             rows = [row + [value] for row in rows for value in entry.special]
         columns = iter(zip(*rows, strict=True))
-        special = map_specs(lambda s: replace(s, shape=(len(rows),), values=next(columns), grad=False) if s.kind == "float" else s, (samples[0].args, samples[0].kwargs))
+        special = map_specs(
+            lambda s: replace(s, shape=(len(rows),), values=next(columns), grad=False) if s.kind == "float" else s,
+            (samples[0].args, samples[0].kwargs),
+        )
         samples.append(Sample(*special))
     return samples
 
@@ -246,7 +250,9 @@ def cases(entry: ops.Op) -> list[Case]:
 
 
 def edge_samples(entry: ops.Op) -> list[Sample]:
-    """The first sample with all tensors 0-d, and with empty ones, where no sample of the entry has such: PyTorch may refuse them, then so do we."""
+    """The first sample with all tensors 0-d, and with empty ones, where no sample of the entry has such.
+
+    PyTorch may refuse them; then so do we."""
     if entry.name.endswith(("_backward", "_backward_data")) or entry.name in ("resize", "resize_as", "set"):
         return []  # derivatives get what their forward made; growing memory shows whatever lies there
     shapes = [spec.shape for sample in entry.samples or () for spec in specs_of(sample)]
@@ -403,7 +409,14 @@ def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _output(engine: Any, value: Any) -> Output:
     if not isinstance(value, engine.Tensor):
-        return Output(dtype_name(value) if isinstance(value, engine.dtype) else type(value).__name__, (), None, False, "", [] if value is None or isinstance(value, engine.dtype) else [value])
+        return Output(
+            dtype_name(value) if isinstance(value, engine.dtype) else type(value).__name__,
+            (),
+            None,
+            False,
+            "",
+            [] if value is None or isinstance(value, engine.dtype) else [value],
+        )
     shape, stride = tuple(value.shape), tuple(value.stride())
     # Strides of dimensions with one element, or of tensors without any, mean nothing.
     same = 0 in shape or all(n == 1 or a == b for n, a, b in zip(shape, stride, _dense(shape), strict=True))
@@ -447,7 +460,7 @@ TOLERANCE = {"float64": 1e-9, "float32": 2e-5, "float16": 4e-3, "bfloat16": 4e-2
 
 
 def differing(actual: list[Any], expected: list[Any], tolerance: float) -> str:
-    """"" if the numbers agree, else the first that do not. Differences are measured against the larger of each number and a typical one."""
+    """Says which numbers differ, or nothing. Differences are relative to the larger of each number and a typical one."""
     if len(actual) != len(expected):
         return f"{len(actual)} numbers where {len(expected)} are expected"
     if tolerance == 0:

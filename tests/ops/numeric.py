@@ -1,8 +1,8 @@
 """Derivatives by differences, in float64.
 
-First order: for a fixed cotangent v the analytic gradient is J^T v, one number per input element; its numeric twin is the two-sided difference of
-sum(v * f(x)) in that element. Past `LIMIT` elements, differences along a few random directions stand for all. Second order is the same
-check of the function (x, v) -> J^T v.
+First order: for a fixed cotangent v the analytic gradient is J^T v, one number per input element; its numeric twin is the two-sided
+difference of sum(v * f(x)) in that element. Past `LIMIT` elements, differences along a few random directions stand for all. Second order is
+the same check of the function (x, v) -> J^T v.
 
 `analytic` and `analytic2`, through which all analytic gradients come, are arguments so that tests/meta can plant errors in them.
 """
@@ -80,7 +80,7 @@ def _weighted(tensors: list[Any], salts: list[int]) -> float:
 
 
 def disagreement(gradient: Numbers, value: Callable[[Numbers], float], at: Numbers, label: str) -> str:
-    """"" if `gradient` is the derivative of `value` at that point, else where it is not."""
+    """Says where `gradient` is not the derivative of `value`, or nothing."""
     size = sum(map(len, at))
     largest = max((abs(x) for part in gradient for x in part), default=0.0)
     if not all(math.isfinite(x) for part in gradient for x in part):
@@ -111,7 +111,7 @@ def _moved(at: Numbers, direction: Numbers, step: float) -> Numbers:
 
 
 def first_order(case: Case, analytic: Callable[[Case], Numbers | None] = analytic) -> str:
-    """"" if the first derivatives of the sample agree with differences."""
+    """Says where the first derivatives of a sample disagree with differences, or nothing."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         gradient = analytic(case)
@@ -127,7 +127,7 @@ def first_order(case: Case, analytic: Callable[[Case], Numbers | None] = analyti
 
 
 def second_order(case: Case, analytic2: Callable[..., tuple[Numbers, Numbers] | None] = analytic2) -> str:
-    """"" if the derivatives of the gradient agree with differences of the gradient."""
+    """Says where the derivatives of the gradient disagree with differences of the gradient, or nothing."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         outputs, _ = forward(case)

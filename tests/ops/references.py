@@ -42,7 +42,10 @@ def to_json(record: Record) -> list[Any]:
 def from_json(data: list[Any]) -> Record:
     if isinstance(data[0], str):
         return Record(data[0], [], [], data[1])
-    outputs = [Output(d, tuple(shape), None if stride is None else tuple(stride), grad, node, unpack(v)) for d, shape, stride, grad, node, v in data[0]]
+    outputs = [
+        Output(d, tuple(shape), None if stride is None else tuple(stride), grad, node, unpack(v))
+        for d, shape, stride, grad, node, v in data[0]
+    ]
     return Record("", outputs, [unpack(g) for g in data[1]])
 
 

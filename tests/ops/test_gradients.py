@@ -7,7 +7,21 @@ import pytest
 import retrograd
 from tests.ops import numeric
 from tests.ops.differences import any_layout, comparable, excused, expandable, has_differences
-from tests.ops.harness import LAYOUTS, all_cases, cases, compare_grads, cotangent, differing, entries, gradients, ids, not_implemented, report, run, tensor_numbers
+from tests.ops.harness import (
+    LAYOUTS,
+    all_cases,
+    cases,
+    compare_grads,
+    cotangent,
+    differing,
+    entries,
+    gradients,
+    ids,
+    not_implemented,
+    report,
+    run,
+    tensor_numbers,
+)
 from tests.ops.references import stored
 
 

@@ -94,5 +94,5 @@ def test_leaf_that_requires_grad_is_refused(entry):
     if case is None:
         pytest.skip("no sample with a differentiable first argument")
     args, kwargs, _ = case.bind(retrograd)
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation|a view of a leaf"):
+    with pytest.raises(RuntimeError, match=r"a leaf Variable that requires grad is being used in an in-place operation|a view of a leaf"):
         getattr(args[0], entry.name + "_")(*args[1:], **kwargs)

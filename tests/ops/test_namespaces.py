@@ -5,12 +5,13 @@ import pytest
 import retrograd
 from tests.ops.harness import entries, ids
 
-FUNCTIONAL = """
-    relu leaky_relu elu selu celu silu mish gelu hardtanh relu6 hardsigmoid hardswish hardshrink softshrink softplus logsigmoid softsign tanhshrink
-    threshold prelu glu softmax log_softmax softmin linear bilinear embedding one_hot cross_entropy nll_loss mse_loss l1_loss smooth_l1_loss huber_loss
-    binary_cross_entropy binary_cross_entropy_with_logits kl_div soft_margin_loss layer_norm normalize cosine_similarity pairwise_distance pad dropout
-    alpha_dropout feature_alpha_dropout
-""".split()
+FUNCTIONAL = [
+    "relu", "leaky_relu", "elu", "selu", "celu", "silu", "mish", "gelu", "hardtanh", "relu6", "hardsigmoid", "hardswish",
+    "hardshrink", "softshrink", "softplus", "logsigmoid", "softsign", "tanhshrink", "threshold", "prelu", "glu", "softmax",
+    "log_softmax", "softmin", "linear", "bilinear", "embedding", "one_hot", "cross_entropy", "nll_loss", "mse_loss", "l1_loss",
+    "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div", "soft_margin_loss",
+    "layer_norm", "normalize", "cosine_similarity", "pairwise_distance", "pad", "dropout", "alpha_dropout", "feature_alpha_dropout",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("entry", entries(lambda e: e.name.startswith(("special_", "linalg_")) and "function" in e.variants), ids=ids)

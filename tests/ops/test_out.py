@@ -89,11 +89,11 @@ def test_autograd_is_refused(entry):
     for case in cases(entry):
         if not case.differentiable:
             continue
-        args, kwargs, results = given(entry, case)
+        _, kwargs, results = given(entry, case)
         with_grad, _, _ = case.bind(retrograd)
         if not any(getattr(r, "is_floating_point", bool)() for r in results):
             continue
-        with pytest.raises(RuntimeError, match="out=... arguments don't support automatic differentiation, but one of the arguments requires grad"):
+        with pytest.raises(RuntimeError, match=r"out=... arguments don't support automatic differentiation"):
             into(entry, with_grad, kwargs, [retrograd.empty_like(r) for r in results])
         return
     pytest.skip("no differentiable sample")

@@ -24,8 +24,8 @@ template <class C, class F> inline C lane_sum(int64_t n, F&& f) {
   return lanes[0];
 }
 
-template <class T> void forward_rows(int64_t begin, int64_t end, int64_t n, const T* in, const T* weight, const T* bias, double eps, T* out, T* mean,
-                                     T* rstd) {
+template <class T> void forward_rows(int64_t begin, int64_t end, int64_t n, const T* in, const T* weight, const T* bias, double eps, T* out,
+                                     T* mean, T* rstd) {
   using C = compute_t<T>;
   for (int64_t row = begin; row < end; ++row) {
     const T* x = in + row * n;
@@ -49,20 +49,20 @@ template <class T> void forward_rows(int64_t begin, int64_t end, int64_t n, cons
   }
 }
 
-void layer_norm(DType dtype, int64_t rows, int64_t n, const void* in, const void* weight, const void* bias, double eps, void* out, void* mean,
-                void* rstd) {
+void layer_norm(DType dtype, int64_t rows, int64_t n, const void* in, const void* weight, const void* bias, double eps, void* out,
+                void* mean, void* rstd) {
   visit_floating(dtype, [&](auto zero) {
     using T = decltype(zero);
     parallel_for(0, rows, std::max<int64_t>(1, kGrainElements / n), [&](int64_t begin, int64_t end) {
-      forward_rows<T>(begin, end, n, static_cast<const T*>(in), static_cast<const T*>(weight), static_cast<const T*>(bias), eps, static_cast<T*>(out),
-                      static_cast<T*>(mean), static_cast<T*>(rstd));
+      forward_rows<T>(begin, end, n, static_cast<const T*>(in), static_cast<const T*>(weight), static_cast<const T*>(bias), eps,
+                      static_cast<T*>(out), static_cast<T*>(mean), static_cast<T*>(rstd));
     });
   });
 }
 
 // With h = (x - mean) * rstd and g = grad * weight: rstd * (g - mean(g) - h * mean(g * h)).
-template <class T> void input_rows(int64_t begin, int64_t end, int64_t n, const T* grad, const T* in, const T* weight, const T* mean, const T* rstd,
-                                   T* grad_in) {
+template <class T> void input_rows(int64_t begin, int64_t end, int64_t n, const T* grad, const T* in, const T* weight, const T* mean,
+                                   const T* rstd, T* grad_in) {
   using C = compute_t<T>;
   for (int64_t row = begin; row < end; ++row) {
     const T *dy = grad + row * n, *x = in + row * n;
@@ -77,8 +77,8 @@ template <class T> void input_rows(int64_t begin, int64_t end, int64_t n, const 
 }
 
 // Sums over rows for the columns [begin, end), a few hundred at a time.
-template <class T> void parameter_columns(int64_t begin, int64_t end, int64_t rows, int64_t n, const T* grad, const T* in, const T* mean, const T* rstd,
-                                          T* grad_weight, T* grad_bias) {
+template <class T> void parameter_columns(int64_t begin, int64_t end, int64_t rows, int64_t n, const T* grad, const T* in, const T* mean,
+                                          const T* rstd, T* grad_weight, T* grad_bias) {
   using C = compute_t<T>;
   constexpr int64_t kWidth = 256;
   for (int64_t first = begin; first < end; first += kWidth) {

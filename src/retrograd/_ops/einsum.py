@@ -1,8 +1,9 @@
 """einsum. A plan is made once per equation and shapes and kept; running it is a short list of tensor ops.
 
 Operands are contracted from left to right. To multiply a and b, each label is one of: batch (in both, still needed), summed (in both, not
-needed any more), or free (in one). Both become [batch, free, summed] matrices by permute and reshape, and one (batched) product does the rest.
-Labels that nobody else has and the result does not want are summed before. A label of size 1 that is larger elsewhere broadcasts: it is dropped.
+needed any more), or free (in one). Both become [batch, free, summed] matrices by permute and reshape, and one (batched) product does the
+rest. Labels that nobody else has and the result does not want are summed before. A label of size 1 that is larger elsewhere broadcasts: it
+is dropped.
 """
 
 from __future__ import annotations
@@ -17,9 +18,14 @@ _LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
 
 def einsum(*args):
-    """Sums of products in Einstein's notation: einsum("ij,jk->ik", a, b), or with lists of integers: einsum(a, [0, 1], b, [1, 2], [0, 2])."""
+    """Sums of products in Einstein's notation.
+
+    einsum("ij,jk->ik", a, b), or with lists of integers: einsum(a, [0, 1], b, [1, 2], [0, 2]).
+    """
     if len(args) < 2:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+        )
     if isinstance(args[0], torch.Tensor):
         equation, operands = _from_sublists(args)
     else:
@@ -66,19 +72,25 @@ def _labels(term: str, start: int, ndim: int, operand: int) -> list:
             continue
         if c not in _LETTERS:
             if c != " ":
-                raise RuntimeError(f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts must be in [a-zA-Z]")
+                raise RuntimeError(
+                    f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts must be in [a-zA-Z]"
+                )
         else:
             out.append(c)
         i += 1
     count = len(out) - ("ellipsis" in out)
     if "ellipsis" in out:
         if count > ndim:
-            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({count}) is more than the number of dimensions ({ndim}) for operand {operand}")
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({count}) is more than the number of dimensions ({ndim}) for "
+                f"operand {operand}"
+            )
         at = out.index("ellipsis")
         out[at : at + 1] = range(count - ndim, 0)
     elif count != ndim:
         raise RuntimeError(
-            f"einsum(): the number of subscripts in the equation ({count}) does not match the number of dimensions ({ndim}) for operand {operand} and no ellipsis was given"
+            f"einsum(): the number of subscripts in the equation ({count}) does not match the number of dimensions ({ndim}) for "
+            f"operand {operand} and no ellipsis was given"
         )
     return out
 
@@ -91,7 +103,7 @@ def _parse(equation: str, shapes) -> tuple[list[list], list]:
     if len(terms) > len(shapes):
         raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
     inputs, start = [], 0
-    for n, (term, shape) in enumerate(zip(terms, shapes)):
+    for n, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
         inputs.append(_labels(term, start, len(shape), n))
         start += len(term) + 1
     known = {x for labels in inputs for x in labels}
@@ -122,20 +134,26 @@ def _parse(equation: str, shapes) -> tuple[list[list], list]:
 
 def _sizes(inputs, shapes) -> dict:
     sizes: dict = {}
-    for n, (labels, shape) in enumerate(zip(inputs, shapes)):
+    for n, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
         own: dict = {}
-        for label, size in zip(labels, shape):
+        for label, size in zip(labels, shape, strict=True):
             if own.setdefault(label, size) != size:
-                raise RuntimeError(f"einsum(): subscript {label} is repeated for operand {n} but the sizes don't match, {size} != {own[label]}")
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for operand {n} but the sizes don't match, {size} != {own[label]}"
+                )
         for label, size in own.items():
             before = sizes.get(label, 1)
             if 1 not in (before, size) and before != size:
                 if isinstance(label, int):
                     raise RuntimeError(
-                        f"einsum(): dimension {len([x for x in labels if isinstance(x, int)]) + label} covered by ellipsis in operand {n} has size {size} "
+                        f"einsum(): dimension {len([x for x in labels if isinstance(x, int)]) + label} covered by ellipsis in "
+                        f"operand {n} has size {size} "
                         f"which does not broadcast with previously seen ellipsis with size {before} for the respective dimension"
                     )
-                raise RuntimeError(f"einsum(): subscript {label} has size {size} for operand {n} which does not broadcast with previously seen size {before}")
+                raise RuntimeError(
+                    f"einsum(): subscript {label} has size {size} for operand {n} which does not broadcast with previously seen "
+                    f"size {before}"
+                )
             sizes[label] = size if before == 1 else before
     return sizes
 
@@ -143,18 +161,19 @@ def _sizes(inputs, shapes) -> dict:
 @functools.lru_cache(maxsize=4096)
 def _plan(equation: str, shapes) -> list:
     """Steps (function, slot, arguments...) for _run."""
-    inputs, output = _parse(equation, shapes)
-    sizes = _sizes(inputs, shapes)
+    parsed, output = _parse(equation, shapes)
+    sizes = _sizes(parsed, shapes)
+    inputs = [list(labels) for labels in parsed]
     steps: list = []
     for n, shape in enumerate(shapes):
-        labels = inputs[n] = list(inputs[n])
-        for label in set(labels):  # a repeated label is a diagonal
+        labels = inputs[n]
+        for label in dict.fromkeys(labels):  # a repeated label is a diagonal
             while labels.count(label) > 1:
                 i, j = [k for k, x in enumerate(labels) if x == label][:2]
                 steps.append(("diagonal", n, i, j))
                 del labels[j], labels[i]
                 labels.append(label)
-        own = dict(zip(list(inputs[n]), [next(s for x, s in zip(_parse(equation, shapes)[0][n], shape) if x == label) for label in labels]))
+        own = dict(zip(parsed[n], shape, strict=True))
         for k in reversed(range(len(labels))):
             if own[labels[k]] == 1 and sizes[labels[k]] != 1:
                 steps.append(("squeeze", n, k))

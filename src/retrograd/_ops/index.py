@@ -18,7 +18,9 @@ def nonzero(input, *, out=None, as_tuple=False):
 def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
     """Whether each element is among test_elements; either may be a number, not both."""
     if not isinstance(elements, torch.Tensor) and not isinstance(test_elements, torch.Tensor):
-        raise TypeError(f"isin(): one of elements and test_elements must be a Tensor, got {type(elements).__name__} and {type(test_elements).__name__}")
+        raise TypeError(
+            f"isin(): one of elements and test_elements must be a Tensor, got {type(elements).__name__} and {type(test_elements).__name__}"
+        )
     elements = torch.as_tensor(elements)
     test_elements = torch.as_tensor(test_elements)
     for t in (elements, test_elements):

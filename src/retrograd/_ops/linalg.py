@@ -12,7 +12,9 @@ def inner(input, other, *, out=None):
     if input.dim() == 0 or other.dim() == 0:
         return _written(input * other, out)
     if input.size(-1) != other.size(-1):
-        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and {list(other.shape)}")
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and {list(other.shape)}"
+        )
     if input.dim() == other.dim() == 1:
         return _written(torch.dot(input, other), out)
     return tensordot(input, other, ([-1], [-1]), out=out)
@@ -34,15 +36,17 @@ def tensordot(a, b, dims=2, out=None):
         raise RuntimeError("both dimension lists should have same length")
     if a.dtype != b.dtype:
         raise RuntimeError("both inputs should have same dtype")
-    for x, y in zip(dims_a, dims_b):  # a dimension of size 1 broadcasts: the other side is summed
+    for x, y in zip(dims_a, dims_b, strict=True):  # a dimension of size 1 broadcasts: the other side is summed
         if a.size(x) != b.size(y) and 1 not in (a.size(x), b.size(y)):
-            raise RuntimeError(f"contracted dimensions need to match, but first has size {a.size(x)} in dim {x} and second has size {b.size(y)} in dim {y}")
-    for t, own, other, others in ((a, dims_a, b, dims_b), (b, dims_b, a, dims_a)):
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.size(x)} in dim {x} and second has size {b.size(y)} in dim {y}"
+            )
+    for t, own in ((a, dims_a), (b, dims_b)):
         wrapped = [d % t.dim() for d in own]
         for d in wrapped:
             if wrapped.count(d) > 1:
                 raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
-    for x, y in zip(dims_a, dims_b):
+    for x, y in zip(dims_a, dims_b, strict=True):
         if a.size(x) == 1 and b.size(y) != 1:
             b = b.sum(y, keepdim=True, dtype=b.dtype)
         elif b.size(y) == 1 and a.size(x) != 1:
@@ -62,7 +66,7 @@ def kron(input, other, *, out=None):
     a = [1] * (n - input.dim()) + list(input.shape)
     b = [1] * (n - other.dim()) + list(other.shape)
     product = input.reshape([s for x in a for s in (x, 1)]) * other.reshape([s for y in b for s in (1, y)])
-    return _written(torch._unsafe_view(product, [x * y for x, y in zip(a, b)]), out)
+    return _written(torch._unsafe_view(product, [x * y for x, y in zip(a, b, strict=True)]), out)
 
 
 def multi_dot(tensors, *, out=None):
@@ -76,7 +80,9 @@ def multi_dot(tensors, *, out=None):
         if t.dim() != 2 and not (at_end and t.dim() == 1):
             raise RuntimeError(f"multi_dot(): tensor {n} must be {'1D or ' if at_end else ''}2D but got {t.dim()}D")
         if t.dtype != tensors[0].dtype:
-            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {tensors[0].dtype} and tensor {n} {t.dtype}")
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {tensors[0].dtype} and tensor {n} {t.dtype}"
+            )
     if tensors[0].dim() == 1:
         tensors[0] = tensors[0].unsqueeze(0)
     else:
@@ -88,7 +94,8 @@ def multi_dot(tensors, *, out=None):
     for n in range(len(tensors) - 1):
         if tensors[n].size(1) != tensors[n + 1].size(0):
             raise RuntimeError(
-                f"multi_dot(): tensors {n} and {n + 1} with shapes {list(tensors[n].shape)} and {list(tensors[n + 1].shape)} cannot be multiplied"
+                f"multi_dot(): tensors {n} and {n + 1} with shapes {list(tensors[n].shape)} and {list(tensors[n + 1].shape)} cannot "
+                f"be multiplied"
             )
     return _written(_chain(tensors).view(result_shape), out)
 
@@ -127,9 +134,13 @@ def matrix_power(input, n, *, out=None):
     if input.dim() < 2:
         raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
     if input.size(-1) != input.size(-2):
-        raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but they are {input.size(-2)} by {input.size(-1)} matrices")
+        raise RuntimeError(
+            f"linalg.matrix_power: A must be batches of square matrices, but they are {input.size(-2)} by {input.size(-1)} matrices"
+        )
     if n == 0:
-        return _written(input.clone(memory_format=torch.contiguous_format).copy_(torch.eye(input.size(-1), dtype=input.dtype, device=input.device)), out)
+        return _written(
+            input.clone(memory_format=torch.contiguous_format).copy_(torch.eye(input.size(-1), dtype=input.dtype, device=input.device)), out
+        )
     if n == 1:
         return _written(input.clone(memory_format=torch.contiguous_format), out)
     power = torch.linalg.inv(input) if n < 0 else input

@@ -19,9 +19,8 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
         close = close | (input.isnan() & other.isnan())
     if (rtol == 0 and atol == 0) or input.dtype == torch.bool:
         return close
-    # Integers are compared exactly; only the tolerance is a float.
-    error = (input - other).abs()
     reference = other if other.is_floating_point() else other.to(torch.get_default_dtype())
+    error = (input - reference).abs()
     return close | (error.isfinite() & (error <= atol + (rtol * reference).abs()))
 
 

@@ -91,16 +91,19 @@ def _quantile(input: Any, q: Any, dim: int | None, keepdim: bool, interpolation:
 
 
 def quantile(input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None) -> Any:
+    """The q-th quantiles of all elements, or along a dim; `interpolation` says what lies between two elements."""
     return _written(_quantile(input, q, dim, keepdim, interpolation, False), out)
 
 
 def nanquantile(
     input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None
 ) -> Any:
+    """As quantile, leaving out NaN."""
     return _written(_quantile(input, q, dim, keepdim, interpolation, True), out)
 
 
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
+    """Mean over dims that leaves out NaN."""
     if not input.is_floating_point():
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {_title(input)}")
     count = input.detach().isnan().logical_not().sum(dim, keepdim)
@@ -120,6 +123,7 @@ def _chosen(found: tuple[Any, Any, Any], return_inverse: bool, return_counts: bo
 
 
 def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    """Distinct elements, sorted, or distinct slices along a dim; optionally the place of each element among them and their counts."""
     if dim is None:
         found = torch._unique2(input, sorted, return_inverse, return_counts)
     else:
@@ -128,6 +132,7 @@ def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return
 
 
 def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    """Elements (or slices along a dim) without repetitions of the one before; optionally places and counts."""
     return _chosen(torch._unique_consecutive(input, return_inverse, return_counts, dim), return_inverse, return_counts)
 
 
@@ -169,7 +174,7 @@ def _bin_edges(input: Any, bins: Any, range: Any) -> Any:
     elif input.numel():
         low, high = input.min().item(), input.max().item()
     else:
-        low, high = 0.0, 0.0
+        low, high = 0.0, 1.0
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.histogramdd(): dimension 0's range [{low:g}, {high:g}] is not finite")
     if low > high:
@@ -180,6 +185,7 @@ def _bin_edges(input: Any, bins: Any, range: Any) -> Any:
 
 
 def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False, out: Any = None) -> Any:
+    """How many elements, or what weight of them, fall into each bin, and the edges of the bins."""
     if not input.is_floating_point() or (input.itemsize < 4 and not isinstance(bins, torch.Tensor)):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{_title(input)}'")
     if weight is not None and weight.shape != input.shape:
@@ -197,7 +203,7 @@ def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, d
         hist = hist / (hist.sum() * (edges[1:] - edges[:-1]))
     if out is not None:
         return histogram_result(_written(hist, out[0]), _written(edges, out[1]))
-    return histogram_result(hist, edges)
+    return histogram_result(hist, edges.clone() if edges is bins else edges)
 
 
 # ---- covariance ----
@@ -219,6 +225,7 @@ def _check_weights(name: str, weights: Any, observations: int, integral: bool) -
 
 
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    """Covariance matrix of variables in rows, with frequency weights and importance weights of the observations."""
     if input.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
     if input.dtype == torch.bool:
@@ -253,6 +260,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
 
 
 def corrcoef(input: Any) -> Any:
+    """Correlation coefficients of variables in rows."""
     if input.ndim > 2:
         raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
     c = cov(input)
@@ -266,6 +274,7 @@ def corrcoef(input: Any) -> Any:
 
 
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None, *, out: Any = None) -> Any:
+    """The n-th differences along a dim."""
     if input.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -314,11 +323,13 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]
 
 
 def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+    """The integral of samples y, at points x or dx apart, by the trapezoidal rule."""
     areas, dim = _trapezoids("trapezoid", y, x, dx, dim)
     return areas.sum(dim)
 
 
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+    """The running integral of samples y, at points x or dx apart, by the trapezoidal rule."""
     areas, dim = _trapezoids("cumulative_trapezoid", y, x, dx, dim)
     return areas.cumsum(dim)
 
@@ -338,6 +349,7 @@ def _broadcast(a: Any, b: Any) -> list[int]:
 
 
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
+    """p-norm distance between each pair of rows of two batches of matrices."""
     for name, x in (("X1", x1), ("X2", x2)):
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
@@ -396,6 +408,7 @@ def _even_gradient(y: Any, h: float, dim: int, edge_order: int) -> Any:
 
 
 def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:
+    """Numerical derivative of samples along dims, by central differences of second order."""
     dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     dims = [_wrap(d, input.ndim) for d in dims]
     if edge_order not in (1, 2):

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.autograd import graph
-from retrograd.autograd.function import Function
+from retrograd.autograd import grad_mode, graph
+from retrograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
+from retrograd.autograd.function import Function, NestedIOFunction
 from retrograd.autograd.grad_mode import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
-from retrograd.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from retrograd.autograd.grad_mode import enable_grad, enforce_grad_layout_policy, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 from retrograd.autograd.graph import GradientEdge
 
 __all__ = [
-    "backward", "grad", "graph", "enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled", "Variable", "Function",
+    "Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "forward_ad", "functional",
+    "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "set_multithreading_enabled",
 ]  # fmt: skip
 
 _Roots = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
@@ -33,6 +37,8 @@ def _make_grads(outputs: tuple[Any, ...], grads: tuple[Any, ...]) -> tuple[Any, 
     for grad in grads:
         if grad is not None and not isinstance(grad, Tensor):
             raise TypeError("gradients can be either Tensors or None, but got " + type(grad).__name__)
+    if any(isinstance(o, GradientEdge) for o in outputs):
+        grads = tuple(graph._implicit_gradient(o) if g is None and isinstance(o, GradientEdge) else g for o, g in zip(outputs, grads, strict=True))
     return grads
 
 
@@ -139,3 +145,17 @@ def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) 
     """PyTorch's old name: tensors are variables."""
     out = data.detach() if requires_grad or data.requires_grad else data
     return out.requires_grad_(requires_grad)
+
+
+# The function hides the module of its name, as in PyTorch; `from retrograd.autograd.gradcheck import ...` still finds it.
+from retrograd.autograd.gradcheck import gradcheck, gradgradcheck  # noqa: E402  isort: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("functional", "forward_ad", "profiler"):
+        try:
+            return importlib.import_module(f"retrograd.autograd.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"retrograd.autograd.{name}":
+                raise
+    raise AttributeError(f"module 'retrograd.autograd' has no attribute {name!r}")

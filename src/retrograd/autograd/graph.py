@@ -278,8 +278,6 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     A tensor that was saved before is then refused in backward, as after any write in place.
     """
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        if t.is_inference():
-            raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.")
         t._bump_version()
 
 
@@ -318,7 +316,7 @@ class _AllowMutationOnSavedContext:
 
     def _unpack(self, kept: _Kept) -> Tensor:
         if not self._open:
-            raise RuntimeError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded.")
+            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded.")
         if kept.tensor is None:
             raise RuntimeError("Trying to backward through a graph whose saved tensors were dropped by clear() of 'allow_mutation_on_saved_tensors'.")
         return kept.tensor

@@ -12,10 +12,46 @@ from retrograd._ops.linalg import multi_dot
 _ops = _C._ops
 
 __all__ = [
-    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu",
-    "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr",
-    "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm", "eig", "eigvals",
-]  # fmt: skip
+    "LinAlgError",
+    "cholesky",
+    "cholesky_ex",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "householder_product",
+    "inv",
+    "inv_ex",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_factor_ex",
+    "lu_solve",
+    "matmul",
+    "matrix_exp",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "multi_dot",
+    "norm",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_ex",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "tensorinv",
+    "tensorsolve",
+    "vander",
+    "vecdot",
+    "vector_norm",
+]
 
 
 class LinAlgError(RuntimeError):
@@ -64,7 +100,11 @@ def inv(A, *, out=None):
     """The inverse."""
     result, info = _ops.linalg_inv_ex(A)
     _check_info(
-        info, lambda where, k: f"linalg.inv: {where}The diagonal element {k} is zero, the inversion could not be completed because the input matrix is singular."
+        info,
+        lambda where, k: (
+            f"linalg.inv: {where}The diagonal element {k} is zero, the inversion could not be completed because the input matrix is "
+            f"singular."
+        ),
     )
     return _written(result, out)
 
@@ -73,7 +113,13 @@ def inv_ex(A, *, check_errors=False, out=None):
     """inv() that reports singular matrices in `info` instead of raising."""
     both = _ops.linalg_inv_ex(A)
     if check_errors:
-        _check_info(both[1], lambda where, k: f"linalg.inv: {where}The diagonal element {k} is zero, the inversion could not be completed because the input matrix is singular.")  # fmt: skip
+        _check_info(
+            both[1],
+            lambda where, k: (
+                f"linalg.inv: {where}The diagonal element {k} is zero, the inversion could not be completed because the input "
+                f"matrix is singular."
+            ),
+        )
     return both
 
 
@@ -95,7 +141,13 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
 def cholesky(A, *, upper=False, out=None):
     """The L of A = L L^T (upper: the U of A = U^T U) for a positive definite A."""
     result, info = _ops.linalg_cholesky_ex(A, upper=upper)
-    _check_info(info, lambda where, k: f"linalg.cholesky: {where}The factorization could not be completed because the input is not positive-definite (the leading minor of order {k} is not positive-definite).")  # fmt: skip
+    _check_info(
+        info,
+        lambda where, k: (
+            f"linalg.cholesky: {where}The factorization could not be completed because the input is not positive-definite (the "
+            f"leading minor of order {k} is not positive-definite)."
+        ),
+    )
     return _written(result, out)
 
 
@@ -103,7 +155,13 @@ def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
     """cholesky() that reports failures in `info` instead of raising."""
     both = _ops.linalg_cholesky_ex(A, upper=upper)
     if check_errors:
-        _check_info(both[1], lambda where, k: f"linalg.cholesky_ex: {where}The factorization could not be completed because the input is not positive-definite (the leading minor of order {k} is not positive-definite).")  # fmt: skip
+        _check_info(
+            both[1],
+            lambda where, k: (
+                f"linalg.cholesky_ex: {where}The factorization could not be completed because the input is not positive-definite "
+                f"(the leading minor of order {k} is not positive-definite)."
+            ),
+        )
     return both
 
 
@@ -115,7 +173,13 @@ class _LuResult(NamedTuple):
 def lu_factor(A, *, pivot=True, out=None):
     """Packed LU factors and pivots."""
     LU, pivots, info = _ops.linalg_lu_factor_ex(A, pivot=pivot)
-    _check_info(info, lambda where, k: f"torch.linalg.lu_factor: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")  # fmt: skip
+    _check_info(
+        info,
+        lambda where, k: (
+            f"torch.linalg.lu_factor: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If you "
+            f"still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        ),
+    )
     return _LuResult(LU, pivots)
 
 
@@ -180,12 +244,16 @@ def svdvals(A, *, driver=None, out=None):
 
 def eig(A, *, out=None):
     """Not supported: the result is complex."""
-    raise NotImplementedError("linalg.eig: its result is complex, and complex dtypes are not supported yet; linalg.eigh serves symmetric matrices")
+    raise NotImplementedError(
+        "linalg.eig: its result is complex, and complex dtypes are not supported yet; linalg.eigh serves symmetric matrices"
+    )
 
 
 def eigvals(A, *, out=None):
     """Not supported: the result is complex."""
-    raise NotImplementedError("linalg.eigvals: its result is complex, and complex dtypes are not supported yet; linalg.eigvalsh serves symmetric matrices")
+    raise NotImplementedError(
+        "linalg.eigvals: its result is complex, and complex dtypes are not supported yet; linalg.eigvalsh serves symmetric matrices"
+    )
 
 
 # ---- pseudo-inverse, rank, least squares ----
@@ -217,7 +285,10 @@ def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
-    """The X that minimises |A X - B|, the smallest one where there are many; with residuals, rank and singular values where the driver gives them."""
+    """The X that minimises |A X - B|, the smallest one where there are many.
+
+    Residuals, rank and singular values come with it where the driver gives them.
+    """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     if A.dim() < 2:
@@ -230,7 +301,10 @@ def lstsq(A, B, rcond=None, *, driver=None):
         name = "-1" if vector else "-2"
         raise RuntimeError(f"torch.linalg.lstsq: input.size(-2) should match other.size({name})")
     if A.dtype != B.dtype:
-        raise RuntimeError(f"torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype {A.dtype} and other's dtype {B.dtype}")
+        raise RuntimeError(
+            f"torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype {A.dtype} and other's "
+            f"dtype {B.dtype}"
+        )
     driver = driver or "gelsy"
     m, n = A.shape[-2:]
     rtol = rcond if rcond is not None else torch.finfo(A.dtype).eps * max(m, n)
@@ -378,7 +452,10 @@ def householder_product(input, tau, *, out=None):
     m, n = input.shape[-2:]
     k = tau.size(-1)
     if m < n or n < k:
-        raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1] and input.shape[-1] to tau.shape[-1]")
+        raise RuntimeError(
+            "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1] and input.shape[-1] "
+            "to tau.shape[-1]"
+        )
     v = input.tril(-1)[..., :k] + torch.eye(m, k, dtype=input.dtype)
     q = torch.eye(m, n, dtype=input.dtype).expand(*input.shape[:-2], m, n)
     for i in reversed(range(k)):
@@ -393,7 +470,10 @@ def tensorinv(A, ind=2, *, out=None):
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
     before, after = A.shape[:ind], A.shape[ind:]
     if math.prod(before) != math.prod(after):
-        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {math.prod(after)} != {math.prod(before)}")
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {math.prod(after)} "
+            f"!= {math.prod(before)}"
+        )
     return _written(inv(A.reshape(math.prod(before), math.prod(after))).reshape(*after, *before), out)
 
 
@@ -403,7 +483,10 @@ def tensorsolve(A, B, dims=None, *, out=None):
         A = A.movedim(tuple(dims), tuple(range(A.dim() - len(dims), A.dim())))
     result = A.shape[B.dim() :]
     if B.numel() != math.prod(result):
-        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got {math.prod(result)} != {B.numel()}")
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
+            f"{math.prod(result)} != {B.numel()}"
+        )
     return _written(solve(A.reshape(B.numel(), math.prod(result)), B.reshape(-1)).reshape(result), out)
 
 
@@ -428,6 +511,7 @@ def _logdet(input):
 
 
 def _cholesky(input, upper=False, *, out=None):
+    """The L of A = L L^T, or the U of A = U^T U."""
     return cholesky(input, upper=upper, out=out)
 
 
@@ -451,7 +535,10 @@ def _cholesky_inverse(L, upper=False, *, out=None):
 def _triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, out=None):
     """(solution of A X = b for triangular A, a copy of A)."""
     matrix = A.mT if transpose else A
-    return _TriangularResult(solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular), A.mT.clone(memory_format=torch.contiguous_format).mT)
+    return _TriangularResult(
+        solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular),
+        A.mT.clone(memory_format=torch.contiguous_format).mT,
+    )
 
 
 class _TriangularResult(NamedTuple):
@@ -460,6 +547,7 @@ class _TriangularResult(NamedTuple):
 
 
 def _qr(input, some=True, *, out=None):
+    """Q and R; without `some`, a square Q."""
     return qr(input, "reduced" if some else "complete")
 
 
@@ -482,8 +570,10 @@ def _lu(A, pivot=True, get_infos=False, out=None):
 
 
 def _lu_solve(b, LU_data, LU_pivots, *, out=None):
+    """The X of A X = b, given the LU factors of A."""
     return lu_solve(LU_data, LU_pivots, b, out=out)
 
 
 def _pinverse(input, rcond=1e-15):
+    """The Moore-Penrose inverse."""
     return pinv(input, rtol=rcond)

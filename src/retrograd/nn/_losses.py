@@ -6,20 +6,24 @@ import math
 import warnings
 
 import retrograd as torch
-from retrograd import Tensor, _C
+from retrograd import _C, Tensor
 
 _ops = _C._ops
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
-def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
+_WORDS = "{} is not a valid value for reduction"
+_MODES = "Invalid reduction mode: {}. Expected one of 'none', 'mean', 'sum'."
+
+
+def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None, words: str = _WORDS) -> int:
     """The table's integer for a reduction; size_average and reduce are the names it had long ago."""
     if size_average is not None or reduce is not None:
         return _REDUCTIONS[_legacy(size_average, reduce)]
     try:
         return _REDUCTIONS[reduction]
     except (KeyError, TypeError):
-        raise ValueError(f"{reduction} is not a valid value for reduction") from None
+        raise ValueError(words.format(reduction)) from None
 
 
 def _legacy(size_average: bool | None, reduce: bool | None) -> str:
@@ -36,7 +40,8 @@ def _broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     if input.shape == target.shape:
         return input, target
     warnings.warn(
-        f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead to incorrect results "
+        f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead to "
+        f"incorrect results "
         "due to broadcasting. Please ensure they have the same size.",
         stacklevel=3,
     )
@@ -55,7 +60,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """Squared error."""
-    how = _reduction(reduction, size_average, reduce)
+    how = _reduction(reduction, size_average, reduce, _WORDS if weight is None else _MODES)
     input, target = _broadcast(input, target)
     if weight is None:
         return _ops.mse_loss(input, target, how)
@@ -64,7 +69,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """Absolute error."""
-    how = _reduction(reduction, size_average, reduce)
+    how = _reduction(reduction, size_average, reduce, _WORDS if weight is None else _MODES)
     input, target = _broadcast(input, target)
     if weight is None:
         return _ops.l1_loss(input, target, how)
@@ -88,11 +93,13 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared error below delta, linear above."""
-    how = _reduction(reduction)
+    how = _reduction(reduction, words=_WORDS if weight is None else _MODES)
     input, target = _broadcast(input, target)
     if weight is None:
         return _ops.huber_loss(input, target, how, delta)
-    return _weighted(_ops.huber_loss(input, target, 0, delta), weight, how)
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+    return _reduced(_ops.huber_loss(input, target, 0, delta) * weight, how)  # unlike its siblings, a plain mean
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
@@ -100,7 +107,8 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     how = _reduction(reduction, size_average, reduce)
     if target.shape != input.shape:
         raise ValueError(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. Please ensure they have the same size."
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. Please "
+            f"ensure they have the same size."
         )
     if weight is not None:
         weight = weight.expand(input.shape)
@@ -120,7 +128,8 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     batch = reduction == "batchmean"
     if reduction == "mean" and size_average is None and reduce is None:
         warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides only by the batch size, "
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides only by the "
+            "batch size, "
             "and aligns with the KL div math definition.",
             stacklevel=2,
         )
@@ -156,7 +165,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
             var = var.unsqueeze(-1)
         elif not (input.size()[:-1] == var.size()[:-1] and var.size(-1) == 1):
             raise ValueError("var is of incorrect size")
-    how = _reduction(reduction)
+    how = _reduction(reduction, words="{} is not valid")
     with torch.no_grad():  # the floor of the variance is not part of the graph
         floored = var.clamp(min=eps)
     var = var + (floored - var.detach())
@@ -170,7 +179,7 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     """input where target is 1, max(0, margin - input) where it is -1."""
     how = _reduction(reduction, size_average, reduce)
     zero = torch.zeros((), dtype=input.dtype, device=input.device)
-    loss = torch.where(target == 1, zero, (margin - input).clamp(min=0)) + torch.where(target == -1, zero, input)
+    loss = torch.where(target == 1, zero, (margin - input).clamp_min(0)) + torch.where(target == -1, zero, input)
     return _reduced(loss, how)
 
 
@@ -178,14 +187,16 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     """1 - cosine where target is 1, max(0, cosine - margin) where it is -1."""
     how = _reduction(reduction, size_average, reduce)
     if target.dim() == 1 and not (input1.dim() == 2 and input2.dim() == 2):
-        raise RuntimeError(f"1D target tensor expects 2D input tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}.")
+        raise RuntimeError(
+            f"1D target tensor expects 2D input tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
+        )
     dim = target.dim()
     epsilon = 1e-12
     product = (input1 * input2).sum(dim)
     squares = ((input1 * input1).sum(dim) + epsilon) * ((input2 * input2).sum(dim) + epsilon)
     cosine = product / squares.sqrt()
     zero = torch.zeros_like(cosine)
-    loss = torch.where(target == 1, 1 - cosine, zero) + torch.where(target == -1, (cosine - margin).clamp(min=0), zero)
+    loss = torch.where(target == 1, 1 - cosine, zero) + torch.where(target == -1, (cosine - margin).clamp_min(0), zero)
     return _reduced(loss, how)
 
 
@@ -197,7 +208,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
-    return _reduced((-target * (input1 - input2) + margin).clamp(min=0), how)
+    return _reduced((-target * (input1 - input2) + margin).clamp_min(0), how)
 
 
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
@@ -207,7 +218,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
         raise ValueError("only p == 1 and p == 2 supported")
     rows = input.unsqueeze(0) if input.dim() == 1 else input
     wanted = target.reshape(-1, 1)
-    gap = (margin - rows.gather(1, wanted) + rows).clamp(min=0)
+    gap = (margin - rows.gather(1, wanted) + rows).clamp_min(0)
     if p == 2:
         gap = gap * gap
     if weight is not None:
@@ -219,11 +230,14 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """Sum over targets j and others i of max(0, 1 - (input[j] - input[i])), over the number of classes; a row of targets ends at -1."""
     how = _reduction(reduction, size_average, reduce)
-    rows, labels = (t.unsqueeze(0) if t.dim() < 2 else t for t in (input.reshape(-1) if input.dim() == 0 else input, target.reshape(-1) if target.dim() == 0 else target))
+    rows, labels = (
+        t.unsqueeze(0) if t.dim() < 2 else t
+        for t in (input.reshape(-1) if input.dim() == 0 else input, target.reshape(-1) if target.dim() == 0 else target)
+    )
     valid = (labels >= 0).cumprod(1).bool()
-    at = labels.clamp(min=0)
+    at = labels.clamp_min(0)
     is_target = torch.zeros(rows.shape, dtype=rows.dtype).scatter_add(1, at, valid.to(rows.dtype)) > 0
-    gap = (1 - rows.gather(1, at).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)  # [row, target j, class i]
+    gap = (1 - rows.gather(1, at).unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)  # [row, target j, class i]
     counted = valid.unsqueeze(2) & ~is_target.unsqueeze(1)
     loss = torch.where(counted, gap, torch.zeros_like(gap)).sum((1, 2)) / rows.size(1)
     return _reduced(loss if input.dim() > 1 else loss.reshape(()), how)
@@ -231,14 +245,16 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Mean over classes of the binary cross entropy of logits with targets."""
-    how = _reduction(reduction, size_average, reduce)
+    how = _reduction(reduction, size_average, reduce, "{} is not valid")
     loss = -(target * _ops.log_sigmoid(input) + (1 - target) * _ops.log_sigmoid(-input))
     if weight is not None:
         loss = loss * weight
     return _reduced(loss.sum(input.dim() - 1) / input.size(input.dim() - 1), how)
 
 
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"):
+def triplet_margin_loss(
+    anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
+):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
     how = _reduction(reduction, size_average, reduce)
     if margin <= 0:
@@ -257,7 +273,8 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
-            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor {anchor.dim()}D, "
+            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+            f"{anchor.dim()}D, "
             f"positive {positive.dim()}D, and negative {negative.dim()}D inputs"
         )
     return _triplet(anchor, positive, negative, distance_function or torch.pairwise_distance, margin, swap, how)
@@ -267,4 +284,4 @@ def _triplet(anchor, positive, negative, distance, margin, swap, how):
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = torch.minimum(far, distance(positive, negative))
-    return _reduced((margin + near - far).clamp(min=0), how)
+    return _reduced((margin + near - far).clamp_min(0), how)

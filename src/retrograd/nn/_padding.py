@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import retrograd as torch
-from retrograd import Tensor, _C
+from retrograd import _C, Tensor
 
 
 def pad(input, pad, mode="constant", value=None):
@@ -12,7 +12,10 @@ def pad(input, pad, mode="constant", value=None):
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) // 2 > input.dim():
-        raise RuntimeError(f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and input of dimension {input.dim()}")
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and "
+            f"input of dimension {input.dim()}"
+        )
     if mode == "constant":
         return _C._ops.constant_pad_nd(input, pad, 0 if value is None else value)
     if value is not None and value != 0:
@@ -31,10 +34,14 @@ def pad(input, pad, mode="constant", value=None):
 def _pad_dim(input: Tensor, dim: int, before: int, after: int, mode: str, index_of) -> Tensor:
     if not before and not after:
         return input
+    if mode == "circular" and min(before, after) < 0:  # what is cut is gone before the rest wraps around
+        input = input.narrow(dim, max(-before, 0), input.size(dim) + min(before, 0) + min(after, 0))
+        before, after = max(before, 0), max(after, 0)
     size = input.size(dim)
     if mode == "reflect" and max(before, after) >= size:
         raise RuntimeError(
-            f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}"
+            f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding ({before}, {after}) "
+            f"at dimension {dim} of input {list(input.shape)}"
         )
     if mode == "circular" and max(before, after) > size:
         raise RuntimeError("Padding value causes wrapping around more than once.")

@@ -6,7 +6,7 @@ import math
 import warnings
 
 import retrograd as torch
-from retrograd import Tensor, _C
+from retrograd import _C, Tensor
 from retrograd.nn._losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -30,6 +30,84 @@ from retrograd.nn._losses import (
     triplet_margin_with_distance_loss,
 )
 from retrograd.nn._padding import pad
+
+__all__ = [
+    "alpha_dropout",
+    "bilinear",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "celu",
+    "celu_",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "cross_entropy",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "elu",
+    "elu_",
+    "embedding",
+    "embedding_bag",
+    "feature_alpha_dropout",
+    "gaussian_nll_loss",
+    "gelu",
+    "glu",
+    "gumbel_softmax",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "hardtanh_",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "layer_norm",
+    "leaky_relu",
+    "leaky_relu_",
+    "linear",
+    "local_response_norm",
+    "log_softmax",
+    "logsigmoid",
+    "margin_ranking_loss",
+    "mish",
+    "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+    "normalize",
+    "one_hot",
+    "pad",
+    "pairwise_distance",
+    "poisson_nll_loss",
+    "prelu",
+    "relu",
+    "relu6",
+    "relu_",
+    "rms_norm",
+    "rrelu",
+    "rrelu_",
+    "scaled_dot_product_attention",
+    "selu",
+    "selu_",
+    "sigmoid",
+    "silu",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "softmax",
+    "softmin",
+    "softplus",
+    "softshrink",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+    "threshold",
+    "threshold_",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]
 
 _ops = _C._ops
 
@@ -160,7 +238,9 @@ def glu(input, dim=-1):
 
 
 def _softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.", stacklevel=stacklevel)
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.", stacklevel=stacklevel
+    )
     return 0 if ndim in (0, 1, 3) else 1
 
 
@@ -229,7 +309,9 @@ def _feature_shape(input: Tensor) -> list[int]:
 def _dropout_nd(name: str, input: Tensor, dims: int, p: float, training: bool, inplace: bool) -> Tensor:
     _check_probability(p)
     if input.dim() not in (dims + 1, dims + 2):
-        warnings.warn(f"{name}: Received a {input.dim()}-D input, which is deprecated. It expects {dims + 1}-D or {dims + 2}-D.", stacklevel=3)
+        warnings.warn(
+            f"{name}: Received a {input.dim()}-D input, which is deprecated. It expects {dims + 1}-D or {dims + 2}-D.", stacklevel=3
+        )
     batched = input if input.dim() == dims + 2 else input.unsqueeze(0)
     out = _dropped(batched, p, _feature_shape(batched), training, inplace)
     return out if input.dim() == dims + 2 else out.squeeze(0)
@@ -239,7 +321,11 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     """Zeroes whole channels of [N, C, L] or [C, L]."""
     _check_probability(p)
     if input.dim() not in (2, 3):
-        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs).")  # fmt: skip
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists to provide "
+            f"channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. "
+            f"2D or 3D inputs)."
+        )
     return _dropout_nd("dropout1d", input, 1, p, training, inplace)
 
 
@@ -307,17 +393,38 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return _ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
-def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None):  # fmt: skip
+def embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
     """Sums, means or maxima of bags of rows of `weight`."""
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError(f"embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.")  # fmt: skip
+        raise NotImplementedError(
+            f"embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+            f"mode='{mode}'). Please open a feature request on GitHub."
+        )
     if per_sample_weights is not None and per_sample_weights.size() != input.size():
-        raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the same shape as the input ({input.shape})")  # fmt: skip
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the same shape as "
+            f"the input ({input.shape})"
+        )
     if input.dim() == 2:
         if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found offsets of type " + str(type(offsets)))  # fmt: skip
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
+                "However, found offsets of type " + str(type(offsets))
+            )
         bags, length = input.shape
         bag_of = torch.arange(bags, device=input.device).repeat_interleave(length)
         input = input.reshape(-1)
@@ -329,7 +436,10 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
         if offsets.dim() != 1:
             raise ValueError("offsets has to be a 1D Tensor")
         if offsets.numel() and int(offsets[0]) != 0:
-            raise ValueError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {int(offsets[0])}")  # fmt: skip
+            raise ValueError(
+                f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got "
+                f"{int(offsets[0])}"
+            )
         bags = offsets.numel() - 1 if include_last_offset else offsets.numel()
         ends = offsets[1:] if include_last_offset else torch.cat([offsets[1:], offsets.new_full((1,), input.numel())])
         bag_of = torch.arange(bags, device=input.device).repeat_interleave(ends - offsets[:bags])
@@ -370,9 +480,14 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     """input / sqrt(mean(input ** 2) + eps) over the last dimensions, times weight."""
     shape = tuple(normalized_shape)
     if not shape:
-        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []")
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []"
+        )
     if tuple(input.shape[-len(shape) :]) != shape:
-        raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got input of size{list(input.shape)}")
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got input of "
+            f"size{list(input.shape)}"
+        )
     dims = tuple(range(-len(shape), 0))
     wide = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
     eps = torch.finfo(wide.dtype).eps if eps is None else eps
@@ -397,13 +512,22 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
     """softmax(query @ key.mT * scale + mask) @ value."""
     if min(query.dim(), key.dim(), value.dim()) < 2:
-        raise RuntimeError(f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead.")  # fmt: skip
+        raise RuntimeError(
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.dim()} key.dim: "
+            f"{key.dim()} and value.dim: {value.dim()} instead."
+        )
     if not query.dtype == key.dtype == value.dtype:
-        raise RuntimeError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead.")  # fmt: skip
+        raise RuntimeError(
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype} key.dtype: {key.dtype} and "
+            f"value.dtype: {value.dtype} instead."
+        )
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if attn_mask is not None and attn_mask.dtype not in (torch.bool, torch.float32, query.dtype):
-        raise RuntimeError(f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {attn_mask.dtype} and  query.dtype: {query.dtype} instead.")  # fmt: skip
+        raise RuntimeError(
+            f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {attn_mask.dtype} and  "
+            f"query.dtype: {query.dtype} instead."
+        )
     if enable_gqa:
         key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
         value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
@@ -424,6 +548,3 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
     return weights @ value
-
-
-__all__ = [name for name in dict(globals()) if not name.startswith("_") and name not in ("annotations", "math", "warnings", "torch", "Tensor")]

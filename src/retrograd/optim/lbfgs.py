@@ -40,7 +40,9 @@ def _cubic_minimum(a: _Point, b: _Point, bounds: tuple[float, float] | None = No
 class _StrongWolfe:
     """A line search for a step that lowers the loss enough (c1) and flattens its slope enough (c2)."""
 
-    def __init__(self, evaluate: Callable[[float], tuple[float, Tensor]], direction: Tensor, start: _Point, tolerance_change: float) -> None:
+    def __init__(
+        self, evaluate: Callable[[float], tuple[float, Tensor]], direction: Tensor, start: _Point, tolerance_change: float
+    ) -> None:
         self.evaluate_at, self.direction, self.start = evaluate, direction, start
         self.tolerance = tolerance_change
         self.c1, self.c2, self.max_iter = 1e-4, 0.9, 25

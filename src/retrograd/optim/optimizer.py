@@ -104,9 +104,7 @@ class Optimizer:
         for name in _HOOK_TABLES:
             self.__dict__[name] = OrderedDict()
         if isinstance(params, Tensor):
-            raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got " + typename(params)
-            )
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got " + typename(params))
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)

@@ -43,7 +43,9 @@ def _has_any_global_hook() -> bool:
     return bool(_global_backward_pre_hooks or _global_backward_hooks or _global_forward_hooks or _global_forward_pre_hooks)
 
 
-def _register(hooks: _Hooks, hook: Callable[..., Any], extra: Sequence[OrderedDict[int, bool]] = (), prepend: bool = False) -> RemovableHandle:
+def _register(
+    hooks: _Hooks, hook: Callable[..., Any], extra: Sequence[OrderedDict[int, bool]] = (), prepend: bool = False
+) -> RemovableHandle:
     handle = RemovableHandle(hooks, extra_dict=list(extra))
     hooks[handle.id] = hook
     for table in extra:
@@ -89,7 +91,9 @@ def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """The old form of register_module_full_backward_hook: it sees the last operation of each forward only."""
-    _set_global_kind(False, "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them.")
+    _set_global_kind(
+        False, "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them."
+    )
     return _register_for_calls(_global_backward_hooks, hook)
 
 
@@ -100,7 +104,9 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls hook(module, grad_input, grad_output) when the gradients with respect to the inputs of a module are known."""
-    _set_global_kind(True, "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them.")
+    _set_global_kind(
+        True, "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them."
+    )
     return _register_for_calls(_global_backward_hooks, hook)
 
 
@@ -223,7 +229,8 @@ class CallWithHooks:
         if backward_hook is not None:
             if not isinstance(result, (Tensor, tuple)):
                 warnings.warn(
-                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received " + str(type(result)),
+                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                    + str(type(result)),
                     stacklevel=4,
                 )
             result = backward_hook.setup_output_hook(result)

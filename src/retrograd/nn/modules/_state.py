@@ -208,10 +208,10 @@ class StateDict:
                     )
 
         load(self, state_dict)
-        if strict and missing_keys:
-            error_msgs.insert(0, "Missing key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in missing_keys)))
         if strict and unexpected_keys:
             error_msgs.insert(0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected_keys)))
+        if strict and missing_keys:
+            error_msgs.insert(0, "Missing key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in missing_keys)))
         if error_msgs:
             raise RuntimeError("Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(error_msgs)))
         return _IncompatibleKeys(missing_keys, unexpected_keys)
@@ -219,7 +219,9 @@ class StateDict:
 
 def _load_tensor(module: Any, name: str, key: str, current: Tensor, given: Any, assign: bool, errors: list[str]) -> None:
     if not isinstance(given, Tensor) and not hasattr(type(given), "__torch_function__"):
-        errors.append(f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}')
+        errors.append(
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}'
+        )
         return
     if current.dim() == 0 and given.dim() == 1:
         given = given[0]  # numbers were vectors of one element, long ago

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, TypeVar, cast
 
@@ -311,13 +311,13 @@ def _as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _describe(key: Any, value: Any) -> str:
+def _describe(key: Any, value: Any, name_of: Callable[[Tensor], str]) -> str:
     if not isinstance(value, Tensor):
         return f"  ({key}): Object of type: {type(value).__name__}"
     size = "x".join(str(n) for n in value.size())
     device = f" ({value.device})" if value.device.type not in ("cpu", "meta") else ""
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"  ({key}): {kind} containing: [{typename(value)} of size {size}{device}]"
+    return f"  ({key}): {kind} containing: [{name_of(value)} of size {size}{device}]"
 
 
 class ParameterList(Module):
@@ -371,7 +371,7 @@ class ParameterList(Module):
         return self
 
     def extra_repr(self) -> str:
-        return "\n".join(_describe(i, value) for i, value in enumerate(self))
+        return "\n".join(_describe(i, value, lambda t: str(t.dtype)) for i, value in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
@@ -465,11 +465,13 @@ class ParameterDict(Module):
     def update(self, parameters: Any) -> None:
         """Adds the entries of a mapping or of an iterable of pairs."""
         pairs = _pairs("ParametersDict", parameters)
-        for key, value in pairs if isinstance(parameters, (OrderedDict, ParameterDict)) or not isinstance(parameters, Mapping) else sorted(pairs):
+        for key, value in (
+            pairs if isinstance(parameters, (OrderedDict, ParameterDict)) or not isinstance(parameters, Mapping) else sorted(pairs)
+        ):
             self[key] = value
 
     def extra_repr(self) -> str:
-        return "\n".join(_describe(key, value) for key, value in self.items())
+        return "\n".join(_describe(key, value, typename) for key, value in self.items())
 
     def __call__(self, input: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")

@@ -341,7 +341,9 @@ class Module(CallWithHooks, StateDict):
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
-    def named_modules(self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         """(full name, module) for this module, whose name is the prefix, and all below it."""
         memo = set() if memo is None else memo
         if self in memo:

@@ -85,7 +85,7 @@ class LayerNorm(Module):
 
     def extra_repr(self) -> str:
         shown = f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        return f"{shown}, bias={self.bias is not None}" if self.elementwise_affine else shown
+        return f"{shown}, bias={self.bias is not None}"
 
 
 class RMSNorm(Module):
@@ -99,7 +99,12 @@ class RMSNorm(Module):
     normalized_shape: tuple[int, ...]
 
     def __init__(
-        self, normalized_shape: int | Sequence[int], eps: float | None = None, elementwise_affine: bool = True, device: Any = None, dtype: Any = None
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)

@@ -19,7 +19,9 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Makes parameters views of successive pieces of a vector."""
     if not isinstance(vec, Tensor):
-        raise TypeError(f"expected torch.Tensor, but got: {type(vec).__module__ + '.' if type(vec).__module__ != 'builtins' else ''}{type(vec).__name__}")
+        raise TypeError(
+            f"expected torch.Tensor, but got: {type(vec).__module__ + '.' if type(vec).__module__ != 'builtins' else ''}{type(vec).__name__}"
+        )
     start = 0
     for p in parameters:
         end = start + p.numel()

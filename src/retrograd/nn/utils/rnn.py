@@ -10,7 +10,9 @@ from retrograd._C import Tensor
 __all__ = ["pad_sequence", "unpad_sequence"]
 
 
-def pad_sequence(sequences: Tensor | Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Tensor:
+def pad_sequence(
+    sequences: Tensor | Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
     """Stacks sequences [L_i, *] into [max L, B, *], filled up with padding_value.
 
     Args:

@@ -1,0 +1,393 @@
+"""Pickles with PyTorch's names and with storages apart: what files of save and load hold besides the bytes of tensors."""
+
+from __future__ import annotations
+
+import _compat_pickle
+import importlib
+import pickle
+import struct
+import warnings
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from retrograd import _C
+from retrograd._C import Tensor
+
+# -- storages -----------------------------------------------------------------
+
+
+class StorageType:
+    """Stands for torch.FloatStorage and its like: the name a storage's dtype goes by inside a file."""
+
+    def __init__(self, name: str, dtype: Any) -> None:
+        self.__name__ = self.__qualname__ = name
+        self.__module__ = "torch"
+        self.dtype = dtype
+
+
+_STORAGE_TYPES = {
+    dtype: StorageType(name, dtype)
+    for name, dtype in {
+        "BoolStorage": _C.bool, "ByteStorage": _C.uint8, "CharStorage": _C.int8, "ShortStorage": _C.int16, "IntStorage": _C.int32,
+        "LongStorage": _C.int64, "HalfStorage": _C.float16, "BFloat16Storage": _C.bfloat16, "FloatStorage": _C.float32, "DoubleStorage": _C.float64,
+    }.items()
+}  # fmt: skip
+
+
+class Storage:
+    """The whole memory behind a tensor, on its way into a file."""
+
+    def __init__(self, tensor: Tensor, key: str) -> None:
+        nbytes = tensor._storage_info()[1]
+        self.key = key
+        self.dtype = tensor.dtype
+        self.location = str(tensor.device)
+        self.numel = nbytes // tensor.element_size()
+        with _C._NoGrad():
+            self.flat = tensor.detach().as_subclass(Tensor).as_strided((self.numel,), (1,), 0)  # also keeps the memory alive
+
+    def raw(self) -> memoryview | bytes:
+        if not self.numel:
+            return b""
+        return memoryview(self.flat if self.flat.dtype == _C.uint8 else self.flat.view(_C.uint8))
+
+
+class Storages:
+    """Gives every storage that turns up while pickling a key; tensors on the same memory get the same one."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[str, Storage] = {}
+        self._by_address: dict[tuple[int, int], Storage] = {}
+
+    def add(self, tensor: Tensor) -> Storage:
+        address = tensor._storage_info()[:2]
+        storage = self._by_address.get(address)
+        if storage is None:
+            key = str(len(self.by_key))
+            storage = self.by_key[key] = Storage(tensor, key)
+            if storage.numel:  # empty memory may have any address
+                self._by_address[address] = storage
+        elif storage.dtype != tensor.dtype:
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+        return storage
+
+
+# -- rebuilding ---------------------------------------------------------------
+
+
+def _rebuild_tensor(flat: Tensor, storage_offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Tensor:
+    if flat.is_meta:
+        return _C._ops.empty_strided(tuple(size), tuple(stride), dtype=flat.dtype, device="meta")
+    return _C._ops.empty((0,), dtype=flat.dtype).set_(flat, storage_offset, tuple(size), tuple(stride))
+
+
+def _rebuild_tensor_v2(
+    storage: Tensor, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, metadata: Any = None
+) -> Tensor:
+    tensor = _rebuild_tensor(storage, storage_offset, size, stride)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _rebuild_tensor_v3(
+    storage: Tensor, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, dtype: Any, metadata: Any = None
+) -> Tensor:
+    """Of files that keep storages as plain bytes and the dtype with the tensor."""
+    return _rebuild_tensor_v2(storage.view(dtype), storage_offset, size, stride, requires_grad, backward_hooks)
+
+
+def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires_grad: bool) -> Tensor:
+    tensor = _C._ops.empty_strided(tuple(size), tuple(stride), dtype=dtype, device="meta")
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _rebuild_from_type_v2(function: Callable[..., Any], cls: type, args: tuple[Any, ...], state: Any) -> Tensor:
+    """A tensor of a subclass, or one with attributes."""
+    tensor = function(*args)
+    if type(tensor) is not cls:
+        tensor = tensor.as_subclass(cls)
+    own = getattr(type(tensor), "__setstate__", None)
+    if own is not None:
+        tensor.__setstate__(state)
+    elif state:
+        attributes, slots = state if isinstance(state, tuple) else (state, None)
+        tensor.__dict__.update(attributes or {})
+        for name, value in (slots or {}).items():
+            setattr(tensor, name, value)
+    return tensor
+
+
+def _reduce_tensor(tensor: Tensor, storages: Storages) -> tuple[Any, ...]:
+    """What __reduce_ex__ would return, with the memory replaced by a reference to its storage."""
+    if tensor._backward_hooks:
+        warnings.warn(f"backward hook {next(iter(tensor._backward_hooks.values()))!r} on tensor will not be serialized. Remove it first if that is expected.", stacklevel=6)  # fmt: skip
+    size, stride = tuple(tensor.shape), tuple(tensor.stride())
+    rebuild: tuple[Any, tuple[Any, ...]]
+    if tensor.is_meta:
+        rebuild = (_rebuild_meta_tensor_no_storage, (tensor.dtype, size, stride, tensor.requires_grad))
+    else:
+        args = (storages.add(tensor), tensor.storage_offset(), size, stride, tensor.requires_grad, OrderedDict())
+        rebuild = (_rebuild_tensor_v2, args)
+    state = tensor.__dict__
+    if type(tensor) is Tensor and not state:
+        return rebuild
+    return (_rebuild_from_type_v2, (rebuild[0], type(tensor), rebuild[1], dict(state) or None))
+
+
+# -- names --------------------------------------------------------------------
+
+# Note [Names in files]
+# Inside a file everything of ours goes by PyTorch's name: the package's own prefix becomes `torch`, and back again on
+# loading. Modules and classes sit where PyTorch has them, so that is all, but for the functions listed here.
+_MOVED = {
+    ("retrograd._pickling", "_rebuild_tensor_v2"): ("torch._utils", "_rebuild_tensor_v2"),
+    ("retrograd._pickling", "_rebuild_tensor_v3"): ("torch._utils", "_rebuild_tensor_v3"),
+    ("retrograd._pickling", "_rebuild_meta_tensor_no_storage"): ("torch._utils", "_rebuild_meta_tensor_no_storage"),
+    ("retrograd._pickling", "_rebuild_from_type_v2"): ("torch._tensor", "_rebuild_from_type_v2"),
+    ("retrograd.nn.parameter", "_rebuild_parameter"): ("torch._utils", "_rebuild_parameter"),
+    ("retrograd.nn.parameter", "_rebuild_parameter_with_state"): ("torch._utils", "_rebuild_parameter_with_state"),
+}
+_MOVED_BACK = {there: here for here, there in _MOVED.items()}
+_STORAGE_NAMES = {t.__name__: t for t in _STORAGE_TYPES.values()}
+_STORAGE_NAMES["UntypedStorage"] = StorageType("UntypedStorage", _C.uint8)
+
+
+def _is_ours(module: str) -> bool:
+    return module == "retrograd" or module.startswith("retrograd.")
+
+
+def _name_in_file(module: str, name: str) -> tuple[str, str]:
+    if (module, name) in _MOVED:
+        return _MOVED[module, name]
+    return ("torch" + module[len("retrograd") :], name) if _is_ours(module) else (module, name)
+
+
+def _find(module: str, name: str) -> Any:
+    """What a global name of a file stands for; None if the name is not ours."""
+    if name in _STORAGE_NAMES and module in ("torch", "torch.cuda", "torch.storage"):
+        return _STORAGE_NAMES[name]
+    if module != "torch" and not module.startswith("torch."):
+        return None
+    module, name = _MOVED_BACK.get((module, name), ("retrograd" + module[len("torch") :], name))
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ModuleNotFoundError, AttributeError) as error:
+        there = "torch" + module[len("retrograd") :]
+        raise pickle.UnpicklingError(f"the file refers to {there}.{name}, which retrograd does not have") from error
+    return found
+
+
+# -- pickling -----------------------------------------------------------------
+
+
+class _Names:
+    """The part of a pickler that writes PyTorch's names for what is ours. Goes before a Pickler written in Python."""
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        module = getattr(obj, "__module__", None) or ""
+        name = name or getattr(obj, "__qualname__", None) or obj.__name__
+        if isinstance(obj, StorageType):
+            module = "torch"
+        elif not _is_ours(module) or "." in name:
+            return super().save_global(obj, name)  # type: ignore[misc]
+        module, name = _name_in_file(module, name)
+        if self.proto >= 4:  # type: ignore[attr-defined]
+            self.save(module)  # type: ignore[attr-defined]
+            self.save(name)  # type: ignore[attr-defined]
+            self.write(pickle.STACK_GLOBAL)  # type: ignore[attr-defined]
+        else:
+            self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())  # type: ignore[attr-defined]
+        self.memoize(obj)  # type: ignore[attr-defined]
+        return None
+
+
+def make_pickler(pickle_module: Any, file: Any, protocol: int, storages: Storages, legacy: bool = False) -> Any:
+    base = getattr(pickle_module, "_Pickler", None) or pickle_module.Pickler
+
+    class Pickler(_Names, base):  # type: ignore[misc, valid-type]
+        dispatch = dict(base.dispatch)
+        dispatch[FunctionType] = _Names.save_global  # the base class's table names functions, not methods to look up
+
+        def save_type(self, obj: Any) -> None:
+            if _is_ours(obj.__module__ or ""):
+                self.save_global(obj)
+            else:
+                base.dispatch[type](self, obj)
+
+        dispatch[type] = save_type
+
+        def persistent_id(self, obj: Any) -> Any:
+            if type(obj) is not Storage:
+                return None
+            pid = ("storage", _STORAGE_TYPES[obj.dtype], obj.key, obj.location, obj.numel)
+            return (*pid, None) if legacy else pid
+
+        def reducer_override(self, obj: Any) -> Any:
+            if type(obj) is StorageType:
+                return obj.__name__
+            if isinstance(obj, Tensor) and type(obj).__reduce_ex__ is Tensor.__reduce_ex__:
+                return _reduce_tensor(obj, storages)
+            return NotImplemented
+
+    return Pickler(file, protocol=protocol)
+
+
+# -- unpickling what may not be trusted ------------------------------------------
+
+_user_safe_globals: list[Any] = []
+
+
+def _key_of(entry: Any) -> tuple[str, Any]:
+    """The name in files, and the object, of what was given to add_safe_globals."""
+    if isinstance(entry, tuple):
+        obj, name = entry
+        module, _, name = name.rpartition(".")
+    else:
+        obj, module, name = entry, entry.__module__, entry.__qualname__
+    return ".".join(_name_in_file(module, name)), obj
+
+
+def add_safe_globals(safe_globals: list[Any]) -> None:
+    """Lets load(weights_only=True) use these classes and functions; (object, "full.name") gives one the name it has in a file."""
+    _user_safe_globals.extend(entry for entry in safe_globals if entry not in _user_safe_globals)
+
+
+def get_safe_globals() -> list[Any]:
+    """What add_safe_globals() has added."""
+    return list(_user_safe_globals)
+
+
+def clear_safe_globals() -> None:
+    """Forgets what add_safe_globals() has added."""
+    _user_safe_globals.clear()
+
+
+class safe_globals:  # noqa: N801
+    """Context manager: add_safe_globals() for the length of a block."""
+
+    def __init__(self, safe_globals: list[Any]) -> None:
+        self.safe_globals = safe_globals
+
+    def __enter__(self) -> None:
+        self.before = get_safe_globals()
+        add_safe_globals(self.safe_globals)
+
+    def __exit__(self, *exc_info: object) -> None:
+        _user_safe_globals[:] = self.before
+
+
+def _encode(text: str, encoding: str = "utf-8") -> bytes:
+    """_codecs.encode, which old pickles use to write bytes, for the one encoding they need."""
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"bytes in a pickle are text in latin1, got {encoding!r}")
+    return text.encode(encoding)
+
+
+# Names in files that stand for data or for functions that make data, and nothing else.
+_ALLOWED_OTHERS: dict[str, Any] = {
+    "collections.OrderedDict": OrderedDict,
+    "collections.Counter": Counter,
+    "_codecs.encode": _encode,
+    "builtins.bytearray": bytearray,
+    "builtins.set": set,
+    "builtins.complex": complex,
+}
+_ALLOWED_OURS = {
+    "torch.Tensor", "torch.Size", "torch.device", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer", "torch._utils._rebuild_tensor_v2",
+    "torch._utils._rebuild_tensor_v3", "torch._utils._rebuild_meta_tensor_no_storage", "torch._utils._rebuild_parameter",
+    "torch._utils._rebuild_parameter_with_state", "torch._tensor._rebuild_from_type_v2",
+}  # fmt: skip
+
+
+def modern(module: str, name: str) -> tuple[str, str]:
+    """The name in Python 3 of what protocols up to 2 write as Python 2 called it."""
+    return _compat_pickle.NAME_MAPPING.get((module, name), (_compat_pickle.IMPORT_MAPPING.get(module, module), name))
+
+
+def find_safe(module: str, name: str) -> Any:
+    module, name = modern(module, name)
+    full = f"{module}.{name}"
+    for entry in _user_safe_globals:
+        key, obj = _key_of(entry)
+        if key == full:
+            return obj
+    if full in _ALLOWED_OTHERS:
+        return _ALLOWED_OTHERS[full]
+    if full in _ALLOWED_OURS or (name in _STORAGE_NAMES and module in ("torch", "torch.cuda", "torch.storage")):
+        return _find(module, name)
+    if module == "torch" and isinstance(getattr(_C, name, None), (_C.dtype, _C.memory_format, _C.layout)):
+        return getattr(_C, name)
+    raise pickle.UnpicklingError(
+        f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use `torch.serialization.add_safe_globals([{name}])` or the "
+        f"`torch.serialization.safe_globals([{name}])` context manager to allowlist this global if you trust this class/function."
+    )
+
+
+class _SafeUnpickler(pickle._Unpickler):  # type: ignore[name-defined, misc]
+    """Knows no names but the allowed ones, calls nothing but what they stand for, sets state on nothing but instances of them."""
+
+    dispatch = dict(pickle._Unpickler.dispatch)  # type: ignore[attr-defined]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._found: list[Any] = []
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = find_safe(module, name)
+        self._found.append(found)
+        return found
+
+    def _is_found(self, obj: Any) -> bool:
+        return any(obj is f for f in self._found)
+
+    def load_reduce(self) -> None:
+        if not self._is_found(self.stack[-2]):
+            raise pickle.UnpicklingError(f"the pickle calls {self.stack[-2]!r}, which is not one of its global names")
+        pickle._Unpickler.load_reduce(self)  # type: ignore[attr-defined]
+
+    def load_newobj(self) -> None:
+        if not self._is_found(self.stack[-2]):
+            raise pickle.UnpicklingError(f"the pickle makes an instance of {self.stack[-2]!r}, which is not one of its global names")
+        pickle._Unpickler.load_newobj(self)  # type: ignore[attr-defined]
+
+    def load_build(self) -> None:
+        target = self.stack[-2]
+        if self._is_found(target) or not (isinstance(target, Tensor) or self._is_found(type(target))):
+            raise pickle.UnpicklingError(f"the pickle sets the state of {target!r}, which is not an instance of one of its global names")
+        pickle._Unpickler.load_build(self)  # type: ignore[attr-defined]
+
+    dispatch[pickle.REDUCE[0]] = load_reduce
+    dispatch[pickle.NEWOBJ[0]] = load_newobj
+    dispatch[pickle.BUILD[0]] = load_build
+
+    def refuse(self) -> None:
+        raise pickle.UnpicklingError("the pickle makes objects in a way that weights_only=True does not allow")
+
+    for _opcode in (pickle.NEWOBJ_EX, pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.PERSID):
+        dispatch[_opcode[0]] = refuse
+
+    def load(self) -> Any:
+        try:
+            return super().load()
+        except (IndexError, KeyError, ValueError, AttributeError, struct.error) as error:
+            raise pickle.UnpicklingError(f"{type(error).__name__}: {error}; this is no file of torch.save's") from error
+
+
+def make_unpickler(
+    file: Any, persistent_load: Callable[[Any], Any], weights_only: bool, pickle_module: Any, arguments: dict[str, Any]
+) -> Any:
+    if weights_only:
+        unpickler = _SafeUnpickler(file, **arguments)
+        unpickler.persistent_load = persistent_load
+        return unpickler
+
+    class Unpickler(pickle_module.Unpickler):
+        def find_class(self, module: str, name: str) -> Any:
+            found = _find(module, name)
+            return super().find_class(module, name) if found is None else found
+
+    Unpickler.persistent_load = staticmethod(persistent_load)  # type: ignore[attr-defined]
+    return Unpickler(file, **arguments)

@@ -1,0 +1,184 @@
+"""Layers with inputs to call them on, for test_layers.py and the file of values that goes with it.
+
+Run as a program, this writes PyTorch's results to layer_values.json.
+"""
+
+import importlib
+import json
+import math
+import pathlib
+import warnings
+
+VALUES = pathlib.Path(__file__).with_name("layer_values.json")
+
+
+def _randn(*shape):
+    return lambda t: t.randn(*shape, dtype=t.float64)
+
+
+def _rand(*shape):
+    return lambda t: t.rand(*shape, dtype=t.float64)
+
+
+def _classes(n, shape):
+    return lambda t: t.randint(0, n, shape)
+
+
+def _signs(*shape):
+    return lambda t: t.randint(0, 2, shape).double() * 2 - 1
+
+
+def _positive(*shape):
+    return lambda t: t.rand(*shape, dtype=t.float64) + 0.1
+
+
+def _log_probabilities(*shape):
+    return lambda t: t.randn(*shape, dtype=t.float64).log_softmax(1)
+
+
+# (how to make the layer, what to call it on). Floating point parameters are turned into float64.
+CASES = [
+    ("Identity(1, x=2)", [_randn(2, 3)]),
+    ("Linear(3, 4)", [_randn(2, 3)]),
+    ("Linear(3, 4, bias=False)", [_randn(2, 5, 3)]),
+    ("Bilinear(3, 4, 2)", [_randn(5, 3), _randn(5, 4)]),
+    ("Threshold(0.1, -2)", [_randn(3, 4)]),
+    ("ReLU()", [_randn(3, 4)]),
+    ("RReLU()", [_randn(3, 4)], "eval"),
+    ("Hardtanh()", [_randn(3, 4)]),
+    ("Hardtanh(-0.5, 0.25, inplace=True)", [lambda t: t.randn(3, 4, dtype=t.float64)], "inplace"),
+    ("ReLU6()", [lambda t: t.randn(3, 4, dtype=t.float64) * 4]),
+    ("Sigmoid()", [_randn(3, 4)]),
+    ("Hardsigmoid()", [lambda t: t.randn(3, 4, dtype=t.float64) * 4]),
+    ("Tanh()", [_randn(3, 4)]),
+    ("SiLU()", [_randn(3, 4)]),
+    ("Mish()", [_randn(3, 4)]),
+    ("Hardswish()", [lambda t: t.randn(3, 4, dtype=t.float64) * 4]),
+    ("ELU(0.5)", [_randn(3, 4)]),
+    ("CELU(0.5)", [_randn(3, 4)]),
+    ("SELU()", [_randn(3, 4)]),
+    ("GLU()", [_randn(3, 4)]),
+    ("GLU(0)", [_randn(4, 3)]),
+    ("GELU()", [_randn(3, 4)]),
+    ("GELU('tanh')", [_randn(3, 4)]),
+    ("Hardshrink()", [_randn(3, 4)]),
+    ("Softshrink(0.3)", [_randn(3, 4)]),
+    ("LeakyReLU(0.2)", [_randn(3, 4)]),
+    ("LogSigmoid()", [_randn(3, 4)]),
+    ("Softplus(2, 1)", [_randn(3, 4)]),
+    ("PReLU()", [_randn(3, 4)]),
+    ("PReLU(4, init=0.5)", [_randn(3, 4)]),
+    ("Softsign()", [_randn(3, 4)]),
+    ("Tanhshrink()", [_randn(3, 4)]),
+    ("Softmin(dim=1)", [_randn(3, 4)]),
+    ("Softmax(dim=0)", [_randn(3, 4)]),
+    ("LogSoftmax(dim=-1)", [_randn(3, 4)]),
+    ("Softmax2d()", [_randn(2, 3, 2, 2)]),
+    ("Dropout(0.4)", [_randn(6, 5)], "eval"),
+    ("Embedding(5, 3)", [_classes(5, (2, 4))]),
+    ("Embedding(5, 3, padding_idx=-1)", [_classes(5, (2, 4))]),
+    ("Embedding(5, 3, max_norm=0.5, norm_type=1.0, scale_grad_by_freq=True)", [_classes(5, (2, 4))]),
+    ("EmbeddingBag(5, 3)", [_classes(5, (2, 4))]),
+    ("EmbeddingBag(5, 3, mode='sum')", [_classes(5, (6,)), lambda t: t.tensor([0, 2])]),
+    ("EmbeddingBag(5, 3, mode='max')", [_classes(5, (2, 4))]),
+    ("LayerNorm(4)", [_randn(3, 4)]),
+    ("LayerNorm([2, 4], elementwise_affine=False)", [_randn(3, 2, 4)]),
+    ("LayerNorm(4, eps=0.1, bias=False)", [_randn(3, 4)]),
+    ("RMSNorm(4)", [_randn(3, 4)]),
+    ("RMSNorm([2, 4], eps=0.1, elementwise_affine=False)", [_randn(3, 2, 4)]),
+    ("LocalResponseNorm(2)", [_randn(2, 4, 3)]),
+    ("Flatten()", [_randn(2, 3, 4)]),
+    ("Flatten(0, 1)", [_randn(2, 3, 4)]),
+    ("Unflatten(1, (2, 3))", [_randn(2, 6)]),
+    ("ZeroPad1d(1)", [_randn(2, 3)]),
+    ("ZeroPad2d((1, 2, 0, 1))", [_randn(2, 3, 3)]),
+    ("ZeroPad3d(1)", [_randn(1, 2, 2, 2)]),
+    ("ConstantPad1d(2, 3.5)", [_randn(2, 3)]),
+    ("ConstantPad2d((1, 0, 2, 1), -1.5)", [_randn(2, 3, 3)]),
+    ("ConstantPad3d(1, 2)", [_randn(1, 2, 2, 2)]),
+    ("ReflectionPad1d(2)", [_randn(2, 4)]),
+    ("ReflectionPad2d((1, 2, 0, 1))", [_randn(2, 3, 3)]),
+    ("ReflectionPad3d(1)", [_randn(1, 2, 2, 2)]),
+    ("ReplicationPad1d(2)", [_randn(2, 4)]),
+    ("ReplicationPad2d((1, 2, 0, 1))", [_randn(2, 3, 3)]),
+    ("ReplicationPad3d(1)", [_randn(1, 2, 2, 2)]),
+    ("CircularPad1d(2)", [_randn(2, 4)]),
+    ("CircularPad2d((1, 2, 0, 1))", [_randn(2, 3, 3)]),
+    ("CircularPad3d(1)", [_randn(1, 2, 2, 2)]),
+    ("PairwiseDistance(keepdim=True)", [_randn(3, 4), _randn(3, 4)]),
+    ("CosineSimilarity()", [_randn(3, 4), _randn(3, 4)]),
+    ("L1Loss()", [_randn(3, 4), _randn(3, 4)]),
+    ("L1Loss(reduction='none')", [_randn(3, 4), _randn(3, 4)]),
+    ("MSELoss()", [_randn(3, 4), _randn(3, 4)]),
+    ("MSELoss(reduction='sum')", [_randn(3, 4), _randn(3, 4)]),
+    ("NLLLoss()", [_log_probabilities(3, 4), _classes(4, (3,))]),
+    ("NLLLoss(weight=torch.arange(1.0, 5.0), ignore_index=1, reduction='sum')", [_log_probabilities(3, 4), _classes(4, (3,))]),
+    ("CrossEntropyLoss()", [_randn(3, 4), _classes(4, (3,))]),
+    ("CrossEntropyLoss(weight=torch.arange(1.0, 5.0), ignore_index=1, label_smoothing=0.1)", [_randn(3, 4), _classes(4, (3,))]),
+    ("CrossEntropyLoss(reduction='none')", [_randn(3, 4, 2), _classes(4, (3, 2))]),
+    ("PoissonNLLLoss()", [_randn(3, 4), _positive(3, 4)]),
+    ("PoissonNLLLoss(log_input=False, full=True)", [_positive(3, 4), lambda t: t.rand(3, 4, dtype=t.float64) * 5]),
+    ("GaussianNLLLoss(full=True)", [_randn(3, 4), _randn(3, 4), _positive(3, 4)]),
+    ("KLDivLoss(reduction='batchmean')", [_log_probabilities(3, 4), _positive(3, 4)]),
+    ("KLDivLoss(reduction='sum', log_target=True)", [_log_probabilities(3, 4), _log_probabilities(3, 4)]),
+    ("BCELoss()", [_rand(3, 4), _rand(3, 4)]),
+    ("BCELoss(weight=torch.tensor([1.0, 2.0, 3.0, 4.0]), reduction='sum')", [_rand(3, 4), _rand(3, 4)]),
+    ("BCEWithLogitsLoss()", [_randn(3, 4), _rand(3, 4)]),
+    ("BCEWithLogitsLoss(pos_weight=torch.tensor([1.0, 2.0, 3.0, 4.0]))", [_randn(3, 4), _rand(3, 4)]),
+    ("HingeEmbeddingLoss(0.5)", [_randn(3, 4), _signs(3, 4)]),
+    ("MultiLabelMarginLoss()", [_randn(2, 4), lambda t: t.tensor([[3, 0, -1, 1], [1, -1, 0, 0]])]),
+    ("SmoothL1Loss(beta=0.5)", [_randn(3, 4), _randn(3, 4)]),
+    ("HuberLoss(delta=0.5)", [_randn(3, 4), _randn(3, 4)]),
+    ("SoftMarginLoss()", [_randn(3, 4), _signs(3, 4)]),
+    ("MultiLabelSoftMarginLoss()", [_randn(3, 4), lambda t: t.randint(0, 2, (3, 4)).double()]),
+    ("CosineEmbeddingLoss(0.1)", [_randn(3, 4), _randn(3, 4), _signs(3)]),
+    ("MarginRankingLoss(0.1)", [_randn(3), _randn(3), _signs(3)]),
+    ("MultiMarginLoss(p=2, margin=0.5)", [_randn(3, 4), _classes(4, (3,))]),
+    ("TripletMarginLoss(swap=True)", [_randn(3, 4), _randn(3, 4), _randn(3, 4)]),
+    ("TripletMarginWithDistanceLoss(margin=2.0)", [_randn(3, 4), _randn(3, 4), _randn(3, 4)]),
+]
+
+
+def make(torch, source):
+    """The layer, with parameters from a fixed seed."""
+    torch.manual_seed(1234)
+    return eval(source, {**vars(torch.nn), "torch": torch})
+
+
+def flat(value):
+    return value.detach().double().reshape(-1).tolist()
+
+
+def run(torch, case):
+    """Output, gradients and parameters of one case."""
+    source, inputs, *how = case
+    layer = make(torch, source)
+    parameters = {name: flat(p) for name, p in layer.named_parameters()}
+    layer = layer.double()
+    if "eval" in how:
+        layer.eval()
+    args = [make_input(torch) for make_input in inputs]
+    leaves = [a.requires_grad_() for a in args[:1] if a.is_floating_point()]
+    if "inplace" in how:
+        args[0] = args[0] * 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        out = layer(*args)
+    (out * torch.linspace(0.5, 1.5, max(out.numel(), 1), dtype=out.dtype).reshape(out.shape)).sum().backward()
+    grads = {"input": flat(leaves[0].grad)} if leaves else {}
+    grads.update({name: flat(p.grad) for name, p in layer.named_parameters()})
+    return {"repr": repr(layer), "shape": list(out.shape), "out": flat(out), "grads": grads, "parameters": parameters}
+
+
+def rounded(value):
+    if isinstance(value, dict):
+        return {k: rounded(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [rounded(v) for v in value]
+    return float(f"{value:.12g}") if isinstance(value, float) and math.isfinite(value) else value
+
+
+if __name__ == "__main__":
+    oracle = importlib.import_module("torch")
+    lines = (f"{json.dumps(case[0])}: {json.dumps(rounded(run(oracle, case)))}" for case in CASES)
+    VALUES.write_text("{\n" + ",\n".join(lines) + "\n}\n")
