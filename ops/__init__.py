@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import re
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
 FAMILIES = ("pointwise", "reduce", "shape", "index", "linalg", "nn", "create", "random")
 

@@ -4,7 +4,7 @@ from ops import native, op, python
 from ops.samples import E, I, S, T
 
 OPTIONS = "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False"
-LIKE = "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False, memory_format? memory_format=None"
+LIKE = f"{OPTIONS}, memory_format? memory_format=None"
 EMPTY_TEST = {"values": False, "gradgrad": False}  # memory that nobody set
 
 _SIZE_ERRORS = (
@@ -12,13 +12,46 @@ _SIZE_ERRORS = (
     E(S((2**40, 2**40)), RuntimeError, "Storage size calculation overflowed"),
     E(S((2,), requires_grad=True, dtype="int64"), RuntimeError, "Only Tensors of floating point and complex dtype can require gradients"),
 )
-_SIZES = [S((2, 3)), S(()), S((0, 2)), S((3,), dtype="int64"), S((2,), dtype="bool"), S((2, 2), dtype="float16"), S((2,), requires_grad=True)]
-_LIKE_SAMPLES = [S(T(2, 3, grad=False)), S(T(grad=False)), S(I(3)), S(T(2, grad=False), dtype="int64"), S(T(2, grad=False), requires_grad=True)]
+_SIZES = [
+    S((2, 3)),
+    S(()),
+    S((0, 2)),
+    S((3,), dtype="int64"),
+    S((2,), dtype="bool"),
+    S((2, 2), dtype="float16"),
+    S((2,), requires_grad=True),
+]
+_LIKE_SAMPLES = [
+    S(T(2, 3, grad=False)),
+    S(T(grad=False)),
+    S(I(3)),
+    S(T(2, grad=False), dtype="int64"),
+    S(T(2, grad=False), requires_grad=True),
+]
 
 for _name, _doc in (("zeros", "Filled with zeros."), ("ones", "Filled with ones.")):
-    op(f"{_name}(int[] size, *, {OPTIONS}) -> Tensor", variants="function out", kernel=native(), doc=_doc, samples=_SIZES, errors=_SIZE_ERRORS)
-    op(f"{_name}_like(Tensor self, *, {LIKE}) -> Tensor", variants="function", kernel=native(), doc=f"{_doc} The size, dtype and stride order of self.", samples=_LIKE_SAMPLES)
-    op(f"new_{_name}(Tensor self, int[] size, *, {OPTIONS}) -> Tensor", variants="method", kernel=native(), doc=f"{_doc} The dtype and device of self.", samples=[S(T(2, grad=False), (2, 3)), S(I(2), (2,))])
+    op(
+        f"{_name}(int[] size, *, {OPTIONS}) -> Tensor",
+        variants="function out",
+        kernel=native(),
+        doc=_doc,
+        samples=_SIZES,
+        errors=_SIZE_ERRORS,
+    )
+    op(
+        f"{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
+        variants="function",
+        kernel=native(),
+        doc=f"{_doc} The size, dtype and stride order of self.",
+        samples=_LIKE_SAMPLES,
+    )
+    op(
+        f"new_{_name}(Tensor self, int[] size, *, {OPTIONS}) -> Tensor",
+        variants="method",
+        kernel=native(),
+        doc=f"{_doc} The dtype and device of self.",
+        samples=[S(T(2, grad=False), (2, 3)), S(I(2), (2,))],
+    )
 op(
     f"empty(int[] size, *, {LIKE}) -> Tensor",
     variants="function out",
@@ -28,8 +61,22 @@ op(
     errors=_SIZE_ERRORS,
     test=EMPTY_TEST,
 )
-op(f"empty_like(Tensor self, *, {LIKE}) -> Tensor", variants="function", kernel=native(), doc="Memory that is not set, of the size, dtype and stride order of self.", samples=_LIKE_SAMPLES, test=EMPTY_TEST)
-op(f"new_empty(Tensor self, int[] size, *, {OPTIONS}) -> Tensor", variants="method", kernel=native(), doc="Memory that is not set, of the dtype and device of self.", samples=[S(T(2, grad=False), (2, 3))], test=EMPTY_TEST)
+op(
+    f"empty_like(Tensor self, *, {LIKE}) -> Tensor",
+    variants="function",
+    kernel=native(),
+    doc="Memory that is not set, of the size, dtype and stride order of self.",
+    samples=_LIKE_SAMPLES,
+    test=EMPTY_TEST,
+)
+op(
+    f"new_empty(Tensor self, int[] size, *, {OPTIONS}) -> Tensor",
+    variants="method",
+    kernel=native(),
+    doc="Memory that is not set, of the dtype and device of self.",
+    samples=[S(T(2, grad=False), (2, 3))],
+    test=EMPTY_TEST,
+)
 op(
     f"empty_strided(int[] size, int[] stride, *, {OPTIONS}) -> Tensor",
     variants="function",
@@ -39,7 +86,14 @@ op(
     errors=(E(S((2, 2), (1,)), RuntimeError, r"dimensionality of sizes \(2\) must match dimensionality of strides \(1\)"),),
     test=EMPTY_TEST,
 )
-op(f"new_empty_strided(Tensor self, int[] size, int[] stride, *, {OPTIONS}) -> Tensor", variants="method", kernel=native(), doc="`empty_strided` with the dtype and device of self.", samples=[S(T(2, grad=False), (2, 3), (1, 2))], test=EMPTY_TEST)
+op(
+    f"new_empty_strided(Tensor self, int[] size, int[] stride, *, {OPTIONS}) -> Tensor",
+    variants="method",
+    kernel=native(),
+    doc="`empty_strided` with the dtype and device of self.",
+    samples=[S(T(2, grad=False), (2, 3), (1, 2))],
+    test=EMPTY_TEST,
+)
 op(
     f"empty_permuted(int[] size, int[] physical_layout, *, {OPTIONS}) -> Tensor",
     variants="function",
@@ -55,11 +109,32 @@ op(
     kernel=native(),
     doc="Filled with a value, whose kind decides the dtype when none is given.",
     samples=[S((2, 3), 1.5), S((2,), 3), S((2,), True), S((), 2.0), S((2,), 3, dtype="float32")],
-    errors=(E(S((2,), 300, dtype="uint8"), RuntimeError, "value cannot be converted to type uint8_t without overflow"), E(S((-1,), 1), RuntimeError, "negative dimension")),
+    errors=(
+        E(S((2,), 300, dtype="uint8"), RuntimeError, "value cannot be converted to type uint8_t without overflow"),
+        E(S((-1,), 1), RuntimeError, "negative dimension"),
+    ),
 )
-op(f"full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor", variants="function", kernel=native(), doc="Filled with a value; the size, dtype and stride order of self.", samples=[S(T(2, 3, grad=False), 2), S(I(3), 2.5)])
-op(f"new_full(Tensor self, int[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor", variants="method", kernel=native(), doc="Filled with a value; the dtype and device of self.", samples=[S(T(2, grad=False), (2, 3), 1.5), S(I(2), (2,), 3.5)])
-op(f"scalar_tensor(Scalar s, *, {OPTIONS}) -> Tensor", variants="function", kernel=native(), doc="A 0-d tensor of the default dtype.", samples=[S(2), S(1.5), S(2, dtype="int64")])
+op(
+    f"full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor",
+    variants="function",
+    kernel=native(),
+    doc="Filled with a value; the size, dtype and stride order of self.",
+    samples=[S(T(2, 3, grad=False), 2), S(I(3), 2.5)],
+)
+op(
+    f"new_full(Tensor self, int[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
+    variants="method",
+    kernel=native(),
+    doc="Filled with a value; the dtype and device of self.",
+    samples=[S(T(2, grad=False), (2, 3), 1.5), S(I(2), (2,), 3.5)],
+)
+op(
+    f"scalar_tensor(Scalar s, *, {OPTIONS}) -> Tensor",
+    variants="function",
+    kernel=native(),
+    doc="A 0-d tensor of the default dtype.",
+    samples=[S(2), S(1.5), S(2, dtype="int64")],
+)
 op(
     f"eye(int n, *, {OPTIONS}) -> Tensor",
     variants="function out",
@@ -86,7 +161,10 @@ op(
     kernel=native(),
     doc="start, start + step, ... up to but not including end. Integers give int64, anything else the default dtype.",
     samples=[S(5), S(5.0), S(2.5), S(0), S(3, dtype="float64"), S(4.0, requires_grad=True)],
-    errors=(E(S(-1), RuntimeError, "upper bound and lower bound inconsistent with step sign"), E(S(float("inf")), RuntimeError, "unsupported range: 0 -> inf")),
+    errors=(
+        E(S(-1), RuntimeError, "upper bound and lower bound inconsistent with step sign"),
+        E(S(float("inf")), RuntimeError, "unsupported range: 0 -> inf"),
+    ),
 )
 op(
     f"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {OPTIONS}) -> Tensor",
@@ -127,9 +205,21 @@ for _name in ("tril_indices", "triu_indices"):
         f"{_name}(int row, int col, int offset=0, *, {OPTIONS}) -> Tensor",
         variants="function",
         kernel=native(),
-        doc=f"Row and column indices of the {'lower' if _name[3] == 'l' else 'upper'} triangle of a matrix, row by row, as a [2, n] tensor.",
+        doc=f"Row and column indices of the {'lower' if _name[3] == 'l' else 'upper'} triangle of a matrix, row by row: a [2, n] tensor.",
         samples=[S(3, 3), S(4, 3, -1), S(3, 4, 1), S(0, 2)],
         errors=(E(S(-1, 3), RuntimeError, "row must be non-negative, got-1"), E(S(3, -1), RuntimeError, "col must be non-negative, got-1")),
     )
-op("new_tensor(Tensor self, Tensor data) -> Tensor", variants="method", kernel=python("retrograd._ops.creation:new_tensor"), doc="A copy of data with the dtype and device of self.", samples=[S(T(2, grad=False), [1, 2]), S(I(2), 1.5)])
-op("new(Tensor self) -> Tensor", variants="method", kernel=python("retrograd._ops.creation:new"), doc="A tensor of the type of self from sizes or data.", samples=[S(T(2, grad=False), [1, 2])])
+op(
+    "new_tensor(Tensor self, Tensor data) -> Tensor",
+    variants="method",
+    kernel=python("retrograd._ops.creation:new_tensor"),
+    doc="A copy of data with the dtype and device of self.",
+    samples=[S(T(2, grad=False), [1, 2]), S(I(2), 1.5)],
+)
+op(
+    "new(Tensor self) -> Tensor",
+    variants="method",
+    kernel=python("retrograd._ops.creation:new"),
+    doc="A tensor of the type of self from sizes or data.",
+    samples=[S(T(2, grad=False), [1, 2])],
+)

@@ -897,17 +897,6 @@ op(
     reference="numpy.float_power",
 )
 
-op(
-    "mvlgamma(Tensor self, int p) -> Tensor",
-    variants="function method inplace",
-    kernel=pointwise("mvlgamma_of(x, p)", dtypes=FLOATING, out="float", params=("p",), cost=250, check="check_mvlgamma(self, p);"),
-    grad={"self": "mvlgamma_backward(grad, self, p)"},
-    jvp="elementwise",
-    doc="Logarithm of the multivariate gamma function of dimension p.",
-    samples=[S(T(3, 4, low=1.5, high=4), 2), S(T(3, low=1.5), 1), S(T(low=2.5, high=4), 4)],
-    errors=(E(S(T(3), 0), RuntimeError, "p has to be greater than or equal to 1"),),
-)
-
 # ---- other names ----
 
 op(

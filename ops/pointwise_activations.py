@@ -132,13 +132,19 @@ op(
 op(
     "log_sigmoid(Tensor self) -> Tensor",
     variants="function out",
-    kernel=pointwise("log_sigmoid_(x)", dtypes=FLOATING, cost=14),
+    kernel=native(elementwise=True),
     grad={"self": "ops::log_sigmoid_backward(grad, self)"},
     jvp="elementwise",
     doc="log(sigmoid(self)) without overflow.",
     samples=unary(),
     special=(0.0, 100.0, -100.0),
     errors=(E(S(I(3)), RuntimeError, "not implemented for 'Long'"),),
+)
+op(
+    "_log_sigmoid(Tensor self) -> Tensor",
+    variants="internal",
+    kernel=pointwise("log_sigmoid_(x)", dtypes=FLOATING, cost=14, label="log_sigmoid"),
+    doc="log_sigmoid, whatever the layout of self.",
 )
 op(
     "log_sigmoid_backward(Tensor grad_output, Tensor self) -> Tensor",

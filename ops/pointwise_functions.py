@@ -80,12 +80,18 @@ op(
 op(
     "pow.self_scalar(Operand self, Tensor exponent) -> Tensor",
     variants="function out",
-    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24),
+    kernel=native(elementwise=True),
     grad={"exponent": "pow_backward_exponent(grad, self, exponent, result)"},
     node="PowBackward2",
     jvp="elementwise",
     doc="A number to the power of exponent.",
     samples=[S(2.5, T(3, 4)), S(2, T()), S(2, I(3)), S(2.0, T(0))],
+)
+op(
+    "_pow_left(Operand self, Tensor exponent) -> Tensor",
+    variants="internal",
+    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24, label="pow"),
+    doc="A number to the power of exponent, whatever its layout.",
 )
 op(
     "_pow(Tensor self, Operand exponent) -> Tensor",
@@ -550,6 +556,24 @@ op(
     kernel=composite(),
     doc="The n-th derivative of digamma.",
     samples=unary(low=0.3, high=5, n=1)[:3],
+)
+op(
+    "mvlgamma(Tensor self, int p) -> Tensor",
+    variants="function method inplace",
+    kernel=native(elementwise=True),
+    grad={"self": "mvlgamma_backward(grad, self, p)"},
+    jvp="elementwise",
+    doc="Logarithm of the multivariate gamma function of dimension p.",
+    samples=[S(T(3, 4, low=1.5, high=4), 2), S(T(3, low=1.5), 1), S(T(low=2.5, high=4), 4)],
+    errors=(E(S(T(3), 0), RuntimeError, "p has to be greater than or equal to 1"),),
+)
+op(
+    "_mvlgamma(Tensor self, int p) -> Tensor",
+    variants="internal",
+    kernel=pointwise(
+        "mvlgamma_of(x, p)", dtypes=FLOATING, out="float", params=("p",), cost=250, check="check_mvlgamma(self, p);", label="mvlgamma"
+    ),
+    doc="mvlgamma, whatever the layout of self.",
 )
 for name, words, full in (("igamma", "lower", "gammainc"), ("igammac", "upper", "gammaincc")):
     op(

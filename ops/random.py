@@ -36,7 +36,10 @@ op(
     kernel=native(),
     doc="Integers in [low, high), uniformly.",
     samples=[S(5, (2, 3)), S(10, ()), S(3, (4,), dtype="float32"), S(200, (9,), dtype="uint8")],
-    errors=(E(S(0, (2,)), RuntimeError, "random_ expects 'from' to be less than 'to', but got from=0 >= to=0"), E(S(2**40, (2,), dtype="int32"), RuntimeError, "to - 1 is out of bounds for int")),
+    errors=(
+        E(S(0, (2,)), RuntimeError, "random_ expects 'from' to be less than 'to', but got from=0 >= to=0"),
+        E(S(2**40, (2,), dtype="int32"), RuntimeError, "to - 1 is out of bounds for int"),
+    ),
     test=RANDOM,
 )
 op(
@@ -58,10 +61,38 @@ op(
     test=RANDOM,
 )
 _LIKES = [S(T(2, 3, grad=False)), S(T(grad=False)), S(I(3), dtype="float32")]
-op(f"rand_like(Tensor self, *, {GEN}, {LIKE}) -> Tensor", variants="function", kernel=native(), doc="`rand` with the size, dtype and stride order of self.", samples=_LIKES, test=RANDOM)
-op(f"randn_like(Tensor self, *, {GEN}, {LIKE}) -> Tensor", variants="function", kernel=native(), doc="`randn` with the size, dtype and stride order of self.", samples=_LIKES, test=RANDOM)
-op(f"randint_like(Tensor self, int high, *, {GEN}, {LIKE}) -> Tensor", variants="function", kernel=native(), doc="`randint` with the size, dtype and stride order of self.", samples=[S(I(3), 5), S(T(2, 3, grad=False), 5)], test=RANDOM)
-op(f"randint_like.low(Tensor self, int low, int high, *, {GEN}, {LIKE}) -> Tensor", variants="function", kernel=native(), doc="`randint` with the size, dtype and stride order of self.", samples=[S(I(3), 2, 5)], test=RANDOM)
+op(
+    f"rand_like(Tensor self, *, {GEN}, {LIKE}) -> Tensor",
+    variants="function",
+    kernel=native(),
+    doc="`rand` with the size, dtype and stride order of self.",
+    samples=_LIKES,
+    test=RANDOM,
+)
+op(
+    f"randn_like(Tensor self, *, {GEN}, {LIKE}) -> Tensor",
+    variants="function",
+    kernel=native(),
+    doc="`randn` with the size, dtype and stride order of self.",
+    samples=_LIKES,
+    test=RANDOM,
+)
+op(
+    f"randint_like(Tensor self, int high, *, {GEN}, {LIKE}) -> Tensor",
+    variants="function",
+    kernel=native(),
+    doc="`randint` with the size, dtype and stride order of self.",
+    samples=[S(I(3), 5), S(T(2, 3, grad=False), 5)],
+    test=RANDOM,
+)
+op(
+    f"randint_like.low(Tensor self, int low, int high, *, {GEN}, {LIKE}) -> Tensor",
+    variants="function",
+    kernel=native(),
+    doc="`randint` with the size, dtype and stride order of self.",
+    samples=[S(I(3), 2, 5)],
+    test=RANDOM,
+)
 
 # ---- in place ----
 
@@ -83,27 +114,86 @@ def fill(name: str, args: str, node: str, doc: str, samples: list, errors: tuple
 
 
 fill(
-    "uniform", "float from=0.0, float to=1.0, ", "UniformBackward0", "Uniform in [from, to).",
+    "uniform",
+    "float from=0.0, float to=1.0, ",
+    "UniformBackward0",
+    "Uniform in [from, to).",
     [S(T(2, 3)), S(T(40), -2.0, 3.0), S(T())],
-    (E(S(T(3), 1.0, 0.0), RuntimeError, r"uniform_ expects to return a \[from, to\) range, but found from=1 > to=0"), E(S(I(3)), NotImplementedError, "not implemented for 'Long'")),
-)  # fmt: skip
+    (
+        E(S(T(3), 1.0, 0.0), RuntimeError, r"uniform_ expects to return a \[from, to\) range, but found from=1 > to=0"),
+        E(S(I(3)), NotImplementedError, "not implemented for 'Long'"),
+    ),
+)
 fill(
-    "normal", "float mean=0.0, float std=1.0, ", "NormalBackward0", "Normal with the given mean and standard deviation.",
+    "normal",
+    "float mean=0.0, float std=1.0, ",
+    "NormalBackward0",
+    "Normal with the given mean and standard deviation.",
     [S(T(2, 3)), S(T(40), 1.0, 3.0), S(T())],
-    (E(S(T(3), 0.0, -1.0), RuntimeError, "normal expects std >= 0.0, but found std -1"), E(S(I(3)), NotImplementedError, "not implemented for 'Long'")),
-)  # fmt: skip
-fill("log_normal", "float mean=1.0, float std=2.0, ", "LogNormalBackward0", "The exponential of a normal number.", [S(T(5))], (E(S(T(3), 0.0, -1.0), RuntimeError, "log_normal_ expects std > 0.0, but found std=-1"),))
-fill("exponential", "float lambd=1.0, ", "ExponentialBackward0", "Exponential with rate lambd.", [S(T(5)), S(T(3), 2.0)], (E(S(T(3), -1.0), RuntimeError, "exponential_ expects lambda > 0.0, but found lambda=-1"),))
-fill("cauchy", "float median=0.0, float sigma=1.0, ", "CauchyBackward0", "Cauchy with the given median and scale.", [S(T(5)), S(T(3), 1.0, 2.0)], (E(S(T(3), 0.0, -1.0), RuntimeError, "cauchy_ expects sigma > 0.0, but found sigma=-1"),))
-fill("geometric", "float p, ", "GeometricBackward0", "The number of trials up to the first success.", [S(T(5), 0.5), S(I(4), 0.3)], (E(S(T(3), 0.0), RuntimeError, r"geometric_ expects p to be in \(0, 1\), but got p=0"),))
-fill("bernoulli", "Tensor p, ", "BernoulliBackward1", "1 with the probabilities of p, else 0.", [S(T(2, 3), T(2, 3, low=0.0, high=1.0, grad=False)), S(I(4), T(4, low=0.0, high=1.0, grad=False))], overload="inplace_Tensor")
-fill("bernoulli", "float p=0.5, ", "BernoulliBackward2", "1 with probability p, else 0.", [S(T(2, 3)), S(T(9), 0.2)], (E(S(T(3), 2.0), RuntimeError, r"bernoulli_ expects p to be in \[0, 1\], but got p=2"),))
+    (
+        E(S(T(3), 0.0, -1.0), RuntimeError, "normal expects std >= 0.0, but found std -1"),
+        E(S(I(3)), NotImplementedError, "not implemented for 'Long'"),
+    ),
+)
+fill(
+    "log_normal",
+    "float mean=1.0, float std=2.0, ",
+    "LogNormalBackward0",
+    "The exponential of a normal number.",
+    [S(T(5))],
+    (E(S(T(3), 0.0, -1.0), RuntimeError, "log_normal_ expects std > 0.0, but found std=-1"),),
+)
+fill(
+    "exponential",
+    "float lambd=1.0, ",
+    "ExponentialBackward0",
+    "Exponential with rate lambd.",
+    [S(T(5)), S(T(3), 2.0)],
+    (E(S(T(3), -1.0), RuntimeError, "exponential_ expects lambda > 0.0, but found lambda=-1"),),
+)
+fill(
+    "cauchy",
+    "float median=0.0, float sigma=1.0, ",
+    "CauchyBackward0",
+    "Cauchy with the given median and scale.",
+    [S(T(5)), S(T(3), 1.0, 2.0)],
+    (E(S(T(3), 0.0, -1.0), RuntimeError, "cauchy_ expects sigma > 0.0, but found sigma=-1"),),
+)
+fill(
+    "geometric",
+    "float p, ",
+    "GeometricBackward0",
+    "The number of trials up to the first success.",
+    [S(T(5), 0.5), S(I(4), 0.3)],
+    (E(S(T(3), 0.0), RuntimeError, r"geometric_ expects p to be in \(0, 1\), but got p=0"),),
+)
+fill(
+    "bernoulli",
+    "Tensor p, ",
+    "BernoulliBackward1",
+    "1 with the probabilities of p, else 0.",
+    [S(T(2, 3), T(2, 3, low=0.0, high=1.0, grad=False)), S(I(4), T(4, low=0.0, high=1.0, grad=False))],
+    overload="inplace_Tensor",
+)
+fill(
+    "bernoulli",
+    "float p=0.5, ",
+    "BernoulliBackward2",
+    "1 with probability p, else 0.",
+    [S(T(2, 3)), S(T(9), 0.2)],
+    (E(S(T(3), 2.0), RuntimeError, r"bernoulli_ expects p to be in \[0, 1\], but got p=2"),),
+)
 fill("random", "", "RandomBackward2", "Integers over the whole range of the dtype.", [S(I(5)), S(T(3))])
 fill("random", "int to, ", "RandomBackward1", "Integers in [0, to).", [S(I(5), 7), S(T(5), 7)], overload="to")
 fill(
-    "random", "int from, int? to, ", "RandomBackward0", "Integers in [from, to).", [S(I(5), 2, 7), S(T(4), -3, 3)],
-    (E(S(T(3), 5, 2), RuntimeError, "random_ expects 'from' to be less than 'to', but got from=5 >= to=2"),), overload="from",
-)  # fmt: skip
+    "random",
+    "int from, int? to, ",
+    "RandomBackward0",
+    "Integers in [from, to).",
+    [S(I(5), 2, 7), S(T(4), -3, 3)],
+    (E(S(T(3), 5, 2), RuntimeError, "random_ expects 'from' to be less than 'to', but got from=5 >= to=2"),),
+    overload="from",
+)
 
 # ---- from distributions given by tensors ----
 
@@ -114,7 +204,10 @@ op(
     grad={"self": "zeros_of(grad)"},
     doc="1 with the probabilities of self, else 0.",
     samples=[S(T(2, 3, low=0.0, high=1.0)), S(T(low=0.0, high=1.0))],
-    errors=(E(S(T(3, low=2.0, high=3.0)), RuntimeError, "Expected p_in >= 0 && p_in <= 1 to be true"), E(S(I(3)), NotImplementedError, "not implemented for 'Long'")),
+    errors=(
+        E(S(T(3, low=2.0, high=3.0)), RuntimeError, "Expected p_in >= 0 && p_in <= 1 to be true"),
+        E(S(I(3)), NotImplementedError, "not implemented for 'Long'"),
+    ),
     test=RANDOM,
 )
 op(
@@ -128,10 +221,46 @@ op(
     test=RANDOM,
 )
 _NORMAL = (E(S(T(3), -1.0), RuntimeError, "normal expects std >= 0.0, but found std -1"),)
-op(f"normal.Tensor_Tensor(Tensor mean, Tensor std, *, {GEN}) -> Tensor", variants="function out", kernel=native(), node="NormalBackward3", grad={"mean": "zeros_sized(mean_sizes, mean_dtype, mean_device)", "std": "zeros_sized(std_sizes, std_dtype, std_device)"}, doc="Normal with means and standard deviations from tensors.", samples=[S(T(3, 4), T(3, 4, low=0.5, high=2.0)), S(T(4), T(3, 1, low=0.5, high=2.0))], test=RANDOM)  # fmt: skip
-op(f"normal.Tensor_float(Tensor mean, float std=1.0, *, {GEN}) -> Tensor", variants="function out", kernel=native(), node="NormalBackward1", grad={"mean": "zeros_of(grad)"}, doc="Normal with means from a tensor.", samples=[S(T(3, 4)), S(T(4), 2.0)], errors=_NORMAL, test=RANDOM)
-op(f"normal.float_Tensor(float mean, Tensor std, *, {GEN}) -> Tensor", variants="function out", kernel=native(), node="NormalBackward2", grad={"std": "zeros_of(grad)"}, doc="Normal with standard deviations from a tensor.", samples=[S(1.0, T(3, 4, low=0.5, high=2.0))], errors=(E(S(0.0, T(3, low=-2.0, high=-1.0)), RuntimeError, "normal expects all elements of std >= 0.0"),), test=RANDOM)
-op(f"normal.float_float(float mean, float std, int[] size, *, {GEN}, {OPTIONS}) -> Tensor", variants="function out", kernel=native(), doc="Normal with the given mean and standard deviation.", samples=[S(1.0, 2.0, (3, 4)), S(0, 1, (20,))], test=RANDOM)
+op(
+    f"normal.Tensor_Tensor(Tensor mean, Tensor std, *, {GEN}) -> Tensor",
+    variants="function out",
+    kernel=native(),
+    node="NormalBackward3",
+    grad={"mean": "zeros_sized(mean_sizes, mean_dtype, mean_device)", "std": "zeros_sized(std_sizes, std_dtype, std_device)"},
+    doc="Normal with means and standard deviations from tensors.",
+    samples=[S(T(3, 4), T(3, 4, low=0.5, high=2.0)), S(T(4), T(3, 1, low=0.5, high=2.0))],
+    test=RANDOM,
+)
+op(
+    f"normal.Tensor_float(Tensor mean, float std=1.0, *, {GEN}) -> Tensor",
+    variants="function out",
+    kernel=native(),
+    node="NormalBackward1",
+    grad={"mean": "zeros_of(grad)"},
+    doc="Normal with means from a tensor.",
+    samples=[S(T(3, 4)), S(T(4), 2.0)],
+    errors=_NORMAL,
+    test=RANDOM,
+)
+op(
+    f"normal.float_Tensor(float mean, Tensor std, *, {GEN}) -> Tensor",
+    variants="function out",
+    kernel=native(),
+    node="NormalBackward2",
+    grad={"std": "zeros_of(grad)"},
+    doc="Normal with standard deviations from a tensor.",
+    samples=[S(1.0, T(3, 4, low=0.5, high=2.0))],
+    errors=(E(S(0.0, T(3, low=-2.0, high=-1.0)), RuntimeError, "normal expects all elements of std >= 0.0"),),
+    test=RANDOM,
+)
+op(
+    f"normal.float_float(float mean, float std, int[] size, *, {GEN}, {OPTIONS}) -> Tensor",
+    variants="function out",
+    kernel=native(),
+    doc="Normal with the given mean and standard deviation.",
+    samples=[S(1.0, 2.0, (3, 4)), S(0, 1, (20,))],
+    test=RANDOM,
+)
 op(
     f"poisson(Tensor self, {GEN}) -> Tensor",
     variants="function",
@@ -147,11 +276,19 @@ op(
     variants="function method out",
     kernel=native(),
     doc="Indices drawn with probabilities in proportion to the weights in each row of self.",
-    samples=[S(T(4, low=0.1, high=1.0, grad=False), 2), S(T(3, 4, low=0.1, high=1.0, grad=False), 1), S(T(3, 4, low=0.1, high=1.0, grad=False), 6, True)],
+    samples=[
+        S(T(4, low=0.1, high=1.0, grad=False), 2),
+        S(T(3, 4, low=0.1, high=1.0, grad=False), 1),
+        S(T(3, 4, low=0.1, high=1.0, grad=False), 6, True),
+    ],
     errors=(
         E(S(T(3, low=0.1, high=1.0), 4), RuntimeError, r"cannot sample n_sample > prob_dist.size\(-1\) samples without replacement"),
         E(S(T(3, low=-1.0, high=-0.5), 2), RuntimeError, "probability tensor contains either `inf`, `nan` or element < 0"),
-        E(S(T(2, low=0.0, high=0.0, values=(0.0, 0.0)), 1), RuntimeError, r"invalid multinomial distribution \(sum of probabilities <= 0\)"),
+        E(
+            S(T(2, low=0.0, high=0.0, values=(0.0, 0.0)), 1),
+            RuntimeError,
+            r"invalid multinomial distribution \(sum of probabilities <= 0\)",
+        ),
         E(S(I(3), 1), RuntimeError, "multinomial only supports floating-point dtypes for input"),
         E(S(T(2, 2, 2), 1), RuntimeError, "prob_dist must be 1 or 2 dim"),
         E(S(T(3, low=0.1, high=1.0), 0), RuntimeError, "cannot sample n_sample <= 0 samples"),

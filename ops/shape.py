@@ -86,7 +86,12 @@ op(
         E(S(T(3, 4), 1, ()), RuntimeError, "unflatten: sizes must be non-empty"),
     ),
 )
-op("ravel(Tensor self) -> Tensor", kernel=composite(), doc="A contiguous one-dimensional tensor of all elements.", samples=[S(T(2, 3)), S(T())])
+op(
+    "ravel(Tensor self) -> Tensor",
+    kernel=composite(),
+    doc="A contiguous one-dimensional tensor of all elements.",
+    samples=[S(T(2, 3)), S(T())],
+)
 
 # ---- order of dimensions ----
 
@@ -98,7 +103,11 @@ op(
     doc="The dimensions of self in another order.",
     samples=[S(T(2, 3, 4), (2, 0, 1)), S(T(2, 3, 4), (-1, 1, 0)), S(T(), ()), S(T(0, 3), (1, 0))],
     errors=(
-        E(S(T(3, 4), (0,)), RuntimeError, "number of dimensions in the tensor input does not match the length of the desired ordering of dimensions"),
+        E(
+            S(T(3, 4), (0,)),
+            RuntimeError,
+            "number of dimensions in the tensor input does not match the length of the desired ordering of dimensions",
+        ),
         E(S(T(3, 4), (0, 0)), RuntimeError, r"permute\(\): duplicate dims are not allowed."),
         E(S(T(3, 4), (2, 0)), IndexError, DIM_ERROR),
     ),
@@ -158,9 +167,26 @@ op(
     reference="numpy.moveaxis",
 )
 alias("moveaxis", of="movedim")
-op("numpy_T(Tensor self) -> Tensor", variants="method", kernel=composite(), doc="Tensor.T: the dimensions in reverse order.", samples=[S(T(3, 4))])
-op("matrix_H(Tensor self) -> Tensor", variants="method", kernel=composite(), doc="Tensor.H: the transpose of a (real) matrix.", samples=[S(T(3, 4))])
-op("adjoint(Tensor self) -> Tensor", kernel=composite(), doc="Swaps the last two dimensions (the conjugate transpose of real matrices).", samples=[S(T(2, 3, 4))])
+op(
+    "numpy_T(Tensor self) -> Tensor",
+    variants="method",
+    kernel=composite(),
+    doc="Tensor.T: the dimensions in reverse order.",
+    samples=[S(T(3, 4))],
+)
+op(
+    "matrix_H(Tensor self) -> Tensor",
+    variants="method",
+    kernel=composite(),
+    doc="Tensor.H: the transpose of a (real) matrix.",
+    samples=[S(T(3, 4))],
+)
+op(
+    "adjoint(Tensor self) -> Tensor",
+    kernel=composite(),
+    doc="Swaps the last two dimensions (the conjugate transpose of real matrices).",
+    samples=[S(T(2, 3, 4))],
+)
 
 # ---- dimensions of size one, broadcasting ----
 
@@ -173,14 +199,37 @@ op(
     doc="Repeats dimensions of size one without a copy; -1 keeps a size.",
     samples=[S(T(3, 1), (3, 4)), S(T(4), (2, 3, 4)), S(T(1, 4), (3, -1)), S(T(), (2, 2)), S(T(1), (0,)), S(T(3), (3,))],
     errors=(
-        E(S(T(3, 4), (3, 5)), RuntimeError, r"The expanded size of the tensor \(5\) must match the existing size \(4\) at non-singleton dimension 1"),
-        E(S(T(3, 4), (4,)), RuntimeError, r"the number of sizes provided \(1\) must be greater or equal to the number of dimensions in the tensor \(2\)"),
-        E(S(T(3, 4), (-1, 3, 4)), RuntimeError, r"The expanded size of the tensor \(-1\) isn't allowed in a leading, non-existing dimension 0"),
+        E(
+            S(T(3, 4), (3, 5)),
+            RuntimeError,
+            r"The expanded size of the tensor \(5\) must match the existing size \(4\) at non-singleton dimension 1",
+        ),
+        E(
+            S(T(3, 4), (4,)),
+            RuntimeError,
+            r"the number of sizes provided \(1\) must be greater or equal to the number of dimensions in the tensor \(2\)",
+        ),
+        E(
+            S(T(3, 4), (-1, 3, 4)),
+            RuntimeError,
+            r"The expanded size of the tensor \(-1\) isn't allowed in a leading, non-existing dimension 0",
+        ),
     ),
     reference="numpy.broadcast_to",
 )
-op("expand_as(Tensor self, Tensor other) -> Tensor", variants="method", kernel=composite(), doc="`self.expand(other.size())`.", samples=[S(T(4), I(3, 4))])
-op("broadcast_to(Tensor self, int[] size) -> Tensor", kernel=composite(), doc="`expand` as a function.", samples=[S(T(4), (3, 4)), S(T(), (2,))])
+op(
+    "expand_as(Tensor self, Tensor other) -> Tensor",
+    variants="method",
+    kernel=composite(),
+    doc="`self.expand(other.size())`.",
+    samples=[S(T(4), I(3, 4))],
+)
+op(
+    "broadcast_to(Tensor self, int[] size) -> Tensor",
+    kernel=composite(),
+    doc="`expand` as a function.",
+    samples=[S(T(4), (3, 4)), S(T(), (2,))],
+)
 op(
     "broadcast_tensors(Tensor[] tensors) -> Tensor[]",
     variants="function",
@@ -188,7 +237,13 @@ op(
     doc="All tensors expanded to their common shape.",
     samples=[S(T(3, 1), T(4)), S(T(), T(2)), S(T(0, 1), T(3))],
 )
-op("broadcast_shapes(int[] shapes) -> int", variants="function", kernel=python("retrograd._ops.shape:broadcast_shapes"), doc="The shape that tensors of the given shapes broadcast to.", samples=[S((3, 1), (4,)), S((), (2,)), S(3, (2, 1))])
+op(
+    "broadcast_shapes(int[] shapes) -> int",
+    variants="function",
+    kernel=python("retrograd._ops.shape:broadcast_shapes"),
+    doc="The shape that tensors of the given shapes broadcast to.",
+    samples=[S((3, 1), (4,)), S((), (2,)), S(3, (2, 1))],
+)
 op(
     "squeeze(Tensor self) -> Tensor",
     kernel=view(),
@@ -218,9 +273,27 @@ op(
     samples=[S(T(1, 3, 1), (0, 2)), S(T(1, 3), (0, 1))],
     errors=(E(S(T(1, 4), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"),),
 )
-op("squeeze.inplace(Tensor self) -> Tensor", variants="inplace", kernel=composite(), doc="Drops dimensions of size one of self itself.", samples=[S(T(1, 3))])
-op("squeeze.inplace_dim(Tensor self, int dim) -> Tensor", variants="inplace", kernel=composite(), doc="Drops one dimension of self itself.", samples=[S(T(1, 3), 0)])
-op("squeeze.inplace_dims(Tensor self, int[] dim) -> Tensor", variants="inplace", kernel=composite(), doc="Drops dimensions of self itself.", samples=[S(T(1, 3), (0, 1))])
+op(
+    "squeeze.inplace(Tensor self) -> Tensor",
+    variants="inplace",
+    kernel=composite(),
+    doc="Drops dimensions of size one of self itself.",
+    samples=[S(T(1, 3))],
+)
+op(
+    "squeeze.inplace_dim(Tensor self, int dim) -> Tensor",
+    variants="inplace",
+    kernel=composite(),
+    doc="Drops one dimension of self itself.",
+    samples=[S(T(1, 3), 0)],
+)
+op(
+    "squeeze.inplace_dims(Tensor self, int[] dim) -> Tensor",
+    variants="inplace",
+    kernel=composite(),
+    doc="Drops dimensions of self itself.",
+    samples=[S(T(1, 3), (0, 1))],
+)
 op(
     "unsqueeze(Tensor self, int dim) -> Tensor",
     kernel=view(),
@@ -231,7 +304,13 @@ op(
     errors=(E(S(T(3, 4), 3), IndexError, r"Dimension out of range \(expected to be in range of \[-3, 2\], but got 3\)"),),
     reference="numpy.expand_dims",
 )
-op("unsqueeze.inplace(Tensor self, int dim) -> Tensor", variants="inplace", kernel=composite(), doc="Adds a dimension to self itself.", samples=[S(T(3), 0)])
+op(
+    "unsqueeze.inplace(Tensor self, int dim) -> Tensor",
+    variants="inplace",
+    kernel=composite(),
+    doc="Adds a dimension to self itself.",
+    samples=[S(T(3), 0)],
+)
 
 # ---- parts ----
 
@@ -295,7 +374,10 @@ op(
     jvp="linear",
     doc="The diagonal of the matrices in dim1 and dim2, as the last dimension.",
     samples=[S(T(3, 4)), S(T(3, 4), 1), S(T(3, 4), -2), S(T(2, 3, 4), 0, 0, 2), S(T(3, 4), 5), S(T(0, 3))],
-    errors=(E(S(T(3, 4), 0, 0, 0), RuntimeError, "diagonal dimensions cannot be identical 0, 0"), E(S(T(3, 4), 0, 0, 2), IndexError, DIM_ERROR)),
+    errors=(
+        E(S(T(3, 4), 0, 0, 0), RuntimeError, "diagonal dimensions cannot be identical 0, 0"),
+        E(S(T(3, 4), 0, 0, 2), IndexError, DIM_ERROR),
+    ),
     reference="numpy.diagonal",
 )
 op(
@@ -335,7 +417,12 @@ op(
     errors=(E(S(T(2, 3, 4)), RuntimeError, r"diag\(\): Supports 1D or 2D tensors. Got 3D"),),
     reference="numpy.diag",
 )
-op("diagflat(Tensor self, int offset=0) -> Tensor", kernel=composite(), doc="The matrix with all elements of self on a diagonal.", samples=[S(T(2, 2)), S(T(3), 1), S(T())])
+op(
+    "diagflat(Tensor self, int offset=0) -> Tensor",
+    kernel=composite(),
+    doc="The matrix with all elements of self on a diagonal.",
+    samples=[S(T(2, 2)), S(T(3), 1), S(T())],
+)
 op(
     "unfold(Tensor self, int dimension, int size, int step) -> Tensor",
     variants="method internal",
@@ -365,7 +452,13 @@ op(
     grad={"self": "as_strided_backward(grad, self_sizes, self_strides, self_offset, size, stride, storage_offset)"},
     jvp="linear",
     doc="Reads the memory of self with any sizes, strides and offset. Elements may overlap.",
-    samples=[S(T(3, 4), (2, 2), (1, 2)), S(T(3, 4), (2, 2), (1, 2), 3), S(T(5), (3, 3), (1, 1)), S(T(4), (), (), 2), S(T(2, 2), (2, 0), (1, 1))],
+    samples=[
+        S(T(3, 4), (2, 2), (1, 2)),
+        S(T(3, 4), (2, 2), (1, 2), 3),
+        S(T(5), (3, 3), (1, 1)),
+        S(T(4), (), (), 2),
+        S(T(2, 2), (2, 0), (1, 1)),
+    ],
     errors=(
         E(S(T(3, 4), (2, 2), (1, 2), 20), RuntimeError, "are out of bounds for storage of size"),
         E(S(T(3, 4), (2,), (1, 2)), RuntimeError, "mismatch in length of strides and shape"),
@@ -385,7 +478,8 @@ op(
 )
 # The derivative of as_strided and, with the two geometries swapped, the derivative of that.
 op(
-    "_as_strided_transfer(Tensor self, int[] stride, int offset, int[] out_size, int[] out_stride, int out_offset, bool to_input) -> Tensor",
+    "_as_strided_transfer(Tensor self, int[] stride, int offset, int[] out_size, int[] out_stride, int out_offset, bool to_input)"
+    " -> Tensor",
     variants="function internal",
     kernel=native(),
     node="AsStridedTransferBackward0",
@@ -393,7 +487,11 @@ op(
     jvp="linear",
     doc="Adds self up in zeroed memory under one geometry and reads it under another. The one of the two that belongs to the input of "
     "as_strided (the second if to_input) shares each sum out over the elements it has in the same place.",
-    samples=[S(T(2, 2), (1, 2), 1, (3, 4), (4, 1), 0, True), S(T(3, 3), (1, 1), 0, (5,), (1,), 0, True), S(T(2, 3), (1, 0), 2, (2, 2), (1, 1), 2, False)],
+    samples=[
+        S(T(2, 2), (1, 2), 1, (3, 4), (4, 1), 0, True),
+        S(T(3, 3), (1, 1), 0, (5,), (1,), 0, True),
+        S(T(2, 3), (1, 0), 2, (2, 2), (1, 1), 2, False),
+    ],
     test={"compat": False},
 )
 op(
@@ -407,7 +505,12 @@ op(
     samples=[S(T(3))],
     test={"compat": False},
 )
-op("detach(Tensor self) -> Tensor", kernel=native(), doc="The same memory without history.", samples=[S(T(3, 4, grad=False)), S(T(grad=False))])
+op(
+    "detach(Tensor self) -> Tensor",
+    kernel=native(),
+    doc="The same memory without history.",
+    samples=[S(T(3, 4, grad=False)), S(T(grad=False))],
+)
 
 # ---- splitting ----
 
@@ -426,14 +529,23 @@ op(
         E(S(T(), 1), RuntimeError, "split expects at least a 1-dimensional tensor"),
     ),
 )
-_SPLIT_SIZES = dict(
-    samples=[S(T(5, 2), (2, 3)), S(T(2, 5), (1, 0, 4), 1)],
-    errors=(
-        E(S(T(3, 4), (1, 1)), RuntimeError, r"split_with_sizes expects split_sizes to sum exactly to 3 \(input tensor's size at dimension 0\)"),
+_SPLIT_SIZES = {
+    "samples": [S(T(5, 2), (2, 3)), S(T(2, 5), (1, 0, 4), 1)],
+    "errors": (
+        E(
+            S(T(3, 4), (1, 1)),
+            RuntimeError,
+            r"split_with_sizes expects split_sizes to sum exactly to 3 \(input tensor's size at dimension 0\)",
+        ),
         E(S(T(3, 4), (1, -1, 3)), RuntimeError, "split_with_sizes expects split_sizes have only non-negative entries"),
     ),
+}
+op(
+    "split.sizes(Tensor self, int[] split_size, int dim=0) -> Tensor[]",
+    kernel=composite(),
+    doc="Views of the given sizes along a dimension.",
+    **_SPLIT_SIZES,
 )
-op("split.sizes(Tensor self, int[] split_size, int dim=0) -> Tensor[]", kernel=composite(), doc="Views of the given sizes along a dimension.", **_SPLIT_SIZES)
 op(
     "split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
     kernel=view(),
@@ -470,7 +582,12 @@ op(
         E(S(T(), 1), RuntimeError, "chunk expects at least a 1-dimensional tensor"),
     ),
 )
-op("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", kernel=composite(), doc="`chunk` whose results may be written in place.", samples=[S(T(5, 2), 2)])
+op(
+    "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
+    kernel=composite(),
+    doc="`chunk` whose results may be written in place.",
+    samples=[S(T(5, 2), 2)],
+)
 op(
     "unbind(Tensor self, int dim=0) -> Tensor[]",
     kernel=view(),
@@ -492,7 +609,12 @@ op(
     ),
     reference="numpy.array_split",
 )
-op("tensor_split.indices(Tensor self, int[] indices, int dim=0) -> Tensor[]", kernel=composite(), doc="Views along a dimension, cut at the given indices.", samples=[S(T(7, 2), (1, 4)), S(T(2, 5), (3, 1, 9), 1)])
+op(
+    "tensor_split.indices(Tensor self, int[] indices, int dim=0) -> Tensor[]",
+    kernel=composite(),
+    doc="Views along a dimension, cut at the given indices.",
+    samples=[S(T(7, 2), (1, 4)), S(T(2, 5), (3, 1, 9), 1)],
+)
 op(
     "tensor_split.tensor(Tensor self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]",
     kernel=composite(),
@@ -505,20 +627,37 @@ for _name, _least, _dim in (("hsplit", 1, 1), ("vsplit", 2, 0), ("dsplit", 3, 2)
         kernel=composite(),
         doc=f"`tensor_split` along dimension {_dim}.",
         samples=[S(T(4, 4, 4), 2)],
-        errors=(E(S(T(3, 3, 3), 2), RuntimeError, f"torch.{_name} attempted to split along dimension {_dim}, but the size of the dimension 3 is not divisible by the split_size 2!"),),
+        errors=(
+            E(
+                S(T(3, 3, 3), 2),
+                RuntimeError,
+                f"torch.{_name} attempted to split along dimension {_dim}, but the size of the dimension 3 "
+                "is not divisible by the split_size 2!",
+            ),
+        ),
     )
     op(
         f"{_name}.array(Tensor self, int[] indices) -> Tensor[]",
         kernel=composite(),
         doc=f"`tensor_split` along dimension {_dim}.",
         samples=[S(T(4, 4, 4), (1, 3))],
-        errors=(E(S(T(), (1,)), RuntimeError, f"torch.{_name} requires a tensor with at least {_least} dimension, but got a tensor with 0 dimensions!"),),
+        errors=(
+            E(
+                S(T(), (1,)),
+                RuntimeError,
+                f"torch.{_name} requires a tensor with at least {_least} dimension, but got a tensor with 0 dimensions!",
+            ),
+        ),
     )
 
 # ---- joining ----
 
 _CAT_ERRORS = (
-    E(S((T(3, 4), T(3, 2))), RuntimeError, "Sizes of tensors must match except in dimension 0. Expected size 4 but got size 2 for tensor number 1 in the list."),
+    E(
+        S((T(3, 4), T(3, 2))),
+        RuntimeError,
+        "Sizes of tensors must match except in dimension 0. Expected size 4 but got size 2 for tensor number 1 in the list.",
+    ),
     E(S((T(3, 4), T(2, 3, 4))), RuntimeError, "Tensors must have same number of dimensions: got 2 and 3"),
     E(S((T(), T())), RuntimeError, r"zero-dimensional tensor \(at position 0\) cannot be concatenated"),
     E(S(()), ValueError, "expected a non-empty list of Tensors"),
@@ -531,7 +670,14 @@ op(
     grad={"tensors": "cat_backward(grad, tensors_shapes, tensors_dtypes, dim)"},
     jvp="linear",
     doc="Joins tensors along an existing dimension.",
-    samples=[S((T(3, 4), T(2, 4))), S((T(3, 4), T(3, 2), T(3, 1)), 1), S((T(2, 3), T(2, 3)), -1), S((T(0, 3), T(2, 3))), S((T(0), T(2, 3))), S((T(5),))],
+    samples=[
+        S((T(3, 4), T(2, 4))),
+        S((T(3, 4), T(3, 2), T(3, 1)), 1),
+        S((T(2, 3), T(2, 3)), -1),
+        S((T(0, 3), T(2, 3))),
+        S((T(0), T(2, 3))),
+        S((T(5),)),
+    ],
     errors=_CAT_ERRORS,
     reference="numpy.concatenate",
 )
@@ -552,7 +698,11 @@ op(
     doc="Joins tensors of one shape along a new dimension.",
     samples=[S((T(3, 4), T(3, 4))), S((T(3, 4), T(3, 4), T(3, 4)), 1), S((T(3, 4), T(3, 4)), -1), S((T(), T())), S((T(0), T(0)))],
     errors=(
-        E(S((T(3, 4), T(4))), RuntimeError, r"stack expects each tensor to be equal size, but got \[3, 4\] at entry 0 and \[4\] at entry 1"),
+        E(
+            S((T(3, 4), T(4))),
+            RuntimeError,
+            r"stack expects each tensor to be equal size, but got \[3, 4\] at entry 0 and \[4\] at entry 1",
+        ),
         E(S(()), RuntimeError, "stack expects a non-empty TensorList"),
     ),
     reference="numpy.stack",
@@ -583,7 +733,13 @@ op(
     doc="`block_diag` of a list.",
     samples=[S((T(2, 3), T(3), T()))],
 )
-op("block_diag(Tensor[] tensors) -> Tensor", variants="function", kernel=python("retrograd._ops.shape:block_diag"), doc="The block diagonal matrix of the given matrices.", samples=[S(T(2, 3), T(3), T())])
+op(
+    "block_diag(Tensor[] tensors) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.shape:block_diag"),
+    doc="The block diagonal matrix of the given matrices.",
+    samples=[S(T(2, 3), T(3), T())],
+)
 
 # ---- repeating and rearranging ----
 
@@ -594,13 +750,27 @@ op(
     grad={"self": "repeat_backward(grad, repeats, self_sizes)"},
     jvp="linear",
     doc="Copies of self side by side, so many along each dimension.",
-    samples=[S(T(2, 3), (2, 1)), S(T(3), (2, 2)), S(T(), (3,)), S(T(2, 3), (0, 1)), S(T(2, 3), (1, 1)), S(T(2, 3), (2, 1, 3)), S(T(0, 2), (2, 2))],
+    samples=[
+        S(T(2, 3), (2, 1)),
+        S(T(3), (2, 2)),
+        S(T(), (3,)),
+        S(T(2, 3), (0, 1)),
+        S(T(2, 3), (1, 1)),
+        S(T(2, 3), (2, 1, 3)),
+        S(T(0, 2), (2, 2)),
+    ],
     errors=(
         E(S(T(3, 4), (2,)), RuntimeError, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"),
         E(S(T(3, 4), (-1, 1)), RuntimeError, "Trying to create tensor with negative dimension -3"),
     ),
 )
-op("tile(Tensor self, int[] dims) -> Tensor", kernel=composite(), doc="`repeat` that allows fewer counts than dimensions.", samples=[S(T(2, 3), (2,)), S(T(3), (2, 2)), S(T(2, 3), ())], reference="numpy.tile")
+op(
+    "tile(Tensor self, int[] dims) -> Tensor",
+    kernel=composite(),
+    doc="`repeat` that allows fewer counts than dimensions.",
+    samples=[S(T(2, 3), (2,)), S(T(3), (2, 2)), S(T(2, 3), ())],
+    reference="numpy.tile",
+)
 op(
     "repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor",
     variants="function internal",
@@ -629,11 +799,28 @@ op(
     jvp="linear",
     doc="Reverses the order along the given dimensions.",
     samples=[S(T(3, 4), (0,)), S(T(3, 4), (0, -1)), S(T(3, 4), ()), S(T(), (0,)), S(T(0, 3), (1,))],
-    errors=(E(S(T(3, 4), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"), E(S(T(3, 4), (2,)), IndexError, DIM_ERROR)),
+    errors=(
+        E(S(T(3, 4), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"),
+        E(S(T(3, 4), (2,)), IndexError, DIM_ERROR),
+    ),
     reference="numpy.flip",
 )
-op("fliplr(Tensor self) -> Tensor", kernel=composite(), doc="Reverses the second dimension.", samples=[S(T(3, 4))], errors=(E(S(T(3)), RuntimeError, "Input must be >= 2-d."),), reference="numpy.fliplr")
-op("flipud(Tensor self) -> Tensor", kernel=composite(), doc="Reverses the first dimension.", samples=[S(T(3, 4)), S(T(3))], errors=(E(S(T()), RuntimeError, "Input must be >= 1-d."),), reference="numpy.flipud")
+op(
+    "fliplr(Tensor self) -> Tensor",
+    kernel=composite(),
+    doc="Reverses the second dimension.",
+    samples=[S(T(3, 4))],
+    errors=(E(S(T(3)), RuntimeError, "Input must be >= 2-d."),),
+    reference="numpy.fliplr",
+)
+op(
+    "flipud(Tensor self) -> Tensor",
+    kernel=composite(),
+    doc="Reverses the first dimension.",
+    samples=[S(T(3, 4)), S(T(3))],
+    errors=(E(S(T()), RuntimeError, "Input must be >= 1-d."),),
+    reference="numpy.flipud",
+)
 op(
     "roll(Tensor self, int[] shifts, int[] dims=[]) -> Tensor",
     kernel=native(),
@@ -676,14 +863,24 @@ for _name in ("tril", "triu"):
         reference=f"numpy.{_name}",
     )
 for _name, _doc, _samples in (
-    ("meshgrid", "Vectors spread over the grid that they span.", [S(T(3), T(2), indexing="ij"), S(T(3), T(2), T(4), indexing="xy"), S(T(3), T(), indexing="ij")]),
+    (
+        "meshgrid",
+        "Vectors spread over the grid that they span.",
+        [S(T(3), T(2), indexing="ij"), S(T(3), T(2), T(4), indexing="xy"), S(T(3), T(), indexing="ij")],
+    ),
     ("cartesian_prod", "All combinations of one element of each vector.", [S(T(3), T(2)), S(T(3)), S(I(2), I(3), I(2))]),
     ("combinations", "All combinations of elements of a vector.", [S(T(4)), S(T(3), 2, True), S(T(3), 3), S(T(3), 0), S(T(2), 3)]),
     ("atleast_1d", "0-d tensors as vectors.", [S(T()), S(T(3)), S(T(), T(2, 3))]),
     ("atleast_2d", "Tensors with leading dimensions up to two.", [S(T()), S(T(3)), S(T(2, 3))]),
     ("atleast_3d", "Tensors with dimensions added up to three.", [S(T()), S(T(3)), S(T(2, 3)), S(T(2, 3, 4))]),
 ):
-    op(f"{_name}(Tensor[] tensors) -> Tensor[]", variants="function", kernel=python(f"retrograd._ops.shape:{_name}"), doc=_doc, samples=_samples)
+    op(
+        f"{_name}(Tensor[] tensors) -> Tensor[]",
+        variants="function",
+        kernel=python(f"retrograd._ops.shape:{_name}"),
+        doc=_doc,
+        samples=_samples,
+    )
 
 # ---- copies and conversions ----
 
@@ -703,7 +900,11 @@ op(
     grad={"self": "grad"},
     jvp="linear",
     doc="A copy with the given memory format.",
-    samples=[S(T(3, 4), memory_format="contiguous_format"), S(T(2, 3, 2, 2), memory_format="channels_last"), S(T(), memory_format="preserve_format")],
+    samples=[
+        S(T(3, 4), memory_format="contiguous_format"),
+        S(T(2, 3, 2, 2), memory_format="channels_last"),
+        S(T(), memory_format="preserve_format"),
+    ],
 )
 op(
     "_clone_as(Tensor self, int[] stride) -> Tensor",
@@ -716,8 +917,20 @@ op(
     samples=[S(T(3, 4), (1, 3))],
     test={"compat": False},
 )
-op("contiguous(Tensor self) -> Tensor", variants="method internal", kernel=composite(), doc="Self if its memory is in row-major order, else a copy that is.", samples=[S(T(3, 4)), S(T())])
-op("contiguous.format(Tensor self, *, memory_format? memory_format) -> Tensor", variants="method", kernel=composite(), doc="Self if it has the memory format, else a copy that has.", samples=[S(T(3, 4), memory_format="contiguous_format"), S(T(2, 3, 2, 2), memory_format="channels_last")])
+op(
+    "contiguous(Tensor self) -> Tensor",
+    variants="method internal",
+    kernel=composite(),
+    doc="Self if its memory is in row-major order, else a copy that is.",
+    samples=[S(T(3, 4)), S(T())],
+)
+op(
+    "contiguous.format(Tensor self, *, memory_format? memory_format) -> Tensor",
+    variants="method",
+    kernel=composite(),
+    doc="Self if it has the memory format, else a copy that has.",
+    samples=[S(T(3, 4), memory_format="contiguous_format"), S(T(2, 3, 2, 2), memory_format="channels_last")],
+)
 op(
     "_to_copy(Tensor self, *, dtype? dtype=None, device? device=None) -> Tensor",
     variants="function internal",
@@ -742,17 +955,30 @@ op(
     samples=[S(T(3, 4), I(2)), S(T(3), T(2))],
 )
 op(
-    "to.device(Tensor self, device? device=None, dtype? dtype=None, bool non_blocking=False, bool copy=False, *, memory_format? memory_format=None) -> Tensor",
+    "to.device(Tensor self, device? device=None, dtype? dtype=None, bool non_blocking=False, bool copy=False, *, "
+    "memory_format? memory_format=None) -> Tensor",
     variants="method",
     kernel=composite(),
     doc="Self on another device.",
     samples=[S(T(3, 4), "cpu"), S(T(3, 4))],
     errors=(E(S(T(3), "foo"), RuntimeError, "device type at start of device string: foo"),),
 )
-op("type_as(Tensor self, Tensor other) -> Tensor", variants="method", kernel=composite(), doc="Self with the dtype and device of another tensor.", samples=[S(T(3), I(2))])
+op(
+    "type_as(Tensor self, Tensor other) -> Tensor",
+    variants="method",
+    kernel=composite(),
+    doc="Self with the dtype and device of another tensor.",
+    samples=[S(T(3), I(2))],
+)
 for _name in ("float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool"):
     # The overload keeps C++ from meeting its own keywords.
-    op(f"{_name}.convert(Tensor self, *, memory_format? memory_format=None) -> Tensor", variants="method", kernel=composite(), doc=f"Self converted to torch.{_name}.", samples=[S(T(3, 4)), S(I(2))])
+    op(
+        f"{_name}.convert(Tensor self, *, memory_format? memory_format=None) -> Tensor",
+        variants="method",
+        kernel=composite(),
+        doc=f"Self converted to torch.{_name}.",
+        samples=[S(T(3, 4)), S(I(2))],
+    )
 op(
     "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
     variants="inplace",
@@ -768,7 +994,13 @@ op(
         E(S(T(3), T(2, 3)), RuntimeError, r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]"),
     ),
 )
-op("copy.number(Tensor self, Scalar src, bool non_blocking=False) -> Tensor", variants="inplace", kernel=composite(), doc="Writes a number into every element.", samples=[S(T(3), 2)])
+op(
+    "copy.number(Tensor self, Scalar src, bool non_blocking=False) -> Tensor",
+    variants="inplace",
+    kernel=composite(),
+    doc="Writes a number into every element.",
+    samples=[S(T(3), 2)],
+)
 op(
     "fill.Scalar(Tensor self, Scalar value) -> Tensor",
     variants="function",
@@ -828,7 +1060,10 @@ op(
     kernel=composite(),
     doc="Sets the main diagonal to a value; with wrap, a tall matrix starts a new one below.",
     samples=[S(T(3, 3), 2.0), S(T(7, 3), 1, True), S(T(7, 3), 1), S(T(3, 3, 3), 5)],
-    errors=(E(S(T(3), 1), RuntimeError, "dimensions must larger than 1"), E(S(T(2, 3, 3), 1), RuntimeError, "all dimensions of input must be of equal length")),
+    errors=(
+        E(S(T(3), 1), RuntimeError, "dimensions must larger than 1"),
+        E(S(T(2, 3, 3), 1), RuntimeError, "all dimensions of input must be of equal length"),
+    ),
 )
 op(
     "resize(Tensor self, int[] size, *, memory_format? memory_format=None) -> Tensor",
@@ -852,11 +1087,17 @@ for _name in ("resize", "resize_as"):
         variants="method",
         kernel=python(f"retrograd._ops.shape:{_name}"),
         doc="A tensor of another size and as many elements: kept for old programs.",
-        samples=[S(T(3, 4), (2, 6)) if _name == "resize" else S(T(3, 4), I(2, 6))],
+        samples=[S(T(3, 4), 2, 6) if _name == "resize" else S(T(3, 4), I(2, 6))],
         test={"warns": True},
     )
 op("set(Tensor self) -> Tensor", variants="inplace", kernel=composite(), doc="Makes self an empty tensor.", samples=[S(T(3, grad=False))])
-op("set.source_Tensor(Tensor self, Tensor source) -> Tensor", variants="inplace", kernel=composite(), doc="Makes self use the memory and geometry of source.", samples=[S(T(3, grad=False), T(2, grad=False))])
+op(
+    "set.source_Tensor(Tensor self, Tensor source) -> Tensor",
+    variants="inplace",
+    kernel=composite(),
+    doc="Makes self use the memory and geometry of source.",
+    samples=[S(T(3, grad=False), T(2, grad=False))],
+)
 op(
     "set.source_Tensor_storage_offset(Tensor self, Tensor source, int storage_offset, int[] size, int[] stride=[]) -> Tensor",
     variants="inplace",
@@ -864,4 +1105,11 @@ op(
     doc="Makes self use the memory of source under the given geometry.",
     samples=[S(T(3, grad=False), T(4, grad=False), 1, (2,), (1,))],
 )
-op("sum_to_size(Tensor self, int[] size) -> Tensor", variants="method", kernel=composite(), doc="Sums over the dimensions that broadcasting from `size` would have expanded.", samples=[S(T(3, 4), (1, 4)), S(T(3, 4), (4,)), S(T(3, 4), (3, 4)), S(T(3, 4), ())], errors=(E(S(T(3, 4), (2, 4)), RuntimeError, r"size \{\[2, 4\]\} is not expandable to size \{\[3, 4\]\}."),))
+op(
+    "sum_to_size(Tensor self, int[] size) -> Tensor",
+    variants="method",
+    kernel=composite(),
+    doc="Sums over the dimensions that broadcasting from `size` would have expanded.",
+    samples=[S(T(3, 4), (1, 4)), S(T(3, 4), (4,)), S(T(3, 4), (3, 4)), S(T(3, 4), ())],
+    errors=(E(S(T(3, 4), (2, 4)), RuntimeError, r"size \{\[2, 4\]\} is not expandable to size \{\[3, 4\]\}."),),
+)

@@ -17,8 +17,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import ops
 from tests.ops import references
+from tests.ops.cases import Case, all_cases, fits
 from tests.ops.differences import comparable
-from tests.ops.harness import DTYPES, TOLERANCE, Case, Record, all_cases, differing, entries, fits, run
+from tests.ops.harness import TOLERANCE, Record, differing, entries, run
+from tests.ops.tensors import DTYPES
 
 ALWAYS = ("float64", "float32", "int64")
 

@@ -80,7 +80,7 @@ Node* accumulator_of(TensorImpl* t) {
              "behavior is forbidden. You can fix this by cloning the output of the custom Function.";
   }
   Node* fn = grad_fn_of(t);
-  fail(ErrorKind::Runtime, "Output ", t->output_nr, " of ", fn ? node_name(fn) : "a function", " is a view and is being modified inplace.", what);
+  fail(ErrorKind::Runtime, "Output ", t->output_nr, " of ", fn ? forward_name(fn) : "a function", " is a view and is being modified inplace.", what);
 }
 
 }  // namespace

@@ -142,6 +142,11 @@ void release_saved(Node* node) {
 }
 
 const char* node_name(const Node* node) { return node->info->name; }
+std::string forward_name(const Node* node) {
+  const std::string name = node_name(node);
+  const size_t end = name.rfind("Backward");
+  return name.find_first_not_of("0123456789", end == std::string::npos ? 0 : end + 8) == std::string::npos ? name.substr(0, end) : name;
+}
 
 void join_collector(Node* node) {
   if (node->has(kNodeMarked)) return;

@@ -27,7 +27,7 @@ void check_inference(const Tensor& t) {
   std::string text = str_cat("one of the variables needed for gradient computation has been modified by an inplace operation: [torch.",
                              dtype_storage_name(t->dtype), " ", t->shape(), "]");
   const Node* maker = saved.is_output ? owner : t->grad_fn;
-  if (maker) text += str_cat(", which is output ", saved.is_output ? saved.output_nr : t->output_nr, " of ", node_name(maker), ",");
+  if (maker) text += str_cat(", which is output ", saved.is_output ? saved.output_nr : t->output_nr, " of ", forward_name(maker), ",");
   if (hidden) {
     text += str_cat(" was written through .data ", t->storage->hidden_writes - saved.hidden_writes, " time(s) since it was saved.");
   } else {

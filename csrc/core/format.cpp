@@ -41,8 +41,10 @@ bool has_format(const TensorImpl* t, MemoryFormat format) {
 }
 
 Tensor empty_like(const Tensor& like, DType dtype, Device device, MemoryFormat format) {
-  if (format == MemoryFormat::Contiguous || (format == MemoryFormat::Preserve && like.is_contiguous())) return empty(like.sizes(), dtype, device);
-  if (format == MemoryFormat::Preserve && dense_and_nonoverlapping(like.get())) return empty_strided(like.sizes(), like.strides(), dtype, device);
+  if (format == MemoryFormat::Contiguous || (format == MemoryFormat::Preserve && like.is_contiguous()))
+    return empty(like.sizes(), dtype, device);
+  if (format == MemoryFormat::Preserve && dense_and_nonoverlapping(like.get()))
+    return empty_strided(like.sizes(), like.strides(), dtype, device);
   int64_t strides[kMaxDims];
   if (format == MemoryFormat::Preserve) {
     // From the smallest stride up; expanded dimensions tie with their inner neighbour and stay outside of it.

@@ -68,9 +68,13 @@ Tensor new_tensor_object() {
   auto* t = reinterpret_cast<TensorImpl*>(pool.take());
   Py_SET_REFCNT(t->object(), 1);
   Py_SET_TYPE(t->object(), tensor_type);  // no reference is taken: the type outlives every tensor
-  std::memset(reinterpret_cast<char*>(t) + kBodyOffset, 0, offsetof(TensorImpl, inline_dims) - kBodyOffset);
-  constexpr size_t rest = offsetof(TensorImpl, grad_fn);
-  std::memset(reinterpret_cast<char*>(t) + rest, 0, sizeof(TensorImpl) - rest);
+  // Word by word: a call of memset costs more than the stores. The inline dimensions stay unset.
+  static_assert(kBodyOffset % 8 == 0 && offsetof(TensorImpl, inline_dims) % 8 == 0 && offsetof(TensorImpl, grad_fn) % 8 == 0);
+  auto* words = reinterpret_cast<uint64_t*>(t);
+#pragma GCC unroll 8
+  for (size_t i = kBodyOffset / 8; i < offsetof(TensorImpl, inline_dims) / 8; ++i) words[i] = 0;
+#pragma GCC unroll 16
+  for (size_t i = offsetof(TensorImpl, grad_fn) / 8; i < sizeof(TensorImpl) / 8; ++i) words[i] = 0;
   t->dims = t->inline_dims;
   t->flags = kPooled;
   return Tensor::steal(t);

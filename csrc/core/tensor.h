@@ -213,7 +213,13 @@ void bump_version(TensorImpl* t);  // after a write; records the site of the wri
 void join_collector(TensorImpl* t);
 void track_tensor(TensorImpl* t);
 void track_all_live();
-inline bool gc_tracked(PyObject* o) { return PyObject_GC_IsTracked(o); }
+inline bool gc_tracked(PyObject* o) {
+#if PY_VERSION_HEX < 0x030e0000 && !defined(Py_GIL_DISABLED)
+  return (reinterpret_cast<const uintptr_t*>(o) - 2)[0] != 0;  // what PyObject_GC_IsTracked reads
+#else
+  return PyObject_GC_IsTracked(o);
+#endif
+}
 extern bool track_everything;
 extern void (*track_all_nodes)();  // set by autograd
 extern void (*mark_node)(Node*);

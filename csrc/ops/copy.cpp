@@ -21,7 +21,9 @@ void check_fill_value(const Scalar& value, DType dtype) {
       return true;
     } else if constexpr (is_floating(target)) {
       const double v = value.to_double();
-      constexpr double limit = target == DType::Float16 ? 65504.0 : target == DType::BFloat16 ? 3.3895313892515355e38 : static_cast<double>(FLT_MAX);
+      constexpr double limit = target == DType::Float16    ? 65504.0
+                               : target == DType::BFloat16 ? 3.3895313892515355e38
+                                                           : static_cast<double>(FLT_MAX);
       return !(v > limit || v < -limit) || v == std::numeric_limits<double>::infinity() || v == -std::numeric_limits<double>::infinity();
     } else {
       // Negative numbers wrap in unsigned types, as far down as their range goes.
@@ -33,7 +35,8 @@ void check_fill_value(const Scalar& value, DType dtype) {
     }
   });
   if (RG_LIKELY(fits)) return;
-  constexpr const char* names[] = {"bool", "uint8_t", "int8_t", "int16_t", "int", "int64_t", "c10::Half", "c10::BFloat16", "float", "double"};
+  constexpr const char* names[] = {"bool",    "uint8_t",   "int8_t",        "int16_t", "int",
+                                   "int64_t", "c10::Half", "c10::BFloat16", "float",   "double"};
   fail(ErrorKind::Runtime, "value cannot be converted to type ", names[static_cast<int>(dtype)], " without overflow");
 }
 
@@ -137,7 +140,8 @@ Tensor to_dtype(const Tensor& self, DType dtype, bool, bool copy, std::optional<
 Tensor to_other(const Tensor& self, const Tensor& other, bool, bool copy, std::optional<MemoryFormat> memory_format) {
   return convert(self, other.dtype(), other.device(), copy, memory_format);
 }
-Tensor to_device(const Tensor& self, std::optional<Device> device, std::optional<DType> dtype, bool, bool copy, std::optional<MemoryFormat> memory_format) {
+Tensor to_device(const Tensor& self, std::optional<Device> device, std::optional<DType> dtype, bool, bool copy,
+                 std::optional<MemoryFormat> memory_format) {
   return convert(self, dtype.value_or(self.dtype()), device.value_or(self.device()), copy, memory_format);
 }
 void fill_diagonal_(const Tensor& self, Scalar fill_value, bool wrap) {

@@ -7,9 +7,7 @@
 
 namespace retrograd {
 
-void check_device(Device device) {
-  RG_CHECK_AS(Assertion, device.type != DeviceType::CUDA, "Torch not compiled with CUDA enabled");
-}
+void check_device(Device device) { RG_CHECK_AS(Assertion, device.type != DeviceType::CUDA, "Torch not compiled with CUDA enabled"); }
 
 Device creation_device(std::optional<Device> device, Device fallback, std::optional<Layout> layout, std::optional<bool> pin_memory) {
   const Device where = device.value_or(fallback);
@@ -53,13 +51,13 @@ Tensor filled_like(const Tensor& self, Scalar value, std::optional<DType> dtype,
 
 }  // namespace
 
-Tensor zeros(IntSpan size, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
-             std::optional<bool> requires_grad) {
+Tensor zeros(IntSpan size, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+             std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
   return filled(size, Scalar(0), dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory), requires_grad);
 }
 
-Tensor ones(IntSpan size, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
-            std::optional<bool> requires_grad) {
+Tensor ones(IntSpan size, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+            std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
   return filled(size, Scalar(1), dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory), requires_grad);
 }
 
@@ -70,12 +68,13 @@ Tensor full(IntSpan size, Scalar fill_value, std::optional<DType> dtype, std::op
   return filled(size, fill_value, type, creation_device(device, {}, layout, pin_memory), requires_grad);
 }
 
-Tensor empty(IntSpan size, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
-             std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
+Tensor empty(IntSpan size, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+             std::optional<bool> pin_memory, std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
   const DType type = dtype.value_or(default_dtype());
   const Device where = creation_device(device, {}, layout, pin_memory);
   check_requires_grad(type, requires_grad);
-  if (RG_LIKELY(!memory_format || *memory_format == MemoryFormat::Contiguous)) return created(retrograd::empty(size, type, where), requires_grad);
+  if (RG_LIKELY(!memory_format || *memory_format == MemoryFormat::Contiguous))
+    return created(retrograd::empty(size, type, where), requires_grad);
   RG_CHECK(*memory_format != MemoryFormat::Preserve, "preserve_format needs a tensor to take the format from: use empty_like");
   int64_t strides[kMaxDims];
   checked_numel(size);
@@ -85,14 +84,17 @@ Tensor empty(IntSpan size, std::optional<DType> dtype, std::optional<Layout> lay
 
 Tensor empty_strided(IntSpan size, IntSpan stride, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
                      std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  RG_CHECK(size.size() == stride.size(), "dimensionality of sizes (", size.size(), ") must match dimensionality of strides (", stride.size(), ")");
-  return created(retrograd::empty_strided(size, stride, dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory)), requires_grad);
+  RG_CHECK(size.size() == stride.size(), "dimensionality of sizes (", size.size(), ") must match dimensionality of strides (",
+           stride.size(), ")");
+  return created(retrograd::empty_strided(size, stride, dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory)),
+                 requires_grad);
 }
 
-Tensor empty_permuted(IntSpan size, IntSpan physical_layout, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                      std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+Tensor empty_permuted(IntSpan size, IntSpan physical_layout, std::optional<DType> dtype, std::optional<Layout> layout,
+                      std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
   const auto n = static_cast<int64_t>(size.size());
-  RG_CHECK(physical_layout.size() == size.size(), "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = ", n,
+  RG_CHECK(physical_layout.size() == size.size(),
+           "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = ", n,
            " is not equal to len(physical_layout) = ", physical_layout.size());
   checked_numel(size);
   int64_t strides[kMaxDims];
@@ -107,35 +109,38 @@ Tensor empty_permuted(IntSpan size, IntSpan physical_layout, std::optional<DType
     strides[d] = step;
     step *= std::max<int64_t>(size[static_cast<size_t>(d)], 1);
   }
-  return created(retrograd::empty_strided(size, {strides, size.size()}, dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory)),
+  return created(retrograd::empty_strided(size, {strides, size.size()}, dtype.value_or(default_dtype()),
+                                          creation_device(device, {}, layout, pin_memory)),
                  requires_grad);
 }
 
-Tensor scalar_tensor(Scalar s, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
-                     std::optional<bool> requires_grad) {
-  return created(retrograd::scalar_tensor(s, dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory)), requires_grad);
+Tensor scalar_tensor(Scalar s, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+                     std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  return created(retrograd::scalar_tensor(s, dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory)),
+                 requires_grad);
 }
 
 // ---- like ----
 
-Tensor zeros_like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
-                  std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
+Tensor zeros_like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+                  std::optional<bool> pin_memory, std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
   return filled_like(self, Scalar(0), dtype, creation_device(device, self.device(), layout, pin_memory), requires_grad, memory_format);
 }
 
-Tensor ones_like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
-                 std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
+Tensor ones_like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+                 std::optional<bool> pin_memory, std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
   return filled_like(self, Scalar(1), dtype, creation_device(device, self.device(), layout, pin_memory), requires_grad, memory_format);
 }
 
-Tensor full_like(const Tensor& self, Scalar fill_value, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                 std::optional<bool> pin_memory, std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
+Tensor full_like(const Tensor& self, Scalar fill_value, std::optional<DType> dtype, std::optional<Layout> layout,
+                 std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad,
+                 std::optional<MemoryFormat> memory_format) {
   check_fill_value(fill_value, dtype.value_or(self.dtype()));
   return filled_like(self, fill_value, dtype, creation_device(device, self.device(), layout, pin_memory), requires_grad, memory_format);
 }
 
-Tensor empty_like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
-                  std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
+Tensor empty_like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+                  std::optional<bool> pin_memory, std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
   return created(retrograd::empty_like(self, dtype.value_or(self.dtype()), creation_device(device, self.device(), layout, pin_memory),
                                        memory_format.value_or(MemoryFormat::Preserve)),
                  requires_grad);
@@ -153,15 +158,16 @@ Tensor new_ones(const Tensor& self, IntSpan size, std::optional<DType> dtype, st
   return filled(size, Scalar(1), dtype.value_or(self.dtype()), creation_device(device, self.device(), layout, pin_memory), requires_grad);
 }
 
-Tensor new_full(const Tensor& self, IntSpan size, Scalar fill_value, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+Tensor new_full(const Tensor& self, IntSpan size, Scalar fill_value, std::optional<DType> dtype, std::optional<Layout> layout,
+                std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
   check_fill_value(fill_value, dtype.value_or(self.dtype()));
   return filled(size, fill_value, dtype.value_or(self.dtype()), creation_device(device, self.device(), layout, pin_memory), requires_grad);
 }
 
 Tensor new_empty(const Tensor& self, IntSpan size, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
                  std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  return created(retrograd::empty(size, dtype.value_or(self.dtype()), creation_device(device, self.device(), layout, pin_memory)), requires_grad);
+  return created(retrograd::empty(size, dtype.value_or(self.dtype()), creation_device(device, self.device(), layout, pin_memory)),
+                 requires_grad);
 }
 
 Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optional<DType> dtype, std::optional<Layout> layout,

@@ -59,16 +59,26 @@ Tensor arange_of(Scalar start, Scalar end, Scalar step, std::optional<DType> dty
   return created(std::move(out), requires_grad);
 }
 
+// by * n + from; rounded once for floats, as PyTorch's kernels do.
+template <class C> C at(C by, C n, C from) {
+  if constexpr (std::is_floating_point_v<C>) {
+    return std::fma(by, n, from);
+  } else {
+    return by * n + from;
+  }
+}
+
 // Counts up from start and down from end, so that both are met exactly and the middle is symmetric.
 template <class C, class F> void spread(const Tensor& out, C start, C end, F map) {
   const int64_t steps = out.numel();
   const C step = steps > 1 ? (end - start) / static_cast<C>(steps - 1) : C(0);
   generate(out, [=](int64_t i) {
-    return map(i < steps / 2 || steps == 1 ? start + step * static_cast<C>(i) : end - step * static_cast<C>(steps - i - 1));
+    return map(i < steps / 2 || steps == 1 ? at(step, static_cast<C>(i), start) : at(-step, static_cast<C>(steps - i - 1), end));
   });
 }
 
-template <class F> Tensor space(Scalar start, Scalar end, int64_t steps, std::optional<DType> dtype, Device device, std::optional<bool> requires_grad, F map) {
+template <class F> Tensor space(Scalar start, Scalar end, int64_t steps, std::optional<DType> dtype, Device device,
+                                std::optional<bool> requires_grad, F map) {
   RG_CHECK(steps >= 0, "number of steps must be non-negative");
   const DType type = dtype.value_or(default_dtype());
   RG_CHECK(!requires_grad.value_or(false) || is_floating(type), "Only Tensors of floating point and complex dtype can require gradients");
@@ -83,20 +93,21 @@ template <class F> Tensor space(Scalar start, Scalar end, int64_t steps, std::op
 
 }  // namespace
 
-Tensor arange(Scalar end, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
-              std::optional<bool> requires_grad) {
+Tensor arange(Scalar end, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+              std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
   return arange_of(Scalar(0), end, Scalar(1), dtype, creation_device(device, {}, layout, pin_memory), requires_grad);
 }
 
-Tensor arange_start_step(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                         std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+Tensor arange_start_step(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, std::optional<Layout> layout,
+                         std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
   return arange_of(start, end, step, dtype, creation_device(device, {}, layout, pin_memory), requires_grad);
 }
 
 Tensor range(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
              std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  const char* text = "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range builtin. "
-                     "Instead, use torch.arange, which produces values in [start, end).";
+  const char* text =
+      "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range builtin. "
+      "Instead, use torch.arange, which produces values in [start, end).";
   if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw PythonError();
   const double a = start.to_double(), b = end.to_double(), s = step.to_double();
   check_range(a, b, s == 0, s > 0);
@@ -106,8 +117,8 @@ Tensor range(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, 
   return created(std::move(out), requires_grad);
 }
 
-Tensor linspace(Scalar start, Scalar end, int64_t steps, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+Tensor linspace(Scalar start, Scalar end, int64_t steps, std::optional<DType> dtype, std::optional<Layout> layout,
+                std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
   return space(start, end, steps, dtype, creation_device(device, {}, layout, pin_memory), requires_grad, [](auto x) { return x; });
 }
 
@@ -117,14 +128,14 @@ Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, std::optio
                [base](auto x) { return std::pow(static_cast<decltype(x)>(base), x); });
 }
 
-Tensor eye(int64_t n, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
-           std::optional<bool> requires_grad) {
+Tensor eye(int64_t n, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+           std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
   RG_CHECK(n >= 0, "n must be greater or equal to 0, got ", n);
   return eye_m(n, n, dtype, layout, device, pin_memory, requires_grad);
 }
 
-Tensor eye_m(int64_t n, int64_t m, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
-             std::optional<bool> requires_grad) {
+Tensor eye_m(int64_t n, int64_t m, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+             std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
   RG_CHECK(n >= 0, "n must be greater or equal to 0, got ", n);
   RG_CHECK(m >= 0, "m must be greater or equal to 0, got ", m);
   Tensor out = zeros(ints({n, m}), dtype, layout, device, pin_memory, requires_grad);
@@ -137,8 +148,8 @@ namespace {
 Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lower, DType dtype, Device device) {
   RG_CHECK(rows >= 0, "row must be non-negative, got", rows);
   RG_CHECK(columns >= 0, "col must be non-negative, got", columns);
-  RG_CHECK_AS(NotImplemented, dtype == DType::Int64 || dtype == DType::Int32, "\"", lower ? "tril" : "triu", "_indices\" not implemented for '", dtype_title(dtype),
-              "'");
+  RG_CHECK_AS(NotImplemented, dtype == DType::Int64 || dtype == DType::Int32, "\"", lower ? "tril" : "triu",
+              "_indices\" not implemented for '", dtype_title(dtype), "'");
   // In row r, columns up to r + offset belong to the lower triangle, from r + offset on to the upper.
   auto first = [&](int64_t r) { return lower ? 0 : std::clamp<int64_t>(r + offset, 0, columns); };
   auto last = [&](int64_t r) { return lower ? std::clamp<int64_t>(r + offset + 1, 0, columns) : columns; };
@@ -160,13 +171,13 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
 
 }  // namespace
 
-Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                    std::optional<bool> pin_memory, std::optional<bool>) {
+Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Layout> layout,
+                    std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool>) {
   return triangle_indices(row, col, offset, true, dtype.value_or(DType::Int64), creation_device(device, {}, layout, pin_memory));
 }
 
-Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                    std::optional<bool> pin_memory, std::optional<bool>) {
+Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Layout> layout,
+                    std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool>) {
   return triangle_indices(row, col, offset, false, dtype.value_or(DType::Int64), creation_device(device, {}, layout, pin_memory));
 }
 

@@ -104,6 +104,12 @@ void round_decimals_inplace(const Tensor& self, int64_t decimals) {
 Tensor logit(const Tensor& self, std::optional<double> eps) { return _logit(self, eps.value_or(-1.0)); }
 void logit_inplace(const Tensor& self, std::optional<double> eps) { _logit_out(self, eps.value_or(-1.0), self); }
 
+// ---- results that are contiguous whatever the input is, as PyTorch's are ----
+
+Tensor log_sigmoid(const Tensor& self) { return _log_sigmoid(contiguous_data(self)); }
+Tensor mvlgamma(const Tensor& self, int64_t p) { return _mvlgamma(contiguous_data(self), p); }
+Tensor pow_self_scalar(const Operand& self, const Tensor& exponent) { return _pow_left(self, contiguous_data(exponent)); }
+
 // ---- steps ----
 
 namespace {

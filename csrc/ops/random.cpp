@@ -42,7 +42,8 @@ std::pair<int64_t, int64_t> bounds_of(DType dtype) {
 }
 
 const char* c_name(DType dtype) {
-  constexpr const char* names[] = {"bool", "unsigned char", "signed char", "short", "int", "long", "c10::Half", "c10::BFloat16", "float", "double"};
+  constexpr const char* names[] = {"bool", "unsigned char", "signed char",   "short", "int",
+                                   "long", "c10::Half",     "c10::BFloat16", "float", "double"};
   return names[static_cast<int>(dtype)];
 }
 
@@ -52,7 +53,8 @@ void draw_integers(const Tensor& self, int64_t from, int64_t to, Generator* gene
   RG_CHECK(from >= low && from <= high, "from is out of bounds for ", c_name(self.dtype()));
   RG_CHECK(to - 1 >= low && to - 1 <= high, "to - 1 is out of bounds for ", c_name(self.dtype()));
   const uint64_t range = static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
-  draw_into(self, generator, 2, [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::random_from(g, out, self.dtype(), n, from, range); });
+  draw_into(self, generator, 2,
+            [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::random_from(g, out, self.dtype(), n, from, range); });
 }
 
 }  // namespace
@@ -76,7 +78,8 @@ void normal_inplace_(const Tensor& self, double mean, double std, Generator* gen
 void log_normal_inplace_(const Tensor& self, double mean, double std, Generator* generator) {
   RG_CHECK(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
   check_floating(self, "log_normal_cpu");
-  draw_into(self, generator, 20, [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::log_normal(g, out, self.dtype(), n, mean, std); });
+  draw_into(self, generator, 20,
+            [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::log_normal(g, out, self.dtype(), n, mean, std); });
 }
 
 void exponential_inplace_(const Tensor& self, double lambd, Generator* generator) {
@@ -87,9 +90,11 @@ void exponential_inplace_(const Tensor& self, double lambd, Generator* generator
 
 void cauchy_inplace_(const Tensor& self, double median, double sigma, Generator* generator) {
   RG_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
-  RG_CHECK(is_floating(self.dtype()), "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified ",
+  RG_CHECK(is_floating(self.dtype()),
+           "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified ",
            dtype_name(self.dtype()));
-  draw_into(self, generator, 20, [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::cauchy(g, out, self.dtype(), n, median, sigma); });
+  draw_into(self, generator, 20,
+            [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::cauchy(g, out, self.dtype(), n, median, sigma); });
 }
 
 void geometric_inplace_(const Tensor& self, double p, Generator* generator) {
@@ -110,7 +115,8 @@ void random_from_(const Tensor& self, int64_t from, std::optional<int64_t> to, G
   const int64_t last = is_floating(self.dtype()) ? int64_t{1} << digits_of(self.dtype()) : high;
   RG_CHECK(from >= low && from <= last, "from is out of bounds for ", c_name(self.dtype()));
   const uint64_t range = static_cast<uint64_t>(last) - static_cast<uint64_t>(from) + 1;  // 0 stands for all of int64
-  draw_into(self, generator, 2, [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::random_from(g, out, self.dtype(), n, from, range); });
+  draw_into(self, generator, 2,
+            [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::random_from(g, out, self.dtype(), n, from, range); });
 }
 
 // ---- new tensors ----
@@ -127,15 +133,16 @@ Tensor randn(IntSpan size, Generator* generator, std::optional<DType> dtype, std
   return normal_float_float(0, 1, size, generator, dtype, layout, device, pin_memory, requires_grad);
 }
 
-Tensor normal_float_float(double mean, double std, IntSpan size, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
-                          std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+Tensor normal_float_float(double mean, double std, IntSpan size, Generator* generator, std::optional<DType> dtype,
+                          std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
+                          std::optional<bool> requires_grad) {
   Tensor out = retrograd::empty(size, dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory));
   normal_inplace_(out, mean, std, generator);
   return created(std::move(out), requires_grad);
 }
 
-Tensor randint(int64_t high, IntSpan size, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-               std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+Tensor randint(int64_t high, IntSpan size, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
+               std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
   return randint_low(0, high, size, generator, dtype, layout, device, pin_memory, requires_grad);
 }
 
@@ -161,23 +168,25 @@ Tensor randperm(int64_t n, Generator* generator, std::optional<DType> dtype, std
 
 namespace {
 
-Tensor like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
-            std::optional<MemoryFormat> format) {
+Tensor like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+            std::optional<bool> pin_memory, std::optional<MemoryFormat> format) {
   return retrograd::empty_like(self, dtype.value_or(self.dtype()), creation_device(device, self.device(), layout, pin_memory),
                                format.value_or(MemoryFormat::Preserve));
 }
 
 }  // namespace
 
-Tensor rand_like(const Tensor& self, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                 std::optional<bool> pin_memory, std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
+Tensor rand_like(const Tensor& self, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
+                 std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad,
+                 std::optional<MemoryFormat> memory_format) {
   Tensor out = like(self, dtype, layout, device, pin_memory, memory_format);
   uniform_inplace_(out, 0, 1, generator);
   return created(std::move(out), requires_grad);
 }
 
-Tensor randn_like(const Tensor& self, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                  std::optional<bool> pin_memory, std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
+Tensor randn_like(const Tensor& self, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
+                  std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad,
+                  std::optional<MemoryFormat> memory_format) {
   Tensor out = like(self, dtype, layout, device, pin_memory, memory_format);
   normal_inplace_(out, 0, 1, generator);
   return created(std::move(out), requires_grad);
@@ -189,9 +198,9 @@ Tensor randint_like(const Tensor& self, int64_t high, Generator* generator, std:
   return randint_like_low(self, 0, high, generator, dtype, layout, device, pin_memory, requires_grad, memory_format);
 }
 
-Tensor randint_like_low(const Tensor& self, int64_t low, int64_t high, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
-                        std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad,
-                        std::optional<MemoryFormat> memory_format) {
+Tensor randint_like_low(const Tensor& self, int64_t low, int64_t high, Generator* generator, std::optional<DType> dtype,
+                        std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
+                        std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
   Tensor out = like(self, dtype, layout, device, pin_memory, memory_format);
   draw_integers(out, low, high, generator);
   return created(std::move(out), requires_grad);

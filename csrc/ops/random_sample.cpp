@@ -72,7 +72,8 @@ Tensor bernoulli_p(const Tensor& self, double p, Generator* generator) {
 }
 
 Tensor normal_Tensor_Tensor(const Tensor& mean, const Tensor& std, Generator* generator) {
-  RG_CHECK(!is_floating(std.dtype()) || std.numel() == 0 || is_meta(std) || all_within(std, 0, kHuge * 10), "normal expects all elements of std >= 0.0");
+  RG_CHECK(!is_floating(std.dtype()) || std.numel() == 0 || is_meta(std) || all_within(std, 0, kHuge * 10),
+           "normal expects all elements of std >= 0.0");
   const Shape shape = broadcast_shapes(mean.sizes(), std.sizes());
   Tensor out = retrograd::empty(shape, promote(mean.dtype(), std.dtype()), mean.device());
   normal_inplace_(out, 0, 1, generator);
@@ -88,7 +89,8 @@ Tensor normal_Tensor_float(const Tensor& mean, double std, Generator* generator)
 }
 
 Tensor normal_float_Tensor(double mean, const Tensor& std, Generator* generator) {
-  RG_CHECK(!is_floating(std.dtype()) || std.numel() == 0 || is_meta(std) || all_within(std, 0, kHuge * 10), "normal expects all elements of std >= 0.0");
+  RG_CHECK(!is_floating(std.dtype()) || std.numel() == 0 || is_meta(std) || all_within(std, 0, kHuge * 10),
+           "normal expects all elements of std >= 0.0");
   Tensor out = retrograd::empty_like(std, std.dtype(), std.device(), MemoryFormat::Contiguous);
   normal_inplace_(out, 0, 1, generator);
   scale_and_shift(out, std, Scalar(mean));
@@ -101,7 +103,8 @@ Tensor poisson(const Tensor& self, Generator* generator) {
   if (is_meta(out) || out.numel() == 0) return out;
   RG_CHECK(all_within(self, 0, kHuge * 10), "invalid Poisson rate, expected rate to be non-negative");
   const Tensor rates = contiguous_data(self);
-  draw_into(out, generator, 50, [&](cpu::Generator& g, void* data, int64_t n, bool) { cpu::poisson(g, data, rates->data, self.dtype(), n); });
+  draw_into(out, generator, 50,
+            [&](cpu::Generator& g, void* data, int64_t n, bool) { cpu::poisson(g, data, rates->data, self.dtype(), n); });
   return out;
 }
 
@@ -137,8 +140,8 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Ge
   draw_into(out, generator, 20, [&](cpu::Generator& g, void* data, int64_t, bool) {
     const int64_t row_bytes = categories * itemsize(weights.dtype());
     for (int64_t r = 0; r < rows; ++r)
-      cpu::multinomial(g, static_cast<int64_t*>(data) + r * num_samples, num_samples, static_cast<const char*>(weights->data) + r * row_bytes, weights.dtype(),
-                       categories, scratch->data);
+      cpu::multinomial(g, static_cast<int64_t*>(data) + r * num_samples, num_samples,
+                       static_cast<const char*>(weights->data) + r * row_bytes, weights.dtype(), categories, scratch->data);
   });
   return out;
 }

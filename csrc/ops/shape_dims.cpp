@@ -25,8 +25,9 @@ namespace impl {
 Tensor permute(const Tensor& self, IntSpan dims) {
   const int64_t n = self.dim();
   RG_CHECK(static_cast<int64_t>(dims.size()) == n,
-           "permute(): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = ", n,
-           " is not equal to len(dims) = ", dims.size());
+           "permute(): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. "
+           "input.dim() = ",
+           n, " is not equal to len(dims) = ", dims.size());
   Geometry g;
   uint64_t seen = 0;
   for (const int64_t dim : dims) {
@@ -47,8 +48,9 @@ Tensor t(const Tensor& self) {
 
 Tensor expand(const Tensor& self, IntSpan size, bool) {
   const int64_t n = self.dim(), extra = static_cast<int64_t>(size.size()) - n;
-  RG_CHECK(extra >= 0, "expand(torch.", dtype_storage_name(self.dtype()), "{", self.sizes(), "}, size=", size, "): the number of sizes provided (",
-           size.size(), ") must be greater or equal to the number of dimensions in the tensor (", n, ")");
+  RG_CHECK(extra >= 0, "expand(torch.", dtype_storage_name(self.dtype()), "{", self.sizes(), "}, size=", size,
+           "): the number of sizes provided (", size.size(), ") must be greater or equal to the number of dimensions in the tensor (", n,
+           ")");
   Geometry g;
   for (int64_t d = 0; d < static_cast<int64_t>(size.size()); ++d) {
     int64_t want = size[static_cast<size_t>(d)];
@@ -62,8 +64,8 @@ Tensor expand(const Tensor& self, IntSpan size, bool) {
     if (want == have) {
       g.add(have, self.stride(d - extra));
     } else {
-      RG_CHECK(have == 1 && want >= 0, "The expanded size of the tensor (", want, ") must match the existing size (", have, ") at non-singleton dimension ", d,
-               ".  Target sizes: ", size, ".  Tensor sizes: ", self.sizes());
+      RG_CHECK(have == 1 && want >= 0, "The expanded size of the tensor (", want, ") must match the existing size (", have,
+               ") at non-singleton dimension ", d, ".  Target sizes: ", size, ".  Tensor sizes: ", self.sizes());
       g.add(want, 0);
     }
   }
@@ -111,7 +113,9 @@ namespace composite {
 Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1) { return ops::transpose(self, axis0, axis1); }
 Tensor swapdims(const Tensor& self, int64_t dim0, int64_t dim1) { return ops::transpose(self, dim0, dim1); }
 
-Tensor movedim_int(const Tensor& self, int64_t source, int64_t destination) { return ops::movedim_intlist(self, ints({source}), ints({destination})); }
+Tensor movedim_int(const Tensor& self, int64_t source, int64_t destination) {
+  return ops::movedim_intlist(self, ints({source}), ints({destination}));
+}
 
 Tensor movedim_intlist(const Tensor& self, IntSpan source, IntSpan destination) {
   RG_CHECK(source.size() == destination.size(), "movedim: Invalid source or destination dims: source (", source,
@@ -140,10 +144,11 @@ Tensor movedim_intlist(const Tensor& self, IntSpan source, IntSpan destination) 
 Tensor numpy_T(const Tensor& self) {
   const int64_t n = self.dim();
   if (n != 2) {
-    const char* text = n == 0 ? "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
-                              : "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in "
-                                "a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
-                                "reverse the dimensions of a tensor.";
+    const char* text =
+        n == 0 ? "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
+               : "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in "
+                 "a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
+                 "reverse the dimensions of a tensor.";
     if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw PythonError();
   }
   int64_t order[kMaxDims];
@@ -156,7 +161,8 @@ namespace {
 // A 0-d tensor is its own transpose.
 Tensor swap_last(const Tensor& self, const char* name) {
   if (self.dim() == 0) {
-    if (PyErr_WarnEx(PyExc_UserWarning, str_cat(name, " is deprecated on 0-D tensors. This function is the identity in these cases.").c_str(), 1) != 0)
+    if (PyErr_WarnEx(PyExc_UserWarning,
+                     str_cat(name, " is deprecated on 0-D tensors. This function is the identity in these cases.").c_str(), 1) != 0)
       throw PythonError();
     return self;
   }

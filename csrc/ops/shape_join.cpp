@@ -65,8 +65,8 @@ Tensor cat(std::span<const Tensor> tensors, int64_t dim) {
     if (is_skipped(t)) continue;
     RG_CHECK(t.dim() == n, "Tensors must have same number of dimensions: got ", n, " and ", t.dim());
     for (int k = 0; k < n; ++k)
-      RG_CHECK(k == d || t.size(k) == model->size(k), "Sizes of tensors must match except in dimension ", d, ". Expected size ", model->size(k),
-               " but got size ", t.size(k), " for tensor number ", i, " in the list.");
+      RG_CHECK(k == d || t.size(k) == model->size(k), "Sizes of tensors must match except in dimension ", d, ". Expected size ",
+               model->size(k), " but got size ", t.size(k), " for tensor number ", i, " in the list.");
     total += t.size(d);
   }
   int64_t sizes[kMaxDims];
@@ -95,8 +95,8 @@ Tensor stack(std::span<const Tensor> tensors, int64_t dim) {
   const Tensor& first = tensors[0];
   const int64_t d = wrap_dim(dim, first.dim() + 1);
   for (size_t i = 1; i < tensors.size(); ++i)
-    RG_CHECK(same_sizes(first.get(), tensors[i].get()), "stack expects each tensor to be equal size, but got ", first.sizes(), " at entry 0 and ",
-             tensors[i].sizes(), " at entry ", i);
+    RG_CHECK(same_sizes(first.get(), tensors[i].get()), "stack expects each tensor to be equal size, but got ", first.sizes(),
+             " at entry 0 and ", tensors[i].sizes(), " at entry ", i);
   check_devices(tensors, "stack");
   const DType dtype = joined_dtype(tensors);
   Geometry g(first.get());
@@ -122,7 +122,8 @@ Tensor _block_diag(std::span<const Tensor> tensors) {
   auto height = [](const Tensor& t) { return t.dim() == 2 ? t.size(0) : 1; };
   auto width = [](const Tensor& t) { return t.dim() == 2 ? t.size(1) : t.numel(); };
   for (size_t i = 0; i < tensors.size(); ++i) {
-    RG_CHECK(tensors[i].dim() <= 2, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input ", i, " has ", tensors[i].dim(), " dimensions");
+    RG_CHECK(tensors[i].dim() <= 2, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input ", i, " has ", tensors[i].dim(),
+             " dimensions");
     rows += height(tensors[i]);
     columns += width(tensors[i]);
   }
@@ -170,7 +171,8 @@ Tensor hstack(std::span<const Tensor> tensors) {
 Tensor vstack(std::span<const Tensor> tensors) { return ops::cat(each(tensors, "vstack", at_least_2d), 0); }
 Tensor dstack(std::span<const Tensor> tensors) { return ops::cat(each(tensors, "dstack", at_least_3d), 2); }
 Tensor column_stack(std::span<const Tensor> tensors) {
-  return ops::cat(each(tensors, "column_stack", [](const Tensor& t) { return t.dim() <= 1 ? ops::reshape(t, ints({t.numel(), 1})) : t; }), 1);
+  return ops::cat(each(tensors, "column_stack", [](const Tensor& t) { return t.dim() <= 1 ? ops::reshape(t, ints({t.numel(), 1})) : t; }),
+                  1);
 }
 
 }  // namespace composite

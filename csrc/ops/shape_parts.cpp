@@ -8,7 +8,8 @@ namespace shape {
 Geometry selected(const Tensor& t, int64_t dim, int64_t index) {
   RG_CHECK_AS(Index, t.dim() > 0, "select() cannot be applied to a 0-dim tensor.");
   const int64_t d = wrap_dim(dim, t.dim()), n = t.size(d);
-  RG_CHECK_AS(Index, index >= -n && index < n, "select(): index ", index, " out of range for tensor of size ", t.sizes(), " at dimension ", d);
+  RG_CHECK_AS(Index, index >= -n && index < n, "select(): index ", index, " out of range for tensor of size ", t.sizes(), " at dimension ",
+              d);
   Geometry g(t.get());
   g.shift += (index < 0 ? index + n : index) * g.strides[d];
   g.erase(d);
@@ -85,7 +86,8 @@ Tensor select_backward(const Tensor& self, IntSpan input_sizes, int64_t dim, int
   return out;
 }
 
-Tensor slice_backward(const Tensor& self, IntSpan input_sizes, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+Tensor slice_backward(const Tensor& self, IntSpan input_sizes, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
+                      int64_t step) {
   Tensor out = retrograd::zeros(input_sizes, self.dtype(), self.device());
   copy_data(slice(out, dim, start, end, step), self);
   return out;

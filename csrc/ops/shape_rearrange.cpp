@@ -43,8 +43,8 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
 
 Tensor repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> output_size) {
   RG_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
-  RG_CHECK_AS(NotImplemented, repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32, "\"repeat_interleave_cpu\" not implemented for '",
-              dtype_title(repeats.dtype()), "'");
+  RG_CHECK_AS(NotImplemented, repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32,
+              "\"repeat_interleave_cpu\" not implemented for '", dtype_title(repeats.dtype()), "'");
   const Tensor counts = contiguous_data(cast_data(repeats, DType::Int64));
   int64_t total = 0;
   for (int64_t i = 0; i < counts.numel(); ++i) {
@@ -150,8 +150,8 @@ Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::opti
   const Tensor source = dim ? self : ops::flatten(self, 0, -1);
   RG_CHECK_AS(Index, source.dim() > 0, "Dimension specified as ", dim.value_or(0), " but tensor has no dimensions");
   const int64_t d = wrap_dim(dim.value_or(0), source.dim());
-  RG_CHECK(!output_size || *output_size == repeats * source.size(d), "repeat_interleave: Invalid output_size, expected ", repeats * source.size(d),
-           " but got ", output_size.value_or(0));
+  RG_CHECK(!output_size || *output_size == repeats * source.size(d), "repeat_interleave: Invalid output_size, expected ",
+           repeats * source.size(d), " but got ", output_size.value_or(0));
   // A new dimension behind d, expanded and merged into it.
   const Tensor spread = ops::unsqueeze(source, d + 1);
   Shape sizes;
@@ -159,7 +159,8 @@ Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::opti
   return ops::flatten(ops::clone_format(ops::expand(spread, sizes, false), MemoryFormat::Contiguous), d, d + 1);
 }
 
-Tensor repeat_interleave_self_Tensor(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
+Tensor repeat_interleave_self_Tensor(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim,
+                                     std::optional<int64_t> output_size) {
   const Tensor input = dim ? self : ops::flatten(self, 0, -1);
   RG_CHECK_AS(Index, input.dim() > 0, "Dimension specified as ", dim.value_or(0), " but tensor has no dimensions");
   const int64_t d = wrap_dim(dim.value_or(0), input.dim()), n = input.size(d);
@@ -168,8 +169,8 @@ Tensor repeat_interleave_self_Tensor(const Tensor& self, const Tensor& repeats, 
     counts = ops::expand(ops::reshape(repeats, ints({1})), ints({n}), false);
   } else {
     RG_CHECK(repeats.dim() == 1, "repeats must be 0-dim or 1-dim tensor");
-    RG_CHECK(repeats.size(0) == n, "repeats must have the same size as input along dim, but got repeats.size(0) = ", repeats.size(0), " and input.size(", d,
-             ") = ", n);
+    RG_CHECK(repeats.size(0) == n, "repeats must have the same size as input along dim, but got repeats.size(0) = ", repeats.size(0),
+             " and input.size(", d, ") = ", n);
   }
   return ops::index_select(input, d, ops::repeat_interleave_Tensor(counts, output_size));
 }

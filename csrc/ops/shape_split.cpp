@@ -30,7 +30,8 @@ std::vector<Tensor> split_Tensor(const Tensor& self, int64_t split_size, int64_t
   const int64_t d = wrap_dim(dim, self.dim()), n = self.size(d);
   RG_CHECK(split_size > 0 || n == 0, "split_size can only be 0 if dimension size is 0, but got dimension size of ", n);
   const int64_t count = n == 0 ? 1 : (n - 1) / split_size + 1;
-  return pieces(self, d, static_cast<size_t>(count), [&](size_t i) { return std::min(split_size, n - static_cast<int64_t>(i) * split_size); });
+  return pieces(self, d, static_cast<size_t>(count),
+                [&](size_t i) { return std::min(split_size, n - static_cast<int64_t>(i) * split_size); });
 }
 
 std::vector<Tensor> split_with_sizes(const Tensor& self, IntSpan split_sizes, int64_t dim) {
@@ -47,7 +48,9 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntSpan split_sizes, in
 }
 
 std::vector<Tensor> unsafe_split_Tensor(const Tensor& self, int64_t split_size, int64_t dim) { return split_Tensor(self, split_size, dim); }
-std::vector<Tensor> unsafe_split_with_sizes(const Tensor& self, IntSpan split_sizes, int64_t dim) { return split_with_sizes(self, split_sizes, dim); }
+std::vector<Tensor> unsafe_split_with_sizes(const Tensor& self, IntSpan split_sizes, int64_t dim) {
+  return split_with_sizes(self, split_sizes, dim);
+}
 
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   RG_CHECK_AS(Index, self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
@@ -64,7 +67,9 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
 
 namespace composite {
 
-std::vector<Tensor> split_sizes(const Tensor& self, IntSpan split_size, int64_t dim) { return ops::split_with_sizes(self, split_size, dim); }
+std::vector<Tensor> split_sizes(const Tensor& self, IntSpan split_size, int64_t dim) {
+  return ops::split_with_sizes(self, split_size, dim);
+}
 
 namespace {
 
@@ -118,8 +123,10 @@ std::vector<Tensor> tensor_split_indices(const Tensor& self, IntSpan indices, in
 }
 
 std::vector<Tensor> tensor_split_tensor(const Tensor& self, const Tensor& where, int64_t dim) {
-  RG_CHECK(where.dtype() == DType::Int64, "tensor_split expected tensor_indices_or_sections to have dtype of long, but got ", dtype_title(where.dtype()));
-  RG_CHECK(where.dim() <= 1, "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with ",
+  RG_CHECK(where.dtype() == DType::Int64, "tensor_split expected tensor_indices_or_sections to have dtype of long, but got ",
+           dtype_title(where.dtype()));
+  RG_CHECK(where.dim() <= 1,
+           "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with ",
            where.dim(), " dims");
   const Tensor values = contiguous_data(where);
   if (where.dim() == 0) return ops::tensor_split_sections(self, values.data<int64_t>()[0], dim);
@@ -129,13 +136,14 @@ std::vector<Tensor> tensor_split_tensor(const Tensor& self, const Tensor& where,
 namespace {
 
 void check_axis(const Tensor& self, const char* name, int64_t least) {
-  RG_CHECK(self.dim() >= least, "torch.", name, " requires a tensor with at least ", least, " dimension, but got a tensor with ", self.dim(), " dimensions!");
+  RG_CHECK(self.dim() >= least, "torch.", name, " requires a tensor with at least ", least, " dimension, but got a tensor with ",
+           self.dim(), " dimensions!");
 }
 
 std::vector<Tensor> split_axis(const Tensor& self, int64_t sections, const char* name, int64_t least, int64_t d) {
   check_axis(self, name, least);
-  RG_CHECK(sections > 0 && self.size(d) % sections == 0, "torch.", name, " attempted to split along dimension ", d, ", but the size of the dimension ",
-           self.size(d), " is not divisible by the split_size ", sections, "!");
+  RG_CHECK(sections > 0 && self.size(d) % sections == 0, "torch.", name, " attempted to split along dimension ", d,
+           ", but the size of the dimension ", self.size(d), " is not divisible by the split_size ", sections, "!");
   return ops::tensor_split_sections(self, sections, d);
 }
 
@@ -146,8 +154,12 @@ std::vector<Tensor> split_axis(const Tensor& self, IntSpan indices, const char* 
 
 }  // namespace
 
-std::vector<Tensor> hsplit_int(const Tensor& self, int64_t sections) { return split_axis(self, sections, "hsplit", 1, self.dim() == 1 ? 0 : 1); }
-std::vector<Tensor> hsplit_array(const Tensor& self, IntSpan indices) { return split_axis(self, indices, "hsplit", 1, self.dim() == 1 ? 0 : 1); }
+std::vector<Tensor> hsplit_int(const Tensor& self, int64_t sections) {
+  return split_axis(self, sections, "hsplit", 1, self.dim() == 1 ? 0 : 1);
+}
+std::vector<Tensor> hsplit_array(const Tensor& self, IntSpan indices) {
+  return split_axis(self, indices, "hsplit", 1, self.dim() == 1 ? 0 : 1);
+}
 std::vector<Tensor> vsplit_int(const Tensor& self, int64_t sections) { return split_axis(self, sections, "vsplit", 2, 0); }
 std::vector<Tensor> vsplit_array(const Tensor& self, IntSpan indices) { return split_axis(self, indices, "vsplit", 2, 0); }
 std::vector<Tensor> dsplit_int(const Tensor& self, int64_t sections) { return split_axis(self, sections, "dsplit", 3, 2); }

@@ -26,7 +26,8 @@ void resize_as_(const Tensor& self, const Tensor& the_template, std::optional<Me
 namespace {
 
 void use_memory(const Tensor& self, const Tensor& source, IntSpan sizes, IntSpan strides, int64_t offset) {
-  RG_CHECK(self.dtype() == source.dtype(), "Could not set tensor of type ", dtype_title(source.dtype()), " to a tensor of type ", dtype_title(self.dtype()));
+  RG_CHECK(self.dtype() == source.dtype(), "Could not set tensor of type ", dtype_title(source.dtype()), " to a tensor of type ",
+           dtype_title(self.dtype()));
   RG_CHECK(self.device() == source.device(), "Attempted to set the storage of a tensor on device \"", device_name(self.device()),
            "\" to a storage on different device \"", device_name(source.device()), "\"");
   check_inplace(self, requires_grad(self) || requires_grad(source));
@@ -45,7 +46,9 @@ void set_(const Tensor& self) {
   use_memory(self, nothing, nothing.sizes(), nothing.strides(), 0);
 }
 
-void set_source_Tensor_(const Tensor& self, const Tensor& source) { use_memory(self, source, source.sizes(), source.strides(), source->offset()); }
+void set_source_Tensor_(const Tensor& self, const Tensor& source) {
+  use_memory(self, source, source.sizes(), source.strides(), source->offset());
+}
 
 void set_source_Tensor_storage_offset_(const Tensor& self, const Tensor& source, int64_t storage_offset, IntSpan size, IntSpan stride) {
   RG_CHECK(source.is_contiguous(), "passed in tensor to be used as storage must be contiguous");

@@ -72,12 +72,14 @@ Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optiona
   int64_t need = 0;
   overflow |= __builtin_add_overflow(last, offset, &last) || __builtin_mul_overflow(last + 1, item, &need);
   RG_CHECK(!overflow, "Storage size calculation overflowed with sizes=", size, " and strides=", stride);
-  RG_CHECK(numel == 0 || static_cast<size_t>(need) <= self->storage->nbytes, "setStorage: sizes ", size, ", strides ", stride, ", storage offset ", offset,
-           ", and itemsize ", item, " requiring a storage size of ", need, " are out of bounds for storage of size ", self->storage->nbytes);
+  RG_CHECK(numel == 0 || static_cast<size_t>(need) <= self->storage->nbytes, "setStorage: sizes ", size, ", strides ", stride,
+           ", storage offset ", offset, ", and itemsize ", item, " requiring a storage size of ", need,
+           " are out of bounds for storage of size ", self->storage->nbytes);
   return alias_as(self, size, stride, offset);
 }
 
-Tensor _as_strided_transfer(const Tensor& self, IntSpan stride, int64_t offset, IntSpan out_size, IntSpan out_stride, int64_t out_offset, bool to_input) {
+Tensor _as_strided_transfer(const Tensor& self, IntSpan stride, int64_t offset, IntSpan out_size, IntSpan out_stride, int64_t out_offset,
+                            bool to_input) {
   const int64_t shift = std::min(offset, out_offset);
   offset -= shift;
   out_offset -= shift;
@@ -106,7 +108,8 @@ Tensor _as_strided_transfer(const Tensor& self, IntSpan stride, int64_t offset, 
       }
     });
   }
-  if (out_offset == 0 && reach(out_size, out_stride) == extent && !may_overlap(out_size, out_stride)) return alias_as(memory, out_size, out_stride, 0);
+  if (out_offset == 0 && reach(out_size, out_stride) == extent && !may_overlap(out_size, out_stride))
+    return alias_as(memory, out_size, out_stride, 0);
   return contiguous_data(alias_as(memory, out_size, out_stride, out_offset));
 }
 

@@ -83,9 +83,10 @@ namespace impl {
 Tensor view(const Tensor& self, IntSpan size) {
   const Shape sizes = infer_sizes(size, self.numel());
   int64_t strides[kMaxDims];
-  RG_CHECK(view_strides(self.get(), sizes, strides),
-           "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). Use "
-           ".reshape(...) instead.");
+  RG_CHECK(
+      view_strides(self.get(), sizes, strides),
+      "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). Use "
+      ".reshape(...) instead.");
   return view_of(self, sizes, {strides, static_cast<size_t>(sizes.ndim)});
 }
 
@@ -105,11 +106,14 @@ Tensor view_dtype(const Tensor& self, DType dtype) {
       g.sizes[last] *= ratio;
     } else {
       const int64_t ratio = to / from;
-      RG_CHECK(g.sizes[last] % ratio == 0, "self.size(-1) must be divisible by ", ratio, " to view ", titles(), ", but got ", g.sizes[last]);
-      RG_CHECK(self->offset() % ratio == 0, "self.storage_offset() must be divisible by ", ratio, " to view ", titles(), ", but got ", self->offset());
+      RG_CHECK(g.sizes[last] % ratio == 0, "self.size(-1) must be divisible by ", ratio, " to view ", titles(), ", but got ",
+               g.sizes[last]);
+      RG_CHECK(self->offset() % ratio == 0, "self.storage_offset() must be divisible by ", ratio, " to view ", titles(), ", but got ",
+               self->offset());
       RG_CHECK(g.strides[last] == 1, "self.stride(-1) must be 1 to view ", titles(), ", but got ", g.strides[last]);
       for (int d = 0; d < last; ++d) {
-        RG_CHECK(g.strides[d] % ratio == 0, "self.stride(", d, ") must be divisible by ", ratio, " to view ", titles(), ", but got ", g.strides[d]);
+        RG_CHECK(g.strides[d] % ratio == 0, "self.stride(", d, ") must be divisible by ", ratio, " to view ", titles(), ", but got ",
+                 g.strides[d]);
         g.strides[d] /= ratio;
       }
       g.sizes[last] /= ratio;
@@ -168,7 +172,8 @@ Tensor unflatten(const Tensor& self, int64_t dim, IntSpan sizes) {
   RG_CHECK(hole < 0 ? product == n : product > 0 && n % product == 0, "unflatten: Provided sizes ", sizes,
            " don't multiply up to the size of dim ", at, " (", n, ") in the input tensor");
   Shape out;
-  RG_CHECK(static_cast<size_t>(self.dim()) + sizes.size() <= static_cast<size_t>(kMaxDims), "a tensor has at most ", kMaxDims, " dimensions");
+  RG_CHECK(static_cast<size_t>(self.dim()) + sizes.size() <= static_cast<size_t>(kMaxDims), "a tensor has at most ", kMaxDims,
+           " dimensions");
   for (int64_t d = 0; d < at; ++d) out.sizes[out.ndim++] = self.size(d);
   for (const int64_t s : sizes) out.sizes[out.ndim++] = s == -1 ? n / product : s;
   for (int64_t d = at + 1; d < self.dim(); ++d) out.sizes[out.ndim++] = self.size(d);

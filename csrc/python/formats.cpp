@@ -22,8 +22,10 @@ PyObject* constant_reduce(PyObject* self, PyObject*) { return PyUnicode_FromStri
 
 PyMethodDef constant_methods[] = {{"__reduce__", constant_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyType_Slot constant_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(constant_repr)}, {Py_tp_methods, constant_methods}, {0, nullptr}};
-PyType_Spec format_spec = {"retrograd.memory_format", sizeof(ConstantObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, constant_slots};
-PyType_Spec layout_spec = {"retrograd.layout", sizeof(ConstantObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, constant_slots};
+PyType_Spec format_spec = {"retrograd.memory_format", sizeof(ConstantObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                           constant_slots};
+PyType_Spec layout_spec = {"retrograd.layout", sizeof(ConstantObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                           constant_slots};
 
 void add_constants(PyObject* module, PyTypeObject* type, PyObject** objects, int count) {
   for (int i = 0; i < count; ++i) {

@@ -91,7 +91,7 @@ class Ref {
 // ---- backward ----
 
 Tensor checked_gradient(const char* name, size_t index, const TensorMeta& meta, PyObject* object) {
-  RG_CHECK_AS(Type, is_tensor(object), "expected Variable or None (got ", Py_TYPE(object)->tp_name, "): gradient ", index, " returned by ", name);
+  RG_CHECK(is_tensor(object), "expected Variable or None (got ", Py_TYPE(object)->tp_name, "): gradient ", index, " returned by ", name);
   Tensor grad = Tensor::borrow(object);
   if (!same_sizes(grad.sizes(), meta.sizes)) {
     // A gradient may still have the broadcast shape.
@@ -133,7 +133,7 @@ void apply_backward(Call& call) {
   PyObject* one[1] = {result.get()};
   PyObject* const* items = one;
   Py_ssize_t count = 1;
-  if (PyTuple_Check(result.get()) || PyList_Check(result.get())) {
+  if (PyTuple_Check(result.get())) {
     items = PySequence_Fast_ITEMS(result.get());
     count = PySequence_Fast_GET_SIZE(result.get());
   }
@@ -145,7 +145,7 @@ void apply_backward(Call& call) {
   for (Py_ssize_t i = 0; i < expected; ++i) {
     const auto k = static_cast<size_t>(i);
     if (items[i] == Py_None) continue;
-    RG_CHECK(s.inputs[k].is_tensor, "function ", name, " returned a gradient different from None at position ", static_cast<int64_t>(i + 1),
+    RG_CHECK(s.inputs[k].is_tensor, "function ", name, " returned a gradient different than None at position ", static_cast<int64_t>(i + 1),
              ", but the corresponding forward input was not a Variable");
     const int edge = s.edge_of_input[k];
     if (!node->edges[edge].node) continue;
@@ -226,13 +226,22 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
   FunctionState& s = *node->state;
   const bool dirty = contains(s.dirty, out.get());
   const bool differentiable = is_floating(out.dtype()) && !contains(s.non_differentiable, out.get()) && executable;
+  const ViewOrigin origin = s.outputs.size() > 1 ? ViewOrigin::MultiOutput : ViewOrigin::CustomFunction;
   if (dirty) {
-    RG_CHECK(!(executable && requires_grad(out) && is_leaf(out.get())), "a leaf Variable that requires grad is being used in an in-place operation.");
+    RG_CHECK(!(executable && requires_grad(out) && is_leaf(out.get())), "a leaf Variable that requires grad has been used in an in-place operation.");
+    if (executable && out->base)
+      RG_CHECK(!(requires_grad(out->base) && is_leaf(out->base)), "a view of a leaf Variable that requires grad is being used in an in-place operation.");
     wrote_inplace(out);
-    if (!differentiable) return out;
+    if (!differentiable) {
+      // Said not to be differentiable any more: its history ends here.
+      if (executable && out->grad_fn && contains(s.non_differentiable, out.get())) Py_CLEAR(out->grad_fn);
+      return out;
+    }
     Py_INCREF(node->object());
     if (out->base) {
-      RG_CHECK(s.outputs.size() <= 1, "If your Function modifies views in-place, it must return exactly one output");
+      RG_CHECK(s.outputs.size() <= 1,
+               "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor. Hint: make sure "
+               "the input is not a view (using .clone() for example), or let one Function write in place and return that one Tensor, and another do the rest.");
       rebase_history(out, node);
     } else {
       replace_history(out.get(), node, nr);
@@ -242,10 +251,10 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
   if (is_input) {
     // Returned as it came: an alias of it becomes the output, so that the input keeps its own history.
     Tensor same = alias(out);
-    if (differentiable) set_view(same, out, ViewOrigin::CustomFunction);
+    if (differentiable) set_view(same, out, origin);
     out = same;
   } else if (out->base && differentiable) {
-    out->view_origin = ViewOrigin::CustomFunction;
+    out->view_origin = origin;
   }
   if (!differentiable) return out;
   Py_INCREF(node->object());
@@ -408,6 +417,9 @@ PyObject* save_for_backward(PyObject* self, PyObject* const* args, Py_ssize_t na
 template <PyObject* FunctionState::* Member> PyObject* remember(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
     FunctionState& s = state_of(self);
+    constexpr const char* what = Member == &FunctionState::dirty ? "mark_dirty" : "mark_non_differentiable";
+    for (Py_ssize_t i = 0; i < nargs; ++i)
+      RG_CHECK(is_tensor(args[i]), what, " can only accept variables, but argument ", static_cast<int64_t>(i), " is of type ", Py_TYPE(args[i])->tp_name);
     Ref list(checked(PyTuple_New(nargs)));
     for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(list.get(), i, Py_NewRef(args[i]));
     PyObject* old = std::exchange(s.*Member, list.release());
@@ -423,6 +435,18 @@ PyObject* set_materialize(PyObject* self, PyObject* on) {
   Py_RETURN_NONE;
 }
 
+// Unlike a derivative formula, which never looks, Python gets a saved output with its history in any mode.
+Tensor unpacked(FunctionNode* node, const SavedTensor& saved) {
+  if (!saved.is_output || saved.packed) return saved.unpack(node);
+  const bool grad_enabled = thread_state.grad_enabled;
+  set_grad_mode(true);
+  struct Restore {
+    bool on;
+    ~Restore() { set_grad_mode(on); }
+  } restore{grad_enabled};
+  return saved.unpack(node);
+}
+
 PyObject* saved_tensors(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     FunctionNode* node = function_node(self);
@@ -430,8 +454,7 @@ PyObject* saved_tensors(PyObject* self, void*) {
     if (!s.finished_forward && s.to_save) return Py_NewRef(s.to_save);
     if (node->has(kFreed)) fail_freed(node);
     Ref out(checked(PyTuple_New(static_cast<Py_ssize_t>(s.saved.size()))));
-    for (size_t i = 0; i < s.saved.size(); ++i)
-      PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), s.saved_none[i] ? none() : wrap(s.saved[i].unpack(node)));
+    for (size_t i = 0; i < s.saved.size(); ++i) PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), s.saved_none[i] ? none() : wrap(unpacked(node, s.saved[i])));
     return out.release();
   });
 }
@@ -460,7 +483,7 @@ int set_needs_input_grad(PyObject* self, PyObject* value, void*) {
 }
 PyObject* forward_class(PyObject* self, void*) { return Py_NewRef(state_of(self).cls ? state_of(self).cls : Py_None); }
 PyObject* get_materialize(PyObject* self, void*) { return PyBool_FromLong(state_of(self).materialize); }
-PyObject* get_to_save(PyObject* self, void*) { return Py_NewRef(state_of(self).to_save ? state_of(self).to_save : Py_None); }
+template <PyObject* FunctionState::* Member> PyObject* get_list(PyObject* self, void*) { return Py_NewRef(state_of(self).*Member ? state_of(self).*Member : Py_None); }
 
 template <class F> PyCFunction as_method(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
 
@@ -476,7 +499,9 @@ PyGetSetDef context_getset[] = {{"saved_tensors", saved_tensors, nullptr, "What 
                                 {"needs_input_grad", needs_input_grad, set_needs_input_grad, "For each argument of forward, whether its gradient is wanted.", nullptr},
                                 {"_forward_cls", forward_class, nullptr, nullptr, nullptr},
                                 {"materialize_grads", get_materialize, nullptr, nullptr, nullptr},
-                                {"to_save", get_to_save, nullptr, nullptr, nullptr},
+                                {"to_save", get_list<&FunctionState::to_save>, nullptr, nullptr, nullptr},
+                                {"dirty_tensors", get_list<&FunctionState::dirty>, nullptr, nullptr, nullptr},
+                                {"non_differentiable", get_list<&FunctionState::non_differentiable>, nullptr, nullptr, nullptr},
                                 {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot context_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
                                {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},

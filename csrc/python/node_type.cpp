@@ -17,8 +17,9 @@ namespace {
 Node* node(PyObject* self) { return reinterpret_cast<Node*>(self); }
 
 PyObject* name(PyObject* self, PyObject*) {
-  if (node(self)->info == &accumulate_grad_info) return PyUnicode_FromString("torch::autograd::AccumulateGrad");  // as PyTorch spells it
-  return PyUnicode_FromString(node_name(node(self)));
+  const char* text = node_name(node(self));
+  const bool own = node(self)->info == &accumulate_grad_info || std::strcmp(text, "CopySlices") == 0;
+  return PyUnicode_FromFormat("%s%s", own ? "torch::autograd::" : "", text);  // as PyTorch spells it
 }
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", node_name(node(self)), self); }
 
@@ -40,7 +41,7 @@ PyObject* metadata(PyObject* self, void*) {
     join_collector(node(self));
     if (e.metadata && e.forward_trace) {  // PyTorch keeps the traceback of anomaly mode here
       PyObject* module = PyImport_ImportModule("retrograd.autograd.anomaly_mode");
-      PyObject* lines = module ? PyObject_CallMethod(module, "_lines", "O", e.forward_trace) : nullptr;
+      PyObject* lines = module ? PyObject_CallMethod(module, "_lines", "(O)", e.forward_trace) : nullptr;
       if (lines) PyDict_SetItemString(e.metadata, "traceback_", lines);
       Py_XDECREF(lines);
       Py_XDECREF(module);

@@ -38,8 +38,9 @@ inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 
 for _name in (
-    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "float", "double", "half", "long", "int",
-    "short", "strided", "contiguous_format", "preserve_format", "channels_last", "channels_last_3d", "memory_format", "layout", "sparse_coo",
+    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "float", "double", "half", "long",
+    "int", "short", "strided", "contiguous_format", "preserve_format", "channels_last", "channels_last_3d", "memory_format", "layout",
+    "sparse_coo",
 ):  # fmt: skip
     if hasattr(_C, _name):
         globals()[_name] = getattr(_C, _name)
@@ -55,13 +56,12 @@ from retrograd._ops import install as _install_python_ops  # noqa: E402
 
 _install_python_ops(globals())
 
+from retrograd import autograd  # noqa: E402  isort: skip
 from retrograd._creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor  # noqa: E402
 from retrograd._functions import *  # noqa: E402, F403
 from retrograd._types import *  # noqa: E402, F403
 from retrograd.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 from retrograd.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
-
-from retrograd import autograd  # noqa: E402  isort: skip
 
 _LAZY = {
     "finfo": "retrograd._info",
@@ -72,7 +72,27 @@ _LAZY = {
     "is_anomaly_enabled": "retrograd.autograd.anomaly_mode",
     "is_anomaly_check_nan_enabled": "retrograd.autograd.anomaly_mode",
 }
-_MODULES = {"nn", "optim", "testing", "linalg", "utils", "overrides", "random", "func", "cuda", "amp", "compile", "doctor", "profiler", "distributed", "cli", "serialization", "backends", "special", "version"}
+_MODULES = {
+    "nn",
+    "optim",
+    "testing",
+    "linalg",
+    "utils",
+    "overrides",
+    "random",
+    "func",
+    "cuda",
+    "amp",
+    "compile",
+    "doctor",
+    "profiler",
+    "distributed",
+    "cli",
+    "serialization",
+    "backends",
+    "special",
+    "version",
+}
 
 
 def __getattr__(name: str) -> Any:

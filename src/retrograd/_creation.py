@@ -89,7 +89,8 @@ def from_numpy(ndarray: Any) -> Tensor:
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     if str(ndarray.dtype) in ("uint16", "uint32", "uint64", "complex64", "complex128") or ndarray.dtype.kind in "OSUMm":
         raise TypeError(
-            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: float64, float32, float16, int64, int32, int16, int8, uint8, and bool."
+            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: float64, float32, float16, int64, "
+            "int32, int16, int8, uint8, and bool."
         )
     out, read_only = _C._from_buffer(ndarray)
     if read_only:
@@ -111,13 +112,20 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     room = len(view) - offset
     if count < 0:
         if room % dtype.itemsize:
-            raise ValueError(f"buffer size ({len(view)} bytes) after offset ({offset} bytes) must be a multiple of element size ({dtype.itemsize})")
+            raise ValueError(
+                f"buffer size ({len(view)} bytes) after offset ({offset} bytes) must be a multiple of element size ({dtype.itemsize})"
+            )
         count = room // dtype.itemsize
     if count * dtype.itemsize > room:
-        raise ValueError(f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be greater than actual buffer length ({len(view)} bytes)")
+        raise ValueError(
+            f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be greater than "
+            f"actual buffer length ({len(view)} bytes)"
+        )
     raw, read_only = _C._from_buffer(view[offset : offset + count * dtype.itemsize])
     if read_only:
-        warnings.warn("The given buffer is not writable, and tensors do not support non-writable memory: copy it first.", UserWarning, stacklevel=2)
+        warnings.warn(
+            "The given buffer is not writable, and tensors do not support non-writable memory: copy it first.", UserWarning, stacklevel=2
+        )
     return _place(raw.view(dtype), None, requires_grad)
 
 

@@ -8,10 +8,29 @@ from retrograd import _C
 from retrograd._C import Tensor
 
 __all__ = [
-    "numel", "is_floating_point", "is_complex", "is_nonzero", "set_flush_denormal", "get_num_interop_threads", "set_num_interop_threads",
-    "memory_stats", "memory_allocated", "max_memory_allocated", "reset_peak_memory_stats", "empty_cache", "set_float32_matmul_precision",
-    "get_float32_matmul_precision", "use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "is_inference", "is_signed",
-    "is_same_size", "get_default_device", "set_default_device", "is_conj", "is_neg",
+    "are_deterministic_algorithms_enabled",
+    "empty_cache",
+    "get_default_device",
+    "get_float32_matmul_precision",
+    "get_num_interop_threads",
+    "is_complex",
+    "is_conj",
+    "is_floating_point",
+    "is_inference",
+    "is_neg",
+    "is_nonzero",
+    "is_same_size",
+    "is_signed",
+    "max_memory_allocated",
+    "memory_allocated",
+    "memory_stats",
+    "numel",
+    "reset_peak_memory_stats",
+    "set_default_device",
+    "set_float32_matmul_precision",
+    "set_flush_denormal",
+    "set_num_interop_threads",
+    "use_deterministic_algorithms",
 ]  # fmt: skip
 
 

@@ -35,6 +35,10 @@ def _check_dtype(value: Any, where: str) -> None:
 
 class _Info:
     __slots__ = ("bits", "dtype", "max", "min")
+    bits: int
+    dtype: str
+    max: float
+    min: float
     __hash__ = None  # type: ignore[assignment]  # equal by value, as PyTorch's
 
     def _set(self, **values: Any) -> None:
@@ -45,7 +49,7 @@ class _Info:
         raise AttributeError(f"attribute '{name}' of '{type(self).__name__}' objects is not writable")
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.dtype == other.dtype
+        return isinstance(other, _Info) and type(self) is type(other) and self.dtype == other.dtype
 
 
 class finfo(_Info):

@@ -10,7 +10,7 @@ import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd import _C
 from retrograd._C import Tensor
@@ -30,10 +30,18 @@ class StorageType:
 _STORAGE_TYPES = {
     dtype: StorageType(name, dtype)
     for name, dtype in {
-        "BoolStorage": _C.bool, "ByteStorage": _C.uint8, "CharStorage": _C.int8, "ShortStorage": _C.int16, "IntStorage": _C.int32,
-        "LongStorage": _C.int64, "HalfStorage": _C.float16, "BFloat16Storage": _C.bfloat16, "FloatStorage": _C.float32, "DoubleStorage": _C.float64,
+        "BoolStorage": _C.bool,
+        "ByteStorage": _C.uint8,
+        "CharStorage": _C.int8,
+        "ShortStorage": _C.int16,
+        "IntStorage": _C.int32,
+        "LongStorage": _C.int64,
+        "HalfStorage": _C.float16,
+        "BFloat16Storage": _C.bfloat16,
+        "FloatStorage": _C.float32,
+        "DoubleStorage": _C.float64,
     }.items()
-}  # fmt: skip
+}
 
 
 class Storage:
@@ -121,14 +129,15 @@ def _rebuild_from_type_v2(function: Callable[..., Any], cls: type, args: tuple[A
 def _reduce_tensor(tensor: Tensor, storages: Storages) -> tuple[Any, ...]:
     """What __reduce_ex__ would return, with the memory replaced by a reference to its storage."""
     if tensor._backward_hooks:
-        warnings.warn(f"backward hook {next(iter(tensor._backward_hooks.values()))!r} on tensor will not be serialized. Remove it first if that is expected.", stacklevel=6)  # fmt: skip
+        hook = next(iter(tensor._backward_hooks.values()))
+        warnings.warn(f"backward hook {hook!r} on tensor will not be serialized. Remove it first if that is expected.", stacklevel=6)
     size, stride = tuple(tensor.shape), tuple(tensor.stride())
     rebuild: tuple[Any, tuple[Any, ...]]
     if tensor.is_meta:
         rebuild = (_rebuild_meta_tensor_no_storage, (tensor.dtype, size, stride, tensor.requires_grad))
     else:
-        args = (storages.add(tensor), tensor.storage_offset(), size, stride, tensor.requires_grad, OrderedDict())
-        rebuild = (_rebuild_tensor_v2, args)
+        hooks: OrderedDict[int, Any] = OrderedDict()
+        rebuild = (_rebuild_tensor_v2, (storages.add(tensor), tensor.storage_offset(), size, stride, tensor.requires_grad, hooks))
     state = tensor.__dict__
     if type(tensor) is Tensor and not state:
         return rebuild
@@ -208,7 +217,7 @@ def make_pickler(pickle_module: Any, file: Any, protocol: int, storages: Storage
     base = getattr(pickle_module, "_Pickler", None) or pickle_module.Pickler
 
     class Pickler(_Names, base):  # type: ignore[misc, valid-type]
-        dispatch = dict(base.dispatch)
+        dispatch: ClassVar[dict[Any, Any]] = dict(base.dispatch)
         dispatch[FunctionType] = _Names.save_global  # the base class's table names functions, not methods to look up
 
         def save_type(self, obj: Any) -> None:
@@ -265,7 +274,7 @@ def clear_safe_globals() -> None:
     _user_safe_globals.clear()
 
 
-class safe_globals:  # noqa: N801
+class safe_globals:
     """Context manager: add_safe_globals() for the length of a block."""
 
     def __init__(self, safe_globals: list[Any]) -> None:
@@ -296,10 +305,18 @@ _ALLOWED_OTHERS: dict[str, Any] = {
     "builtins.complex": complex,
 }
 _ALLOWED_OURS = {
-    "torch.Tensor", "torch.Size", "torch.device", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer", "torch._utils._rebuild_tensor_v2",
-    "torch._utils._rebuild_tensor_v3", "torch._utils._rebuild_meta_tensor_no_storage", "torch._utils._rebuild_parameter",
-    "torch._utils._rebuild_parameter_with_state", "torch._tensor._rebuild_from_type_v2",
-}  # fmt: skip
+    "torch.Tensor",
+    "torch.Size",
+    "torch.device",
+    "torch.nn.parameter.Parameter",
+    "torch.nn.parameter.Buffer",
+    "torch._utils._rebuild_tensor_v2",
+    "torch._utils._rebuild_tensor_v3",
+    "torch._utils._rebuild_meta_tensor_no_storage",
+    "torch._utils._rebuild_parameter",
+    "torch._utils._rebuild_parameter_with_state",
+    "torch._tensor._rebuild_from_type_v2",
+}
 
 
 def modern(module: str, name: str) -> tuple[str, str]:
@@ -321,15 +338,17 @@ def find_safe(module: str, name: str) -> Any:
     if module == "torch" and isinstance(getattr(_C, name, None), (_C.dtype, _C.memory_format, _C.layout)):
         return getattr(_C, name)
     raise pickle.UnpicklingError(
-        f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use `torch.serialization.add_safe_globals([{name}])` or the "
-        f"`torch.serialization.safe_globals([{name}])` context manager to allowlist this global if you trust this class/function."
+        f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use "
+        f"`torch.serialization.add_safe_globals([{name}])` or the `torch.serialization.safe_globals([{name}])` context manager to "
+        "allowlist this global if you trust this class/function."
     )
 
 
-class _SafeUnpickler(pickle._Unpickler):  # type: ignore[name-defined, misc]
+class _SafeUnpickler(pickle._Unpickler):
     """Knows no names but the allowed ones, calls nothing but what they stand for, sets state on nothing but instances of them."""
 
-    dispatch = dict(pickle._Unpickler.dispatch)  # type: ignore[attr-defined]
+    dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)
+    stack: list[Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -381,7 +400,7 @@ def make_unpickler(
 ) -> Any:
     if weights_only:
         unpickler = _SafeUnpickler(file, **arguments)
-        unpickler.persistent_load = persistent_load
+        unpickler.persistent_load = persistent_load  # type: ignore[method-assign, assignment]
         return unpickler
 
     class Unpickler(pickle_module.Unpickler):
@@ -389,5 +408,5 @@ def make_unpickler(
             found = _find(module, name)
             return super().find_class(module, name) if found is None else found
 
-    Unpickler.persistent_load = staticmethod(persistent_load)  # type: ignore[attr-defined]
+    Unpickler.persistent_load = staticmethod(persistent_load)
     return Unpickler(file, **arguments)

@@ -163,7 +163,7 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:
 @_method
 def __contains__(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, int, float, bool)):
-        return bool((element == self).any().item())
+        return bool((element == self).any().item())  # type: ignore[union-attr]
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
@@ -210,7 +210,15 @@ def _memory_from_bytes(data: bytes, dtype: Any) -> _Memory:
     return _Memory(raw.view(dtype))
 
 
-def _rebuild(cls: type, memory: _Memory, offset: int, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool, state: dict[str, Any] | None) -> Tensor:
+def _rebuild(
+    cls: type,
+    memory: _Memory,
+    offset: int,
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    requires_grad: bool,
+    state: dict[str, Any] | None,
+) -> Tensor:
     tensor = _C._ops.empty((0,), dtype=memory.flat.dtype).set_(memory.flat, offset, size, stride)
     if cls is not Tensor:
         tensor = Tensor._make_subclass(cls, tensor)
@@ -226,7 +234,8 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if not self.is_leaf:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
-            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage; detach() the tensor first."
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage; detach() the "
+            "tensor first."
         )
     if id(self) in memo:
         return memo[id(self)]
@@ -236,7 +245,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
         address, nbytes = self._storage_info()[:2]
         key: Any = ("storage", address if nbytes else id(self), self.dtype)  # tensors on the same memory are copied onto the same memory
         if key not in memo:
-            memo[key] = _Memory(_Memory.of(self).flat.clone())  # type: ignore[index]
+            memo[key] = _Memory(_Memory.of(self).flat.clone())
         new = _rebuild(type(self), memo[key], self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, None)
     memo[id(self)] = new
     if self.grad is not None:
@@ -285,7 +294,9 @@ def numpy(self: Tensor, *, force: bool = False):
     if self.dtype is _C.bfloat16:
         raise TypeError("Got unsupported ScalarType BFloat16")
     if not self.is_cpu:
-        raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
+        raise TypeError(
+            f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+        )
     return np.asarray(memoryview(self))
 
 

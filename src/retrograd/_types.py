@@ -8,8 +8,8 @@ from retrograd import _C
 from retrograd._C import Tensor
 
 _NAMES = {
-    "BoolTensor": _C.bool, "ByteTensor": _C.uint8, "CharTensor": _C.int8, "ShortTensor": _C.int16, "IntTensor": _C.int32, "LongTensor": _C.int64,
-    "HalfTensor": _C.float16, "BFloat16Tensor": _C.bfloat16, "FloatTensor": _C.float32, "DoubleTensor": _C.float64,
+    "BoolTensor": _C.bool, "ByteTensor": _C.uint8, "CharTensor": _C.int8, "ShortTensor": _C.int16, "IntTensor": _C.int32,
+    "LongTensor": _C.int64, "HalfTensor": _C.float16, "BFloat16Tensor": _C.bfloat16, "FloatTensor": _C.float32, "DoubleTensor": _C.float64,
 }  # fmt: skip
 
 __all__ = [*_NAMES, "is_tensor", "is_storage", "typename", "set_default_tensor_type"]

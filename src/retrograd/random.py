@@ -9,7 +9,7 @@ from typing import Any
 from retrograd import _C
 from retrograd._C import Generator, Tensor, default_generator
 
-__all__ = ["manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "fork_rng"]
+__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 
 def manual_seed(seed: Any) -> Generator:

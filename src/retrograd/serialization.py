@@ -6,8 +6,8 @@ A file is a zip archive whose members are stored, not compressed, and start at m
     <name>/data/<key>    the bytes of a storage
     <name>/byteorder, <name>/version, ...
 
-Global names inside the pickle are PyTorch's (`torch._utils._rebuild_tensor_v2`), whichever library wrote it; see Note [Names in files] in _pickling.py.
-The format before that, several pickles in a row, is read and written too.
+Global names inside the pickle are PyTorch's (`torch._utils._rebuild_tensor_v2`), whichever library wrote it: see Note [Names in
+files] in _pickling.py. The format before that, several pickles in a row, is read and written too.
 """
 
 from __future__ import annotations
@@ -146,8 +146,8 @@ def _default_location(flat: Tensor, location: str) -> Tensor:
         return flat.to("meta")
     if location.startswith("cuda"):
         raise RuntimeError(
-            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running on a CPU-only machine, "
-            "please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running on a CPU-only "
+            "machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
         )
     raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})")
 
@@ -206,7 +206,10 @@ def load(
         is_zip = file.read(4) == b"PK\x03\x04"
         file.seek(start)
         if mmap and not is_zip:
-            raise RuntimeError("mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), please torch.save your checkpoint with this option in order to use mmap.")  # fmt: skip
+            raise RuntimeError(
+                "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), please torch.save your "
+                "checkpoint with this option in order to use mmap."
+            )
         try:
             return _read_zip(file, bool(mmap), *context) if is_zip else _read_legacy(file, *context)
         except pickle.UnpicklingError as error:
@@ -224,7 +227,8 @@ def _check_file(file: Any) -> None:
 
 def _explained(error: pickle.UnpicklingError) -> pickle.UnpicklingError:
     return pickle.UnpicklingError(
-        "Weights only load failed: `torch.load` takes tensors and plain data unless it is told otherwise. Pass `weights_only=False` if you trust the "
+        "Weights only load failed: `torch.load` takes tensors and plain data unless it is told otherwise. Pass `weights_only=False` if "
+        "you trust the "
         "source of the file: then it runs whatever code the file asks for.\n"
         f"WeightsUnpickler error: {error}"
     )
@@ -267,6 +271,7 @@ class _Archive:
         info = self.info(name)
         if info.file_size != len(target):
             raise RuntimeError(f"storage {name} of the file has {info.file_size} bytes, {len(target)} are expected")
+        member: Any
         with self.zip.open(info) as member:
             position = 0
             while position < len(target):
@@ -297,7 +302,7 @@ def _read_zip(file: Any, use_mmap: bool, restore: Any, weights_only: bool, pickl
         return restore(_byteswapped(flat) if swapped and dtype.itemsize > 1 else flat, location)
 
     def persistent_load(saved_id: Any) -> Tensor:
-        kind, storage_type, key, location, numel = _storage_id(saved_id)
+        storage_type, key, location, numel = _storage_id(saved_id)
         if key not in loaded:
             loaded[key] = storage(key, storage_type.dtype, numel, location)
         return loaded[key]
@@ -308,8 +313,9 @@ def _read_zip(file: Any, use_mmap: bool, restore: Any, weights_only: bool, pickl
 
 def _storage_id(saved_id: Any) -> tuple[Any, ...]:
     if not isinstance(saved_id, tuple) or len(saved_id) < 5 or saved_id[0] != "storage" or not isinstance(saved_id[1], StorageType):
-        raise pickle.UnpicklingError(f"Unknown typename for persistent_load, expected 'storage' but got {saved_id[0] if isinstance(saved_id, tuple) and saved_id else saved_id!r}")  # fmt: skip
-    return saved_id[:5]
+        kind = saved_id[0] if isinstance(saved_id, tuple) and saved_id else saved_id
+        raise pickle.UnpicklingError(f"Unknown typename for persistent_load, expected 'storage' but got {kind!r}")
+    return saved_id[1:5]
 
 
 def _byteswapped(flat: Tensor) -> Tensor:
@@ -324,7 +330,7 @@ def _read_legacy(file: Any, restore: Any, weights_only: bool, pickle_module: Any
     def persistent_load(saved_id: Any) -> Any:
         if isinstance(saved_id, tuple) and saved_id and saved_id[0] == "module":
             return saved_id[1]  # a class, with its source as it was when the file was written
-        kind, storage_type, key, location, numel = _storage_id(saved_id)
+        storage_type, key, location, numel = _storage_id(saved_id)
         if key not in loaded:
             loaded[key] = (_C._ops.empty((numel,), dtype=storage_type.dtype), location)
             restored = restore(loaded[key][0], location)
@@ -345,7 +351,7 @@ def _read_legacy(file: Any, restore: Any, weights_only: bool, pickle_module: Any
     result = read()
     keys = read()
     for key in keys:
-        flat, location = loaded[key]
+        flat, _location = loaded[key]
         file.read(8)  # the number of elements, known already
         if flat.numel():
             data = file.read(flat.numel() * flat.element_size())
@@ -369,7 +375,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     strings: list[str] = []
     for opcode, argument, _ in pickletools.genops(data):
         if opcode.name == "GLOBAL":
-            module, name = argument.split(" ", 1)
+            module, name = str(argument).split(" ", 1)
         elif opcode.name == "STACK_GLOBAL":
             module, name = strings[-2:]
         else:

@@ -87,10 +87,14 @@ def test_v_may_be_left_out_for_one_element():
     assert_close(vjp(lambda x: x.sum().reshape(1), X)[1], ONES)
     assert_close(jvp(lambda x: x.repeat(3), torch.tensor([2.0]))[1], torch.ones(3))
     assert_close(vhp(cubes, torch.tensor([2.0]))[1], torch.tensor([12.0]))
-    with pytest.raises(RuntimeError, match="The vector v can only be None if the user-provided function returns a single Tensor with a single element"):
+    with pytest.raises(
+        RuntimeError, match="The vector v can only be None if the user-provided function returns a single Tensor with a single element"
+    ):
         vjp(cube, X)
     for product in (jvp, vhp, hvp):
-        with pytest.raises(RuntimeError, match="The vector v can only be None if the input to the user-provided function is a single Tensor"):
+        with pytest.raises(
+            RuntimeError, match="The vector v can only be None if the input to the user-provided function is a single Tensor"
+        ):
             product(cubes, X)
 
 
@@ -103,11 +107,15 @@ def test_v_is_checked():
 
 
 def test_arguments_and_results_must_be_tensors():
-    with pytest.raises(TypeError, match="The inputs given to vjp must be either a Tensor or a tuple of Tensors but the given inputs has type"):
+    with pytest.raises(
+        TypeError, match="The inputs given to vjp must be either a Tensor or a tuple of Tensors but the given inputs has type"
+    ):
         vjp(cube, 3)
     with pytest.raises(TypeError, match="but the value at index 1 has type"):
         jvp(dot, (X, 3))
-    with pytest.raises(TypeError, match="The outputs of the user-provided function given to jacobian must be either a Tensor or a tuple of Tensors"):
+    with pytest.raises(
+        TypeError, match="The outputs of the user-provided function given to jacobian must be either a Tensor or a tuple of Tensors"
+    ):
         jacobian(lambda x: 3, X)
 
 
@@ -156,12 +164,15 @@ def test_strategies():
     for f in (lambda: jacobian(cube, X, strategy="forward-mode"), lambda: hessian(cubes, X, outer_jacobian_strategy="forward-mode")):
         with pytest.raises(NotImplementedError, match="only implemented for `vectorize=True`"):
             f()
-    with pytest.raises(NotImplementedError, match="`create_graph=True` and `strategy=\"forward-mode\"`"):
+    with pytest.raises(NotImplementedError, match='`create_graph=True` and `strategy="forward-mode"`'):
         jacobian(cube, X, create_graph=True, vectorize=True, strategy="forward-mode")
 
 
 def test_forward_strategy():
-    run = [lambda: jacobian(two, (X, Y), vectorize=True, strategy="forward-mode"), lambda: hessian(cubes, X, vectorize=True, outer_jacobian_strategy="forward-mode")]
+    run = [
+        lambda: jacobian(two, (X, Y), vectorize=True, strategy="forward-mode"),
+        lambda: hessian(cubes, X, vectorize=True, outer_jacobian_strategy="forward-mode"),
+    ]
     if OURS and not has_forward_mode():
         for f in run:
             with pytest.raises(NotImplementedError, match="forward-mode AD, which is not available yet"):
@@ -261,7 +272,7 @@ def test_strict_refuses_unused_inputs():
         lambda: vhp(f, (X, Y), pair, strict=True),
         lambda: hvp(f, (X, Y), pair, strict=True),
     ):
-        with pytest.raises(RuntimeError, match="The output of the user-provided function is independent of input 1. This is not allowed in strict mode"):
+        with pytest.raises(RuntimeError, match=r"function is independent of input 1\. This is not allowed in strict mode"):
             run()
     with pytest.raises(RuntimeError, match="Output 0 of the user-provided function is independent of input 1"):
         jacobian(f, (X, Y), strict=True)
@@ -273,8 +284,16 @@ def test_strict_refuses_linear_functions_where_second_derivatives_are_wanted():
     def linear(x):
         return (x * 2).sum()
 
-    for run in (lambda: hessian(linear, X, strict=True), lambda: vhp(linear, X, ONES, strict=True), lambda: hvp(linear, X, ONES, strict=True)):
-        with pytest.raises(RuntimeError, match="While computing the hessian, found that the jacobian of the user-provided function with respect to input 0 is independent"):
+    for run in (
+        lambda: hessian(linear, X, strict=True),
+        lambda: vhp(linear, X, ONES, strict=True),
+        lambda: hvp(linear, X, ONES, strict=True),
+    ):
+        with pytest.raises(
+            RuntimeError,
+            match="While computing the hessian, found that the jacobian of the user-provided function with respect to input 0 is "
+            "independent",
+        ):
             run()
     x = X.clone().requires_grad_()
     for run in (
@@ -282,5 +301,7 @@ def test_strict_refuses_linear_functions_where_second_derivatives_are_wanted():
         lambda: jvp(lambda x: x * 2, x, ONES, create_graph=True, strict=True),
         lambda: jacobian(lambda x: x * 2, x, create_graph=True, strict=True),
     ):
-        with pytest.raises(RuntimeError, match="The jacobian of the user-provided function is independent of input 0. This is not allowed in strict mode when create_graph"):
+        with pytest.raises(
+            RuntimeError, match=r"The jacobian of .* is independent of input 0\. This is not allowed in strict mode when create_graph"
+        ):
             run()

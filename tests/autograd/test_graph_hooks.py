@@ -289,7 +289,10 @@ def test_pack_must_not_write():
         return t
 
     x = leaf(1.0)
-    with graph.saved_tensors_hooks(pack, lambda t: t), pytest.raises(RuntimeError, match="A saved tensor pack hook is modifying its input in place"):
+    with (
+        graph.saved_tensors_hooks(pack, lambda t: t),
+        pytest.raises(RuntimeError, match="A saved tensor pack hook is modifying its input in place"),
+    ):
         x * x
 
 
@@ -337,17 +340,19 @@ def test_packed_data_is_freed_with_the_graph():
 
 @pytest.mark.skipif(not OURS, reason="PyTorch leaks this cycle")
 def test_a_cycle_through_packed_data_is_collected():
-    def pack(t):
-        boxes.append(t)
-        return boxes
+    def cycle():
+        boxes = []
 
-    boxes = []
-    x = leaf(1.0)
-    with graph.saved_tensors_hooks(pack, lambda box: box[0]):
-        y = x.exp()
-    boxes.append(y)
-    ref = weakref.ref(y)
-    del boxes, y, pack
+        def pack(t):
+            boxes.append(t)
+            return boxes
+
+        with graph.saved_tensors_hooks(pack, lambda box: box[0]):
+            y = leaf(1.0).exp()
+        boxes.append(y)
+        return weakref.ref(y)
+
+    ref = cycle()
     gc.collect()
     assert ref() is None
 

@@ -490,20 +490,22 @@ def test_hooks_of_views_see_their_part():
 
 @pytest.mark.parametrize("where", ["tensor", "leaf", "node", "prehook", "post"])
 def test_hooks_that_close_over_their_tensor_are_collected(where):
-    x = leaf(2.0)
-    y = x * 3
-    if where == "tensor":
-        y.register_hook(lambda g: y)
-    elif where == "leaf":
-        x.register_hook(lambda g: (x, y))
-    elif where == "node":
-        y.grad_fn.register_hook(lambda gi, go: (y, None))
-    elif where == "prehook":
-        y.grad_fn.register_prehook(lambda go: (y, None))
-    else:
-        x.register_post_accumulate_grad_hook(lambda p: (x, y))
-    refs = [weakref.ref(x), weakref.ref(y)]
-    del x, y
+    def hooked():
+        x = leaf(2.0)
+        y = x * 3
+        if where == "tensor":
+            y.register_hook(lambda g: y)
+        elif where == "leaf":
+            x.register_hook(lambda g: (x, y))
+        elif where == "node":
+            y.grad_fn.register_hook(lambda gi, go: (y, None))
+        elif where == "prehook":
+            y.grad_fn.register_prehook(lambda go: (y, None))
+        else:
+            x.register_post_accumulate_grad_hook(lambda p: (x, y))
+        return [weakref.ref(x), weakref.ref(y)]
+
+    refs = hooked()
     gc.collect()
     assert [r() for r in refs] == [None, None]
 

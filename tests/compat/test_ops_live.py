@@ -6,24 +6,10 @@ torch = pytest.importorskip("torch")
 
 import ops  # noqa: E402
 import retrograd  # noqa: E402
+from tests.ops.cases import all_cases, cases, fits, make_case  # noqa: E402
 from tests.ops.differences import CHECKED_ABOVE, NOT_IN_TORCH, any_layout, comparable, excused, expandable  # noqa: E402
-from tests.ops.harness import (  # noqa: E402
-    LAYOUTS,
-    all_cases,
-    call,
-    cases,
-    compare_grads,
-    compare_outputs,
-    entries,
-    exists,
-    fits,
-    ids,
-    inplace_function,
-    make_case,
-    report,
-    run,
-    variants_of,
-)
+from tests.ops.harness import call, compare_grads, compare_outputs, entries, exists, ids, inplace_function, report, run, variants_of  # noqa: E402
+from tests.ops.tensors import LAYOUTS  # noqa: E402
 
 torch.set_num_threads(1)
 COMPARED = entries(comparable)

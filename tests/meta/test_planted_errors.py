@@ -6,9 +6,12 @@ An op that lets it pass has poor samples: gradients too small next to the tolera
 import pytest
 
 from tests.ops import numeric
+from tests.ops.cases import Case, cases
 from tests.ops.differences import has_differences
-from tests.ops.harness import Case, cases, ids, report
+from tests.ops.harness import ids, report
 from tests.ops.test_gradients import CHECKED, TWICE
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated")
 
 FACTOR = 1.001
 

@@ -6,7 +6,8 @@ import pytest
 
 import ops
 from ops.samples import S
-from tests.ops.harness import all_cases, edge_samples, ids, resolved, specs_of, variants_of
+from tests.ops.cases import all_cases, edge_samples, resolved, specs_of
+from tests.ops.harness import ids, variants_of
 
 TABLE = ops.load()
 PUBLIC = [entry for entry in TABLE if variants_of(entry)]

@@ -78,7 +78,7 @@ def test_module_list(torch):
     assert list(m + [d]) == [a, b, c, d] and m.pop(1) is b and len(m) == 2
     assert m.append(d) is m
     assert [n for n, _ in m.named_parameters()][:2] == ["0.weight", "0.bias"]
-    with pytest.raises(TypeError, match="ModuleList.extend should be called with an iterable, but got int"):
+    with pytest.raises(TypeError, match=r"ModuleList.extend should be called with an iterable, but got int"):
         m.extend(3)
     with pytest.raises(NotImplementedError):
         m(3)
@@ -115,7 +115,7 @@ def test_module_dict(torch):
     assert list(m) == ["a", "z"]
     m.clear()
     assert len(m) == 0
-    with pytest.raises(TypeError, match="ModuleDict.update should be called with an iterable of key/value pairs, but got int"):
+    with pytest.raises(TypeError, match=r"ModuleDict.update should be called with an iterable of key/value pairs, but got int"):
         m.update(3)
     with pytest.raises(ValueError, match="ModuleDict update sequence element #0 has length 1; 2 is required"):
         m.update([("a",)])
@@ -137,7 +137,7 @@ def test_parameter_list(torch):
     p += [torch.ones(5)]
     assert [v if isinstance(v, str) else tuple(v.shape) for v in p] == [(3,), (2,), "note", (4,), (5,)]
     assert len(p[1:3]) == 2
-    with pytest.raises(TypeError, match="ParameterList.extend should be called with an iterable, but got int"):
+    with pytest.raises(TypeError, match=r"ParameterList.extend should be called with an iterable, but got int"):
         p.extend(3)
     with pytest.raises(RuntimeError, match="ParameterList should not be called"):
         p(1)

@@ -26,7 +26,7 @@ def make(torch):
 
 
 def error(call):
-    with pytest.raises(Exception) as caught:  # noqa: PT011
+    with pytest.raises(Exception) as caught:
         call()
     return type(caught.value), str(caught.value).replace("retrograd.", "torch.")
 
@@ -77,15 +77,30 @@ def test_buffer_by_assignment(torch):
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
-        (lambda t, m: setattr(m, "scale", 3), (TypeError, "cannot assign 'int' as parameter 'scale' (torch.nn.Parameter or None expected)")),
-        (lambda t, m: setattr(m, "scale", t.ones(1)), (TypeError, "cannot assign 'torch.FloatTensor' as parameter 'scale' (torch.nn.Parameter or None expected)")),
-        (lambda t, m: setattr(m, "inner", 3), (TypeError, "cannot assign 'int' as child module 'inner' (torch.nn.Module or None expected)")),
-        (lambda t, m: setattr(m, "seen", 3), (TypeError, "cannot assign 'int' as buffer 'seen' (torch.nn.Buffer, torch.Tensor or None expected)")),
+        (
+            lambda t, m: setattr(m, "scale", 3),
+            (TypeError, "cannot assign 'int' as parameter 'scale' (torch.nn.Parameter or None expected)"),
+        ),
+        (
+            lambda t, m: setattr(m, "scale", t.ones(1)),
+            (TypeError, "cannot assign 'torch.FloatTensor' as parameter 'scale' (torch.nn.Parameter or None expected)"),
+        ),
+        (
+            lambda t, m: setattr(m, "inner", 3),
+            (TypeError, "cannot assign 'int' as child module 'inner' (torch.nn.Module or None expected)"),
+        ),
+        (
+            lambda t, m: setattr(m, "seen", 3),
+            (TypeError, "cannot assign 'int' as buffer 'seen' (torch.nn.Buffer, torch.Tensor or None expected)"),
+        ),
         (lambda t, m: m.register_parameter("note", t.nn.Parameter(t.ones(1))), (KeyError, "\"attribute 'note' already exists\"")),
         (lambda t, m: m.register_parameter("a.b", None), (KeyError, "'parameter name can\\'t contain \".\"'")),
         (lambda t, m: m.register_parameter("", None), (KeyError, "'parameter name can\\'t be empty string \"\"'")),
         (lambda t, m: m.register_parameter(3, None), (TypeError, "parameter name should be a string. Got int")),
-        (lambda t, m: m.register_parameter("w", t.ones(1)), (TypeError, "cannot assign 'torch.FloatTensor' object to parameter 'w' (torch.nn.Parameter or None required)")),
+        (
+            lambda t, m: m.register_parameter("w", t.ones(1)),
+            (TypeError, "cannot assign 'torch.FloatTensor' object to parameter 'w' (torch.nn.Parameter or None required)"),
+        ),
         (lambda t, m: m.register_buffer("scale", None), (KeyError, "\"attribute 'scale' already exists\"")),
         (lambda t, m: m.register_buffer("a.b", None), (KeyError, "'buffer name can\\'t contain \".\"'")),
         (lambda t, m: m.register_buffer("b", 3), (TypeError, "cannot assign 'int' object to buffer 'b' (torch Tensor or None required)")),
@@ -94,7 +109,10 @@ def test_buffer_by_assignment(torch):
         (lambda t, m: m.add_module("note", t.nn.ReLU()), (KeyError, "\"attribute 'note' already exists\"")),
         (lambda t, m: m.add_module("x", 3), (TypeError, "int is not a Module subclass")),
         (lambda t, m: m.nothing, (AttributeError, "'Block' object has no attribute 'nothing'")),
-        (lambda t, m: m.to(t.int64), (TypeError, "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=torch.int64")),
+        (
+            lambda t, m: m.to(t.int64),
+            (TypeError, "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=torch.int64"),
+        ),
         (lambda t, m: m.train("yes"), (ValueError, "training mode is expected to be boolean")),
         (lambda t, m: m.get_submodule("inner.x"), (AttributeError, "Linear has no attribute `x`")),
         (lambda t, m: m.get_submodule("note"), (AttributeError, "`note` is not an nn.Module")),
@@ -104,7 +122,7 @@ def test_buffer_by_assignment(torch):
         (lambda t, m: t.nn.Module(1), (TypeError, "Module.__init__() takes 1 positional argument but 2 were given")),
         (lambda t, m: t.nn.Module(a=1), (TypeError, "Module.__init__() got an unexpected keyword argument 'a'")),
     ],
-)  # fmt: skip
+)
 def test_refusals(torch, call, expected):
     assert error(lambda: call(torch, make(torch))) == expected
 

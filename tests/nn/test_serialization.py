@@ -142,7 +142,7 @@ def test_stored_files(name, weights_only):
 
 
 def test_stored_module():
-    with pytest.raises(pickle.UnpicklingError, match="GLOBAL torch.nn.modules.container.Sequential was not an allowed global"):
+    with pytest.raises(pickle.UnpicklingError, match=r"GLOBAL torch.nn.modules.container.Sequential was not an allowed global"):
         retrograd.load(FILES / "module.pt")
     model = retrograd.load(FILES / "module.pt", weights_only=False)
     assert repr(model).splitlines()[1] == "  (0): Linear(in_features=2, out_features=2, bias=True)"
@@ -222,7 +222,7 @@ def test_cuda_tensors_need_a_place():
         for name in archive.namelist():
             out.writestr(name, archive.read(name).replace(b"X\x03\x00\x00\x00cpu", b"X\x06\x00\x00\x00cuda:0"))
     moved.seek(0)
-    with pytest.raises(RuntimeError, match="Attempting to deserialize object on a CUDA device but torch.cuda.is_available"):
+    with pytest.raises(RuntimeError, match=r"Attempting to deserialize object on a CUDA device but torch.cuda.is_available"):
         retrograd.load(moved)
     moved.seek(0)
     assert retrograd.load(moved, map_location="cpu").tolist() == [1.0, 1.0]
@@ -257,7 +257,7 @@ def test_safe_globals(torch):
     file = io.BytesIO()
     torch.save({"c": Custom(5)}, file)
     file.seek(0)
-    with pytest.raises(pickle.UnpicklingError, match="Unsupported global: GLOBAL .*Custom was not an allowed global by default"):
+    with pytest.raises(pickle.UnpicklingError, match=r"Unsupported global: GLOBAL .*Custom was not an allowed global by default"):
         torch.load(file)
     file.seek(0)
     with serialization.safe_globals([Custom]):
@@ -338,7 +338,7 @@ def test_refused_arguments(torch):
         torch.save(1, 3)
     with pytest.raises(RuntimeError, match="Parent directory /no/where does not exist"):
         torch.save(1, "/no/where/a.pt")
-    with pytest.raises(AttributeError, match="You can only torch.load from a file that is seekable"):
+    with pytest.raises(AttributeError, match=r"You can only torch.load from a file that is seekable"):
         torch.load(3)
     with pytest.raises(RuntimeError, match="Can not safely load weights when explicit pickle_module is specified"):
         torch.load("x", weights_only=True, pickle_module=pickle)

@@ -29,7 +29,7 @@ def test_contents(torch):
 
 def test_prefix_and_destination(torch):
     m = make(torch)
-    assert list(m.state_dict(prefix="net."))[0] == "net.scale"
+    assert next(iter(m.state_dict(prefix="net."))) == "net.scale"
     into = {}
     assert m.state_dict(destination=into) is into and "layer.bias" in into
 
@@ -79,7 +79,7 @@ def test_wrong_types(torch):
     m = make(torch)
     with pytest.raises(TypeError, match="Expected state_dict to be dict-like, got <class 'int'>"):
         m.load_state_dict(3)
-    with pytest.raises(RuntimeError, match='While copying the parameter named "scale", expected torch.Tensor or Tensor-like object'):
+    with pytest.raises(RuntimeError, match=r'While copying the parameter named "scale", expected torch.Tensor or Tensor-like object'):
         m.load_state_dict({"scale": [1.0, 2.0]}, strict=False)
 
 

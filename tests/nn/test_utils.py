@@ -40,7 +40,7 @@ def test_clip_without_gradients(torch):
 def test_clip_nonfinite(torch):
     params = with_grads(torch, [math.nan, 1.0])
     with pytest.raises(
-        RuntimeError, match="The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped"
+        RuntimeError, match=r"The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped"
     ):
         torch.nn.utils.clip_grad_norm_(params, 1.0, error_if_nonfinite=True)
     assert math.isnan(torch.nn.utils.clip_grad_norm_(params, 1.0).item())
@@ -66,7 +66,7 @@ def test_parameters_as_a_vector(torch):
     assert vector.shape == (3,) and vector.requires_grad
     torch.nn.utils.vector_to_parameters(torch.arange(3.0), m.parameters())
     assert m.weight.tolist() == [[0.0, 1.0]] and m.bias.tolist() == [2.0] and m.weight.requires_grad
-    with pytest.raises(TypeError, match="expected torch.Tensor, but got: list"):
+    with pytest.raises(TypeError, match=r"expected torch.Tensor, but got: list"):
         torch.nn.utils.vector_to_parameters([1.0], m.parameters())
 
 

@@ -6,7 +6,8 @@ import math
 import re
 
 import ops
-from tests.ops.harness import Case, variants_of
+from tests.ops.cases import Case
+from tests.ops.harness import variants_of
 
 NOT_IN_TORCH = {
     "_linear_recurrence": "ours: the scan that derivatives of cumulative products are made of",

@@ -15,7 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 import retrograd
-from tests.ops.harness import Case, call, cotangent, flatten, seed_of, tensor_numbers
+from tests.ops.cases import Case
+from tests.ops.harness import call, cotangent
+from tests.ops.tensors import flatten, seed_of, tensor_numbers
 
 STEP = 1e-5  # rounding leaves 1e-16 / step, the third derivative step ** 2: about equal here
 TOLERANCE = 2e-7  # of the larger of 1 and the gradient; a factor of 1.001 is 5,000 times that for gradients near one

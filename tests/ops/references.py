@@ -14,7 +14,9 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from tests.ops.harness import FLOATS, Case, Output, Record, resolved
+from tests.ops.cases import Case, resolved
+from tests.ops.harness import Output, Record
+from tests.ops.tensors import FLOATS
 
 FOLDER = Path(__file__).parent / "references"
 

@@ -3,9 +3,13 @@
 import pytest
 
 import retrograd
+from tests.ops.cases import cases
 from tests.ops.differences import comparable, excused
-from tests.ops.harness import DTYPES, FLOATS, call, cases, compare_outputs, entries, flatten, gradients, ids, report, run
+from tests.ops.harness import call, compare_outputs, entries, gradients, ids, report, run
 from tests.ops.references import stored
+from tests.ops.tensors import DTYPES, FLOATS, flatten
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated")
 
 OTHERS = [d for d in DTYPES if d not in ("float64", "float32", "int64")]  # those are in test_forward.py, on all samples
 

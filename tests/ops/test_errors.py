@@ -4,7 +4,8 @@ import pytest
 
 import ops
 import retrograd
-from tests.ops.harness import call, ids, make_case, variants_of
+from tests.ops.cases import make_case
+from tests.ops.harness import call, ids, variants_of
 
 CASES = [(entry, i) for entry in ops.load() for i in range(len(entry.errors)) if variants_of(entry)]
 

@@ -3,9 +3,11 @@
 import pytest
 
 import retrograd
+from tests.ops.cases import all_cases, cases, specs_of
 from tests.ops.differences import any_layout, comparable, excused, expandable
-from tests.ops.harness import LAYOUTS, all_cases, call, cases, compare_outputs, entries, ids, report, run, specs_of, variants_of
+from tests.ops.harness import call, compare_outputs, entries, ids, report, run, variants_of
 from tests.ops.references import stored
+from tests.ops.tensors import LAYOUTS
 from tools.make_references import missing
 
 

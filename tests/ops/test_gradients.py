@@ -6,23 +6,13 @@ import pytest
 
 import retrograd
 from tests.ops import numeric
+from tests.ops.cases import all_cases, cases, not_implemented
 from tests.ops.differences import any_layout, comparable, excused, expandable, has_differences
-from tests.ops.harness import (
-    LAYOUTS,
-    all_cases,
-    cases,
-    compare_grads,
-    cotangent,
-    differing,
-    entries,
-    gradients,
-    ids,
-    not_implemented,
-    report,
-    run,
-    tensor_numbers,
-)
+from tests.ops.harness import call, compare_grads, cotangent, differing, entries, gradients, ids, report, run
 from tests.ops.references import stored
+from tests.ops.tensors import LAYOUTS, flatten, tensor_numbers
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated")
 
 
 def _differentiable(entry):
@@ -111,7 +101,7 @@ def test_each_input_alone(entry):
             continue
         for i, expected in zip(case.differentiable, together, strict=False):
             args, kwargs, inputs = case.bind(retrograd, grad={i})
-            outputs = numeric.flatten(numeric.call(retrograd, entry, args, kwargs))
+            outputs = flatten(call(retrograd, entry, args, kwargs))
             alone = gradients(retrograd, outputs, inputs)[0]
             if (alone is None) != (expected is None) and any(expected or ()):
                 failures.append(f"{case}: gradient of input {i} alone is {alone}")
@@ -151,7 +141,7 @@ def test_a_missing_derivative_says_so(entry):
         if at >= len(args) or not isinstance(args[at], retrograd.Tensor) or not args[at].is_floating_point():
             continue
         given = [a.detach().requires_grad_() if i == at else a for i, a in enumerate(args)]
-        result = numeric.flatten(numeric.call(retrograd, entry, given, kwargs))[0]
+        result = flatten(call(retrograd, entry, given, kwargs))[0]
         with pytest.raises(NotImplementedError, match=r"the derivative for '.*' is not implemented"):
             result.sum().backward()
 

@@ -3,7 +3,9 @@
 import pytest
 
 import retrograd
-from tests.ops.harness import call, cases, differing, entries, gradients, ids, report, tensor_numbers, variants_of
+from tests.ops.cases import cases
+from tests.ops.harness import call, differing, entries, gradients, ids, report, variants_of
+from tests.ops.tensors import tensor_numbers
 
 
 def _both(entry):

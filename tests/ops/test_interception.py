@@ -8,7 +8,8 @@ import pytest
 import retrograd
 from retrograd import _C
 from retrograd.testing import assert_close
-from tests.ops.harness import call, cases, compare_grads, compare_outputs, entries, ids, report, run
+from tests.ops.cases import cases
+from tests.ops.harness import call, compare_grads, compare_outputs, entries, ids, report, run
 
 
 @contextlib.contextmanager

@@ -5,7 +5,9 @@ import warnings
 import pytest
 
 import retrograd
-from tests.ops.harness import call, cases, differing, entries, flatten, ids, report, tensor_numbers
+from tests.ops.cases import cases
+from tests.ops.harness import call, differing, entries, ids, report
+from tests.ops.tensors import flatten, tensor_numbers
 
 
 def _has_out(entry):

@@ -123,5 +123,7 @@ if __name__ == "__main__":
     oracle = importlib.import_module("torch")
     warnings.simplefilter("ignore")
     lines = [json.dumps([n, o, [float(f"{v:.12g}") for v in train(oracle, n, o)[0]]]) for n, o in OPTIMIZERS]
-    rows = [f"{json.dumps(n)}: {json.dumps([[float(f'{v:.12g}') for v in r] for r in trace(oracle, m)[0][::3]])}" for n, m in SCHEDULES.items()]
+    rows = [
+        f"{json.dumps(n)}: {json.dumps([[float(f'{v:.12g}') for v in r] for r in trace(oracle, m)[0][::3]])}" for n, m in SCHEDULES.items()
+    ]
     VALUES.write_text('{"optimizers": [\n' + ",\n".join(lines) + '\n],\n"schedules": {\n' + ",\n".join(rows) + "\n}}\n")

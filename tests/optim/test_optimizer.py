@@ -69,8 +69,12 @@ def test_duplicates_warn(torch):
 def test_repr(torch):
     a, b = params(torch)
     o = torch.optim.SGD([{"params": [a]}, {"params": [b], "lr": 0.5}], lr=0.1)
-    group = "    differentiable: False\n    foreach: None\n    fused: None\n    lr: {}\n    maximize: False\n    momentum: 0\n    nesterov: False\n    weight_decay: 0\n"
-    assert repr(o) == f"SGD (\nParameter Group 0\n    dampening: 0\n{group.format(0.1)}\nParameter Group 1\n    dampening: 0\n{group.format(0.5)})"
+    group = "    differentiable: False\n    foreach: None\n    fused: None\n    lr: {}\n    maximize: False\n    momentum: 0\n"
+    group += "    nesterov: False\n    weight_decay: 0\n"
+    assert (
+        repr(o)
+        == f"SGD (\nParameter Group 0\n    dampening: 0\n{group.format(0.1)}\nParameter Group 1\n    dampening: 0\n{group.format(0.5)})"
+    )
 
 
 # -- gradients ------------------------------------------------------------------------

@@ -48,8 +48,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
             if out[d] != size and size != 1:
                 if out[d] != 1:
                     raise RuntimeError(
-                        "Shape mismatch: objects cannot be broadcast to a single shape, got "
-                        + ", ".join(str(s) for s in shapes)
+                        "Shape mismatch: objects cannot be broadcast to a single shape, got " + ", ".join(str(s) for s in shapes)
                     )
                 out[d] = size
     return retrograd.Size(out)
@@ -111,17 +110,13 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for v in vectors:
         if v.dim() > 1:
-            raise RuntimeError(
-                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: a tensor of shape {list(v.shape)}"
-            )
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: a tensor of shape {list(v.shape)}")
         if v.dtype != vectors[0].dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
         if v.device != vectors[0].device:
             raise RuntimeError("meshgrid expects all tensors to have the same device")
     if indexing is None:
-        warnings.warn(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
-        )
+        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2)
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
@@ -163,10 +158,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return input.new_empty(0)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    chosen = list(choose(range(input.numel()), r))
-    if not chosen:
-        return input.new_empty(0, r)
-    return input[retrograd.tensor(chosen, device=input.device)]
+    chosen = retrograd.tensor(list(choose(range(input.numel()), r)), dtype=_C.int64, device=input.device).view(-1, r)
+    return retrograd.stack([input[column] for column in chosen.unbind(1)], dim=1)
 
 
 def _atleast(n: int, tensors: tuple[Any, ...]) -> Any:

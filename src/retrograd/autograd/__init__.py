@@ -13,13 +13,20 @@ from retrograd.autograd import grad_mode, graph
 from retrograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from retrograd.autograd.function import Function, NestedIOFunction
 from retrograd.autograd.grad_mode import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
-from retrograd.autograd.grad_mode import enable_grad, enforce_grad_layout_policy, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from retrograd.autograd.grad_mode import (
+    enable_grad,
+    enforce_grad_layout_policy,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from retrograd.autograd.graph import GradientEdge
 
 __all__ = [
-    "Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "forward_ad", "functional",
-    "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
-    "set_multithreading_enabled",
+    "Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "forward_ad",
+    "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly",
+    "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip
 
 _Roots = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
@@ -38,7 +45,9 @@ def _make_grads(outputs: tuple[Any, ...], grads: tuple[Any, ...]) -> tuple[Any, 
         if grad is not None and not isinstance(grad, Tensor):
             raise TypeError("gradients can be either Tensors or None, but got " + type(grad).__name__)
     if any(isinstance(o, GradientEdge) for o in outputs):
-        grads = tuple(graph._implicit_gradient(o) if g is None and isinstance(o, GradientEdge) else g for o, g in zip(outputs, grads, strict=True))
+        grads = tuple(
+            graph._implicit_gradient(o) if g is None and isinstance(o, GradientEdge) else g for o, g in zip(outputs, grads, strict=True)
+        )
     return grads
 
 
@@ -62,7 +71,9 @@ def backward(
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
-            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`.")
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+            )
         grad_tensors = grad_variables
     if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
@@ -99,7 +110,15 @@ def grad(
     allow = materialize_grads if allow_unused is None else allow_unused
     roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
     if any(isinstance(r, Tensor) and _C._has_torch_function(r) for r in (*roots, *wanted)) or _C._is_torch_function_mode_enabled():
-        kwargs = dict(grad_outputs=grad_outputs, retain_graph=retain_graph, create_graph=create_graph, only_inputs=only_inputs, allow_unused=allow_unused, is_grads_batched=is_grads_batched, materialize_grads=materialize_grads)  # fmt: skip
+        kwargs = {
+            "grad_outputs": grad_outputs,
+            "retain_graph": retain_graph,
+            "create_graph": create_graph,
+            "only_inputs": only_inputs,
+            "allow_unused": allow_unused,
+            "is_grads_batched": is_grads_batched,
+            "materialize_grads": materialize_grads,
+        }
         return _C._call_torch_function(grad, (outputs, inputs), kwargs)
     grads = (None,) * len(roots) if grad_outputs is None else (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
     grads = _make_grads(roots, grads)
@@ -119,11 +138,15 @@ def _zeros_for(wanted: Any) -> Tensor:
     return _C._ops.zeros_like(wanted, requires_grad=True)
 
 
-def _batched_grad(roots: Any, wanted: Any, grads: Any, retain_graph: bool, create_graph: bool, allow: bool, materialize: bool) -> tuple[Any, ...]:
+def _batched_grad(
+    roots: Any, wanted: Any, grads: Any, retain_graph: bool, create_graph: bool, allow: bool, materialize: bool
+) -> tuple[Any, ...]:
     """One run per entry of the batch; the results are stacked."""
     sizes = {g.shape[0] for g in grads if g is not None}
     if len(sizes) != 1:
-        raise RuntimeError("is_grads_batched=True expects every grad_output to have the same leading batch dimension, got " + str(sorted(sizes)))
+        raise RuntimeError(
+            "is_grads_batched=True expects every grad_output to have the same leading batch dimension, got " + str(sorted(sizes))
+        )
     (batch,) = sizes
     rows = []
     for i in range(batch):
@@ -141,7 +164,7 @@ def _batched_grad(roots: Any, wanted: Any, grads: Any, retain_graph: bool, creat
     return tuple(columns)
 
 
-def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # noqa: N802
+def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:
     """PyTorch's old name: tensors are variables."""
     out = data.detach() if requires_grad or data.requires_grad else data
     return out.requires_grad_(requires_grad)

@@ -38,15 +38,20 @@ def _lines(trace: tuple[Any, ...]) -> list[str]:
     """The frames a node recorded as lines of a traceback, outermost first, without those of this package."""
     frames = [(code.co_filename, line, code.co_name, None) for code, line in zip(trace[::2], trace[1::2], strict=True)]
     mine = [f for f in reversed(frames) if not f[0].startswith(_PACKAGE)]
-    return traceback.format_list(mine or list(reversed(frames)))  # type: ignore[arg-type]
+    return traceback.format_list(mine or list(reversed(frames)))
 
 
 def _explain(node: Any) -> str:
     """Which forward call a node comes from, and what made that call, for an error in its backward."""
     if node._forward_trace is None:
-        story = f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass for more information."
+        story = (
+            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass "
+            "for more information."
+        )
     else:
-        story = f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n" + "".join(_lines(node._forward_trace))
+        story = f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n" + "".join(
+            _lines(node._forward_trace)
+        )
     parent = node._parent
     while parent is not None:
         story += f"\n\nPrevious calculation was induced by {parent.name()}. "
@@ -103,7 +108,10 @@ class detect_anomaly:
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
         self.prev: list[tuple[Any, Any]] = []
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.", stacklevel=2)
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            stacklevel=2,
+        )
 
     def __enter__(self) -> None:
         self.prev.append(_C._anomaly())

@@ -15,7 +15,16 @@ from typing import Any
 from retrograd import _C
 from retrograd._C import FunctionCtx, Tensor
 
-__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "NestedIOFunction", "once_differentiable", "traceable"]
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "NestedIOFunction",
+    "once_differentiable",
+    "traceable",
+]
 
 BackwardCFunction = FunctionCtx
 
@@ -61,10 +70,16 @@ class Function(_C._FunctionBase, metaclass=FunctionMeta):
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError(f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so call {type(self).__name__}.apply(...)")
+        raise RuntimeError(
+            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so call "
+            f"{type(self).__name__}.apply(...)"
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward method.")
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
+            "static forward method."
+        )
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -79,7 +94,9 @@ class Function(_C._FunctionBase, metaclass=FunctionMeta):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Gives one gradient (or None) per argument of forward."""
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD.")
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+        )
 
     vjp = backward
 
@@ -91,14 +108,18 @@ class Function(_C._FunctionBase, metaclass=FunctionMeta):
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """Says how to run on a batch."""
-        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True.")
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+        )
 
     @classmethod
     def _backward_of(cls, ctx: Any, *grads: Any) -> Any:
         """Calls backward, or vjp where that is what the class defines."""
         own_backward, own_vjp = cls.backward is not Function.backward, cls.vjp is not Function.vjp
         if own_backward and own_vjp:
-            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+            )
         return (cls.vjp if own_vjp else cls.backward)(ctx, *grads)
 
     @classmethod
@@ -109,7 +130,10 @@ class Function(_C._FunctionBase, metaclass=FunctionMeta):
         bound = signature.bind(None, *args, **kwargs) if with_ctx else signature.bind(*args, **kwargs)
         bound.apply_defaults()
         if bound.kwargs:
-            raise TypeError(f"{cls.__name__}.apply(): keyword-only arguments of forward ({', '.join(bound.kwargs)}) cannot be recorded; make them positional")
+            raise TypeError(
+                f"{cls.__name__}.apply(): keyword-only arguments of forward ({', '.join(bound.kwargs)}) cannot be recorded; make them "
+                "positional"
+            )
         positional = bound.args[1:] if with_ctx else bound.args
         return cls.apply(*positional)
 

@@ -31,7 +31,9 @@ def _tensors(value: Any, what: str, function: str) -> tuple[bool, tuple[Tensor, 
     for i, item in enumerate(items):
         if not isinstance(item, Tensor):
             where = f"the value at index {i}" if many else f"the given {what}"
-            raise TypeError(f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but {where} has type {type(item)}.")
+            raise TypeError(
+                f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but {where} has type {type(item)}."
+            )
     return many, items
 
 
@@ -63,7 +65,9 @@ def _vectors(v: Any, like: Sequence[Tensor], function: str, sole: str) -> tuple[
     return vectors
 
 
-def _grads(outputs: Sequence[Tensor], inputs: Sequence[Tensor], grads: Sequence[Tensor], create_graph: bool, keep: bool = False) -> tuple[Any, ...]:
+def _grads(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], grads: Sequence[Tensor], create_graph: bool, keep: bool = False
+) -> tuple[Any, ...]:
     """autograd.grad that takes outputs without history for constants."""
     used = [(o, g) for o, g in zip(outputs, grads, strict=True) if o.requires_grad]
     if not used:
@@ -92,13 +96,17 @@ def _check_jacobian(jacobian: Sequence[Tensor], strict: bool) -> None:
     for i, part in enumerate(jacobian):
         if strict and not part.requires_grad:
             raise RuntimeError(
-                f"While computing the hessian, found that the jacobian of the user-provided function with respect to input {i} is independent of "
-                "the input. This is not allowed in strict mode. You should ensure that your function is twice differentiable and that the jacobian "
+                f"While computing the hessian, found that the jacobian of the user-provided function with respect to input {i} is "
+                "independent of "
+                "the input. This is not allowed in strict mode. You should ensure that your function is twice differentiable and "
+                "that the jacobian "
                 "depends on the inputs (this would be violated by a linear function for example)."
             )
 
 
-def _filled(grads: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, create_graph: bool, missing: str, constant: str) -> tuple[Tensor, ...]:
+def _filled(
+    grads: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, create_graph: bool, missing: str, constant: str
+) -> tuple[Tensor, ...]:
     """Gradients with zeros for what is independent, or the error that strict mode asks for.
 
     `missing` says what it means that a gradient is not there, `constant` that it cannot be differentiated further; {} is its number.
@@ -126,7 +134,9 @@ _NO_CURVATURE = "The hessian of the user-provided function is independent of ent
 # -- products with the Jacobian -----------------------------------------------
 
 
-def vjp(func: Callable[..., Any], inputs: _Tensors, v: _Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vjp(
+    func: Callable[..., Any], inputs: _Tensors, v: _Tensors | None = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The product of a vector with the Jacobian of a function: (func(*inputs), v' J).
 
     Args:
@@ -147,7 +157,9 @@ def vjp(func: Callable[..., Any], inputs: _Tensors, v: _Tensors | None = None, c
         return _result(outputs, many_outputs, create_graph), _result(grads, many, create_graph)
 
 
-def jvp(func: Callable[..., Any], inputs: _Tensors, v: _Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def jvp(
+    func: Callable[..., Any], inputs: _Tensors, v: _Tensors | None = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The product of the Jacobian of a function with a vector: (func(*inputs), J v).
 
     Computed as the derivative of u' J with respect to u, by two backwards.
@@ -210,7 +222,8 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Sequence[Tensor]) -> tup
     except ImportError:
         raise NotImplementedError('strategy="forward-mode" needs forward-mode AD, which is not available yet: use "reverse-mode"') from None
     columns: list[list[list[Tensor]]] = []
-    many, outputs = False, ()
+    many = False
+    outputs: tuple[Tensor, ...] = ()
     for i, tensor in enumerate(inputs):
         columns.append([])
         one = _ops.zeros_like(tensor, requires_grad=False)
@@ -270,14 +283,21 @@ def jacobian(
     _check_strategy(strategy)
     if strategy == "forward-mode":
         if create_graph:
-            raise NotImplementedError('torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet).')
+            raise NotImplementedError(
+                'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet).'
+            )
         if strict:
-            raise RuntimeError('torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together (yet).')
+            raise RuntimeError(
+                'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together (yet).'
+            )
         if not vectorize:
-            raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`.")
+            raise NotImplementedError(
+                "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`."
+            )
     if strict and vectorize:
         raise RuntimeError(
-            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please either set `strict=False` "
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please either set "
+            "`strict=False` "
             "or `vectorize=False`."
         )
     with _C._EnableGrad():
@@ -363,7 +383,9 @@ def _gradient(func: Callable[..., Any], points: tuple[Tensor, ...], name: str, s
     return output, gradient
 
 
-def vhp(func: Callable[..., Any], inputs: _Tensors, v: _Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vhp(
+    func: Callable[..., Any], inputs: _Tensors, v: _Tensors | None = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The product of a vector with the Hessian of a function that returns one number: (func(*inputs), v' H).
 
     Example::
@@ -380,7 +402,9 @@ def vhp(func: Callable[..., Any], inputs: _Tensors, v: _Tensors | None = None, c
         return _result((output,), False, create_graph), _result(product, many, create_graph)
 
 
-def hvp(func: Callable[..., Any], inputs: _Tensors, v: _Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def hvp(
+    func: Callable[..., Any], inputs: _Tensors, v: _Tensors | None = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The product of the Hessian of a function that returns one number with a vector: (func(*inputs), H v).
 
     The same as `vhp` where second derivatives are continuous, at the price of one more backward.

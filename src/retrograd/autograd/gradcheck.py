@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import retrograd
 from retrograd import _C, autograd
 from retrograd._C import Tensor
 from retrograd.autograd.function import Function
@@ -23,6 +22,8 @@ from retrograd.autograd.grad_mode import _unsafe_preserve_version_counter
 __all__ = ["GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian", "gradcheck", "gradgradcheck"]
 
 _Func = Callable[..., Any]
+
+_ops = _C._ops
 
 
 class GradcheckError(RuntimeError):
@@ -190,15 +191,17 @@ def _is_float(value: Any) -> bool:
 def _differentiable(outputs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     for i, output in enumerate(outputs):
         if not isinstance(output, Tensor):
-            raise AttributeError(f"gradcheck expects func to return tensors, and output {i} is of type {type(output).__name__}: it has no requires_grad")
+            raise AttributeError(
+                f"gradcheck expects func to return tensors, and output {i} is of type {type(output).__name__}: it has no requires_grad"
+            )
     return tuple(o for o in outputs if o.requires_grad)
 
 
 def _random_like(tensor: Tensor, strided: bool) -> Tensor:
     shape = tuple(tensor.shape)
     if not strided or tensor.numel() < 2:
-        return retrograd.rand(shape, dtype=tensor.dtype, device=tensor.device) * 2 - 1
-    return (retrograd.rand((*shape, 2), dtype=tensor.dtype, device=tensor.device) * 2 - 1)[..., 0]
+        return _ops.rand(shape, dtype=tensor.dtype, device=tensor.device) * 2 - 1
+    return (_ops.rand((*shape, 2), dtype=tensor.dtype, device=tensor.device) * 2 - 1)[..., 0]
 
 
 def _indices(tensor: Tensor) -> Iterator[tuple[int, ...]]:
@@ -210,8 +213,12 @@ def _flat(tensor: Tensor) -> Tensor:
     return tensor.detach().reshape(-1)
 
 
+def _filled(tensor: Tensor | None, like: Tensor) -> Tensor:
+    return _ops.zeros_like(like, requires_grad=False) if tensor is None else tensor
+
+
 def _zeros(rows: int, columns: int, like: Tensor) -> Tensor:
-    return retrograd.zeros((rows, columns), dtype=like.dtype, device=like.device)
+    return _ops.zeros((rows, columns), dtype=like.dtype, device=like.device)
 
 
 def _forward_ad() -> Any:
@@ -255,7 +262,9 @@ def _difference(func: _Func, inputs: tuple[Any, ...], data: Tensor, shift: Calla
     below = _values(func, inputs)
     for a, b in zip(above, below, strict=True):
         if a.shape != b.shape or a.dtype != b.dtype:
-            raise GradcheckError(f"func returned {tuple(a.shape)} of {a.dtype}, and {tuple(b.shape)} of {b.dtype} for inputs next to each other")
+            raise GradcheckError(
+                f"func returned {tuple(a.shape)} of {a.dtype}, and {tuple(b.shape)} of {b.dtype} for inputs next to each other"
+            )
     return [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
 
 
@@ -275,7 +284,7 @@ def _numerical(func: _Func, inputs: tuple[Any, ...], index: int, eps: float) -> 
             shift(0.0)
     if not columns:
         return [_zeros(0, o.numel(), o) for o in _values(func, inputs)]
-    return [retrograd.stack([column[i] for column in columns]) for i in range(len(columns[0]))]
+    return [_ops.stack([column[i] for column in columns]) for i in range(len(columns[0]))]
 
 
 def _numerical_along(func: _Func, inputs: tuple[Any, ...], index: int, direction: Tensor, eps: float) -> list[Tensor]:
@@ -300,7 +309,7 @@ def _grads(output: Tensor, inputs: Sequence[Tensor], grad_output: Tensor) -> tup
 def _analytical(output: Tensor, inputs: Sequence[Tensor], check: Callable[[int, Tensor], None] = lambda i, g: None) -> list[Tensor]:
     """The Jacobian of one output with respect to each input, a column for each backward."""
     jacobians = [_zeros(t.numel(), output.numel(), t) for t in inputs]
-    one = retrograd.zeros_like(output, requires_grad=False)
+    one = _ops.zeros_like(output, requires_grad=False)
     for column, place in enumerate(_indices(output)):
         with _C._NoGrad():
             one.zero_()
@@ -329,7 +338,9 @@ class _Undefined(Function):
 
 
 class _Check:
-    def __init__(self, func: _Func, inputs: tuple[Any, ...], eps: float, atol: float, rtol: float, nondet_tol: float, check_dtypes: bool, fast: bool) -> None:
+    def __init__(
+        self, func: _Func, inputs: tuple[Any, ...], eps: float, atol: float, rtol: float, nondet_tol: float, check_dtypes: bool, fast: bool
+    ) -> None:
         self.func, self.inputs = func, inputs
         self.eps, self.atol, self.rtol, self.nondet_tol = eps, atol, rtol, nondet_tol
         self.check_dtypes, self.fast = check_dtypes, fast
@@ -349,13 +360,15 @@ class _Check:
             tensor = self.inputs[i]
             if tensor.dtype is not _C.float64:
                 warnings.warn(
-                    f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely fail if all "
+                    f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely "
+                    "fail if all "
                     f"the inputs are not of double precision floating point or complex. Hint: pass input #{i} as .double().",
                     stacklevel=4,
                 )
             if any(s == 0 and n > 1 for n, s in zip(tensor.shape, tensor.stride(), strict=True)):
                 raise RuntimeError(
-                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to compute "
+                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
+                    "able to compute "
                     "the numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck."
                 )
             tensor.retain_grad()
@@ -363,10 +376,13 @@ class _Check:
     def constant(self) -> None:
         """Without differentiable outputs the differences must be zero."""
         for i in self.wanted:
-            for o, jacobian in enumerate(_numerical(lambda *a: tuple(t for t in _as_tuple(self.func(*a)) if _is_float(t)), self.inputs, i, self.eps)):
+            for o, jacobian in enumerate(
+                _numerical(lambda *a: tuple(t for t in _as_tuple(self.func(*a)) if _is_float(t)), self.inputs, i, self.eps)
+            ):
                 if jacobian.numel() and jacobian.abs().max().item() > 0:
                     raise GradcheckError(
-                        f"Numerical gradient for function expected to be zero: no output requires grad, but output {o} changes with input {i}. "
+                        f"Numerical gradient for function expected to be zero: no output requires grad, but output {o} changes with "
+                        f"input {i}. "
                         "Hint: the history is cut somewhere, by detach(), .data or no_grad, or an operation has no derivative."
                     )
 
@@ -374,13 +390,13 @@ class _Check:
 
     def close(self, analytical: Tensor, numerical: Tensor, atol: float | None = None) -> bool:
         dtype = _C.promote_types(analytical.dtype, numerical.dtype)
-        return retrograd.allclose(analytical.to(dtype), numerical.to(dtype), self.rtol, self.atol if atol is None else atol)
+        return analytical.to(dtype).allclose(numerical.to(dtype), self.rtol, self.atol if atol is None else atol)
 
     def worst(self, analytical: Tensor, numerical: Tensor, i: int, output: Tensor, o: int) -> str:
         """The entry that is farthest beyond what is allowed, by its place in the input and in the output."""
         a, n = analytical.double(), numerical.double()
         excess = (a - n).abs() - (self.atol + self.rtol * n.abs())
-        excess = retrograd.where(excess.isnan(), retrograd.full_like(excess, float("inf")), excess)
+        excess = _ops.where(excess.isnan(), _ops.full_like(excess, float("inf")), excess)
         at = int(excess.reshape(-1).argmax().item())
         row, column = divmod(at, a.shape[1])
         place_in = next(itertools.islice(_indices(self.inputs[i]), row, None))
@@ -400,8 +416,10 @@ class _Check:
         if not poor:
             return ""
         return (
-            f"\nNote: {', '.join(poor)}. In less than double precision the rounding of func drowns a step of eps={self.eps:g}, so this may be no "
-            "mistake in the derivative. Hint: check in double precision (inputs.double()), or, if that cannot be, with eps=1e-2, atol=1e-2, rtol=1e-2."
+            f"\nNote: {', '.join(poor)}. In less than double precision the rounding of func drowns a step of eps={self.eps:g}, so "
+            "this may be no "
+            "mistake in the derivative. Hint: check in double precision (inputs.double()), or, if that cannot be, with eps=1e-2, "
+            "atol=1e-2, rtol=1e-2."
         )
 
     def fail(self, analytical: Tensor, numerical: Tensor, i: int, output: Tensor, o: int, mode: str = "") -> None:
@@ -422,9 +440,11 @@ class _Check:
 
     def not_reentrant(self, o: int, i: int, difference: float) -> None:
         raise GradcheckError(
-            "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, although "
+            "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
+            "values, although "
             f"analytical gradient matches numerical gradient.The tolerance for nondeterminism was {self.nondet_tol}.\n"
-            f"The gradient of output {o} with respect to input {i} differs by {difference:.3g} between two runs. Hint: if the function is meant to be "
+            f"The gradient of output {o} with respect to input {i} differs by {difference:.3g} between two runs. Hint: if the "
+            "function is meant to be "
             "nondeterministic, say by how much with nondet_tol."
         )
 
@@ -450,7 +470,7 @@ class _Check:
                 self.compare_runs(first[k], second[k], o, i)
 
     def compare_runs(self, first: Tensor, second: Tensor, o: int, i: int) -> None:
-        if not retrograd.allclose(first, second, rtol=0.0, atol=self.nondet_tol, equal_nan=True):
+        if not first.allclose(second, rtol=0.0, atol=self.nondet_tol, equal_nan=True):
             self.not_reentrant(o, i, (first - second).abs().max().item())
 
     def fast_backward(self, outputs: tuple[Tensor, ...]) -> None:
@@ -463,7 +483,7 @@ class _Check:
             for k, i in enumerate(self.wanted):
                 grad = grads[k]
                 if grad is None:
-                    grad = retrograd.zeros_like(self.wanted_inputs[k], requires_grad=False)
+                    grad = _ops.zeros_like(self.wanted_inputs[k], requires_grad=False)
                 else:
                     self.check_gradient(k, grad)
                     self.compare_runs(grad, again[k], o, i)  # type: ignore[arg-type]
@@ -476,7 +496,8 @@ class _Check:
 
     def explain_fast(self, analytical: Tensor, numerical: Tensor, i: int, output: Tensor, o: int, mode: str = "") -> None:
         text = (
-            f"{mode}Jacobian mismatch for output {o} with respect to input {i},\nnumerical:{numerical.item()}\nanalytical:{analytical.item()}\n\n"
+            f"{mode}Jacobian mismatch for output {o} with respect to input "
+            f"{i},\nnumerical:{numerical.item()}\nanalytical:{analytical.item()}\n\n"
             "These are the Jacobians in a random direction of the input and of the output (fast mode). In full they are:\n\n"
         )
         slow_numerical = self.numerical_for((output,), i)[o]
@@ -497,8 +518,8 @@ class _Check:
 
     def zero_gradients(self, outputs: tuple[Tensor, ...]) -> None:
         """A gradient of zero must give gradients of zero."""
-        zeros = [retrograd.zeros_like(o, requires_grad=False) for o in outputs]
-        grads = autograd.grad(outputs, self.wanted_inputs, zeros, allow_unused=True, retain_graph=True)
+        zeros = [_ops.zeros_like(o, requires_grad=False) for o in outputs]
+        grads: tuple[Tensor | None, ...] = autograd.grad(outputs, self.wanted_inputs, zeros, allow_unused=True, retain_graph=True)
         for i, tensor, grad in zip(self.wanted, self.wanted_inputs, grads, strict=True):
             if grad is None:
                 continue
@@ -507,7 +528,9 @@ class _Check:
             if grad.dtype != tensor.dtype:
                 raise GradcheckError(f"grad is incorrect type: {grad.dtype} for input {i} of dtype {tensor.dtype}")
             if not (grad == 0).all().item():
-                raise GradcheckError(f"backward not multiplied by grad_output: with grad_outputs of zero, the gradient of input {i} is\n{grad}")
+                raise GradcheckError(
+                    f"backward not multiplied by grad_output: with grad_outputs of zero, the gradient of input {i} is\n{grad}"
+                )
 
     def undefined_gradients(self) -> None:
         """Outputs without a gradient must count as outputs with a gradient of zero."""
@@ -516,12 +539,14 @@ class _Check:
         for undefined in choices:
             outputs = self.run()
             cut = [_Undefined.apply(o) if n in undefined else o for n, o in enumerate(outputs)]
-            zeros = [retrograd.zeros_like(o, requires_grad=False) for o in outputs]
+            zeros = [_ops.zeros_like(o, requires_grad=False) for o in outputs]
             names = "all outputs" if len(undefined) == len(outputs) else f"output {undefined[0]}"
             try:
                 grads = autograd.grad(cut, self.wanted_inputs, zeros, allow_unused=True)
             except RuntimeError as error:
-                raise GradcheckError(f"Expected backward function to handle undefined output grads: it failed without a gradient for {names}: {error}") from error
+                raise GradcheckError(
+                    f"Expected backward function to handle undefined output grads: it failed without a gradient for {names}: {error}"
+                ) from error
             for i, grad in zip(self.wanted, grads, strict=True):
                 if grad is not None and not (grad == 0).all().item():
                     raise GradcheckError(
@@ -531,13 +556,13 @@ class _Check:
 
     def batched_backward(self, outputs: tuple[Tensor, ...]) -> None:
         for o, output in enumerate(outputs):
-            batch = retrograd.stack([_random_like(output, False) for _ in range(2)])
+            batch = _ops.stack([_random_like(output, False) for _ in range(2)])
             together = autograd.grad(output, self.wanted_inputs, batch, retain_graph=True, allow_unused=True, is_grads_batched=True)
             apart = [_grads(output, self.wanted_inputs, v) for v in batch]
             for k, i in enumerate(self.wanted):
                 if together[k] is None and all(g[k] is None for g in apart):
                     continue
-                expected = retrograd.stack([g[k] for g in apart])
+                expected = _ops.stack([_filled(g[k], self.inputs[i]) for g in apart])
                 if not self.close(together[k], expected):
                     raise GradcheckError(
                         f"For output {o} and input {i}: the gradients of a batch differ from those of its entries one by one.\n"
@@ -560,14 +585,14 @@ class _Check:
     def forward_jacobian(self, i: int) -> list[Tensor]:
         tensor, rows = self.inputs[i], []
         outputs = self.run()
-        one = retrograd.zeros_like(tensor, requires_grad=False)
+        one = _ops.zeros_like(tensor, requires_grad=False)
         for place in _indices(tensor):
             with _C._NoGrad():
                 one.zero_()
                 one[place] = 1
             found = self.tangents(i, one.clone())
-            rows.append([retrograd.zeros_like(o, requires_grad=False).reshape(-1) if t is None else _flat(t) for t, o in zip(found, outputs, strict=True)])
-        return [retrograd.stack([row[o] for row in rows]) if rows else _zeros(0, outputs[o].numel(), outputs[o]) for o in range(len(outputs))]
+            rows.append([_flat(_filled(t, o)) for t, o in zip(found, outputs, strict=True)])
+        return [_ops.stack([row[o] for row in rows]) if rows else _zeros(0, outputs[o].numel(), outputs[o]) for o in range(len(outputs))]
 
     def forward_mode(self, outputs: tuple[Tensor, ...]) -> None:
         _forward_ad()
@@ -578,7 +603,7 @@ class _Check:
                 moved = _numerical_along(self.differentiable_func(), self.inputs, i, u, self.eps)
                 for o, (output, tangent) in enumerate(zip(outputs, self.tangents(i, u), strict=True)):
                     v = _unit_like(output)
-                    analytical = retrograd.zeros((), dtype=output.dtype) if tangent is None else (tangent.detach() * v).sum()
+                    analytical = _ops.zeros((), dtype=output.dtype) if tangent is None else (tangent.detach() * v).sum()
                     numerical = (moved[o] * v).sum()
                     if not self.close(analytical, numerical, self.atol * u.abs().sum().item() * v.abs().sum().item()):
                         self.explain_fast(analytical, numerical, i, output, o, mode)
@@ -590,27 +615,29 @@ class _Check:
 
     def batched_forward(self, outputs: tuple[Tensor, ...]) -> None:
         try:
-            from retrograd.func import vmap
+            from retrograd.func import vmap  # type: ignore[import-not-found]
         except ImportError:
             raise NotImplementedError("check_batched_forward_grad needs retrograd.func.vmap, which is not available yet") from None
         for i in self.wanted:
-            batch = retrograd.stack([_random_like(self.inputs[i], False) for _ in range(2)])
+            batch = _ops.stack([_random_like(self.inputs[i], False) for _ in range(2)])
             apart = [self.tangents(i, u) for u in batch]
 
             def fill(u: Tensor, i: int = i) -> tuple[Tensor, ...]:
                 found = self.tangents(i, u)
-                return tuple(retrograd.zeros_like(o, requires_grad=False) if t is None else t for t, o in zip(found, outputs, strict=True))
+                return tuple(_filled(t, o) for t, o in zip(found, outputs, strict=True))
 
             together = vmap(fill)(batch)
             for o, output in enumerate(outputs):
-                expected = retrograd.stack([retrograd.zeros_like(output, requires_grad=False) if t[o] is None else t[o] for t in apart])
+                expected = _ops.stack([_filled(t[o], output) for t in apart])
                 if not self.close(together[o], expected):
-                    raise GradcheckError(f"For output {o} and input {i}: the tangents of a batch differ from those of its entries one by one.")
+                    raise GradcheckError(
+                        f"For output {o} and input {i}: the tangents of a batch differ from those of its entries one by one."
+                    )
 
 
 def _unit_like(tensor: Tensor) -> Tensor:
     """A random direction with positive entries: no two wrong entries cancel."""
-    vector = retrograd.rand(tuple(tensor.shape), dtype=tensor.dtype, device=tensor.device)
+    vector = _ops.rand(tuple(tensor.shape), dtype=tensor.dtype, device=tensor.device)
     return vector / (vector * vector).sum().sqrt().clamp(min=1e-30)
 
 
@@ -627,7 +654,9 @@ def _deprecated(name: str, grad_out: float) -> None:
         raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out other than 1.0.")
 
 
-def get_numerical_jacobian(fn: Callable[[Any], Any], inputs: Sequence[Any], target: Any = None, eps: float = 1e-3, grad_out: float = 1.0) -> Any:
+def get_numerical_jacobian(
+    fn: Callable[[Any], Any], inputs: Sequence[Any], target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
+) -> Any:
     """The Jacobians of `fn(inputs)` by central differences.
 
     For a single output a tuple with a matrix for each input that requires grad (or for `target`, some of the inputs); for several

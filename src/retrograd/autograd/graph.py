@@ -105,8 +105,8 @@ def _register_prehook(self: Node, fn: Callable[[Sequence[Tensor]], Any]) -> Remo
     return _register(self, "_pre_hooks", fn)
 
 
-Node.register_hook = _register_hook
-Node.register_prehook = _register_prehook
+Node.register_hook = _register_hook  # type: ignore[method-assign, assignment]
+Node.register_prehook = _register_prehook  # type: ignore[method-assign, assignment]
 
 
 # -- one hook for several tensors ---------------------------------------------
@@ -316,9 +316,13 @@ class _AllowMutationOnSavedContext:
 
     def _unpack(self, kept: _Kept) -> Tensor:
         if not self._open:
-            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded.")
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded."
+            )
         if kept.tensor is None:
-            raise RuntimeError("Trying to backward through a graph whose saved tensors were dropped by clear() of 'allow_mutation_on_saved_tensors'.")
+            raise RuntimeError(
+                "Trying to backward through a graph whose saved tensors were dropped by clear() of 'allow_mutation_on_saved_tensors'."
+            )
         return kept.tensor
 
     def _before_write(self, tensor: Tensor) -> None:

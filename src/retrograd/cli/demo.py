@@ -209,7 +209,7 @@ def main(arguments: list[str]) -> int:
         parser.error("--steps has to be at least 1")
 
     with contextlib.suppress(AttributeError):  # a stdout replaced by something simpler
-        sys.stdout.reconfigure(errors="replace")  # terminals without these characters
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # terminals without these characters
     text, ours = run("retrograd", options.steps, options.seed)
     print(f"\n{text}")
     if options.compare and importlib.util.find_spec("torch") is None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
-    "current_device", "device_count", "empty_cache", "get_device_name", "get_device_properties", "init", "is_available", "is_bf16_supported",
-    "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated", "memory_allocated", "memory_reserved", "reset_peak_memory_stats",
-    "seed_all", "set_device", "synchronize",
+    "current_device", "device_count", "empty_cache", "get_device_name", "get_device_properties", "init", "is_available",
+    "is_bf16_supported", "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated", "memory_allocated", "memory_reserved",
+    "reset_peak_memory_stats", "seed_all", "set_device", "synchronize",
 ]  # fmt: skip
 
 

@@ -18,14 +18,15 @@ from retrograd._C import Tensor
 from retrograd.optim.optimizer import Optimizer
 
 __all__ = [
-    "LambdaLR", "MultiplicativeLR", "StepLR", "MultiStepLR", "ConstantLR", "LinearLR", "ExponentialLR", "SequentialLR", "CosineAnnealingLR",
-    "ChainedScheduler", "ReduceLROnPlateau", "CyclicLR", "CosineAnnealingWarmRestarts", "OneCycleLR", "PolynomialLR", "LRScheduler",
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler",
+    "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR",
+    "StepLR",
 ]  # fmt: skip
 
 EPOCH_DEPRECATION_WARNING = (
-    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use `scheduler.step()` to step the "
-    "scheduler. During the deprecation, if epoch is different from None, the closed form is used instead of the new chainable form, where "
-    "available."
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use `scheduler.step()` "
+    "to step the scheduler. During the deprecation, if epoch is different from None, the closed form is used instead of the new "
+    "chainable form, where available."
 )
 
 
@@ -77,7 +78,8 @@ class LRScheduler:
                 group.setdefault("initial_lr", _copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= 0: load the state of the optimizer first, or leave last_epoch out"
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= 0: load the "
+                    "state of the optimizer first, or leave last_epoch out"
                 )
         self.base_lrs = [_copied(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
@@ -117,9 +119,10 @@ class LRScheduler:
         """Sets the rates for the next epoch."""
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them in the opposite "
-                "order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping the first value of the "
-                "learning rate schedule. See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them in "
+                "the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch "
+                "skipping the first value of the learning rate schedule. See more details at "
+                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
                 stacklevel=2,
             )
         self._step_count += 1
@@ -335,7 +338,7 @@ class PolynomialLR(LRScheduler):
 class CosineAnnealingLR(LRScheduler):
     """Half a cosine wave from the first rate to eta_min in T_max epochs."""
 
-    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
@@ -362,7 +365,7 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Half cosine waves, the first of T_0 epochs, each following T_mult times as long; step(epoch) takes fractions too."""
 
-    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803
+    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if T_mult < 1 or not isinstance(T_mult, int):
@@ -412,7 +415,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self.T_cur = epoch % self.T_0  # type: ignore[assignment]
         else:
             n = int(math.log((epoch / self.T_0 * (self.T_mult - 1) + 1), self.T_mult))
-            self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)  # type: ignore[assignment]
+            self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
             self.T_i = self.T_0 * self.T_mult**n
 
 
@@ -648,13 +651,13 @@ def _check_members(owner: LRScheduler, optimizer: Optimizer, schedulers: Sequenc
             raise TypeError(f"{kind} at index {i} should have `optimizer` as its attribute.")
         if isinstance(scheduler, ReduceLROnPlateau):
             raise ValueError(
-                f"{kind} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when calling `step`, but got "
-                f"one at index {i} in the given schedulers sequence."
+                f"{kind} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when calling "
+                f"`step`, but got one at index {i} in the given schedulers sequence."
             )
         if optimizer != scheduler.optimizer:
             raise ValueError(
-                f"{kind} expects all schedulers to belong to the same optimizer, but got scheduler {type(scheduler).__name__} at index {i} has "
-                f"{scheduler.optimizer}, which is different from {type(optimizer).__name__}."
+                f"{kind} expects all schedulers to belong to the same optimizer, but got scheduler {type(scheduler).__name__} at index "
+                f"{i} has {scheduler.optimizer}, which is different from {type(optimizer).__name__}."
             )
 
 
@@ -667,8 +670,8 @@ class SequentialLR(LRScheduler):
         _check_members(self, optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
-                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but got number of "
-                f"schedulers {len(schedulers)} and the number of milestones to be equal to {len(milestones)}"
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but "
+                f"got number of schedulers {len(schedulers)} and the number of milestones to be equal to {len(milestones)}"
             )
         self._schedulers = schedulers
         self._milestones = milestones
@@ -775,7 +778,7 @@ class ReduceLROnPlateau(LRScheduler):
             self.default_min_lr = None
             self.min_lrs = list(min_lr)
         else:
-            self.default_min_lr = min_lr  # type: ignore[assignment]
+            self.default_min_lr = min_lr
             self.min_lrs = [min_lr] * len(optimizer.param_groups)
         self.patience = patience
         self.cooldown = cooldown
@@ -823,10 +826,9 @@ class ReduceLROnPlateau(LRScheduler):
         if len(self.optimizer.param_groups) != len(self.min_lrs):
             if self.default_min_lr is None:
                 raise RuntimeError(
-                    "The number of param groups in the `optimizer` "
-                    f"({len(self.optimizer.param_groups)}) differs from when `ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due "
-                    "to a new param group being added to the optimizer. Please modify the `min_lrs` field to match the length of the `optimizer` "
-                    "param groups."
+                    f"The number of param groups in the `optimizer` ({len(self.optimizer.param_groups)}) differs from when "
+                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group being added to the "
+                    "optimizer. Please modify the `min_lrs` field to match the length of the `optimizer` param groups."
                 )
             self.min_lrs = [self.default_min_lr] * len(self.optimizer.param_groups)
         for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):

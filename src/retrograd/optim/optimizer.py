@@ -140,8 +140,8 @@ class Optimizer:
         params = param_group["params"]
         if isinstance(params, set):
             raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change between runs. "
-                "Please use a list instead."
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change "
+                "between runs. Please use a list instead."
             )
         params = [params] if isinstance(params, Tensor) else list(params)
         names = [p[0] for p in params if isinstance(p, tuple)]
@@ -393,7 +393,7 @@ def directed(grad: Tensor, maximize: bool) -> Tensor:
     return -grad if maximize else grad
 
 
-def decayed(grad: Tensor, param: Tensor, weight_decay: float) -> Tensor:
+def decayed(grad: Tensor, param: Tensor, weight_decay: float | Tensor) -> Tensor:
     """The gradient with that of weight_decay / 2 * |param| ** 2 added."""
     if isinstance(weight_decay, Tensor):
         return grad + param * weight_decay

@@ -264,8 +264,8 @@ class CallWithHooks:
                 hook(self, args, kwargs, None) if with_kwargs else hook(self, args, None)
             except Exception as error:
                 warnings.warn(
-                    "module forward hook with ``always_call=True`` raised an exception that was silenced as another error was raised in forward: "
-                    + str(error),
+                    "module forward hook with ``always_call=True`` raised an exception that was silenced as another error was raised in "
+                    "forward: " + str(error),
                     stacklevel=4,
                 )
 
@@ -352,7 +352,8 @@ class BackwardHook:
             changed = changed if isinstance(changed, tuple) else (changed,)
             if len(changed) != len(self.grad_outputs):
                 raise RuntimeError(
-                    f"Backward pre hook returned an invalid number of grad_output, got {len(changed)}, but expected {len(self.grad_outputs)}"
+                    f"Backward pre hook returned an invalid number of grad_output, got {len(changed)}, but expected "
+                    f"{len(self.grad_outputs)}"
                 )
             self.grad_outputs = changed
         grads_now = tuple(self.grad_outputs[i] for i in self.output_at)
@@ -363,8 +364,9 @@ class BackwardHook:
     def _without_inputs(self) -> None:
         """No gradient will ever leave towards the inputs, so the hooks run now."""
         warnings.warn(
-            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require gradients. See "
-            "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook for more details.",
+            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require gradients. "
+            "See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook for more "
+            "details.",
             stacklevel=5,
         )
         for hook in self.user_hooks:

@@ -62,7 +62,8 @@ class StateDict:
         """As register_state_dict_post_hook, but what the hook returns takes the place of the dictionary."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
-                "Cannot register the same function as the state dict post hook that was previously registered via register_state_dict_post_hook"
+                "Cannot register the same function as the state dict post hook that was previously registered via "
+                "register_state_dict_post_hook"
             )
         return _add(self._state_dict_hooks, hook)
 
@@ -203,8 +204,8 @@ class StateDict:
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, incompatible) is not None:
                     raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if incompatible_keys "
-                        "need to be modified, it should be done inplace."
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if "
+                        "incompatible_keys need to be modified, it should be done inplace."
                     )
 
         load(self, state_dict)
@@ -220,21 +221,23 @@ class StateDict:
 def _load_tensor(module: Any, name: str, key: str, current: Tensor, given: Any, assign: bool, errors: list[str]) -> None:
     if not isinstance(given, Tensor) and not hasattr(type(given), "__torch_function__"):
         errors.append(
-            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}'
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received '
+            f"{type(given)}"
         )
         return
     if current.dim() == 0 and given.dim() == 1:
         given = given[0]  # numbers were vectors of one element, long ago
     if given.shape != current.shape:
         errors.append(
-            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current model is {current.shape}."
+            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current model is "
+            f"{current.shape}."
         )
         return
     if current.is_meta and not given.is_meta and not assign:
         warnings.warn(
-            f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op. (Did you "
-            "mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the module instead of copying them "
-            "in place?)",
+            f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op. "
+            "(Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the module "
+            "instead of copying them in place?)",
             stacklevel=4,
         )
     try:
@@ -250,7 +253,8 @@ def _load_tensor(module: Any, name: str, key: str, current: Tensor, given: Any, 
             setattr(module, name, given)
     except Exception as error:
         errors.append(
-            f'While copying the parameter named "{key}", whose dimensions in the model are {current.size()} and whose dimensions in the checkpoint are '
+            f'While copying the parameter named "{key}", whose dimensions in the model are {current.size()} and whose dimensions in the '
+            "checkpoint are "
             f"{given.size()}, an exception occurred : {error.args}."
         )
 

@@ -13,9 +13,9 @@ from retrograd.nn.modules.module import Module
 from retrograd.nn.parameter import Parameter
 
 __all__ = [
-    "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU",
-    "RReLU", "ReLU", "ReLU6", "SELU", "SiLU", "Sigmoid", "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh",
-    "Tanhshrink", "Threshold",
+    "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid", "LogSoftmax",
+    "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid", "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink",
+    "Softsign", "Tanh", "Tanhshrink", "Threshold",
 ]  # fmt: skip
 
 _ops = _C._ops
@@ -27,8 +27,6 @@ def _if_inplace(inplace: bool, before: str = "") -> str:
 
 class Threshold(Module):
     """x where above threshold, else value."""
-
-    __constants__ = ["threshold", "value", "inplace"]
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -46,8 +44,6 @@ class Threshold(Module):
 class ReLU(Module):
     """max(0, x)."""
 
-    __constants__ = ["inplace"]
-
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
@@ -61,8 +57,6 @@ class ReLU(Module):
 
 class RReLU(Module):
     """Leaky ReLU with a slope drawn between lower and upper for each element while training."""
-
-    __constants__ = ["lower", "upper", "inplace"]
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -79,8 +73,6 @@ class RReLU(Module):
 
 class Hardtanh(Module):
     """x, limited to [min_val, max_val]."""
-
-    __constants__ = ["min_val", "max_val", "inplace"]
 
     def __init__(
         self,
@@ -127,8 +119,6 @@ class Sigmoid(Module):
 class Hardsigmoid(Module):
     """relu6(x + 3) / 6."""
 
-    __constants__ = ["inplace"]
-
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
@@ -147,8 +137,6 @@ class Tanh(Module):
 class SiLU(Module):
     """x * sigmoid(x)."""
 
-    __constants__ = ["inplace"]
-
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
@@ -162,8 +150,6 @@ class SiLU(Module):
 
 class Mish(Module):
     """x * tanh(softplus(x))."""
-
-    __constants__ = ["inplace"]
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -179,8 +165,6 @@ class Mish(Module):
 class Hardswish(Module):
     """x * relu6(x + 3) / 6."""
 
-    __constants__ = ["inplace"]
-
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
@@ -191,8 +175,6 @@ class Hardswish(Module):
 
 class ELU(Module):
     """x where positive, else alpha * (exp(x) - 1)."""
-
-    __constants__ = ["alpha", "inplace"]
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -216,8 +198,6 @@ class CELU(ELU):
 class SELU(Module):
     """elu, scaled so that activations keep mean 0 and variance 1."""
 
-    __constants__ = ["inplace"]
-
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
@@ -231,8 +211,6 @@ class SELU(Module):
 
 class GLU(Module):
     """The first half along dim times the sigmoid of the second."""
-
-    __constants__ = ["dim"]
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -248,8 +226,6 @@ class GLU(Module):
 class GELU(Module):
     """x times the probability that a normal number is below x; approximate: "none" or "tanh"."""
 
-    __constants__ = ["approximate"]
-
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
         self.approximate = approximate
@@ -264,8 +240,6 @@ class GELU(Module):
 class Hardshrink(Module):
     """0 where |x| <= lambd, else x."""
 
-    __constants__ = ["lambd"]
-
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
@@ -279,8 +253,6 @@ class Hardshrink(Module):
 
 class LeakyReLU(Module):
     """x where positive, else negative_slope * x."""
-
-    __constants__ = ["inplace", "negative_slope"]
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
@@ -304,8 +276,6 @@ class LogSigmoid(Module):
 class Softplus(Module):
     """log(1 + exp(beta * x)) / beta; x itself where beta * x is above threshold."""
 
-    __constants__ = ["beta", "threshold"]
-
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
         self.beta = beta
@@ -321,8 +291,6 @@ class Softplus(Module):
 class Softshrink(Module):
     """0 where |x| <= lambd, else lambd closer to 0."""
 
-    __constants__ = ["lambd"]
-
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
@@ -336,8 +304,6 @@ class Softshrink(Module):
 
 class PReLU(Module):
     """x where positive, else weight * x, with one weight for all channels or one for each."""
-
-    __constants__ = ["num_parameters"]
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -374,7 +340,6 @@ class Tanhshrink(Module):
 class _AlongDim(Module):
     """What the softmaxes have in common."""
 
-    __constants__ = ["dim"]
     dim: int | None
 
     def __init__(self, dim: int | None = None) -> None:

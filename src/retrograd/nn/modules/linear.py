@@ -32,7 +32,6 @@ class Linear(Module):
         bias: whether there is one.
     """
 
-    __constants__ = ["in_features", "out_features"]
     in_features: int
     out_features: int
     weight: Tensor
@@ -59,8 +58,8 @@ class Linear(Module):
     def forward(self, input: Tensor) -> Tensor:
         # The parameters' own table first: an attribute that is found there only after __getattr__ takes several times as long.
         own = self._parameters
-        weight = own["weight"] if "weight" in own else self.weight
-        return F.linear(input, weight, own["bias"] if "bias" in own else self.bias)
+        weight = own["weight"] if "weight" in own else self.weight  # noqa: SIM401
+        return F.linear(input, weight, own["bias"] if "bias" in own else self.bias)  # type: ignore[arg-type]  # noqa: SIM401
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
@@ -73,7 +72,6 @@ class NonDynamicallyQuantizableLinear(Linear):
 class Bilinear(Module):
     """input1 @ weight @ input2 + bias, one weight matrix for each output feature."""
 
-    __constants__ = ["in1_features", "in2_features", "out_features"]
     in1_features: int
     in2_features: int
     out_features: int
@@ -106,4 +104,5 @@ class Bilinear(Module):
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        sizes = f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}"
+        return f"{sizes}, bias={self.bias is not None}"

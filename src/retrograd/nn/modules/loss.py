@@ -11,9 +11,9 @@ from retrograd.nn.modules.distance import PairwiseDistance
 from retrograd.nn.modules.module import Module
 
 __all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss",
-    "L1Loss", "MSELoss", "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "PoissonNLLLoss",
-    "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
+    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss",
+    "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss",
+    "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
 ]  # fmt: skip
 
 
@@ -26,7 +26,6 @@ def _legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
 class _Loss(Module):
     """reduction: "mean", "sum" or "none"; size_average and reduce are the names it had long ago."""
 
-    __constants__ = ["reduction"]
     reduction: str
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -56,8 +55,6 @@ class L1Loss(_Loss):
 class NLLLoss(_WeightedLoss):
     """Negative log likelihood of classes under log-probabilities; targets equal to ignore_index do not count."""
 
-    __constants__ = ["ignore_index", "reduction"]
-
     def __init__(
         self,
         weight: Tensor | None = None,
@@ -75,8 +72,6 @@ class NLLLoss(_WeightedLoss):
 
 class PoissonNLLLoss(_Loss):
     """Negative log likelihood of counts; log_input: the input is the logarithm of the rate."""
-
-    __constants__ = ["log_input", "full", "eps", "reduction"]
 
     def __init__(
         self,
@@ -98,8 +93,6 @@ class PoissonNLLLoss(_Loss):
 
 class GaussianNLLLoss(_Loss):
     """Negative log likelihood of targets under normal distributions with the given means and variances."""
-
-    __constants__ = ["full", "eps", "reduction"]
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
@@ -159,8 +152,6 @@ class BCEWithLogitsLoss(_Loss):
 class HingeEmbeddingLoss(_Loss):
     """input where the target is 1, max(0, margin - input) where it is -1."""
 
-    __constants__ = ["margin", "reduction"]
-
     def __init__(self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
@@ -190,8 +181,6 @@ class SmoothL1Loss(_Loss):
 class HuberLoss(_Loss):
     """Squared error below delta, delta times absolute error above."""
 
-    __constants__ = ["reduction", "delta"]
-
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
         self.delta = delta
@@ -215,8 +204,6 @@ class CrossEntropyLoss(_WeightedLoss):
         ignore_index: targets that do not count.
         label_smoothing: how much of each target is spread over all classes.
     """
-
-    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
 
     def __init__(
         self,
@@ -252,8 +239,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 class CosineEmbeddingLoss(_Loss):
     """1 - cos(input1, input2) where the target is 1, max(0, cos - margin) where it is -1."""
 
-    __constants__ = ["margin", "reduction"]
-
     def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
@@ -265,8 +250,6 @@ class CosineEmbeddingLoss(_Loss):
 class MarginRankingLoss(_Loss):
     """max(0, -target * (input1 - input2) + margin)."""
 
-    __constants__ = ["margin", "reduction"]
-
     def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
@@ -277,8 +260,6 @@ class MarginRankingLoss(_Loss):
 
 class MultiMarginLoss(_WeightedLoss):
     """Margins between the target class of a row and all others, to the power p."""
-
-    __constants__ = ["p", "margin", "reduction"]
 
     def __init__(
         self,
@@ -303,8 +284,6 @@ class MultiMarginLoss(_WeightedLoss):
 
 class TripletMarginLoss(_Loss):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), by the p-norm."""
-
-    __constants__ = ["margin", "p", "eps", "swap", "reduction"]
 
     def __init__(
         self,
@@ -332,8 +311,6 @@ class TripletMarginLoss(_Loss):
 
 class TripletMarginWithDistanceLoss(_Loss):
     """TripletMarginLoss with any distance."""
-
-    __constants__ = ["margin", "swap", "reduction"]
 
     def __init__(
         self,

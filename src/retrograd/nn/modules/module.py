@@ -11,7 +11,7 @@ from retrograd import _C
 from retrograd._C import Tensor
 from retrograd._types import typename
 from retrograd.nn.modules import _hooks
-from retrograd.nn.modules._hooks import (  # noqa: F401
+from retrograd.nn.modules._hooks import (
     CallWithHooks,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
@@ -200,8 +200,8 @@ class Module(CallWithHooks, StateDict):
                 raise TypeError(f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)")
             if param.grad_fn is not None:
                 raise ValueError(
-                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express '{name}' as a "
-                    "function of another Tensor, compute the value in the forward() method."
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express "
+                    f"'{name}' as a function of another Tensor, compute the value in the forward() method."
                 )
             param = _after_hooks(_hooks._global_parameter_registration_hooks, self, name, param)
         self._parameters[name] = param

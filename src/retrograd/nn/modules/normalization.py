@@ -23,8 +23,6 @@ def _shape(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
 class LocalResponseNorm(Module):
     """Divides by a power of the mean square over `size` neighbouring channels."""
 
-    __constants__ = ["size", "alpha", "beta", "k"]
-
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
         self.size = size
@@ -47,7 +45,6 @@ class LayerNorm(Module):
         elementwise_affine: whether there are weight and bias; bias=False leaves the latter out.
     """
 
-    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
     normalized_shape: tuple[int, ...]
 
     def __init__(
@@ -95,7 +92,6 @@ class RMSNorm(Module):
         eps: added to the mean square; the dtype's epsilon if None.
     """
 
-    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
     normalized_shape: tuple[int, ...]
 
     def __init__(

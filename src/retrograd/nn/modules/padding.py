@@ -9,15 +9,15 @@ from retrograd.nn import functional as F
 from retrograd.nn.modules.module import Module
 
 __all__ = [
-    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "ReflectionPad1d", "ReflectionPad2d",
-    "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
+    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "ReflectionPad1d",
+    "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d",
+    "ZeroPad3d",
 ]  # fmt: skip
 
 
 class _Pad(Module):
     """padding: one amount for every side, or (before, after) for each dimension, the last one first."""
 
-    __constants__ = ["padding"]
     _dims: ClassVar[int]
     _mode: ClassVar[str]
     padding: tuple[int, ...]
@@ -34,7 +34,6 @@ class _Pad(Module):
 
 
 class _ConstantPad(_Pad):
-    __constants__ = ["padding", "value"]
     value: float
 
     def __init__(self, padding: Any, value: float) -> None:

@@ -54,8 +54,6 @@ class Embedding(_Table):
         scale_grad_by_freq: divides a row's gradient by how often it occurs in the input.
     """
 
-    __constants__ = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse"]
-
     def __init__(
         self,
         num_embeddings: int,
@@ -133,10 +131,6 @@ class EmbeddingBag(_Table):
         include_last_offset: offsets has one more entry at its end, the length of the input.
         padding_idx: a row that is left out of the bags and gets no gradient.
     """
-
-    __constants__ = [
-        "num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse", "include_last_offset", "padding_idx",
-    ]  # fmt: skip
 
     def __init__(
         self,

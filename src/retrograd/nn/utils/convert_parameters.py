@@ -20,7 +20,8 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Makes parameters views of successive pieces of a vector."""
     if not isinstance(vec, Tensor):
         raise TypeError(
-            f"expected torch.Tensor, but got: {type(vec).__module__ + '.' if type(vec).__module__ != 'builtins' else ''}{type(vec).__name__}"
+            "expected torch.Tensor, but got: "
+            f"{type(vec).__module__ + '.' if type(vec).__module__ != 'builtins' else ''}{type(vec).__name__}"
         )
     start = 0
     for p in parameters:
