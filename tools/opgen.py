@@ -119,7 +119,7 @@ class Plan:
         self.uses: list[set[str]] = []
         for _, expr in self.formulas:
             used = set()
-            for word in set(re.findall(r"(?<![.\w:])([A-Za-z_]\w*)", expr)):
+            for word in dict.fromkeys(re.findall(r"(?<![.\w:])([A-Za-z_]\w*)", expr)):  # not a set: the same text each time
                 spec = self._field(word)
                 if spec:
                     self.fields[word] = spec

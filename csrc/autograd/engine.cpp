@@ -46,10 +46,10 @@ void record_run(uint32_t id) {
 struct GraphTask {
   uint32_t id;
   RunOptions options;
-  GraphTask* outer;                             // the backward this one was started from, on the same thread
+  GraphTask* outer;  // the backward this one was started from, on the same thread
   Node* current = nullptr;
-  std::vector<Node*> heap;                      // ready nodes
-  std::unordered_map<Node*, Scratch> side;      // nodes whose own scratch belongs to another run
+  std::vector<Node*> heap;                  // ready nodes
+  std::unordered_map<Node*, Scratch> side;  // nodes whose own scratch belongs to another run
   std::vector<Capture> captures;
   std::vector<Tensor> captured;
   std::vector<PyObject*> callbacks;
@@ -388,7 +388,8 @@ struct GradModeGuard {
 
 }  // namespace
 
-std::vector<Tensor> run_backward(std::span<const Edge> roots, std::span<const Tensor> grads, std::span<const Edge> inputs, RunOptions options) {
+std::vector<Tensor> run_backward(std::span<const Edge> roots, std::span<const Tensor> grads, std::span<const Edge> inputs,
+                                 RunOptions options) {
   GraphTask task(options);
   GradModeGuard mode(options.create_graph);
   try {
@@ -430,7 +431,9 @@ std::vector<Tensor> run_single(Node* n, std::span<Tensor> in) {
 
 bool in_backward() { return current_task != nullptr; }
 Node* current_node() { return current_task ? current_task->current : nullptr; }
-bool will_run(Node* n) { return current_task && current_task->reaches(n) && (!current_task->options.has_inputs || current_task->needed(n)); }
+bool will_run(Node* n) {
+  return current_task && current_task->reaches(n) && (!current_task->options.has_inputs || current_task->needed(n));
+}
 Site run_site(uint32_t id) {
   const RunRecord& r = recent_runs[id % std::size(recent_runs)];
   return id && r.id == id ? r.site : Site{};

@@ -16,12 +16,13 @@ namespace retrograd {
 struct RunOptions {
   bool keep_graph = false;
   bool create_graph = false;
-  bool accumulate = true;    // into .grad of leaves; false for autograd.grad()
-  bool has_inputs = false;   // only what leads to `inputs` is computed
+  bool accumulate = true;   // into .grad of leaves; false for autograd.grad()
+  bool has_inputs = false;  // only what leads to `inputs` is computed
 };
 
 // Runs from `roots` with `grads`. With inputs: their gradients are returned in order (undefined where unreachable) unless accumulating.
-std::vector<Tensor> run_backward(std::span<const Edge> roots, std::span<const Tensor> grads, std::span<const Edge> inputs, RunOptions options);
+std::vector<Tensor> run_backward(std::span<const Edge> roots, std::span<const Tensor> grads, std::span<const Edge> inputs,
+                                 RunOptions options);
 
 // Runs one node by itself.
 std::vector<Tensor> run_single(Node* node, std::span<Tensor> in);
@@ -31,27 +32,27 @@ void finish_outputs(Node* node, std::span<Tensor> out);
 
 // Rare things that involve Python, in python/engine_hooks.cpp. All are optional and may throw.
 struct EngineHooks {
-  void (*arrive)(Node* node, std::span<Tensor> in);                           // tensor hooks, retain_grad: gradients are complete
-  void (*before)(Node* node, std::span<Tensor> in);                           // pre-hooks: the node is about to run
-  void (*after)(Node* node, std::span<Tensor> out, std::span<const Tensor> in); // hooks
-  void (*leaf)(TensorImpl* leaf, Tensor& grad);                               // hooks of a leaf
+  void (*arrive)(Node* node, std::span<Tensor> in);                              // tensor hooks, retain_grad: gradients are complete
+  void (*before)(Node* node, std::span<Tensor> in);                              // pre-hooks: the node is about to run
+  void (*after)(Node* node, std::span<Tensor> out, std::span<const Tensor> in);  // hooks
+  void (*leaf)(TensorImpl* leaf, Tensor& grad);                                  // hooks of a leaf
   void (*post_accumulate)(TensorImpl* leaf);
-  void (*record)(Node* node);                                                 // anomaly mode: a node is made
-  void (*anomaly)(Node* node, std::span<const Tensor> out);                   // anomaly mode: a node has run
-  void (*explain)(Node* node);                                                // called with an exception in flight, throws it again with more to say
+  void (*record)(Node* node);                                // anomaly mode: a node is made
+  void (*anomaly)(Node* node, std::span<const Tensor> out);  // anomaly mode: a node has run
+  void (*explain)(Node* node);                               // called with an exception in flight, throws it again with more to say
   void (*run_callback)(PyObject* callback);
 };
 extern EngineHooks engine_hooks;
 extern bool anomaly_enabled;
 extern bool anomaly_check_nan;
 
-extern bool keep_grad_layout;              // .grad takes the strides of its variable
+extern bool keep_grad_layout;  // .grad takes the strides of its variable
 
-bool in_backward();                        // on this thread
-Node* current_node();                      // the node being run on this thread
-bool will_run(Node* node);                 // whether the backward of this thread gives this node its gradients
-void queue_callback(PyObject* callback);   // runs when the outermost backward of this thread ends
-uint32_t current_task_id();                // 0 outside backward
-Site run_site(uint32_t task_id);           // where that backward was called, borrowed; empty when it was long ago
+bool in_backward();                       // on this thread
+Node* current_node();                     // the node being run on this thread
+bool will_run(Node* node);                // whether the backward of this thread gives this node its gradients
+void queue_callback(PyObject* callback);  // runs when the outermost backward of this thread ends
+uint32_t current_task_id();               // 0 outside backward
+Site run_site(uint32_t task_id);          // where that backward was called, borrowed; empty when it was long ago
 
 }  // namespace retrograd

@@ -71,16 +71,19 @@ Node* accumulator_of(TensorImpl* t) {
            t->view_origin == ViewOrigin::NoGradMode ? "no_grad" : "inference_mode",
            " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
     case ViewOrigin::MultiOutput:
-      what = " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
-             "modified inplace. You should replace the inplace operation by an out-of-place one.";
+      what =
+          " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+          "modified inplace. You should replace the inplace operation by an out-of-place one.";
       break;
     default:
-      what = " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
-             "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
-             "behavior is forbidden. You can fix this by cloning the output of the custom Function.";
+      what =
+          " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
+          "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
+          "behavior is forbidden. You can fix this by cloning the output of the custom Function.";
   }
   Node* fn = grad_fn_of(t);
-  fail(ErrorKind::Runtime, "Output ", t->output_nr, " of ", fn ? forward_name(fn) : "a function", " is a view and is being modified inplace.", what);
+  fail(ErrorKind::Runtime, "Output ", t->output_nr, " of ", fn ? forward_name(fn) : "a function",
+       " is a view and is being modified inplace.", what);
 }
 
 }  // namespace

@@ -15,13 +15,13 @@ namespace retrograd {
 
 bool view_requires_grad(const TensorImpl* t);  // of a view: the base counts too
 
-inline bool requires_grad(const TensorImpl* t) {
-  return t->grad_fn || (t->flags & kRequiresGrad) || (t->base && view_requires_grad(t));
-}
+inline bool requires_grad(const TensorImpl* t) { return t->grad_fn || (t->flags & kRequiresGrad) || (t->base && view_requires_grad(t)); }
 inline bool requires_grad(const Tensor& t) { return t && requires_grad(t.get()); }
 inline bool requires_grad(const Operand& o) { return o.tensor && requires_grad(o.tensor); }
 bool requires_grad(std::span<const Tensor> list);
-template <class T, class... Rest> bool any_requires_grad(const T& first, const Rest&... rest) { return (requires_grad(first) || ... || requires_grad(rest)); }
+template <class T, class... Rest> bool any_requires_grad(const T& first, const Rest&... rest) {
+  return (requires_grad(first) || ... || requires_grad(rest));
+}
 
 // The edge a gradient for `t` goes along, with a new reference; a null node when `t` takes none.
 Edge gradient_edge(TensorImpl* t);
@@ -64,7 +64,7 @@ struct EngineOps {
   Tensor (*add)(const Tensor& a, const Tensor& b);
   void (*add_inplace)(const Tensor& a, const Tensor& b);  // no history, no version
   Tensor (*clone)(const Tensor& t);
-  Tensor (*clone_as)(const Tensor& t, IntSpan strides);   // into a new tensor with these strides
+  Tensor (*clone_as)(const Tensor& t, IntSpan strides);  // into a new tensor with these strides
   Tensor (*sum_to)(const Tensor& t, IntSpan sizes);
   Tensor (*cast)(const Tensor& t, DType dtype);
   Tensor (*as_strided)(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset);

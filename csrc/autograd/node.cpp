@@ -31,7 +31,8 @@ void free_extra(Node* node) {
   NodeExtra* e = node->extra;
   if (!e) return;
   node->extra = nullptr;
-  for (PyObject* o : {e->dict, e->metadata, e->hooks, e->pre_hooks, e->tensor_hooks, e->retain_grad, e->forward_trace, e->parent}) Py_XDECREF(o);
+  for (PyObject* o : {e->dict, e->metadata, e->hooks, e->pre_hooks, e->tensor_hooks, e->retain_grad, e->forward_trace, e->parent})
+    Py_XDECREF(o);
   for (InputShape* shape : e->shapes) PyMem_Free(shape);
   delete e;
 }

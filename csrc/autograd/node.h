@@ -40,7 +40,23 @@ struct Call {
   bool needs(size_t i) const;
 };
 
-enum class FieldKind : uint8_t { Tensor, TensorList, Operand, Scalar, OptScalar, Int, OptInt, Float, OptFloat, Bool, OptBool, IntList, OptIntList, DType, Other };
+enum class FieldKind : uint8_t {
+  Tensor,
+  TensorList,
+  Operand,
+  Scalar,
+  OptScalar,
+  Int,
+  OptInt,
+  Float,
+  OptFloat,
+  Bool,
+  OptBool,
+  IntList,
+  OptIntList,
+  DType,
+  Other
+};
 
 struct SavedField {
   const char* name;
@@ -49,23 +65,23 @@ struct SavedField {
 };
 
 struct NodeInfo {
-  const char* name;                     // "MulBackward0"
+  const char* name;  // "MulBackward0"
   uint16_t bytes;
-  uint16_t edges_offset;                // of an inline Edge array, 0 when edges are on the heap
+  uint16_t edges_offset;  // of an inline Edge array, 0 when edges are on the heap
   void (*apply)(Call&);
   std::span<const SavedField> saved;
-  void (*destroy)(Node*) = nullptr;     // extra clean-up for hand-written nodes
+  void (*destroy)(Node*) = nullptr;  // extra clean-up for hand-written nodes
   int (*traverse)(Node*, visitproc, void*) = nullptr;
   void (*release_saved)(Node*) = nullptr;
-  mutable PyTypeObject* type = nullptr; // made on first use
+  mutable PyTypeObject* type = nullptr;  // made on first use
 };
 
 enum NodeFlags : uint16_t {
-  kFreed = 1,          // saved tensors were released by a backward
-  kNodeMarked = 2,     // see Note [Joining the collector]
-  kNeeded = 4,         // engine scratch: leads to a requested input
-  kPython = 8,         // a custom autograd.Function
-  kTopological = 16,   // AccumulateGrad: runs as soon as it is ready
+  kFreed = 1,         // saved tensors were released by a backward
+  kNodeMarked = 2,    // see Note [Joining the collector]
+  kNeeded = 4,        // engine scratch: leads to a requested input
+  kPython = 8,        // a custom autograd.Function
+  kTopological = 16,  // AccumulateGrad: runs as soon as it is ready
 };
 
 // An input whose size or dtype differs from the result (broadcast, promotion): its gradient is brought back to this.
@@ -76,15 +92,16 @@ struct InputShape {
 };
 
 struct NodeExtra {
-  PyObject* dict = nullptr;          // attributes set from Python
+  PyObject* dict = nullptr;  // attributes set from Python
   PyObject* metadata = nullptr;
   PyObject* hooks = nullptr;         // ordered dict: after apply(grad_inputs, grad_outputs)
   PyObject* pre_hooks = nullptr;     // before apply(grad_outputs)
   PyObject* tensor_hooks = nullptr;  // dict output_nr -> the hooks dict of that output's tensor
   PyObject* retain_grad = nullptr;   // dict output_nr -> weak reference to the tensor that keeps its gradient
-  PyObject* forward_trace = nullptr; // anomaly mode: the frames of the forward call, a tuple of code, line, code, line, ... innermost first
-  PyObject* parent = nullptr;        // anomaly mode: the node whose backward made this node
-  std::vector<InputShape*> shapes;   // by edge; null where nothing differs
+  PyObject* forward_trace =
+      nullptr;                      // anomaly mode: the frames of the forward call, a tuple of code, line, code, line, ... innermost first
+  PyObject* parent = nullptr;       // anomaly mode: the node whose backward made this node
+  std::vector<InputShape*> shapes;  // by edge; null where nothing differs
 };
 
 struct Node {
@@ -97,13 +114,13 @@ struct Node {
   uint32_t num_edges;
   uint32_t num_outputs;
   uint16_t flags;
-  uint16_t pool;        // size class
-  uint32_t step;        // the training step this node was born in
+  uint16_t pool;  // size class
+  uint32_t step;  // the training step this node was born in
   // engine scratch, valid while `task` is the id of a running GraphTask
   uint32_t task;
-  uint32_t pending;     // gradients still to come
-  uint32_t freed_by;    // id of the run that released the saved tensors
-  TensorImpl* buffer;   // incoming gradient; for several outputs an array (see engine.cpp)
+  uint32_t pending;    // gradients still to come
+  uint32_t freed_by;   // id of the run that released the saved tensors
+  TensorImpl* buffer;  // incoming gradient; for several outputs an array (see engine.cpp)
   PyObject* weakrefs;
 
   PyObject* object() { return reinterpret_cast<PyObject*>(this); }
@@ -116,13 +133,15 @@ struct Node {
 
 // A node with room for num_edges edges; saved fields are zero. The creation site is recorded.
 Node* new_node(const NodeInfo& info, size_t num_edges, size_t num_outputs = 1);
-template <class N> N* make_node(size_t num_edges, size_t num_outputs = 1) { return static_cast<N*>(new_node(N::info, num_edges, num_outputs)); }
+template <class N> N* make_node(size_t num_edges, size_t num_outputs = 1) {
+  return static_cast<N*>(new_node(N::info, num_edges, num_outputs));
+}
 
 NodeExtra& extra_of(Node* node);
-void release_saved(Node* node);   // drops saved tensors, sets kFreed
+void release_saved(Node* node);  // drops saved tensors, sets kFreed
 void remember_shape(Node* node, size_t edge, const TensorImpl* input);
 const char* node_name(const Node* node);
-std::string forward_name(const Node* node);  // of the op it belongs to: "Mul" for MulBackward0
+std::string forward_name(const Node* node);        // of the op it belongs to: "Mul" for MulBackward0
 PyTypeObject* node_type_of(const NodeInfo& info);  // the Python type of this kind of node
 void join_collector(Node* node);
 size_t live_nodes();
@@ -130,7 +149,7 @@ uint32_t training_step();
 void advance_training_step();
 void for_each_node(void (*f)(Node*, void*), void* context);
 
-extern PyTypeObject* node_base_type;   // retrograd.autograd.graph.Node
+extern PyTypeObject* node_base_type;  // retrograd.autograd.graph.Node
 inline bool is_node(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), node_base_type); }
 
 void node_dealloc(PyObject* self);

@@ -25,7 +25,7 @@ struct SavedTensor {
 
   void save(const Tensor& t);
   void save_output(const Tensor& t, uint32_t nr);
-  Tensor unpack(Node* owner) const;  // throws when the graph was freed or the tensor changed
+  Tensor unpack(Node* owner) const;        // throws when the graph was freed or the tensor changed
   Tensor unpack_plain(Node* owner) const;  // the same tensor without its history
   void release();
   int traverse(visitproc visit, void* arg) const;
@@ -92,9 +92,9 @@ inline OwnedOperand unpack(const SavedOperand& s, Node* owner) { return {s.is_te
 struct SavedTensorHooks {
   PyObject* (*pack)(const Tensor& t, Node* history);  // null result: no hooks active
   Tensor (*unpack)(PyObject* packed);
-  Node* (*history)(PyObject* packed);                 // borrowed
+  Node* (*history)(PyObject* packed);  // borrowed
 };
-extern thread_local int saved_hooks_depth;     // 0 in the usual case
+extern thread_local int saved_hooks_depth;  // 0 in the usual case
 extern SavedTensorHooks saved_tensor_hooks;
 
 }  // namespace retrograd

@@ -20,9 +20,7 @@ constexpr size_t kSlabBytes = 256 << 10;  // small blocks are cut from slabs and
 constexpr size_t kMapLimit = 1 << 20;     // from here on blocks are mapped, aligned to huge pages
 constexpr size_t kHugePage = 2 << 20;
 
-struct FreeBlock {
-  FreeBlock* next;
-};
+struct FreeBlock { FreeBlock* next; };
 
 FreeBlock* bins[kClasses];
 char* slab_cursor = nullptr;
@@ -111,8 +109,9 @@ void* allocate_block(size_t bytes, size_t& capacity) {
     empty_cache();
     block = take_from_system(capacity);
   }
-  RG_CHECK(block, "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes, " bytes. Error code 12 (Cannot allocate memory). ",
-           "Held by tensors: ", stats.allocated, " bytes. Free some tensors or use smaller ones.");
+  RG_CHECK(block, "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
+           " bytes. Error code 12 (Cannot allocate memory). ", "Held by tensors: ", stats.allocated,
+           " bytes. Free some tensors or use smaller ones.");
   if (stats.reserved > stats.peak_reserved) stats.peak_reserved = stats.reserved;
   return block;
 }

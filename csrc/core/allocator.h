@@ -8,11 +8,11 @@
 namespace retrograd {
 
 struct MemoryStats {
-  int64_t allocated = 0;       // bytes asked for by live storages, exact
+  int64_t allocated = 0;  // bytes asked for by live storages, exact
   int64_t peak_allocated = 0;
-  int64_t reserved = 0;        // bytes taken from the system, live and cached
+  int64_t reserved = 0;  // bytes taken from the system, live and cached
   int64_t peak_reserved = 0;
-  int64_t total_allocated = 0; // ever
+  int64_t total_allocated = 0;  // ever
   int64_t total_freed = 0;
   int64_t live_blocks = 0;
   int64_t total_blocks = 0;

@@ -56,9 +56,9 @@ struct Half {
     std::memcpy(&x, &f, 4);
     const uint32_t sign = (x >> 16) & 0x8000u;
     x &= 0x7fffffffu;
-    if (x > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);    // nan
-    if (x >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);   // rounds past the largest half: inf
-    if (x < 0x38800000u) {                                                // subnormal half or zero
+    if (x > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);   // nan
+    if (x >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds past the largest half: inf
+    if (x < 0x38800000u) {                                               // subnormal half or zero
       float magic, value;
       const uint32_t magic_bits = 0x3f000000u;  // 0.5: adding it aligns the half's last bit with the float's
       std::memcpy(&magic, &magic_bits, 4);

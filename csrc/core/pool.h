@@ -23,9 +23,7 @@ namespace retrograd {
 
 // Room CPython's collector wants in front of every object of a garbage-collected type; two words on every supported version.
 // All zero means "not tracked".
-struct GcHead {
-  uintptr_t words[2];
-};
+struct GcHead { uintptr_t words[2]; };
 static_assert(sizeof(GcHead) == 16);
 
 class Pool {

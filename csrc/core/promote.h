@@ -9,8 +9,8 @@ namespace retrograd {
 DType promote(DType a, DType b);
 DType default_dtype();
 void set_default_dtype(DType dtype);
-const char* dtype_name(DType dtype);         // "float32"
-const char* dtype_storage_name(DType dtype); // "FloatTensor"
+const char* dtype_name(DType dtype);          // "float32"
+const char* dtype_storage_name(DType dtype);  // "FloatTensor"
 
 class Promotion {
  public:

@@ -26,9 +26,7 @@ struct Scalar {
   double to_double() const { return is_float() ? d : static_cast<double>(i); }
   int64_t to_int() const { return is_float() ? static_cast<int64_t>(d) : i; }
   bool equals(double v) const { return to_double() == v; }
-  DType natural_dtype() const {
-    return kind == Kind::Float ? DType::Float64 : kind == Kind::Int ? DType::Int64 : DType::Bool;
-  }
+  DType natural_dtype() const { return kind == Kind::Float ? DType::Float64 : kind == Kind::Int ? DType::Int64 : DType::Bool; }
 
   // Writes the value as one element of `dtype`.
   void store(DType dtype, void* out) const {

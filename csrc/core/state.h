@@ -10,13 +10,13 @@ namespace retrograd {
 struct Handler;
 
 struct ThreadState {
-  bool grad_mode = true;                // whether ops record: grad_enabled, but never in inference mode
-  bool grad_enabled = true;             // what the user asked for
+  bool grad_mode = true;     // whether ops record: grad_enabled, but never in inference mode
+  bool grad_enabled = true;  // what the user asked for
   bool inference_mode = false;
-  bool torch_function_enabled = true;   // off inside DisableTorchFunction
+  bool torch_function_enabled = true;  // off inside DisableTorchFunction
   bool torch_function_subclasses = true;
-  Handler* handlers = nullptr;          // top of the interception stack, see python/intercept.h
-  Site mode_site;                       // where gradient mode was switched off (owned)
+  Handler* handlers = nullptr;  // top of the interception stack, see python/intercept.h
+  Site mode_site;               // where gradient mode was switched off (owned)
 };
 
 extern thread_local constinit ThreadState thread_state;

@@ -39,7 +39,7 @@ struct Storage {
   uint8_t inline_steps;  // room for data behind the header, in steps of 64 bytes
   void* data;
   size_t nbytes;
-  size_t capacity;   // of the data block
+  size_t capacity;  // of the data block
   ExternalMemory* external;
   Site written;  // last write, kept while kStorageSaved
 };

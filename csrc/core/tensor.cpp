@@ -170,8 +170,8 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device)
   for (size_t d = 0; d < sizes.size(); ++d) {
     RG_CHECK(strides[d] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
     int64_t reach;
-    RG_CHECK(!__builtin_mul_overflow(sizes[d] > 0 ? sizes[d] - 1 : 0, strides[d], &reach) && !__builtin_add_overflow(extent, reach, &extent) &&
-                 extent < (INT64_MAX >> 4),
+    RG_CHECK(!__builtin_mul_overflow(sizes[d] > 0 ? sizes[d] - 1 : 0, strides[d], &reach) &&
+                 !__builtin_add_overflow(extent, reach, &extent) && extent < (INT64_MAX >> 4),
              "Storage size calculation overflowed with sizes=", sizes, " and strides=", strides);
     if (sizes[d] == 0) {
       extent = 0;
@@ -286,9 +286,7 @@ TensorExtra& extra_of(TensorImpl* t) {
   return *t->extra;
 }
 
-uint32_t version_of(const TensorImpl* t) {
-  return RG_UNLIKELY(t->has(kDataAlias)) ? t->extra->version_cell->version : t->storage->version;
-}
+uint32_t version_of(const TensorImpl* t) { return RG_UNLIKELY(t->has(kDataAlias)) ? t->extra->version_cell->version : t->storage->version; }
 
 void bump_version(TensorImpl* t) {
   Storage* s = t->storage;

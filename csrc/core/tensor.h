@@ -34,14 +34,14 @@ struct Node;
 struct TensorExtra;
 
 enum TensorFlags : uint16_t {
-  kRequiresGrad = 1,    // leaf that asked for gradients
+  kRequiresGrad = 1,  // leaf that asked for gradients
   kContiguous = 2,
-  kInference = 4,       // made under inference_mode
-  kDataAlias = 8,       // made by .data: has a version counter of its own in `extra`
+  kInference = 4,  // made under inference_mode
+  kDataAlias = 8,  // made by .data: has a version counter of its own in `extra`
   kRetainsGrad = 16,
-  kNumber = 32,         // a Python number wrapped as a 0-d tensor: weakest in type promotion
-  kMarked = 64,         // see Note [Joining the collector]
-  kPooled = 128,        // lives in the pool; instances of Python subclasses do not
+  kNumber = 32,   // a Python number wrapped as a 0-d tensor: weakest in type promotion
+  kMarked = 64,   // see Note [Joining the collector]
+  kPooled = 128,  // lives in the pool; instances of Python subclasses do not
 };
 
 // Why a tensor has no history, for error messages and why_no_grad().
@@ -64,16 +64,16 @@ struct TensorImpl {
   uint16_t flags;
   CutReason cut_reason;
   ViewOrigin view_origin;
-  int64_t* dims;                     // sizes then strides, inline or on the heap
+  int64_t* dims;  // sizes then strides, inline or on the heap
   int64_t inline_dims[2 * kInlineDims];
-  Node* grad_fn;                     // owned; null for leaves
-  uint32_t output_nr;                // which output of grad_fn this is
-  uint32_t view_version;             // version of the storage when a view's grad_fn was made
-  TensorImpl* base;                  // owned; the tensor this is a differentiable view of
-  TensorImpl* grad;                  // owned
-  Node* accumulator;                 // borrowed: the AccumulateGrad node while one is alive
-  TensorExtra* extra;                // rare things: hooks, name, .data version
-  Site cut;                          // where the history was cut
+  Node* grad_fn;          // owned; null for leaves
+  uint32_t output_nr;     // which output of grad_fn this is
+  uint32_t view_version;  // version of the storage when a view's grad_fn was made
+  TensorImpl* base;       // owned; the tensor this is a differentiable view of
+  TensorImpl* grad;       // owned
+  Node* accumulator;      // borrowed: the AccumulateGrad node while one is alive
+  TensorExtra* extra;     // rare things: hooks, name, .data version
+  Site cut;               // where the history was cut
   PyObject* dict;
   PyObject* weakrefs;
 
@@ -84,9 +84,7 @@ struct TensorImpl {
   std::span<const int64_t> shape() const { return {dims, ndim}; }
   bool has(TensorFlags f) const { return flags & f; }
   bool is_contiguous() const { return flags & kContiguous; }
-  int64_t offset() const {
-    return (static_cast<char*>(data) - static_cast<char*>(storage->data)) / kItemSize[static_cast<int>(dtype)];
-  }
+  int64_t offset() const { return (static_cast<char*>(data) - static_cast<char*>(storage->data)) / kItemSize[static_cast<int>(dtype)]; }
   PyObject* object() { return reinterpret_cast<PyObject*>(this); }
   cpu::Array array() const { return {data, dtype, ndim, dims, dims + ndim}; }
 };
@@ -97,14 +95,14 @@ struct VersionCell {
 };
 
 struct TensorExtra {
-  PyObject* hooks = nullptr;                  // ordered dict id -> callable, made in Python
+  PyObject* hooks = nullptr;  // ordered dict id -> callable, made in Python
   PyObject* post_accumulate_hooks = nullptr;
   PyObject* name = nullptr;
-  VersionCell* version_cell = nullptr;        // kDataAlias
-  PyObject* tangent = nullptr;                // forward mode
+  VersionCell* version_cell = nullptr;  // kDataAlias
+  PyObject* tangent = nullptr;          // forward mode
 };
 
-extern PyTypeObject* tensor_type;             // retrograd.Tensor
+extern PyTypeObject* tensor_type;  // retrograd.Tensor
 inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
 
 class Tensor {
@@ -177,10 +175,10 @@ void set_geometry(TensorImpl* t, IntSpan sizes, IntSpan strides);  // copies; se
 void set_contiguous_geometry(TensorImpl* t, IntSpan sizes);
 Tensor empty(IntSpan sizes, DType dtype, Device device = {});
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device = {});
-Tensor empty_dense(const TensorImpl* t, DType dtype);               // of the sizes of a contiguous tensor: the fast case
-Tensor empty_like(const Tensor& t);                                // dense layouts keep their stride order
+Tensor empty_dense(const TensorImpl* t, DType dtype);  // of the sizes of a contiguous tensor: the fast case
+Tensor empty_like(const Tensor& t);                    // dense layouts keep their stride order
 Tensor empty_like(const Tensor& t, DType dtype);
-Tensor alias(const Tensor& t);                                     // same storage and geometry, no history, no base
+Tensor alias(const Tensor& t);                                                     // same storage and geometry, no history, no base
 Tensor alias_as(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset);  // the same with another geometry
 Tensor scalar_tensor(Scalar value, DType dtype, Device device = {});
 Tensor full(IntSpan sizes, Scalar value, DType dtype, Device device = {});
@@ -189,8 +187,8 @@ Tensor from_storage(Storage* storage, DType dtype, IntSpan sizes, IntSpan stride
 TensorExtra& extra_of(TensorImpl* t);
 bool dense_and_nonoverlapping(const TensorImpl* t);
 bool geometry_is_contiguous(IntSpan sizes, IntSpan strides);
-bool has_internal_overlap(const TensorImpl* t);                    // an expanded dimension of size > 1
-int64_t checked_numel(IntSpan sizes);                              // throws when it overflows or a size is negative
+bool has_internal_overlap(const TensorImpl* t);  // an expanded dimension of size > 1
+int64_t checked_numel(IntSpan sizes);            // throws when it overflows or a size is negative
 inline bool same_sizes(const TensorImpl* a, const TensorImpl* b) {
   if (a->ndim != b->ndim) return false;
   for (int d = 0; d < a->ndim; ++d)

@@ -24,17 +24,15 @@ Level cpu_level();  // the best level this machine runs; RETROGRAD_CPU_LEVEL=v2|
 #define RG_CAT(a, b) RG_CAT_(a, b)
 
 #if defined(RG_ONLY_LEVEL)  // a developer's build for the machine at hand
-#define RG_DECLARE_KERNELS(Struct, name)         \
+#define RG_DECLARE_KERNELS(Struct, name)           \
   extern const Struct RG_CAT(name, RG_ONLY_LEVEL); \
   inline const Struct& name() { return RG_CAT(name, RG_ONLY_LEVEL); }
 #elif defined(__x86_64__)
-#define RG_DECLARE_KERNELS(Struct, name)                               \
-  extern const Struct name##_v2, name##_v3, name##_v4;                 \
-  inline const Struct& name() {                                        \
-    static const Struct& chosen = cpu_level() == Level::V4   ? name##_v4 \
-                                  : cpu_level() == Level::V3 ? name##_v3 \
-                                                             : name##_v2; \
-    return chosen;                                                     \
+#define RG_DECLARE_KERNELS(Struct, name)                                                                                   \
+  extern const Struct name##_v2, name##_v3, name##_v4;                                                                     \
+  inline const Struct& name() {                                                                                            \
+    static const Struct& chosen = cpu_level() == Level::V4 ? name##_v4 : cpu_level() == Level::V3 ? name##_v3 : name##_v2; \
+    return chosen;                                                                                                         \
   }
 #else
 #define RG_DECLARE_KERNELS(Struct, name) \
@@ -44,5 +42,7 @@ Level cpu_level();  // the best level this machine runs; RETROGRAD_CPU_LEVEL=v2|
 
 #ifdef RG_LEVEL
 #define RG_LEVEL_NS RG_CAT(level, RG_LEVEL)
-#define RG_EXPORT_KERNELS(Struct, name) extern const Struct RG_CAT(name, RG_LEVEL); const Struct RG_CAT(name, RG_LEVEL)
+#define RG_EXPORT_KERNELS(Struct, name)       \
+  extern const Struct RG_CAT(name, RG_LEVEL); \
+  const Struct RG_CAT(name, RG_LEVEL)
 #endif

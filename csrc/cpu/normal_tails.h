@@ -26,8 +26,9 @@ namespace vm {
   if (p == 0) return -kInf<double>;
   if (p == 1) return kInf<double>;
   const bool upper = p > 0.5;
-  const double q = upper ? 1 - p : p;   // exact, since p >= 1/2
-  double x = q > 1e-3 ? 1.41421356237309504880 * erfinv_(2 * q - 1) : -std::sqrt(-2 * std::log(q * std::sqrt(-4 * 3.141592653589793 * std::log(q))));
+  const double q = upper ? 1 - p : p;  // exact, since p >= 1/2
+  double x = q > 1e-3 ? 1.41421356237309504880 * erfinv_(2 * q - 1)
+                      : -std::sqrt(-2 * std::log(q * std::sqrt(-4 * 3.141592653589793 * std::log(q))));
   for (int step = 0; step < 4; ++step) {
     const double ratio = q > 1e-3 ? (0.5 * std::erfc(-x * 0.70710678118654752440) - q) * 2.50662827463100050242 * std::exp(0.5 * x * x)
                                   : (log_ndtr(x) - std::log(q)) * 1.25331413731550025121 * erfcx(-x * 0.70710678118654752440);

@@ -23,7 +23,9 @@ template <class F> void parallel_for(int64_t begin, int64_t end, int64_t grain, 
     return;
   }
   using Function = std::remove_reference_t<F>;
-  detail::parallel_for(begin, end, grain, [](void* c, int64_t b, int64_t e) { (*static_cast<Function*>(c))(b, e); }, const_cast<void*>(static_cast<const void*>(&f)));
+  detail::parallel_for(
+      begin, end, grain, [](void* c, int64_t b, int64_t e) { (*static_cast<Function*>(c))(b, e); },
+      const_cast<void*>(static_cast<const void*>(&f)));
 }
 
 }  // namespace retrograd::cpu

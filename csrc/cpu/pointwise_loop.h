@@ -136,7 +136,8 @@ void pointwise_loop(int64_t n, char* const* data, const int64_t* strides, const 
         dense &= strides[k] == item;
         scalar &= strides[k] == 0;
       }
-      if (dense) [[likely]] return dense_loop<F, T, Out, N>(n, data, p);
+      if (dense) [[likely]]
+        return dense_loop<F, T, Out, N>(n, data, p);
       if constexpr (Cheap && N > 1) {
         if (scalar) return scalar_loop<F, T, Out, N>(n, data, p);
       }

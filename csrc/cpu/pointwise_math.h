@@ -117,7 +117,9 @@ template <class T> RG_INLINE T sinc_of(T x) {
 }
 template <class T> RG_INLINE T x_log_y(T x, T y) { return y != y ? y : x == 0 ? T(0) : x * log_(y); }
 template <class T> RG_INLINE T x_log1p_y(T x, T y) { return y != y ? y : x == 0 ? T(0) : x * log1p_(y); }
-template <class T> RG_INLINE T entropy(T x) { return x > 0 ? -x * log_(x) : x == 0 ? T(0) : x != x ? x : -std::numeric_limits<T>::infinity(); }
+template <class T> RG_INLINE T entropy(T x) {
+  return x > 0 ? -x * log_(x) : x == 0 ? T(0) : x != x ? x : -std::numeric_limits<T>::infinity();
+}
 template <class T> RG_INLINE T log_add_exp2(T a, T b) {
   const T hi = a > b ? a : b;
   const T y = hi + log1p_(exp2_(-std::fabs(a - b))) * T(1.4426950408889634);

@@ -23,7 +23,7 @@ struct ReduceKernels {
   void (*prod)(const Array& out, const Array& in);  // floats multiply in double
   void (*max)(const Array& out, const Array& in);   // amax, amin; out has the dtype of in
   void (*min)(const Array& out, const Array& in);
-  void (*any)(const Array& out, const Array& in);   // 0 or 1 in out's dtype (bool, or uint8 for uint8); NaN counts as true
+  void (*any)(const Array& out, const Array& in);  // 0 or 1 in out's dtype (bool, or uint8 for uint8); NaN counts as true
   void (*all)(const Array& out, const Array& in);
   void (*count_nonzero)(const Array& out, const Array& in);  // out: usually int64
 

@@ -4,7 +4,8 @@
 
 namespace retrograd::derivatives {
 
-Tensor elu_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& self, Scalar alpha, Scalar scale, Scalar input_scale) {
+Tensor elu_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& self, Scalar alpha, Scalar scale,
+                           Scalar input_scale) {
   const double rate = input_scale.to_double();
   const Tensor curve = ops::exp(self * input_scale) * (alpha.to_double() * scale.to_double() * rate * rate);
   return ops::where(ops::lt(self, 0), grad * grad_output * curve, 0.0);

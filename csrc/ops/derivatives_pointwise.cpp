@@ -1,5 +1,5 @@
-#include "core/state.h"
 #include "ops/derivatives_pointwise.h"
+#include "core/state.h"
 
 #include <limits>
 

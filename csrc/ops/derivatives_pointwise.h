@@ -8,9 +8,9 @@
 
 namespace retrograd::derivatives {
 
-Tensor times(const Tensor& grad, Scalar factor);      // grad * factor, for nothing when it is 1
+Tensor times(const Tensor& grad, Scalar factor);  // grad * factor, for nothing when it is 1
 Tensor zero_gradient(const Tensor& grad);
-[[noreturn]] Tensor not_implemented(const char* op);   // for arguments PyTorch cannot differentiate either
+[[noreturn]] Tensor not_implemented(const char* op);  // for arguments PyTorch cannot differentiate either
 
 Tensor div_mode_backward_self(const Tensor& grad, const Operand& other, std::optional<std::string_view> mode);
 Tensor div_mode_backward_other(const Tensor& grad, const Tensor& self, const Operand& other, std::optional<std::string_view> mode);
@@ -45,7 +45,8 @@ Tensor fmax_backward(const Tensor& grad, const Tensor& self, const Tensor& other
 Tensor fmin_backward(const Tensor& grad, const Tensor& self, const Tensor& other, bool for_self);
 
 // Activations. The second derivatives take the product of both incoming gradients.
-Tensor elu_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& self, Scalar alpha, Scalar scale, Scalar input_scale);
+Tensor elu_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& self, Scalar alpha, Scalar scale,
+                           Scalar input_scale);
 Tensor softplus_double_backward(const Tensor& product, const Tensor& self, Scalar beta, Scalar threshold);
 Tensor silu_double_backward(const Tensor& product, const Tensor& self);
 Tensor mish_double_backward(const Tensor& product, const Tensor& self);

@@ -12,7 +12,7 @@ struct Generator {
   cpu::Generator stream;
 };
 
-Generator* default_generator();                       // borrowed
+Generator* default_generator();  // borrowed
 inline Generator& generator_or_default(Generator* g) { return g ? *g : *default_generator(); }
 
 }  // namespace retrograd

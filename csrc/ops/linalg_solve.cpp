@@ -87,7 +87,7 @@ void solve_factored(const Factors& f, const Tensor& b, char trans) {
 namespace impl {
 
 std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(const Tensor& A, bool pivot) {
-  lapack::check_matrix(A, "torch.linalg.lu_factor");
+  RG_CHECK(A.dim() >= 2, "torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: ", A.sizes(), " instead");
   lapack::check_dtype(A, "torch.linalg.lu_factor");
   RG_CHECK(pivot, "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
   Factors f = factor(A);

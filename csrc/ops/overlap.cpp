@@ -14,9 +14,10 @@ std::pair<const char*, const char*> extent(const TensorImpl* t) {
 }  // namespace
 
 void check_no_internal_overlap(const Tensor& out) {
-  RG_CHECK(!has_internal_overlap(out.get()),
-           "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
-           "before performing the operation.");
+  RG_CHECK(
+      !has_internal_overlap(out.get()),
+      "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
+      "before performing the operation.");
 }
 
 bool check_no_partial_overlap(const TensorImpl* out, const TensorImpl* in) {
@@ -30,7 +31,8 @@ bool check_no_partial_overlap(const TensorImpl* out, const TensorImpl* in) {
   const auto [b, b_end] = extent(in);
   if (a_end <= b || b_end <= a) return true;
   RG_CHECK(!(dense_and_nonoverlapping(out) && dense_and_nonoverlapping(in)),
-           "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the "
+           "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please "
+           "clone() the "
            "tensor before performing the operation.");
   return false;
 }

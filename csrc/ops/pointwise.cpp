@@ -29,7 +29,8 @@ cpu::Loop find_loop(const PointwiseInfo& op, DType dtype) {
 }
 
 // Everything contiguous and of one dtype: the row is the whole tensor.
-void run_flat(const PointwiseInfo& op, cpu::Loop loop, int64_t numel, int count, void* const* data, const int64_t* items, const void* params) {
+void run_flat(const PointwiseInfo& op, cpu::Loop loop, int64_t numel, int count, void* const* data, const int64_t* items,
+              const void* params) {
   if (RG_LIKELY(work_ns(numel, op.cost) < 10'000)) {
     if (numel) loop(numel, reinterpret_cast<char* const*>(data), items, params);
     return;
@@ -43,9 +44,7 @@ void run_flat(const PointwiseInfo& op, cpu::Loop loop, int64_t numel, int count,
   cpu::iterate(ops, loop, params, op.cost);
 }
 
-bool number_fits(const Scalar& s, DType dtype) {
-  return is_floating(dtype) || (!s.is_float() && (s.is_bool() || dtype != DType::Bool));
-}
+bool number_fits(const Scalar& s, DType dtype) { return is_floating(dtype) || (!s.is_float() && (s.is_bool() || dtype != DType::Bool)); }
 
 // The common cases, decided by a few loads: tensors alike in dtype and sizes, contiguous, and numbers of no higher category.
 struct Flat {
@@ -186,7 +185,8 @@ void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::sp
   if (try_fast_inplace(op, in, params.data(), out.get())) return;
   const Prepared p = prepare(op, in);
   const DType dtype = result_dtype(op, p.compute);
-  RG_CHECK(can_cast(dtype, out.dtype()), "result type ", dtype_title(dtype), " can't be cast to the desired output type ", dtype_title(out.dtype()));
+  RG_CHECK(can_cast(dtype, out.dtype()), "result type ", dtype_title(dtype), " can't be cast to the desired output type ",
+           dtype_title(out.dtype()));
   bool inplace = false;
   for (const Operand& o : in) inplace |= o.tensor == out.get();
   if (!same_sizes(out.sizes(), p.shape)) {
@@ -195,8 +195,9 @@ void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::sp
     resize_out(out, p.shape);
   }
   find_loop(op, p.compute);
-  RG_CHECK(out->device == p.device || out->device.is_cpu(), "Expected all tensors to be on the same device, but found at least two devices, ",
-           device_name(out.device()), " and ", device_name(p.device), "!");
+  RG_CHECK(out->device == p.device || out->device.is_cpu(),
+           "Expected all tensors to be on the same device, but found at least two devices, ", device_name(out.device()), " and ",
+           device_name(p.device), "!");
   check_no_internal_overlap(out);
   bool direct = out.dtype() == dtype;
   for (const Operand& o : in)
@@ -222,7 +223,8 @@ void broadcast_into(Shape& shape, IntSpan sizes) {
     int64_t& have = shape.sizes[shape.ndim - n + d];
     const int64_t want = sizes[static_cast<size_t>(d)];
     if (have == want || want == 1) continue;
-    RG_CHECK(have == 1, "The size of tensor a (", have, ") must match the size of tensor b (", want, ") at non-singleton dimension ", shape.ndim - n + d);
+    RG_CHECK(have == 1, "The size of tensor a (", have, ") must match the size of tensor b (", want, ") at non-singleton dimension ",
+             shape.ndim - n + d);
     have = want;
   }
 }
@@ -241,8 +243,8 @@ void broadcast_strides(const TensorImpl* t, IntSpan shape, int64_t* strides) {
 }
 
 void check_same_device(const TensorImpl* a, const TensorImpl* b, const char* op) {
-  RG_CHECK(a->device == b->device, "Expected all tensors to be on the same device, but found at least two devices, ", device_name(a->device), " and ",
-           device_name(b->device), "! (in ", op, ")");
+  RG_CHECK(a->device == b->device, "Expected all tensors to be on the same device, but found at least two devices, ",
+           device_name(a->device), " and ", device_name(b->device), "! (in ", op, ")");
 }
 
 }  // namespace retrograd

@@ -28,11 +28,14 @@ Tensor special_ndtr(const Tensor& self) { return ops::erfc(self * -0.70710678118
 Tensor polygamma_method(const Tensor& self, int64_t n) { return ops::polygamma(n, self); }
 void polygamma_method_(const Tensor& self, int64_t n) {
   const Tensor result = ops::polygamma(n, requires_grad(self) ? ops::clone(self) : self);  // the node saves its argument
-  RG_CHECK(can_cast(result.dtype(), self.dtype()), "result type ", dtype_title(result.dtype()), " can't be cast to the desired output type ", dtype_title(self.dtype()));
+  RG_CHECK(can_cast(result.dtype(), self.dtype()), "result type ", dtype_title(result.dtype()),
+           " can't be cast to the desired output type ", dtype_title(self.dtype()));
   ops::copy_(self, result, false);
 }
 
-Tensor add_left(Scalar self, const Tensor& other, Scalar alpha) { return ops::add(alpha.equals(1) ? other : ops::mul(other, alpha), self, 1); }
+Tensor add_left(Scalar self, const Tensor& other, Scalar alpha) {
+  return ops::add(alpha.equals(1) ? other : ops::mul(other, alpha), self, 1);
+}
 Tensor sub_left(Scalar self, const Tensor& other, Scalar alpha) { return ops::sub(wrapped(self), other, alpha); }
 Tensor mul_left(Scalar self, const Tensor& other) { return ops::mul(other, self); }
 Tensor div_left(Scalar self, const Tensor& other) { return ops::div(wrapped(self), other); }

@@ -8,7 +8,7 @@ namespace retrograd {
 struct Group;
 
 struct OpRecord {
-  const char* name;              // "sum.dim"
+  const char* name;  // "sum.dim"
   const char* schema;
   bool composite = false;        // made of other ops, which a handler sees as well
   PyObject* object = nullptr;    // the Python callable for this overload, made on first use

@@ -28,18 +28,18 @@ class GilRelease {
 int64_t wrap_dim(int64_t dim, int64_t ndim);
 uint64_t dim_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op);  // bit per dimension; none or empty = all
 
-void copy_data(const Tensor& dst, const Tensor& src);       // same sizes or broadcastable src; converts; no history, no version
-Tensor cast_data(const Tensor& t, DType dtype);             // t itself when it already has it
-Tensor contiguous_data(const Tensor& t);                    // t itself when it is
-Tensor expand_data(const Tensor& t, IntSpan sizes);         // alias, stride 0 where expanded
+void copy_data(const Tensor& dst, const Tensor& src);  // same sizes or broadcastable src; converts; no history, no version
+Tensor cast_data(const Tensor& t, DType dtype);        // t itself when it already has it
+Tensor contiguous_data(const Tensor& t);               // t itself when it is
+Tensor expand_data(const Tensor& t, IntSpan sizes);    // alias, stride 0 where expanded
 Tensor full(IntSpan sizes, Scalar value, DType dtype, Device device);
 void fill_data(const Tensor& t, Scalar value);
 Tensor zeros(IntSpan sizes, DType dtype, Device device = {});
 Tensor operand_tensor(const Operand& o, DType dtype, Device device);  // a 0-d tensor for a number
 
-std::string dtype_title(DType dtype);                       // "Float"
-void resize_data(const Tensor& t, IntSpan sizes);           // in place, contiguous, keeps what fits
-void resize_out(const Tensor& out, IntSpan sizes);          // the same for out=, with a warning
+std::string dtype_title(DType dtype);               // "Float"
+void resize_data(const Tensor& t, IntSpan sizes);   // in place, contiguous, keeps what fits
+void resize_out(const Tensor& out, IntSpan sizes);  // the same for out=, with a warning
 
 inline IntSpan ints(std::initializer_list<int64_t> list) { return {list.begin(), list.size()}; }
 

@@ -27,9 +27,10 @@ Tensor initial_gradient(const Tensor& root, size_t i) {
 
 void check_gradient(const Tensor& root, const Tensor& grad, size_t i) {
   RG_CHECK(requires_grad(root), "element ", i, " of tensors does not require grad and does not have a grad_fn", why_no_grad(root));
-  RG_CHECK(same_sizes(root.get(), grad.get()), "Mismatch in shape: grad_output[", i, "] has a shape of torch.Size(", grad.sizes(), ") and output[", i,
-           "] has a shape of torch.Size(", root.sizes(), ").");
-  RG_CHECK(is_floating(grad.dtype()) == is_floating(root.dtype()), "For complex Tensors, both grad_output and output are required to have the same dtype.");
+  RG_CHECK(same_sizes(root.get(), grad.get()), "Mismatch in shape: grad_output[", i, "] has a shape of torch.Size(", grad.sizes(),
+           ") and output[", i, "] has a shape of torch.Size(", root.sizes(), ").");
+  RG_CHECK(is_floating(grad.dtype()) == is_floating(root.dtype()),
+           "For complex Tensors, both grad_output and output are required to have the same dtype.");
 }
 
 // The edge of a tensor, or of a GradientEdge (node, output_nr). New reference.
@@ -86,7 +87,10 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
     std::vector<Tensor> result = run_backward(roots.edges, roots.grads, wanted.edges, options);
     if (accumulate) Py_RETURN_NONE;
     for (size_t i = 0; i < result.size(); ++i)
-      RG_CHECK(result[i] || allow_unused, "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior. (input ", i, ")");
+      RG_CHECK(result[i] || allow_unused,
+               "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired "
+               "behavior. (input ",
+               i, ")");
     return wrap_tuple(result);
   });
 }
@@ -146,7 +150,9 @@ PyObject* py_will_run(PyObject*, PyObject* node) {
     return PyBool_FromLong(will_run(reinterpret_cast<Node*>(node)));
   });
 }
-PyObject* py_live(PyObject*, PyObject*) { return Py_BuildValue("(nn)", static_cast<Py_ssize_t>(live_tensors()), static_cast<Py_ssize_t>(live_nodes())); }
+PyObject* py_live(PyObject*, PyObject*) {
+  return Py_BuildValue("(nn)", static_cast<Py_ssize_t>(live_tensors()), static_cast<Py_ssize_t>(live_nodes()));
+}
 PyObject* py_advance_step(PyObject*, PyObject*) {
   advance_training_step();
   Py_RETURN_NONE;
@@ -158,7 +164,9 @@ PyObject* py_set_anomaly(PyObject*, PyObject* args) {
   anomaly_check_nan = check;
   Py_RETURN_NONE;
 }
-PyObject* py_anomaly(PyObject*, PyObject*) { return Py_BuildValue("(OO)", anomaly_enabled ? Py_True : Py_False, anomaly_check_nan ? Py_True : Py_False); }
+PyObject* py_anomaly(PyObject*, PyObject*) {
+  return Py_BuildValue("(OO)", anomaly_enabled ? Py_True : Py_False, anomaly_check_nan ? Py_True : Py_False);
+}
 
 PyObject* py_layout(PyObject*, PyObject*) { return PyBool_FromLong(keep_grad_layout); }
 PyObject* py_set_layout(PyObject*, PyObject* on) {
@@ -196,9 +204,10 @@ PyMethodDef methods[] = {{"_is_grad_layout_enforced", py_layout, METH_NOARGS, nu
                          {"_set_anomaly", py_set_anomaly, METH_VARARGS, nullptr},
                          {"_anomaly", py_anomaly, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
-PyMethodDef backward_def = {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_backward)), METH_FASTCALL | METH_KEYWORDS,
-                            "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None): adds the gradients of this tensor to .grad of the "
-                            "leaves it was computed from."};
+PyMethodDef backward_def = {
+    "backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_backward)), METH_FASTCALL | METH_KEYWORDS,
+    "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None): adds the gradients of this tensor to .grad of the "
+    "leaves it was computed from."};
 
 }  // namespace
 

@@ -21,9 +21,29 @@ namespace retrograd {
 struct Generator;
 
 enum class Kind : uint8_t {
-  Tensor, TensorOpt, Operand, Tensors, TensorOptList, Scalar, ScalarOpt, Int, IntOpt, Float, FloatOpt, Bool, BoolOpt, Ints, IntsOpt,
-  Dtype, DtypeOpt, DeviceOpt, Str, StrOpt, GeneratorOpt,
-  MemoryFormatOpt, LayoutOpt,
+  Tensor,
+  TensorOpt,
+  Operand,
+  Tensors,
+  TensorOptList,
+  Scalar,
+  ScalarOpt,
+  Int,
+  IntOpt,
+  Float,
+  FloatOpt,
+  Bool,
+  BoolOpt,
+  Ints,
+  IntsOpt,
+  Dtype,
+  DtypeOpt,
+  DeviceOpt,
+  Str,
+  StrOpt,
+  GeneratorOpt,
+  MemoryFormatOpt,
+  LayoutOpt,
 };
 
 enum ParamFlags : uint8_t { kKeywordOnly = 1, kHasDefault = 2 };
@@ -87,7 +107,9 @@ class Parsed {
   DType dtype(int i) const { return static_cast<DType>(v_[i].scalar.i); }
   std::optional<DType> opt_dtype(int i) const { return v_[i].none ? std::nullopt : std::optional(dtype(i)); }
   std::optional<Device> opt_device(int i) const { return v_[i].none ? std::nullopt : std::optional(v_[i].device); }
-  std::optional<MemoryFormat> opt_memory_format(int i) const { return v_[i].none ? std::nullopt : std::optional(static_cast<MemoryFormat>(v_[i].scalar.i)); }
+  std::optional<MemoryFormat> opt_memory_format(int i) const {
+    return v_[i].none ? std::nullopt : std::optional(static_cast<MemoryFormat>(v_[i].scalar.i));
+  }
   std::optional<Layout> opt_layout(int i) const { return v_[i].none ? std::nullopt : std::optional(static_cast<Layout>(v_[i].scalar.i)); }
   std::string_view text(int i) const { return v_[i].text; }
   std::optional<std::string_view> opt_text(int i) const { return v_[i].none ? std::nullopt : std::optional(v_[i].text); }
@@ -132,7 +154,8 @@ class Parsed {
 
 // Parses and calls; never throws. `self` is null for functions.
 // `flat`: keyword-only parameters may come by position too, as op handlers pass them on.
-PyObject* call_group(const Group& group, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, bool flat = false) noexcept;
+PyObject* call_group(const Group& group, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                     bool flat = false) noexcept;
 
 template <const Group& G> PyObject* entry(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return call_group(G, G.method ? self : nullptr, args, nargs, kwnames);
@@ -152,7 +175,12 @@ PyObject* write_out(const Parsed& p, const Tensor& result);
 PyObject* write_out(const Parsed& p, const std::vector<Tensor>& result);
 PyObject* write_out_tuple(const Parsed& p, std::span<const Tensor> results);
 template <class... Ts> PyObject* write_out(const Parsed& p, const std::tuple<Ts...>& result) {
-  return std::apply([&](const auto&... t) { const Tensor all[] = {t...}; return write_out_tuple(p, all); }, result);
+  return std::apply(
+      [&](const auto&... t) {
+        const Tensor all[] = {t...};
+        return write_out_tuple(p, all);
+      },
+      result);
 }
 
 // One Python number or 0-d tensor; false when it is neither. Shared with the number slots.

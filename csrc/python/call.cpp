@@ -35,7 +35,8 @@ PyObject* interned_out() {
 // NumPy's names for the same thing.
 bool is_alias(const char* param, const char* given) {
   auto pair = [&](const char* p, const char* g) { return std::strcmp(param, p) == 0 && std::strcmp(given, g) == 0; };
-  return pair("dim", "axis") || pair("keepdim", "keepdims") || pair("input", "x") || pair("input", "a") || pair("input", "x1") || pair("other", "x2");
+  return pair("dim", "axis") || pair("keepdim", "keepdims") || pair("input", "x") || pair("input", "a") || pair("input", "x1") ||
+         pair("other", "x2");
 }
 
 bool keyword_is(PyObject* given, const ParamSpec& spec) {
@@ -79,7 +80,8 @@ bool match(const Signature& s, const Args& a, Parsed& p) {
     const ParamSpec& spec = s.params[static_cast<size_t>(i)];
     if (next < a.positional && (a.flat || !(spec.flags & kKeywordOnly))) {
       // view(2, 3): a lone list of ints may be spread over the positional arguments.
-      if (positional_params == 1 && !a.flat && a.positional != 1 && (spec.kind == Kind::Ints || spec.kind == Kind::IntsOpt) && all_ints(a)) {
+      if (positional_params == 1 && !a.flat && a.positional != 1 && (spec.kind == Kind::Ints || spec.kind == Kind::IntsOpt) &&
+          all_ints(a)) {
         if (!p.read_ints(i, a.items, a.positional)) return false;
         next = a.positional;
         continue;
@@ -188,14 +190,17 @@ const char* kind_word(Kind k) {
       if ((spec.kind == Kind::Tensors || spec.kind == Kind::TensorOptList) && (PyTuple_Check(given) || PyList_Check(given)))
         for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(given); ++k)
           if (PyObject* element = PySequence_Fast_GET_ITEM(given, k); !is_tensor(element))
-            fail(ErrorKind::Type, "expected Tensor as element ", static_cast<int64_t>(k), " in argument ", i - first, ", but got ", Py_TYPE(element)->tp_name);
+            fail(ErrorKind::Type, "expected Tensor as element ", static_cast<int64_t>(k), " in argument ", i - first, ", but got ",
+                 Py_TYPE(element)->tp_name);
       const std::string where = by_position ? str_cat(" (position ", next, ")") : "";
-      fail(ErrorKind::Type, g.name, "(): argument '", spec.name, "'", where, " must be ", kind_word(spec.kind), ", not ", Py_TYPE(given)->tp_name);
+      fail(ErrorKind::Type, g.name, "(): argument '", spec.name, "'", where, " must be ", kind_word(spec.kind), ", not ",
+           Py_TYPE(given)->tp_name);
     }
   }
   if (missing_count) fail(ErrorKind::Type, g.name, "() missing ", missing_count, " required positional arguments: ", missing);
   if (count == first) fail(ErrorKind::Type, g.name, "() takes no arguments (", a.positional, " given)");
-  fail(ErrorKind::Type, g.name, "() takes ", count - first, " positional argument", count - first == 1 ? "" : "s", " but ", a.positional, " were given");
+  fail(ErrorKind::Type, g.name, "() takes ", count - first, " positional argument", count - first == 1 ? "" : "s", " but ", a.positional,
+       " were given");
 }
 
 // Whether a signature could take this many arguments.
@@ -219,7 +224,8 @@ bool takes_count(const Signature& s, const Args& a) {
   std::string got;
   for (Py_ssize_t i = 0; i < a.positional; ++i) got += (i ? ", " : "") + type_word(a.items[i]);
   for (Py_ssize_t k = 0; k < a.keywords(); ++k)
-    got += (got.empty() ? "" : ", ") + std::string(PyUnicode_AsUTF8(PyTuple_GET_ITEM(a.kwnames, k))) + "=" + type_word(a.items[a.positional + k]);
+    got += (got.empty() ? "" : ", ") + std::string(PyUnicode_AsUTF8(PyTuple_GET_ITEM(a.kwnames, k))) + "=" +
+           type_word(a.items[a.positional + k]);
   std::string text = str_cat(g.name, "() received an invalid combination of arguments - got (", got, "), but expected one of:\n");
   for (const Signature& s : g.signatures)
     if (!s.hidden) text += str_cat(" * ", s.text, "\n");
@@ -253,7 +259,8 @@ void check_out(const Parsed& p, const char* op, bool needs_grad) {
   auto check = [&](PyObject* o) {
     check_inplace(Tensor::borrow(o), false);  // inference tensors
     const bool wants = needs_grad || requires_grad(Tensor::borrow(o));
-    RG_CHECK(!(wants && thread_state.grad_mode), op, "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+    RG_CHECK(!(wants && thread_state.grad_mode), op,
+             "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
   };
   if (is_tensor(out)) return check(out);
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(out); ++i) check(PySequence_Fast_GET_ITEM(out, i));
@@ -268,9 +275,10 @@ namespace {
 
 void write_one(PyObject* object, const Tensor& result) {
   const Tensor out = Tensor::borrow(object);
-  RG_CHECK(!(out->has(kInference) && !thread_state.inference_mode), "Inplace update to inference tensor outside InferenceMode is not allowed.");
-  RG_CHECK(is_floating(out.dtype()) || !is_floating(result.dtype()), "result type ", dtype_title(result.dtype()), " can't be cast to the desired output type ",
-           dtype_title(out.dtype()));
+  RG_CHECK(!(out->has(kInference) && !thread_state.inference_mode),
+           "Inplace update to inference tensor outside InferenceMode is not allowed.");
+  RG_CHECK(is_floating(out.dtype()) || !is_floating(result.dtype()), "result type ", dtype_title(result.dtype()),
+           " can't be cast to the desired output type ", dtype_title(out.dtype()));
   resize_out(out, result.sizes());
   copy_data(out, result);
   wrote_inplace(out);
@@ -286,7 +294,8 @@ PyObject* write_out(const Parsed& p, const Tensor& result) {
 
 PyObject* write_out_tuple(const Parsed& p, std::span<const Tensor> results) {
   PyObject* out = p.out_object();
-  RG_CHECK_AS(Type, !is_tensor(out) && PySequence_Fast_GET_SIZE(out) == static_cast<Py_ssize_t>(results.size()), "out= must be a tuple of ", results.size(), " Tensors");
+  RG_CHECK_AS(Type, !is_tensor(out) && PySequence_Fast_GET_SIZE(out) == static_cast<Py_ssize_t>(results.size()), "out= must be a tuple of ",
+              results.size(), " Tensors");
   for (size_t i = 0; i < results.size(); ++i) write_one(PySequence_Fast_GET_ITEM(out, static_cast<Py_ssize_t>(i)), results[i]);
   return Py_NewRef(out);
 }

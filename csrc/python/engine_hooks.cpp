@@ -32,8 +32,10 @@ void check_replacement(const Tensor& before, PyObject* replacement, const char* 
   RG_CHECK_AS(Type, is_tensor(replacement), "expected Variable, but hook returned '", short_name(replacement), "'");
   auto* r = reinterpret_cast<TensorImpl*>(replacement);
   if (!before) return;
-  RG_CHECK(same_sizes(before.get(), r), "hook '", what, "' has changed the size of value: the gradient was ", before.sizes(), ", the hook returned ", r->shape());
-  RG_CHECK(r->dtype == before.dtype(), "hook '", what, "' has changed the type of value (was torch.", dtype_title(before.dtype()), "Tensor got torch.", dtype_title(r->dtype), "Tensor)");
+  RG_CHECK(same_sizes(before.get(), r), "hook '", what, "' has changed the size of value: the gradient was ", before.sizes(),
+           ", the hook returned ", r->shape());
+  RG_CHECK(r->dtype == before.dtype(), "hook '", what, "' has changed the type of value (was torch.", dtype_title(before.dtype()),
+           "Tensor got torch.", dtype_title(r->dtype), "Tensor)");
 }
 
 std::string hook_name(PyObject* hook) {
@@ -77,8 +79,9 @@ PyObject* as_tuple(std::span<const Tensor> list) {
 void take_tuple(PyObject* result, std::span<Tensor> values, const char* what) {
   if (result == Py_None) return;
   RG_CHECK_AS(Type, PyTuple_Check(result), "expected tuple, but hook returned '", short_name(result), "'");
-  RG_CHECK(PyTuple_GET_SIZE(result) == static_cast<Py_ssize_t>(values.size()), "hook '", what, "' has returned an incorrect number of values (got ",
-           static_cast<int64_t>(PyTuple_GET_SIZE(result)), ", but expected ", values.size(), ")");
+  RG_CHECK(PyTuple_GET_SIZE(result) == static_cast<Py_ssize_t>(values.size()), "hook '", what,
+           "' has returned an incorrect number of values (got ", static_cast<int64_t>(PyTuple_GET_SIZE(result)), ", but expected ",
+           values.size(), ")");
   for (size_t i = 0; i < values.size(); ++i) {
     PyObject* v = PyTuple_GET_ITEM(result, static_cast<Py_ssize_t>(i));
     if (v == Py_None) {

@@ -33,15 +33,15 @@ struct TensorMeta {
 };
 
 struct FunctionState {
-  PyObject* cls = nullptr;           // the Function subclass
-  PyObject* to_save = nullptr;       // between save_for_backward() and the end of forward
+  PyObject* cls = nullptr;      // the Function subclass
+  PyObject* to_save = nullptr;  // between save_for_backward() and the end of forward
   PyObject* dirty = nullptr;
   PyObject* non_differentiable = nullptr;
   PyObject* needs_input_grad = nullptr;
   std::vector<SavedTensor> saved;
   std::vector<bool> saved_none;
   std::vector<TensorMeta> inputs, outputs;
-  std::vector<int> edge_of_input;    // -1 for arguments that are no tensors
+  std::vector<int> edge_of_input;  // -1 for arguments that are no tensors
   bool materialize = true;
   bool finished_forward = false;
 
@@ -54,19 +54,18 @@ struct FunctionState {
   }
 };
 
-struct FunctionNode : Node {
-  FunctionState* state;
-};
+struct FunctionNode : Node { FunctionState* state; };
 
 // What is known of one Function subclass; made on first use and kept.
 struct FunctionClass {
   NodeInfo info;
   std::string name;
+  int all_arguments = -1;  // how many setup_context() expects, when forward() has defaults for some; -1 before anybody looked
 };
 
-PyTypeObject* context_type = nullptr;   // base of all ctx types
-PyTypeObject* function_base = nullptr;  // base of autograd.Function
-PyObject* base_setup_context = nullptr; // Function.setup_context, to see whether a subclass has its own
+PyTypeObject* context_type = nullptr;    // base of all ctx types
+PyTypeObject* function_base = nullptr;   // base of autograd.Function
+PyObject* base_setup_context = nullptr;  // Function.setup_context, to see whether a subclass has its own
 
 FunctionNode* function_node(PyObject* self) { return reinterpret_cast<FunctionNode*>(self); }
 FunctionState& state_of(PyObject* self) { return *function_node(self)->state; }
@@ -97,14 +96,15 @@ Tensor checked_gradient(const char* name, size_t index, const TensorMeta& meta, 
     // A gradient may still have the broadcast shape.
     const size_t extra = grad.sizes().size() - meta.sizes.size();
     bool expandable = grad.sizes().size() >= meta.sizes.size();
-    for (size_t d = 0; expandable && d < meta.sizes.size(); ++d) expandable = meta.sizes[d] == 1 || meta.sizes[d] == grad.sizes()[extra + d];
-    RG_CHECK(expandable, "Function ", name, " returned an invalid gradient at index ", index, " - got ", grad.sizes(), " but expected shape compatible with ",
-             IntSpan(meta.sizes));
+    for (size_t d = 0; expandable && d < meta.sizes.size(); ++d)
+      expandable = meta.sizes[d] == 1 || meta.sizes[d] == grad.sizes()[extra + d];
+    RG_CHECK(expandable, "Function ", name, " returned an invalid gradient at index ", index, " - got ", grad.sizes(),
+             " but expected shape compatible with ", IntSpan(meta.sizes));
     grad = engine_ops.sum_to(grad, meta.sizes);
   }
   if (grad.dtype() != meta.dtype) {
-    RG_CHECK(is_floating(grad.dtype()) || !is_floating(meta.dtype), "Function ", name, " returned an invalid gradient at index ", index, " - expected dtype ",
-             dtype_title(meta.dtype), " but got ", dtype_title(grad.dtype()));
+    RG_CHECK(is_floating(grad.dtype()) || !is_floating(meta.dtype), "Function ", name, " returned an invalid gradient at index ", index,
+             " - expected dtype ", dtype_title(meta.dtype), " but got ", dtype_title(grad.dtype()));
     grad = engine_ops.cast(grad, meta.dtype);
   }
   return grad;
@@ -140,8 +140,8 @@ void apply_backward(Call& call) {
   const auto expected = static_cast<Py_ssize_t>(s.inputs.size());
   Py_ssize_t given = count;
   while (given > expected && items[given - 1] == Py_None) --given;  // trailing None are forgiven
-  RG_CHECK(given == expected, "function ", name, " returned an incorrect number of gradients (expected ", static_cast<int64_t>(expected), ", got ",
-           static_cast<int64_t>(count), ")");
+  RG_CHECK(given == expected, "function ", name, " returned an incorrect number of gradients (expected ", static_cast<int64_t>(expected),
+           ", got ", static_cast<int64_t>(count), ")");
   for (Py_ssize_t i = 0; i < expected; ++i) {
     const auto k = static_cast<size_t>(i);
     if (items[i] == Py_None) continue;
@@ -190,7 +190,8 @@ FunctionClass* class_of(PyObject* cls) {
                        {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
                        {0, nullptr}};
   auto* full = new std::string("torch.autograd.function." + fc->name);
-  PyType_Spec spec = {full->c_str(), static_cast<int>(sizeof(FunctionNode)), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, own};
+  PyType_Spec spec = {full->c_str(), static_cast<int>(sizeof(FunctionNode)), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, own};
   auto* type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(context_type))));
   fc->info = NodeInfo{.name = fc->name.c_str(),
                       .bytes = sizeof(FunctionNode),
@@ -228,9 +229,11 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
   const bool differentiable = is_floating(out.dtype()) && !contains(s.non_differentiable, out.get()) && executable;
   const ViewOrigin origin = s.outputs.size() > 1 ? ViewOrigin::MultiOutput : ViewOrigin::CustomFunction;
   if (dirty) {
-    RG_CHECK(!(executable && requires_grad(out) && is_leaf(out.get())), "a leaf Variable that requires grad has been used in an in-place operation.");
+    RG_CHECK(!(executable && requires_grad(out) && is_leaf(out.get())),
+             "a leaf Variable that requires grad has been used in an in-place operation.");
     if (executable && out->base)
-      RG_CHECK(!(requires_grad(out->base) && is_leaf(out->base)), "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+      RG_CHECK(!(requires_grad(out->base) && is_leaf(out->base)),
+               "a view of a leaf Variable that requires grad is being used in an in-place operation.");
     wrote_inplace(out);
     if (!differentiable) {
       // Said not to be differentiable any more: its history ends here.
@@ -240,8 +243,10 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
     Py_INCREF(node->object());
     if (out->base) {
       RG_CHECK(s.outputs.size() <= 1,
-               "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor. Hint: make sure "
-               "the input is not a view (using .clone() for example), or let one Function write in place and return that one Tensor, and another do the rest.");
+               "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
+               "Tensor. Hint: make sure "
+               "the input is not a view (using .clone() for example), or let one Function write in place and return that one Tensor, and "
+               "another do the rest.");
       rebase_history(out, node);
     } else {
       replace_history(out.get(), node, nr);
@@ -279,7 +284,8 @@ void save_tensors(FunctionNode* node, std::span<const Tensor> outputs, bool exec
     const auto k = static_cast<size_t>(i);
     s.saved_none[k] = o == Py_None;
     if (o == Py_None || !executable) continue;
-    RG_CHECK_AS(Type, is_tensor(o), "save_for_backward can only save variables, but argument ", static_cast<int64_t>(i), " is of type ", Py_TYPE(o)->tp_name);
+    RG_CHECK_AS(Type, is_tensor(o), "save_for_backward can only save variables, but argument ", static_cast<int64_t>(i), " is of type ",
+                Py_TYPE(o)->tp_name);
     const Tensor t = Tensor::borrow(o);
     uint32_t nr = 0;
     bool is_output = false;
@@ -375,7 +381,8 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
     PyTuple_SET_ITEM(out.get(), i, wrap(outputs[k]));
   }
   RG_CHECK(!s->dirty || dirty_seen >= PyTuple_GET_SIZE(s->dirty),
-           "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must all be outputs of the Function.");
+           "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must "
+           "all be outputs of the Function.");
   save_tensors(node, outputs, executable);
   Py_CLEAR(s->dirty);
   Py_CLEAR(s->non_differentiable);
@@ -384,16 +391,28 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
   return Py_NewRef(PyTuple_GET_ITEM(out.get(), 0));
 }
 
+// setup_context() sees the defaults of arguments that were left out.
+bool needs_defaults(PyObject* cls, Py_ssize_t nargs) {
+  FunctionClass* fc = class_of(cls);
+  if (RG_UNLIKELY(fc->all_arguments < 0)) {
+    Ref count(checked(PyObject_CallMethod(cls, "_count_arguments", nullptr)));
+    fc->all_arguments = static_cast<int>(PyLong_AsLong(count.get()));
+    if (PyErr_Occurred()) throw PythonError();
+  }
+  return nargs < fc->all_arguments;
+}
+
 PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
     nargs = PyVectorcall_NARGS(static_cast<size_t>(nargs));
-    if (kwnames && PyTuple_GET_SIZE(kwnames)) {
+    if ((kwnames && PyTuple_GET_SIZE(kwnames)) || needs_defaults(cls, nargs)) {
       // Keyword arguments are bound to forward's signature in Python, which calls back with positional ones.
       Ref bind(checked(PyObject_GetAttrString(cls, "_apply_keywords")));
       return checked(PyObject_Vectorcall(bind.get(), args, static_cast<size_t>(nargs), kwnames));
     }
     bool overloaded = thread_state.handlers != nullptr && function_modes_active();
-    for (Py_ssize_t i = 0; i < nargs && thread_state.torch_function_subclasses; ++i) overloaded |= is_tensor(args[i]) && !is_plain_tensor(args[i]);
+    for (Py_ssize_t i = 0; i < nargs && thread_state.torch_function_subclasses; ++i)
+      overloaded |= is_tensor(args[i]) && !is_plain_tensor(args[i]);
     if (overloaded) {
       Ref self(checked(PyObject_GetAttrString(cls, "apply")));
       return call_torch_function(self.get(), nullptr, args, nargs, nullptr);
@@ -419,7 +438,8 @@ template <PyObject* FunctionState::* Member> PyObject* remember(PyObject* self, 
     FunctionState& s = state_of(self);
     constexpr const char* what = Member == &FunctionState::dirty ? "mark_dirty" : "mark_non_differentiable";
     for (Py_ssize_t i = 0; i < nargs; ++i)
-      RG_CHECK(is_tensor(args[i]), what, " can only accept variables, but argument ", static_cast<int64_t>(i), " is of type ", Py_TYPE(args[i])->tp_name);
+      RG_CHECK(is_tensor(args[i]), what, " can only accept variables, but argument ", static_cast<int64_t>(i), " is of type ",
+               Py_TYPE(args[i])->tp_name);
     Ref list(checked(PyTuple_New(nargs)));
     for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(list.get(), i, Py_NewRef(args[i]));
     PyObject* old = std::exchange(s.*Member, list.release());
@@ -454,7 +474,8 @@ PyObject* saved_tensors(PyObject* self, void*) {
     if (!s.finished_forward && s.to_save) return Py_NewRef(s.to_save);
     if (node->has(kFreed)) fail_freed(node);
     Ref out(checked(PyTuple_New(static_cast<Py_ssize_t>(s.saved.size()))));
-    for (size_t i = 0; i < s.saved.size(); ++i) PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), s.saved_none[i] ? none() : wrap(unpacked(node, s.saved[i])));
+    for (size_t i = 0; i < s.saved.size(); ++i)
+      PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), s.saved_none[i] ? none() : wrap(unpacked(node, s.saved[i])));
     return out.release();
   });
 }
@@ -475,7 +496,9 @@ PyObject* raw_saved_tensors(PyObject* self, void*) {
   });
 }
 
-PyObject* needs_input_grad(PyObject* self, void*) { return Py_NewRef(state_of(self).needs_input_grad ? state_of(self).needs_input_grad : Py_None); }
+PyObject* needs_input_grad(PyObject* self, void*) {
+  return Py_NewRef(state_of(self).needs_input_grad ? state_of(self).needs_input_grad : Py_None);
+}
 int set_needs_input_grad(PyObject* self, PyObject* value, void*) {
   PyObject* old = std::exchange(state_of(self).needs_input_grad, Py_XNewRef(value));
   Py_XDECREF(old);
@@ -483,26 +506,31 @@ int set_needs_input_grad(PyObject* self, PyObject* value, void*) {
 }
 PyObject* forward_class(PyObject* self, void*) { return Py_NewRef(state_of(self).cls ? state_of(self).cls : Py_None); }
 PyObject* get_materialize(PyObject* self, void*) { return PyBool_FromLong(state_of(self).materialize); }
-template <PyObject* FunctionState::* Member> PyObject* get_list(PyObject* self, void*) { return Py_NewRef(state_of(self).*Member ? state_of(self).*Member : Py_None); }
+template <PyObject* FunctionState::* Member> PyObject* get_list(PyObject* self, void*) {
+  return Py_NewRef(state_of(self).*Member ? state_of(self).*Member : Py_None);
+}
 
 template <class F> PyCFunction as_method(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
 
 PyMethodDef context_methods[] = {
     {"save_for_backward", as_method(save_for_backward), METH_FASTCALL, "Keeps tensors for backward; they come back as ctx.saved_tensors."},
-    {"mark_dirty", as_method(remember<&FunctionState::dirty>), METH_FASTCALL, "Says which inputs forward changed in place; they must be returned."},
-    {"mark_non_differentiable", as_method(remember<&FunctionState::non_differentiable>), METH_FASTCALL, "Says which outputs carry no gradient."},
+    {"mark_dirty", as_method(remember<&FunctionState::dirty>), METH_FASTCALL,
+     "Says which inputs forward changed in place; they must be returned."},
+    {"mark_non_differentiable", as_method(remember<&FunctionState::non_differentiable>), METH_FASTCALL,
+     "Says which outputs carry no gradient."},
     {"set_materialize_grads", set_materialize, METH_O, "Whether gradients that are not there arrive as zeros (the default) or as None."},
     {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef context_getset[] = {{"saved_tensors", saved_tensors, nullptr, "What save_for_backward() kept.", nullptr},
-                                {"_raw_saved_tensors", raw_saved_tensors, nullptr, nullptr, nullptr},
-                                {"saved_variables", saved_tensors, nullptr, nullptr, nullptr},
-                                {"needs_input_grad", needs_input_grad, set_needs_input_grad, "For each argument of forward, whether its gradient is wanted.", nullptr},
-                                {"_forward_cls", forward_class, nullptr, nullptr, nullptr},
-                                {"materialize_grads", get_materialize, nullptr, nullptr, nullptr},
-                                {"to_save", get_list<&FunctionState::to_save>, nullptr, nullptr, nullptr},
-                                {"dirty_tensors", get_list<&FunctionState::dirty>, nullptr, nullptr, nullptr},
-                                {"non_differentiable", get_list<&FunctionState::non_differentiable>, nullptr, nullptr, nullptr},
-                                {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef context_getset[] = {
+    {"saved_tensors", saved_tensors, nullptr, "What save_for_backward() kept.", nullptr},
+    {"_raw_saved_tensors", raw_saved_tensors, nullptr, nullptr, nullptr},
+    {"saved_variables", saved_tensors, nullptr, nullptr, nullptr},
+    {"needs_input_grad", needs_input_grad, set_needs_input_grad, "For each argument of forward, whether its gradient is wanted.", nullptr},
+    {"_forward_cls", forward_class, nullptr, nullptr, nullptr},
+    {"materialize_grads", get_materialize, nullptr, nullptr, nullptr},
+    {"to_save", get_list<&FunctionState::to_save>, nullptr, nullptr, nullptr},
+    {"dirty_tensors", get_list<&FunctionState::dirty>, nullptr, nullptr, nullptr},
+    {"non_differentiable", get_list<&FunctionState::non_differentiable>, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot context_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
                                {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
                                {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
@@ -510,10 +538,12 @@ PyType_Slot context_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_deal
                                {Py_tp_getset, context_getset},
                                {0, nullptr}};
 PyType_Spec context_spec = {"retrograd.autograd.function.FunctionCtx", sizeof(FunctionNode), 0,
-                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, context_slots};
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                            context_slots};
 
-PyMethodDef function_methods[] = {{"apply", as_method(apply), METH_FASTCALL | METH_KEYWORDS | METH_CLASS, "Runs forward and records the op."},
-                                  {nullptr, nullptr, 0, nullptr}};
+PyMethodDef function_methods[] = {
+    {"apply", as_method(apply), METH_FASTCALL | METH_KEYWORDS | METH_CLASS, "Runs forward and records the op."},
+    {nullptr, nullptr, 0, nullptr}};
 PyType_Slot function_slots[] = {{Py_tp_methods, function_methods}, {0, nullptr}};
 PyType_Spec function_spec = {"retrograd._C._FunctionBase", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, function_slots};
 
@@ -526,7 +556,8 @@ PyMethodDef module_methods[] = {{"_set_base_setup_context", set_base_setup, METH
 }  // namespace
 
 void init_function(PyObject* module) {
-  context_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&context_spec, reinterpret_cast<PyObject*>(node_base_type))));
+  context_type =
+      reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&context_spec, reinterpret_cast<PyObject*>(node_base_type))));
   function_base = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&function_spec)));
   PyModule_AddObject(module, "FunctionCtx", Py_NewRef(reinterpret_cast<PyObject*>(context_type)));
   PyModule_AddObject(module, "_FunctionBase", Py_NewRef(reinterpret_cast<PyObject*>(function_base)));

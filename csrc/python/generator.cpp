@@ -24,7 +24,8 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device)) return nullptr;
   return guarded([&]() -> PyObject* {
     Device d;
-    if (device && device != Py_None) RG_CHECK_AS(Type, read_device(device, d), "Generator(): argument 'device' must be torch.device, not ", Py_TYPE(device)->tp_name);
+    if (device && device != Py_None)
+      RG_CHECK_AS(Type, read_device(device, d), "Generator(): argument 'device' must be torch.device, not ", Py_TYPE(device)->tp_name);
     RG_CHECK(d.is_cpu(), "Device type ", device_type_name(d.type), " is not supported for torch.Generator() api.");
     auto* g = generator(checked(type->tp_alloc(type, 0)));
     new (&g->stream) cpu::Generator();
@@ -75,8 +76,8 @@ PyObject* set_state(PyObject* self, PyObject* state) {
     RG_CHECK_AS(Type, is_tensor(state), "expected a torch.ByteTensor, but got ", Py_TYPE(state)->tp_name);
     auto* t = reinterpret_cast<TensorImpl*>(state);
     RG_CHECK_AS(Type, t->dtype == DType::UInt8 && t->is_contiguous(), "RNG state must be a torch.ByteTensor");
-    RG_CHECK(t->numel == cpu::Generator::kStateSize, "Expected a CPUGeneratorImplState of size ", static_cast<int64_t>(cpu::Generator::kStateSize),
-             " but found the input RNG state size to be ", t->numel);
+    RG_CHECK(t->numel == cpu::Generator::kStateSize, "Expected a CPUGeneratorImplState of size ",
+             static_cast<int64_t>(cpu::Generator::kStateSize), " but found the input RNG state size to be ", t->numel);
     RG_CHECK(generator(self)->stream.deserialize(static_cast<const uint8_t*>(t->data)), "these bytes are not the state of a CPU generator");
     return Py_NewRef(self);
   });

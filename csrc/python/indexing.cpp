@@ -32,11 +32,14 @@ struct Indexed {
 };
 
 [[noreturn]] void fail_index(PyObject* o) {
-  fail(ErrorKind::Index, "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ", Py_TYPE(o)->tp_name, ")");
+  fail(ErrorKind::Index, "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ",
+       Py_TYPE(o)->tp_name, ")");
 }
 
 Tensor select_at(const Tensor& t, int64_t dim, int64_t index, int64_t real_dim) {
-  RG_CHECK_AS(Index, t.dim() > 0, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+  RG_CHECK_AS(
+      Index, t.dim() > 0,
+      "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
   const int64_t size = t.size(dim);
   RG_CHECK_AS(Index, index >= -size && index < size, "index ", index, " is out of bounds for dimension ", real_dim, " with size ", size);
   return ops::select(t, dim, index);
@@ -159,7 +162,8 @@ Tensor get_item(const Tensor& self, PyObject* index) {
 
 PyObject* subscript(PyObject* self, PyObject* index) {
   return guarded([&]() -> PyObject* {
-    if (RG_UNLIKELY(thread_state.handlers != nullptr && function_modes_active()) || RG_UNLIKELY(!is_plain_tensor(self) && thread_state.torch_function_subclasses)) {
+    if (RG_UNLIKELY(thread_state.handlers != nullptr && function_modes_active()) ||
+        RG_UNLIKELY(!is_plain_tensor(self) && thread_state.torch_function_subclasses)) {
       PyObject* method = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), "__getitem__"));
       PyObject* result = call_torch_function(method, self, &index, 1, nullptr);
       Py_DECREF(method);

@@ -13,7 +13,7 @@ struct OpObject {
   OpRecord* record;
 };
 
-thread_local Handler* running = nullptr;                     // the handler whose Python code is running
+thread_local Handler* running = nullptr;                   // the handler whose Python code is running
 thread_local const OpRecord* entered_composite = nullptr;  // the composite it has just called
 
 // Puts the running handler back on top while a composite runs.
@@ -40,7 +40,8 @@ PyObject* op_call(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyErr_Format(PyExc_NotImplementedError, "op %s has no Python binding", record->name);
     return nullptr;
   }
-  const Group one{record->group->name, record->group->signatures.subspan(static_cast<size_t>(record->overload), 1), false, "", false, record->group->callable};
+  const Group one{record->group->name,    record->group->signatures.subspan(static_cast<size_t>(record->overload), 1), false, "", false,
+                  record->group->callable};
   std::vector<PyObject*> items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) items.push_back(PyTuple_GET_ITEM(args, i));
   PyObject* names = nullptr;
@@ -162,7 +163,8 @@ std::vector<Tensor> Unbox<std::vector<Tensor>>::from(PyObject* o) {
   Decref guard{o};
   RG_CHECK_AS(Type, PyTuple_Check(o) || PyList_Check(o), "an op handler must return a tuple of Tensors here, got ", Py_TYPE(o)->tp_name);
   std::vector<Tensor> out;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) out.push_back(Unbox<Tensor>::from(Py_NewRef(PySequence_Fast_GET_ITEM(o, i))));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+    out.push_back(Unbox<Tensor>::from(Py_NewRef(PySequence_Fast_GET_ITEM(o, i))));
   return out;
 }
 

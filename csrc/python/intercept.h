@@ -61,14 +61,19 @@ template <> struct Unbox<bool> { static bool from(PyObject* o); };
 template <> struct Unbox<int64_t> { static int64_t from(PyObject* o); };
 template <> struct Unbox<double> { static double from(PyObject* o); };
 template <> struct Unbox<Scalar> { static Scalar from(PyObject* o); };
-template <> struct Unbox<void> { static void from(PyObject* o) { Py_DECREF(o); } };
+template <> struct Unbox<void> {
+  static void from(PyObject* o) { Py_DECREF(o); }
+};
 template <class... Ts> struct Unbox<std::tuple<Ts...>> {
   static std::tuple<Ts...> from(PyObject* o) {
     std::vector<Tensor> list = Unbox<std::vector<Tensor>>::from(o);
-    if (list.size() != sizeof...(Ts)) fail(ErrorKind::Type, "an op handler returned ", list.size(), " tensors where ", sizeof...(Ts), " are expected");
+    if (list.size() != sizeof...(Ts))
+      fail(ErrorKind::Type, "an op handler returned ", list.size(), " tensors where ", sizeof...(Ts), " are expected");
     return take(list, std::make_index_sequence<sizeof...(Ts)>());
   }
-  template <size_t... I> static std::tuple<Ts...> take(std::vector<Tensor>& list, std::index_sequence<I...>) { return {std::move(list[I])...}; }
+  template <size_t... I> static std::tuple<Ts...> take(std::vector<Tensor>& list, std::index_sequence<I...>) {
+    return {std::move(list[I])...};
+  }
 };
 }  // namespace boxing
 

@@ -71,8 +71,9 @@ Tensor from_buffer_object(PyObject* o, bool* read_only = nullptr) {
     }
   } guard{view};
   DType dtype;
-  RG_CHECK_AS(Type, dtype_of_format(view->format, view->itemsize, dtype),
-              "can't convert an array of this type (format '", view->format ? view->format : "B", "'). The only supported types are: float64, float32, float16, int64, "
+  RG_CHECK_AS(Type, dtype_of_format(view->format, view->itemsize, dtype), "can't convert an array of this type (format '",
+              view->format ? view->format : "B",
+              "'). The only supported types are: float64, float32, float16, int64, "
               "int32, int16, int8, uint8, and bool.");
   int64_t sizes[kMaxDims], strides[kMaxDims];
   RG_CHECK(view->ndim <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", view->ndim);
@@ -83,9 +84,11 @@ Tensor from_buffer_object(PyObject* o, bool* read_only = nullptr) {
     empty_array |= sizes[d] == 0;
     const int64_t bytes = view->strides ? view->strides[d] : 0;
     RG_CHECK_AS(Value, bytes >= 0 || sizes[d] <= 1,
-                "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. (You can probably work "
+                "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
+                "(You can probably work "
                 "around this by making a copy of your array  with array.copy().)");
-    RG_CHECK_AS(Value, bytes % view->itemsize == 0 || sizes[d] <= 1, "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
+    RG_CHECK_AS(Value, bytes % view->itemsize == 0 || sizes[d] <= 1,
+                "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
     strides[d] = bytes / view->itemsize;
   }
   if (!view->strides) {
@@ -113,7 +116,7 @@ struct Inference {
 };
 
 void infer_shape(PyObject* o, std::vector<int64_t>& sizes) {
-  while ((PyList_Check(o) || PyTuple_Check(o) || (PySequence_Check(o) && !is_tensor(o) && !PyUnicode_Check(o) && !PyBytes_Check(o))) ) {
+  while ((PyList_Check(o) || PyTuple_Check(o) || (PySequence_Check(o) && !is_tensor(o) && !PyUnicode_Check(o) && !PyBytes_Check(o)))) {
     const Py_ssize_t n = PySequence_Size(o);
     if (n < 0) throw PythonError();
     sizes.push_back(n);
@@ -180,7 +183,8 @@ void store_number(PyObject* o, DType dtype, char* out) {
   }
   if (!s.is_float() && dtype != DType::Bool && !is_floating(dtype) && dtype != DType::Int64) {
     const int64_t bits = itemsize(dtype) * 8;
-    const int64_t low = dtype == DType::UInt8 ? 0 : -(int64_t{1} << (bits - 1)), high = dtype == DType::UInt8 ? 255 : (int64_t{1} << (bits - 1)) - 1;
+    const int64_t low = dtype == DType::UInt8 ? 0 : -(int64_t{1} << (bits - 1)),
+                  high = dtype == DType::UInt8 ? 255 : (int64_t{1} << (bits - 1)) - 1;
     RG_CHECK(s.i >= low && s.i <= high, "value cannot be converted to type ", dtype_name(dtype), " without overflow");
   }
   s.store(dtype, out);
@@ -194,7 +198,8 @@ void store_nested(PyObject* o, size_t depth, std::span<const int64_t> sizes, DTy
   }
   if (is_tensor(o)) {
     const Tensor t = contiguous_data(cast_data(Tensor::borrow(o), dtype));
-    const bool same = t.sizes().size() == sizes.size() - depth && std::equal(t.sizes().begin(), t.sizes().end(), sizes.begin() + static_cast<std::ptrdiff_t>(depth));
+    const bool same = t.sizes().size() == sizes.size() - depth &&
+                      std::equal(t.sizes().begin(), t.sizes().end(), sizes.begin() + static_cast<std::ptrdiff_t>(depth));
     RG_CHECK_AS(Value, same, "expected sequence of tensors of equal shape");
     const size_t bytes = static_cast<size_t>(t.numel() * itemsize(dtype));
     std::memcpy(out, t->data, bytes);
@@ -208,11 +213,13 @@ void store_nested(PyObject* o, size_t depth, std::span<const int64_t> sizes, DTy
     ~Hold() { Py_DECREF(o); }
   } hold{fast};
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
-  RG_CHECK_AS(Value, n == sizes[depth], "expected sequence of length ", sizes[depth], " at dim ", depth, " (got ", static_cast<int64_t>(n), ")");
+  RG_CHECK_AS(Value, n == sizes[depth], "expected sequence of length ", sizes[depth], " at dim ", depth, " (got ", static_cast<int64_t>(n),
+              ")");
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(fast, i);
     if (depth + 1 < sizes.size() && !PySequence_Check(item) && !is_tensor(item))
-      fail(ErrorKind::Type, "not a sequence: expected a sequence of length ", sizes[depth + 1], " at dim ", depth + 1, ", got ", Py_TYPE(item)->tp_name);
+      fail(ErrorKind::Type, "not a sequence: expected a sequence of length ", sizes[depth + 1], " at dim ", depth + 1, ", got ",
+           Py_TYPE(item)->tp_name);
     if (depth + 1 == sizes.size() && (PyList_Check(item) || PyTuple_Check(item)))
       fail(ErrorKind::Type, "must be real number, not ", Py_TYPE(item)->tp_name);
     store_nested(item, depth + 1, sizes, dtype, out);
@@ -343,11 +350,12 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   auto* t = reinterpret_cast<TensorImpl*>(self);
   view->obj = nullptr;
   return guarded_int([&] {
-    RG_CHECK_AS(Buffer, !(requires_grad(t) ), "Can't export a Tensor that requires grad as a buffer. Use tensor.detach() instead.");
+    RG_CHECK_AS(Buffer, !(requires_grad(t)), "Can't export a Tensor that requires grad as a buffer. Use tensor.detach() instead.");
     RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "only CPU tensors have memory to export");
     const char* format = format_of_dtype(t->dtype);
     RG_CHECK_AS(Buffer, format, "bfloat16 has no buffer format: convert with .float() first");
-    RG_CHECK_AS(Buffer, t->is_contiguous() || (flags & PyBUF_STRIDES) == PyBUF_STRIDES, "the tensor is not contiguous: call .contiguous() first");
+    RG_CHECK_AS(Buffer, t->is_contiguous() || (flags & PyBUF_STRIDES) == PyBUF_STRIDES,
+                "the tensor is not contiguous: call .contiguous() first");
     auto* geometry = new BufferGeometry();
     for (int d = 0; d < t->ndim; ++d) {
       geometry->shape[d] = t->size(d);
@@ -371,9 +379,7 @@ void release_buffer(PyObject*, Py_buffer* view) { delete static_cast<BufferGeome
 
 // ---- DLPack (version 0.x structs; the layout is a public ABI) ----
 
-struct DLDevice {
-  int32_t type, id;
-};
+struct DLDevice { int32_t type, id; };
 struct DLDataType {
   uint8_t code, bits;
   uint16_t lanes;
@@ -450,12 +456,16 @@ void free_import(void* owner) {
 
 PyObject* from_dlpack(PyObject*, PyObject* capsule) {
   return guarded([&]() -> PyObject* {
-    RG_CHECK(PyCapsule_IsValid(capsule, "dltensor"), "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have already constructed a tensor from it once.");
+    RG_CHECK(PyCapsule_IsValid(capsule, "dltensor"),
+             "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have already "
+             "constructed a tensor from it once.");
     auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
     const DLTensor& d = managed->tensor;
     DType dtype;
-    RG_CHECK_AS(Buffer, from_dl_type(d.dtype, dtype), "unsupported DLPack type: code ", static_cast<int64_t>(d.dtype.code), ", ", static_cast<int64_t>(d.dtype.bits), " bits");
-    RG_CHECK_AS(Buffer, d.device.type == kDLCPU, "unsupported DLPack device type ", static_cast<int64_t>(d.device.type), ": only CPU memory can be imported");
+    RG_CHECK_AS(Buffer, from_dl_type(d.dtype, dtype), "unsupported DLPack type: code ", static_cast<int64_t>(d.dtype.code), ", ",
+                static_cast<int64_t>(d.dtype.bits), " bits");
+    RG_CHECK_AS(Buffer, d.device.type == kDLCPU, "unsupported DLPack device type ", static_cast<int64_t>(d.device.type),
+                ": only CPU memory can be imported");
     int64_t strides[kMaxDims];
     int64_t dense = 1, last = 0;
     bool empty_array = false;
@@ -498,11 +508,12 @@ PyObject* py_from_buffer(PyObject*, PyObject* o) {
   });
 }
 
-PyMethodDef functions[] = {{"_tensor_from", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor_from)), METH_FASTCALL, nullptr},
-                           {"_from_buffer", py_from_buffer, METH_O, "(tensor on the memory of an object, whether it is read-only)"},
-                           {"_to_dlpack", to_dlpack, METH_O, nullptr},
-                           {"_from_dlpack", from_dlpack, METH_O, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"_tensor_from", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor_from)), METH_FASTCALL, nullptr},
+    {"_from_buffer", py_from_buffer, METH_O, "(tensor on the memory of an object, whether it is read-only)"},
+    {"_to_dlpack", to_dlpack, METH_O, nullptr},
+    {"_from_dlpack", from_dlpack, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 PyMethodDef item_def = {"item", item, METH_NOARGS, "The value of a tensor with one element as a Python number."};
 PyMethodDef tolist_def = {"tolist", tolist, METH_NOARGS, "Nested lists of Python numbers; a number for a 0-d tensor."};
 

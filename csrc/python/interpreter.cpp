@@ -32,7 +32,9 @@ bool lookup_internal(PyCodeObject* code, size_t slot) {
   Py_ssize_t length;
   const char* file = PyUnicode_AsUTF8AndSize(code->co_filename, &length);
   if (!file) PyErr_Clear();
-  const bool internal = file && (file[0] == '<' ? std::strncmp(file, "<frozen ", 8) == 0 : (!package_prefix.empty() && std::strncmp(file, package_prefix.c_str(), package_prefix.size()) == 0));
+  const bool internal =
+      file && (file[0] == '<' ? std::strncmp(file, "<frozen ", 8) == 0
+                              : (!package_prefix.empty() && std::strncmp(file, package_prefix.c_str(), package_prefix.size()) == 0));
   Py_INCREF(code);
   Py_XDECREF(cache.code[slot]);
   cache.code[slot] = code;

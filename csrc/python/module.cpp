@@ -22,7 +22,8 @@ PyObject* set_paths(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef methods[] = {{"_set_paths", set_paths, METH_VARARGS, "(package directory, path of the BLAS library)"}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"_set_paths", set_paths, METH_VARARGS, "(package directory, path of the BLAS library)"},
+                         {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "retrograd._C", "The core of retrograd.", -1, methods, nullptr, nullptr, nullptr, nullptr};
 

@@ -73,7 +73,9 @@ PyObject* set_sequence_nr(PyObject* self, PyObject* value) {
 }
 PyObject* step(PyObject* self, void*) { return PyLong_FromUnsignedLong(node(self)->step); }
 
-template <class T> const T& saved(Node* n, const SavedField& f) { return *reinterpret_cast<const T*>(reinterpret_cast<const char*>(n) + f.offset); }
+template <class T> const T& saved(Node* n, const SavedField& f) {
+  return *reinterpret_cast<const T*>(reinterpret_cast<const char*>(n) + f.offset);
+}
 
 PyObject* saved_value(Node* n, const SavedField& f) {
   switch (f.kind) {
@@ -111,7 +113,9 @@ PyObject* saved_value(Node* n, const SavedField& f) {
   Py_RETURN_NONE;
 }
 
-bool holds_tensors(const SavedField& f) { return f.kind == FieldKind::Tensor || f.kind == FieldKind::Operand || f.kind == FieldKind::TensorList; }
+bool holds_tensors(const SavedField& f) {
+  return f.kind == FieldKind::Tensor || f.kind == FieldKind::Operand || f.kind == FieldKind::TensorList;
+}
 
 // Where a saved tensor is, from the number of its field and, in a list, its place there (in the upper half).
 SavedTensor* find_saved(Node* n, size_t index) {
@@ -201,8 +205,8 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   // node(*grads): runs this one node, as PyTorch allows.
   return guarded([&]() -> PyObject* {
     Node* n = node(self);
-    RG_CHECK_AS(Type, PyTuple_GET_SIZE(args) == n->num_outputs, node_name(n), " takes ", static_cast<int64_t>(n->num_outputs), " gradient(s), got ",
-                static_cast<int64_t>(PyTuple_GET_SIZE(args)));
+    RG_CHECK_AS(Type, PyTuple_GET_SIZE(args) == n->num_outputs, node_name(n), " takes ", static_cast<int64_t>(n->num_outputs),
+                " gradient(s), got ", static_cast<int64_t>(PyTuple_GET_SIZE(args)));
     std::vector<Tensor> in, out;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
       PyObject* g = PyTuple_GET_ITEM(args, i);

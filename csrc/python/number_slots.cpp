@@ -59,16 +59,18 @@ PyObject* nb_add(PyObject* a, PyObject* b) {
   return binary(a, b, "add", "add", op, op);
 }
 PyObject* nb_subtract(PyObject* a, PyObject* b) {
-  return binary(a, b, "sub", "__rsub__", [](const Tensor& x, const Operand& y) { return ops::sub(x, y, 1); },
-                [](const Tensor& x, const Operand& y) { return ops::rsub_scalar(x, y, 1); });
+  return binary(
+      a, b, "sub", "_reflected_sub", [](const Tensor& x, const Operand& y) { return ops::sub(x, y, 1); },
+      [](const Tensor& x, const Operand& y) { return ops::rsub_scalar(x, y, 1); });
 }
 PyObject* nb_multiply(PyObject* a, PyObject* b) {
   auto op = [](const Tensor& x, const Operand& y) { return ops::mul(x, y); };
   return binary(a, b, "mul", "mul", op, op);
 }
 PyObject* nb_divide(PyObject* a, PyObject* b) {
-  return binary(a, b, "div", "__rdiv__", [](const Tensor& x, const Operand& y) { return ops::div(x, y); },
-                [](const Tensor& x, const Operand& y) { return ops::mul(ops::reciprocal(x), y); });
+  return binary(
+      a, b, "div", "_reflected_div", [](const Tensor& x, const Operand& y) { return ops::div(x, y); },
+      [](const Tensor& x, const Operand& y) { return ops::mul(ops::reciprocal(x), y); });
 }
 PyObject* nb_matmul(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
@@ -77,7 +79,7 @@ PyObject* nb_matmul(PyObject* a, PyObject* b) {
       if (!is_tensor(b) && !has_torch_function(b)) Py_RETURN_NOTIMPLEMENTED;
       return PyObject_CallMethod(a, "matmul", "O", b);
     }
-    return PyObject_CallMethod(b, "__rmatmul__", "O", a);
+    return PyObject_CallMethod(b, "_reflected_matmul", "O", a);
   });
 }
 
@@ -85,8 +87,8 @@ PyObject* nb_matmul(PyObject* a, PyObject* b) {
 PyObject* by_method(PyObject* a, PyObject* b, const char* method, const char* reflected) {
   return guarded([&] { return is_tensor(a) ? via_method(a, method, b) : via_method(b, reflected, a); });
 }
-PyObject* nb_floor_divide(PyObject* a, PyObject* b) { return by_method(a, b, "floor_divide", "__rfloordiv__"); }
-PyObject* nb_remainder(PyObject* a, PyObject* b) { return by_method(a, b, "remainder", "__rmod__"); }
+PyObject* nb_floor_divide(PyObject* a, PyObject* b) { return by_method(a, b, "floor_divide", "_reflected_floor_divide"); }
+PyObject* nb_remainder(PyObject* a, PyObject* b) { return by_method(a, b, "remainder", "_reflected_remainder"); }
 PyObject* nb_and(PyObject* a, PyObject* b) {
   auto op = [](const Tensor& x, const Operand& y) { return ops::bitwise_and(x, y); };
   return binary(a, b, "bitwise_and", "bitwise_and", op, op);
@@ -96,13 +98,14 @@ PyObject* nb_or(PyObject* a, PyObject* b) {
   return binary(a, b, "bitwise_or", "bitwise_or", op, op);
 }
 PyObject* nb_xor(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_xor", "bitwise_xor"); }
-PyObject* nb_lshift(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_left_shift", "__rlshift__"); }
-PyObject* nb_rshift(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_right_shift", "__rrshift__"); }
+PyObject* nb_lshift(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_left_shift", "_reflected_lshift"); }
+PyObject* nb_rshift(PyObject* a, PyObject* b) { return by_method(a, b, "bitwise_right_shift", "_reflected_rshift"); }
 PyObject* nb_power(PyObject* a, PyObject* b, PyObject* modulo) {
   if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return binary(a, b, "pow", "__rpow__",
-                [](const Tensor& x, const Operand& y) { return y.tensor ? ops::pow(x, Tensor::borrow(y.tensor)) : ops::pow_scalar(x, y.scalar); },
-                [](const Tensor& x, const Operand& y) { return ops::pow_self_scalar(y, x); });
+  return binary(
+      a, b, "pow", "_reflected_pow",
+      [](const Tensor& x, const Operand& y) { return y.tensor ? ops::pow(x, Tensor::borrow(y.tensor)) : ops::pow_scalar(x, y.scalar); },
+      [](const Tensor& x, const Operand& y) { return ops::pow_self_scalar(y, x); });
 }
 
 PyObject* nb_negative(PyObject* a) {
@@ -115,7 +118,8 @@ PyObject* nb_positive(PyObject* a) { return PyObject_CallMethod(a, "positive", n
 PyObject* nb_absolute(PyObject* a) { return PyObject_CallMethod(a, "abs", nullptr); }
 PyObject* nb_invert(PyObject* a) {
   return guarded([&]() -> PyObject* {
-    RG_CHECK_AS(Type, !is_floating(reinterpret_cast<TensorImpl*>(a)->dtype), "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    RG_CHECK_AS(Type, !is_floating(reinterpret_cast<TensorImpl*>(a)->dtype),
+                "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
     if (direct() && is_plain_tensor(a)) return wrap(ops::bitwise_not(as_tensor(a)));
     return PyObject_CallMethod(a, "bitwise_not", nullptr);
   });
@@ -143,14 +147,30 @@ PyObject* nb_inplace_multiply(PyObject* a, PyObject* b) {
 PyObject* nb_inplace_divide(PyObject* a, PyObject* b) {
   return inplace(a, b, "div_", [](const Tensor& x, const Operand& y) { ops::div_(x, y); });
 }
-PyObject* nb_inplace_floor_divide(PyObject* a, PyObject* b) { return guarded([&] { return via_method(a, "floor_divide_", b); }); }
-PyObject* nb_inplace_remainder(PyObject* a, PyObject* b) { return guarded([&] { return via_method(a, "remainder_", b); }); }
-PyObject* nb_inplace_and(PyObject* a, PyObject* b) { return guarded([&] { return via_method(a, "bitwise_and_", b); }); }
-PyObject* nb_inplace_or(PyObject* a, PyObject* b) { return guarded([&] { return via_method(a, "bitwise_or_", b); }); }
-PyObject* nb_inplace_xor(PyObject* a, PyObject* b) { return guarded([&] { return via_method(a, "bitwise_xor_", b); }); }
-PyObject* nb_inplace_lshift(PyObject* a, PyObject* b) { return guarded([&] { return via_method(a, "bitwise_left_shift_", b); }); }
-PyObject* nb_inplace_rshift(PyObject* a, PyObject* b) { return guarded([&] { return via_method(a, "bitwise_right_shift_", b); }); }
-PyObject* nb_inplace_power(PyObject* a, PyObject* b, PyObject*) { return guarded([&] { return via_method(a, "pow_", b); }); }
+PyObject* nb_inplace_floor_divide(PyObject* a, PyObject* b) {
+  return guarded([&] { return via_method(a, "floor_divide_", b); });
+}
+PyObject* nb_inplace_remainder(PyObject* a, PyObject* b) {
+  return guarded([&] { return via_method(a, "remainder_", b); });
+}
+PyObject* nb_inplace_and(PyObject* a, PyObject* b) {
+  return guarded([&] { return via_method(a, "bitwise_and_", b); });
+}
+PyObject* nb_inplace_or(PyObject* a, PyObject* b) {
+  return guarded([&] { return via_method(a, "bitwise_or_", b); });
+}
+PyObject* nb_inplace_xor(PyObject* a, PyObject* b) {
+  return guarded([&] { return via_method(a, "bitwise_xor_", b); });
+}
+PyObject* nb_inplace_lshift(PyObject* a, PyObject* b) {
+  return guarded([&] { return via_method(a, "bitwise_left_shift_", b); });
+}
+PyObject* nb_inplace_rshift(PyObject* a, PyObject* b) {
+  return guarded([&] { return via_method(a, "bitwise_right_shift_", b); });
+}
+PyObject* nb_inplace_power(PyObject* a, PyObject* b, PyObject*) {
+  return guarded([&] { return via_method(a, "pow_", b); });
+}
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   return guarded([&]() -> PyObject* {

@@ -40,8 +40,9 @@ PyObject* pack_with(PyObject* hook, PyObject* unpack_hook, const Tensor& t, Node
   checked(kept);
   if (RG_UNLIKELY(version_of(t.get()) != version)) {
     Py_DECREF(kept);
-    fail(ErrorKind::Runtime, "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place "
-                             "operations as this can lead to unexpected side-effects. Hint: let the hook work on a clone().");
+    fail(ErrorKind::Runtime,
+         "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place "
+         "operations as this can lead to unexpected side-effects. Hint: let the hook work on a clone().");
   }
   return kept;
 }
@@ -130,8 +131,8 @@ PyObject* disabled_error(PyObject*, PyObject*) {
 
 struct RawSaved {
   PyObject_HEAD
-  Node* owner;                            // owned
-  SavedTensor* (*find)(Node*, size_t);    // null when the list it stood in is gone
+  Node* owner;                          // owned
+  SavedTensor* (*find)(Node*, size_t);  // null when the list it stood in is gone
   size_t index;
 };
 
@@ -163,13 +164,18 @@ PyObject* raw_register(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO:register_hooks", &pack_hook, &unpack_hook)) return nullptr;
   return guarded([&]() -> PyObject* {
     Node* owner = reinterpret_cast<RawSaved*>(self)->owner;
-    RG_CHECK_AS(Type, PyCallable_Check(pack_hook) && PyCallable_Check(unpack_hook), "register_hooks(pack_hook, unpack_hook): both must be callable");
+    RG_CHECK_AS(Type, PyCallable_Check(pack_hook) && PyCallable_Check(unpack_hook),
+                "register_hooks(pack_hook, unpack_hook): both must be callable");
     RG_CHECK(!owner->has(kFreed),
-             "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you call .backward() or "
-             "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved variables "
+             "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you "
+             "call .backward() or "
+             "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+             "saved variables "
              "after calling backward.");
     SavedTensor& s = located(self);
-    RG_CHECK(!s.packed, "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.");
+    RG_CHECK(
+        !s.packed,
+        "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.");
     RG_CHECK(s.tensor, "Calling register_hooks on a saved tensor with value None is forbidden");
     join_collector_for_good();
     const Tensor t = s.unpack_plain(owner);
@@ -202,7 +208,8 @@ int raw_traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
-PyMethodDef raw_methods[] = {{"register_hooks", raw_register, METH_VARARGS, "register_hooks(pack_hook, unpack_hook): packs this tensor now, unpacks it when it is used."},
+PyMethodDef raw_methods[] = {{"register_hooks", raw_register, METH_VARARGS,
+                              "register_hooks(pack_hook, unpack_hook): packs this tensor now, unpacks it when it is used."},
                              {"unpack", raw_unpack, METH_NOARGS, "The saved tensor."},
                              {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef raw_getset[] = {{"data", raw_data, nullptr, "What is kept: the tensor, or what the pack hook made of it.", nullptr},
@@ -213,7 +220,8 @@ PyType_Slot raw_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(raw_dealloc)}
                            {Py_tp_methods, raw_methods},
                            {Py_tp_getset, raw_getset},
                            {0, nullptr}};
-PyType_Spec raw_spec = {"retrograd._C.SavedTensor", sizeof(RawSaved), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, raw_slots};
+PyType_Spec raw_spec = {"retrograd._C.SavedTensor", sizeof(RawSaved), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, raw_slots};
 PyTypeObject* raw_type = nullptr;
 
 PyMethodDef methods[] = {{"_push_saved_tensors_hooks", push, METH_VARARGS, "(pack, unpack)"},

@@ -78,11 +78,14 @@ PyObject* is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
 }
 PyObject* is_floating_point(PyObject* self, PyObject*) { return PyBool_FromLong(is_floating(impl(self)->dtype)); }
 PyObject* is_complex(PyObject*, PyObject*) { Py_RETURN_FALSE; }
-PyObject* is_signed(PyObject* self, PyObject*) { return PyBool_FromLong(impl(self)->dtype != DType::UInt8 && impl(self)->dtype != DType::Bool); }
+PyObject* is_signed(PyObject* self, PyObject*) {
+  return PyBool_FromLong(impl(self)->dtype != DType::UInt8 && impl(self)->dtype != DType::Bool);
+}
 PyObject* dense(PyObject* self, PyObject*) { return PyBool_FromLong(dense_and_nonoverlapping(impl(self))); }
 PyObject* storage_info(PyObject* self, PyObject*) {
   const Storage* s = impl(self)->storage;
-  return Py_BuildValue("(NnIII)", PyLong_FromVoidPtr(s->data), static_cast<Py_ssize_t>(s->nbytes), s->refs, s->hidden_writes, static_cast<unsigned>(s->flags));
+  return Py_BuildValue("(NnIII)", PyLong_FromVoidPtr(s->data), static_cast<Py_ssize_t>(s->nbytes), s->refs, s->hidden_writes,
+                       static_cast<unsigned>(s->flags));
 }
 
 // ---- autograd attributes ----
@@ -92,12 +95,15 @@ PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(requ
 void set_requires_grad_to(TensorImpl* t, bool on) {
   if (on) {
     RG_CHECK(is_floating(t->dtype), "only Tensors of floating point dtype can require gradients");
-    RG_CHECK(!(t->has(kInference) && !thread_state.inference_mode), "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+    RG_CHECK(!(t->has(kInference) && !thread_state.inference_mode),
+             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   }
   if (!is_leaf(t)) {
     if (on) return;  // it already does
-    RG_CHECK(on, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require "
-                 "differentiation use var_no_grad = var.detach().");
+    RG_CHECK(on,
+             "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't "
+             "require "
+             "differentiation use var_no_grad = var.detach().");
   }
   t->flags = static_cast<uint16_t>(on ? t->flags | kRequiresGrad : t->flags & ~kRequiresGrad);
 }
@@ -113,8 +119,8 @@ PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t nargs
   return guarded([&]() -> PyObject* {
     bool on = true;
     const Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    RG_CHECK_AS(Type, n == 0 || (n == 1 && read_bool(args[0], on)), "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not ",
-                n ? Py_TYPE(args[0])->tp_name : "?");
+    RG_CHECK_AS(Type, n == 0 || (n == 1 && read_bool(args[0], on)),
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not ", n ? Py_TYPE(args[0])->tp_name : "?");
     set_requires_grad_to(impl(self), on);
     return Py_NewRef(self);
   });
@@ -124,11 +130,12 @@ PyObject* get_grad(PyObject* self, void*) {
   TensorImpl* g = impl(self)->grad;
   if (!g) {
     if (RG_UNLIKELY(!impl(self)->has(kRetainsGrad) && impl(self)->grad_fn != nullptr)) {
-      if (PyErr_WarnEx(PyExc_UserWarning,
-                       "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
-                       "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
-                       "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.",
-                       1) != 0)
+      if (PyErr_WarnEx(
+              PyExc_UserWarning,
+              "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
+              "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+              "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.",
+              1) != 0)
         return nullptr;
     }
     Py_RETURN_NONE;
@@ -146,9 +153,10 @@ int set_grad(PyObject* self, PyObject* value, void*) {
       RG_CHECK_AS(Type, is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name);
       TensorImpl* g = impl(value);
       RG_CHECK(value != self, "can't assign Variable as its own grad");
-      RG_CHECK(g->dtype == t->dtype, "attempting to assign a gradient with dtype '", dtype_name(g->dtype), "' to a tensor with dtype '", dtype_name(t->dtype),
-               "'. Please ensure that the gradient and the tensor have the same dtype");
-      RG_CHECK(g->device == t->device, "attempting to assign a gradient of device '", device_name(g->device), "' to a tensor of device '", device_name(t->device), "'");
+      RG_CHECK(g->dtype == t->dtype, "attempting to assign a gradient with dtype '", dtype_name(g->dtype), "' to a tensor with dtype '",
+               dtype_name(t->dtype), "'. Please ensure that the gradient and the tensor have the same dtype");
+      RG_CHECK(g->device == t->device, "attempting to assign a gradient of device '", device_name(g->device), "' to a tensor of device '",
+               device_name(t->device), "'");
       RG_CHECK(same_sizes(g, t), "attempting to assign a gradient of size '", g->shape(), "' to a tensor of size '", t->shape(),
                "'. Please ensure that the gradient and the tensor are the same size");
       // See Note [Joining the collector]: .grad is an edge from an older object to a newer one.
@@ -211,7 +219,8 @@ int set_data(PyObject* self, PyObject* value, void*) {
     RG_CHECK_AS(Type, value && is_tensor(value), "Variable data has to be a tensor, but got ", value ? Py_TYPE(value)->tp_name : "nothing");
     TensorImpl* t = impl(self);
     TensorImpl* source = impl(value);
-    RG_CHECK(!(requires_grad(t) && !is_floating(source->dtype)), "data set to a tensor that requires gradients must be floating point dtype");
+    RG_CHECK(!(requires_grad(t) && !is_floating(source->dtype)),
+             "data set to a tensor that requires gradients must be floating point dtype");
     Storage* old = t->storage;
     retain(source->storage);
     t->storage = source->storage;
@@ -288,7 +297,8 @@ int set_name(PyObject* self, PyObject* value, void*) {
 
 PyObject* get_cut(PyObject* self, void*) {
   const TensorImpl* t = impl(self);
-  static constexpr const char* reasons[] = {"", "no_grad", "inference_mode", "detach", "integer", "data", "non_differentiable", "from_data"};
+  static constexpr const char* reasons[] = {"",        "no_grad", "inference_mode",     "detach",
+                                            "integer", "data",    "non_differentiable", "from_data"};
   if (t->cut_reason == CutReason::None) Py_RETURN_NONE;
   PyObject* file = t->cut.code ? Py_NewRef(t->cut.code->co_filename) : Py_NewRef(Py_None);
   return Py_BuildValue("(sNi)", reasons[static_cast<int>(t->cut_reason)], file, site_line(t->cut));
@@ -298,8 +308,10 @@ PyObject* get_cut(PyObject* self, void*) {
 PyObject* detach_inplace(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     TensorImpl* t = impl(self);
-    RG_CHECK(!t->base, "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
-                       "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients.");
+    RG_CHECK(!t->base,
+             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
+             "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these "
+             "gradients.");
     Node* old = std::exchange(t->grad_fn, nullptr);
     t->output_nr = 0;
     t->flags &= static_cast<uint16_t>(~kRequiresGrad);
@@ -352,8 +364,10 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
   int needs_grad = 0;
   if (!PyArg_ParseTuple(args, "OO!|p", &type, tensor_type, &data, &needs_grad)) return nullptr;
   return guarded([&]() -> PyObject* {
-    RG_CHECK_AS(Type, PyType_Check(type) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type), "cls must be a type that inherits from Tensor");
-    Tensor out = reinterpret_cast<PyTypeObject*>(type) == tensor_type ? alias(handle(data)) : share_as(reinterpret_cast<PyTypeObject*>(type), handle(data));
+    RG_CHECK_AS(Type, PyType_Check(type) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type),
+                "cls must be a type that inherits from Tensor");
+    Tensor out = reinterpret_cast<PyTypeObject*>(type) == tensor_type ? alias(handle(data))
+                                                                      : share_as(reinterpret_cast<PyTypeObject*>(type), handle(data));
     set_requires_grad_to(out.get(), needs_grad);
     return wrap(std::move(out));
   });
@@ -362,7 +376,8 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
 // as_subclass keeps the history.
 PyObject* as_subclass(PyObject* self, PyObject* type) {
   return guarded([&]() -> PyObject* {
-    RG_CHECK_AS(Type, PyType_Check(type) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type), "cls must be a type that inherits from Tensor");
+    RG_CHECK_AS(Type, PyType_Check(type) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type),
+                "cls must be a type that inherits from Tensor");
     Tensor source = handle(self);
     Tensor same = ops::alias_view(source);
     if (reinterpret_cast<PyTypeObject*>(type) == tensor_type) return wrap(std::move(same));
@@ -422,7 +437,8 @@ PyGetSetDef getset[] = {
     {"grad_fn", get_grad_fn, nullptr, "The graph node that made this tensor, or None for a leaf.", nullptr},
     {"_grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
     {"is_leaf", get_is_leaf, nullptr, "Whether this tensor was made by the user rather than by an op that records.", nullptr},
-    {"data", get_data, set_data, "The same memory without history. Prefer detach(): writes through .data are not seen by autograd.", nullptr},
+    {"data", get_data, set_data, "The same memory without history. Prefer detach(): writes through .data are not seen by autograd.",
+     nullptr},
     {"_version", get_version, nullptr, "Counts writes in place.", nullptr},
     {"_base", get_base, nullptr, "The tensor this is a view of, or None.", nullptr},
     {"output_nr", get_output_nr, nullptr, nullptr, nullptr},
@@ -497,7 +513,8 @@ void init_tensor_type(PyObject* module) {
   add_index_slots(slots);
   add_buffer_slots(slots);
   slots.push_back({0, nullptr});
-  PyType_Spec spec = {"retrograd.Tensor", sizeof(TensorImpl), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
+  PyType_Spec spec = {"retrograd.Tensor", sizeof(TensorImpl), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                      slots.data()};
   tensor_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)));
   tensor_type->tp_name = "Tensor";  // what error messages of the interpreter say
   // Tensors take no reference to their type; see new_tensor_object(). __class__ assignment drops one, so hold plenty.

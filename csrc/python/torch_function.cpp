@@ -49,8 +49,8 @@ void explain_refusal(PyObject* function, const std::vector<PyObject*>& overloade
   PyObject* name = PyObject_GetAttrString(function, "__name__");
   if (!name) PyErr_Clear();
   const bool method = Py_TYPE(function) == &PyMethodDescr_Type;
-  std::string text = std::string("Multiple dispatch failed for 'torch.") + (method ? "Tensor." : "") + (name ? PyUnicode_AsUTF8(name) : "?") +
-                     "'; all __torch_function__ handlers returned NotImplemented:\n";
+  std::string text = std::string("Multiple dispatch failed for 'torch.") + (method ? "Tensor." : "") +
+                     (name ? PyUnicode_AsUTF8(name) : "?") + "'; all __torch_function__ handlers returned NotImplemented:\n";
   Py_XDECREF(name);
   auto add = [&](const char* what, PyObject* o) {
     PyObject* shown = PyObject_Repr(o);
@@ -78,8 +78,8 @@ bool type_is_plain_slow(PyTypeObject* type) {
 bool has_torch_function(PyObject* o) {
   PyTypeObject* type = Py_TYPE(o);
   if (type == tensor_type || type == parameter_type) return false;
-  if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type || type == &PyTuple_Type || type == &PyList_Type || o == Py_None ||
-      type == &PyBool_Type || type == &PyDict_Type)
+  if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type || type == &PyTuple_Type || type == &PyList_Type ||
+      o == Py_None || type == &PyBool_Type || type == &PyDict_Type)
     return false;
   PyObject* f = lookup(type);
   return f && f != disabled_impl;
@@ -101,7 +101,8 @@ PyObject* call_torch_function(PyObject* function, PyObject* self, PyObject* cons
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) collect(PyTuple_GET_ITEM(tuple, i), overloaded);
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i) collect(args[nargs + i], overloaded);
   PyObject* types = checked(PyTuple_New(static_cast<Py_ssize_t>(overloaded.size())));
-  for (size_t i = 0; i < overloaded.size(); ++i) PyTuple_SET_ITEM(types, static_cast<Py_ssize_t>(i), Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(overloaded[i]))));
+  for (size_t i = 0; i < overloaded.size(); ++i)
+    PyTuple_SET_ITEM(types, static_cast<Py_ssize_t>(i), Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(overloaded[i]))));
 
   PyObject* result = nullptr;
   PyObject* declined = nullptr;
@@ -190,15 +191,16 @@ PyObject* disable_exit(PyObject* self, PyObject*) {
   set_function_state(reinterpret_cast<DisableObject*>(self)->previous);
   Py_RETURN_NONE;
 }
-PyMethodDef disable_methods[] = {{"__enter__", disable_enter, METH_NOARGS, nullptr}, {"__exit__", disable_exit, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef disable_methods[] = {
+    {"__enter__", disable_enter, METH_NOARGS, nullptr}, {"__exit__", disable_exit, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyType_Slot disable_all_slots[] = {{Py_tp_new, reinterpret_cast<void*>(disable_new<2>)}, {Py_tp_methods, disable_methods}, {0, nullptr}};
-PyType_Slot disable_subclass_slots[] = {{Py_tp_new, reinterpret_cast<void*>(disable_new<1>)}, {Py_tp_methods, disable_methods}, {0, nullptr}};
+PyType_Slot disable_subclass_slots[] = {
+    {Py_tp_new, reinterpret_cast<void*>(disable_new<1>)}, {Py_tp_methods, disable_methods}, {0, nullptr}};
 PyType_Spec disable_all_spec = {"retrograd._C.DisableTorchFunction", sizeof(DisableObject), 0, Py_TPFLAGS_DEFAULT, disable_all_slots};
-PyType_Spec disable_subclass_spec = {"retrograd._C.DisableTorchFunctionSubclass", sizeof(DisableObject), 0, Py_TPFLAGS_DEFAULT, disable_subclass_slots};
+PyType_Spec disable_subclass_spec = {"retrograd._C.DisableTorchFunctionSubclass", sizeof(DisableObject), 0, Py_TPFLAGS_DEFAULT,
+                                     disable_subclass_slots};
 
-PyObject* py_has(PyObject*, PyObject* o) {
-  return PyBool_FromLong(thread_state.torch_function_subclasses && has_torch_function(o));
-}
+PyObject* py_has(PyObject*, PyObject* o) { return PyBool_FromLong(thread_state.torch_function_subclasses && has_torch_function(o)); }
 
 PyObject* py_set_parameter_type(PyObject*, PyObject* type) {
   parameter_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(type));
@@ -228,15 +230,15 @@ PyObject* py_call(PyObject*, PyObject* args) {
   }
 }
 
-PyMethodDef methods[] = {
-    {"_disabled_torch_function_impl", py_disabled, METH_VARARGS, "A __torch_function__ that opts out: runs the function on the plain tensors."},
-    {"_get_torch_function_state", py_get_state, METH_NOARGS, nullptr},
-    {"_set_torch_function_state", py_set_state, METH_O, nullptr},
-    {"_is_torch_function_mode_enabled", py_mode_enabled, METH_NOARGS, nullptr},
-    {"_has_torch_function", py_has, METH_O, nullptr},
-    {"_set_parameter_type", py_set_parameter_type, METH_O, nullptr},
-    {"_call_torch_function", py_call, METH_VARARGS, "(function, args, kwargs): dispatches to __torch_function__"},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"_disabled_torch_function_impl", py_disabled, METH_VARARGS,
+                          "A __torch_function__ that opts out: runs the function on the plain tensors."},
+                         {"_get_torch_function_state", py_get_state, METH_NOARGS, nullptr},
+                         {"_set_torch_function_state", py_set_state, METH_O, nullptr},
+                         {"_is_torch_function_mode_enabled", py_mode_enabled, METH_NOARGS, nullptr},
+                         {"_has_torch_function", py_has, METH_O, nullptr},
+                         {"_set_parameter_type", py_set_parameter_type, METH_O, nullptr},
+                         {"_call_torch_function", py_call, METH_VARARGS, "(function, args, kwargs): dispatches to __torch_function__"},
+                         {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -38,10 +38,10 @@ PyGetSetDef dtype_getset[] = {{"is_floating_point", dtype_is_floating, nullptr, 
                               {"is_signed", dtype_is_signed, nullptr, nullptr, nullptr},
                               {"itemsize", dtype_itemsize, nullptr, "bytes per element", nullptr},
                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
-                               {"to_real", dtype_to_real, METH_NOARGS, nullptr},
-                               {nullptr, nullptr, 0, nullptr}};
-PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)}, {Py_tp_getset, dtype_getset}, {Py_tp_methods, dtype_methods}, {0, nullptr}};
+PyMethodDef dtype_methods[] = {
+    {"__reduce__", dtype_reduce, METH_NOARGS, nullptr}, {"to_real", dtype_to_real, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyType_Slot dtype_slots[] = {
+    {Py_tp_repr, reinterpret_cast<void*>(dtype_repr)}, {Py_tp_getset, dtype_getset}, {Py_tp_methods, dtype_methods}, {0, nullptr}};
 PyType_Spec dtype_spec = {"retrograd.dtype", sizeof(DtypeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
 
 void init_dtypes(PyObject* module) {
@@ -53,8 +53,9 @@ void init_dtypes(PyObject* module) {
     dtype_objects[i] = reinterpret_cast<PyObject*>(o);
     PyModule_AddObject(module, dtype_name(o->value), Py_NewRef(dtype_objects[i]));
   }
-  const std::pair<const char*, DType> aliases[] = {{"float", DType::Float32}, {"double", DType::Float64}, {"half", DType::Float16}, {"long", DType::Int64},
-                                                   {"int", DType::Int32},     {"short", DType::Int16},   {"char", DType::Int8},    {"uint8", DType::UInt8}};
+  const std::pair<const char*, DType> aliases[] = {{"float", DType::Float32}, {"double", DType::Float64}, {"half", DType::Float16},
+                                                   {"long", DType::Int64},    {"int", DType::Int32},      {"short", DType::Int16},
+                                                   {"char", DType::Int8},     {"uint8", DType::UInt8}};
   for (const auto& [name, t] : aliases) PyModule_AddObject(module, name, Py_NewRef(dtype_object(t)));
 }
 
@@ -68,7 +69,8 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index)) return nullptr;
   try {
     Device d;
-    if (!read_device(type, d)) fail(ErrorKind::Type, "device(): argument 'type' (position 1) must be str, int or torch.device, not ", Py_TYPE(type)->tp_name);
+    if (!read_device(type, d))
+      fail(ErrorKind::Type, "device(): argument 'type' (position 1) must be str, int or torch.device, not ", Py_TYPE(type)->tp_name);
     if (index && index != Py_None) {
       int64_t i;
       RG_CHECK_AS(Type, read_int(index, i), "device(): argument 'index' (position 2) must be int, not ", Py_TYPE(index)->tp_name);
@@ -304,7 +306,8 @@ bool read_device(PyObject* o, Device& out) {
   } else if (PyUnicode_Check(o)) {
     out = parse_device(PyUnicode_AsUTF8(o));
   } else if (PyLong_CheckExact(o)) {
-    fail(ErrorKind::Runtime, "device index ", static_cast<int64_t>(PyLong_AsLongLong(o)), " needs an accelerator, and this build has none: use device='cpu'");
+    fail(ErrorKind::Runtime, "device index ", static_cast<int64_t>(PyLong_AsLongLong(o)),
+         " needs an accelerator, and this build has none: use device='cpu'");
   } else {
     return false;
   }

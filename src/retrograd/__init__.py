@@ -56,12 +56,13 @@ from retrograd._ops import install as _install_python_ops  # noqa: E402
 
 _install_python_ops(globals())
 
-from retrograd import autograd  # noqa: E402  isort: skip
 from retrograd._creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor  # noqa: E402
 from retrograd._functions import *  # noqa: E402, F403
 from retrograd._types import *  # noqa: E402, F403
 from retrograd.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 from retrograd.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
+
+from retrograd import autograd  # noqa: E402  isort: skip
 
 _LAZY = {
     "finfo": "retrograd._info",

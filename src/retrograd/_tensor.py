@@ -439,49 +439,47 @@ def _is_contiguous_as(self: Tensor, memory_format: Any) -> bool:
 
 
 # -- reflected operators ------------------------------------------------------
+# Called by the number slots with a number on the left. Not named __rsub__ and so on: setting those on the type would replace the slots.
 
 
 @_method
-def __rsub__(self: Tensor, other: Any) -> Tensor:
+def _reflected_sub(self: Tensor, other: Any) -> Tensor:
     return _C._ops.rsub(self, other)
 
 
 @_method
-def __rdiv__(self: Tensor, other: Any) -> Tensor:
+def _reflected_div(self: Tensor, other: Any) -> Tensor:
     return self.reciprocal() * other
 
 
-__rtruediv__ = __rdiv__
-_METHODS["__rtruediv__"] = __rdiv__
-
 
 @_method
-def __rpow__(self: Tensor, other: Any) -> Tensor:
+def _reflected_pow(self: Tensor, other: Any) -> Tensor:
     return _C._ops.pow(other, self)
 
 
 @_method
-def __rfloordiv__(self: Tensor, other: Any) -> Tensor:
+def _reflected_floor_divide(self: Tensor, other: Any) -> Tensor:
     return _C._ops.floor_divide(_as_operand(other, self), self)
 
 
 @_method
-def __rmod__(self: Tensor, other: Any) -> Tensor:
+def _reflected_remainder(self: Tensor, other: Any) -> Tensor:
     return _C._ops.remainder(_as_operand(other, self), self)
 
 
 @_method
-def __rlshift__(self: Tensor, other: Any) -> Tensor:
+def _reflected_lshift(self: Tensor, other: Any) -> Tensor:
     return _C._ops.bitwise_left_shift(_as_operand(other, self), self)
 
 
 @_method
-def __rrshift__(self: Tensor, other: Any) -> Tensor:
+def _reflected_rshift(self: Tensor, other: Any) -> Tensor:
     return _C._ops.bitwise_right_shift(_as_operand(other, self), self)
 
 
 @_method
-def __rmatmul__(self: Tensor, other: Any) -> Tensor:
+def _reflected_matmul(self: Tensor, other: Any) -> Tensor:
     return _C._ops.matmul(other, self)
 
 

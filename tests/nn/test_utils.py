@@ -92,3 +92,23 @@ def test_unpad_sequence(torch):
     sequences = [torch.tensor([1.0, 2.0]), torch.tensor([3.0])]
     back = rnn.unpad_sequence(rnn.pad_sequence(sequences), torch.tensor([2, 1]))
     assert [s.tolist() for s in back] == [[1.0, 2.0], [3.0]]
+
+
+def test_tuples(torch):
+    from importlib import import_module
+
+    utils = import_module(f"{torch.__name__}.nn.modules.utils")
+    assert utils._pair(3) == (3, 3) and utils._triple([1, 2, 3]) == (1, 2, 3) and utils._single(2) == (2,)
+    assert utils._reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
+
+
+def test_consume_prefix(torch):
+    from importlib import import_module
+
+    utils = import_module(f"{torch.__name__}.nn.modules.utils")
+    wrapper = torch.nn.Module()
+    wrapper.module = torch.nn.Linear(2, 1)
+    state = wrapper.state_dict()
+    utils.consume_prefix_in_state_dict_if_present(state, "module.")
+    torch.nn.Linear(2, 1).load_state_dict(state)
+    assert list(state) == ["weight", "bias"] and "module" not in state._metadata

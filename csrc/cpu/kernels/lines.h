@@ -20,9 +20,7 @@ namespace {
 constexpr int kArrays = 4;
 
 struct Lines {
-  struct Dim {
-    int64_t size, stride[kArrays];
-  };
+  struct Dim { int64_t size, stride[kArrays]; };
   int arrays = 0, ndim = 0;
   int64_t lines = 1;
   int64_t stride[kArrays] = {};  // along the line
@@ -81,7 +79,9 @@ struct Lines {
   }
 
   // Whether to work row by row on the innermost other dim, for lines of n elements.
-  bool columns_suit(int64_t n) const { return ndim > 0 && n > 1 && dims[ndim - 1].size >= 8 && dims[ndim - 1].stride[arrays - 1] < stride[arrays - 1]; }
+  bool columns_suit(int64_t n) const {
+    return ndim > 0 && n > 1 && dims[ndim - 1].size >= 8 && dims[ndim - 1].stride[arrays - 1] < stride[arrays - 1];
+  }
   int64_t columns() const { return dims[ndim - 1].size; }
   const int64_t* column_strides() const { return dims[ndim - 1].stride; }
 

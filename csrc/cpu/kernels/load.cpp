@@ -4,8 +4,10 @@ namespace retrograd::cpu::RG_LEVEL_NS {
 namespace {
 
 template <class T, class S> T convert_in(S x) {
-  if constexpr (std::is_same_v<T, S>) return x;
-  else return static_cast<T>(static_cast<compute_t<S>>(x));
+  if constexpr (std::is_same_v<T, S>)
+    return x;
+  else
+    return static_cast<T>(static_cast<compute_t<S>>(x));
 }
 
 template <class T, class S> void load_as(const void* base, int64_t offset, int64_t stride, int64_t n, void* buffer) {
@@ -34,10 +36,14 @@ template <class S> void load_nonzero(const void* base, int64_t offset, int64_t s
 }
 
 template <class S, class T> S convert(T x) {
-  if constexpr (std::is_same_v<S, T>) return x;
-  else if constexpr (std::is_same_v<S, bool>) return x != 0;
-  else if constexpr (std::is_integral_v<S>) return static_cast<S>(static_cast<int64_t>(x));
-  else return static_cast<S>(static_cast<compute_t<S>>(x));
+  if constexpr (std::is_same_v<S, T>)
+    return x;
+  else if constexpr (std::is_same_v<S, bool>)
+    return x != 0;
+  else if constexpr (std::is_integral_v<S>)
+    return static_cast<S>(static_cast<int64_t>(x));
+  else
+    return static_cast<S>(static_cast<compute_t<S>>(x));
 }
 
 template <class T, class S> void store_as(void* base, int64_t offset, int64_t stride, int64_t n, const void* buffer) {

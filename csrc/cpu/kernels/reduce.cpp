@@ -68,7 +68,8 @@ template <class Element> struct NormP : FoldOp<SumFold<Element>, Wide<Element>, 
     raise(buffer, p, n, params.p);
     return fold<SumFold<T>>(buffer, n);
   }
-  static void columns(State* __restrict states, bool first, const T* p, int64_t stride, int rows, int width, int64_t, const Params& params) {
+  static void columns(State* __restrict states, bool first, const T* p, int64_t stride, int rows, int width, int64_t,
+                      const Params& params) {
     alignas(64) T buffer[kTile];
     if (first)
       for (int j = 0; j < width; ++j) states[j] = 0;
@@ -80,9 +81,7 @@ template <class Element> struct NormP : FoldOp<SumFold<Element>, Wide<Element>, 
 };
 
 // Count, mean and sum of squared deviations (Chan, Golub and LeVeque's pairwise update).
-struct Moments {
-  double n, mean, m2;
-};
+struct Moments { double n, mean, m2; };
 
 inline Moments merge_moments(const Moments& a, const Moments& b) {
   if (a.n == 0) return b;

@@ -9,8 +9,10 @@ namespace {
 
 // Whether x beats best: strictly better, or the first NaN.
 template <class T, bool kMax> bool beats(T x, T best) {
-  if constexpr (std::is_same_v<T, int64_t>) return kMax ? x > best : x < best;
-  else return (best == best) & !(kMax ? x <= best : x >= best);
+  if constexpr (std::is_same_v<T, int64_t>)
+    return kMax ? x > best : x < best;
+  else
+    return (best == best) & !(kMax ? x <= best : x >= best);
 }
 
 template <class T, class F> int64_t find_first(const T* p, int64_t n, F&& matches) {

@@ -17,9 +17,7 @@
 namespace retrograd::cpu::RG_LEVEL_NS {
 namespace {
 
-template <class T, int kWidth> struct VectorOf {
-  typedef T type __attribute__((vector_size(kWidth * sizeof(T))));
-};
+template <class T, int kWidth> struct VectorOf { typedef T type __attribute__((vector_size(kWidth * sizeof(T)))); };
 template <class T, int kWidth = kVectorBytes / static_cast<int>(sizeof(T))> using Vector = typename VectorOf<T, kWidth>::type;
 template <class T> constexpr int kLanes = 256 / static_cast<int>(sizeof(T));
 constexpr int kVectors = 256 / kVectorBytes;
@@ -43,7 +41,8 @@ template <class F, int kWidth> typename F::T join_vector(Vector<typename F::T, k
   } else {
     constexpr int half = kWidth / 2;
     constexpr auto indices = std::make_integer_sequence<int, half>{};
-    return join_vector<F, half>(F::combine(pick(v, indices, std::integral_constant<int, 0>{}), pick(v, indices, std::integral_constant<int, half>{})));
+    return join_vector<F, half>(
+        F::combine(pick(v, indices, std::integral_constant<int, 0>{}), pick(v, indices, std::integral_constant<int, half>{})));
   }
 }
 
@@ -135,7 +134,8 @@ template <class F> void fold_columns(typename F::T* acc, const typename F::T* p,
 }
 
 // acc[i] = the fold of row i, of n elements, for n so small that a row does not fill a vector.
-template <class F> void fold_short_rows(typename F::T* __restrict acc, const typename F::T* __restrict p, int64_t stride, int64_t rows, int64_t n) {
+template <class F> void fold_short_rows(typename F::T* __restrict acc, const typename F::T* __restrict p, int64_t stride, int64_t rows,
+                                        int64_t n) {
   for (int64_t i = 0; i < rows; ++i) acc[i] = F::start();
   for (int64_t j = 0; j < n; ++j)
     for (int64_t i = 0; i < rows; ++i) acc[i] = F::step(acc[i], p[i * stride + j]);
@@ -143,12 +143,16 @@ template <class F> void fold_short_rows(typename F::T* __restrict acc, const typ
 
 // Integers wrap around, which for signed ones the language leaves to us.
 template <class V> V wrapping_add(V a, V b) {
-  if constexpr (std::is_same_v<V, int64_t>) return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  else return a + b;
+  if constexpr (std::is_same_v<V, int64_t>)
+    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else
+    return a + b;
 }
 template <class V> V wrapping_multiply(V a, V b) {
-  if constexpr (std::is_same_v<V, int64_t>) return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  else return a * b;
+  if constexpr (std::is_same_v<V, int64_t>)
+    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else
+    return a * b;
 }
 
 template <class Element> struct SumFold {
@@ -176,8 +180,10 @@ template <class Element> struct MaxFold {
   static T start() { return kLowest<T>; }
   template <class V> static V step(V acc, V x) {
     const V larger = x > acc ? x : acc;
-    if constexpr (std::is_integral_v<T>) return larger;
-    else return x != x ? x : larger;
+    if constexpr (std::is_integral_v<T>)
+      return larger;
+    else
+      return x != x ? x : larger;
   }
   template <class V> static V combine(V a, V b) { return step(a, b); }
 };
@@ -187,8 +193,10 @@ template <class Element> struct MinFold {
   static T start() { return kHighest<T>; }
   template <class V> static V step(V acc, V x) {
     const V smaller = x < acc ? x : acc;
-    if constexpr (std::is_integral_v<T>) return smaller;
-    else return x != x ? x : smaller;
+    if constexpr (std::is_integral_v<T>)
+      return smaller;
+    else
+      return x != x ? x : smaller;
   }
   template <class V> static V combine(V a, V b) { return step(a, b); }
 };
@@ -196,8 +204,10 @@ template <class Element> struct MinFold {
 // Results on their way to memory, a batch at a time.
 template <class V, class F> void store_batches(void* data, DType dtype, int64_t at, int64_t step, int64_t n, F&& value) {
   if (n == 1) {
-    if constexpr (std::is_integral_v<V>) return store_value(data, dtype, at, static_cast<int64_t>(value(0)));
-    else return store_value(data, dtype, at, value(0));
+    if constexpr (std::is_integral_v<V>)
+      return store_value(data, dtype, at, static_cast<int64_t>(value(0)));
+    else
+      return store_value(data, dtype, at, value(0));
   }
   constexpr int64_t batch = 256;
   const Store store = storer(dtype, DTypeOf<V>::value);

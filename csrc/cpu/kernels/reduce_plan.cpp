@@ -14,17 +14,15 @@ constexpr int64_t kParallelWork = 65536;  // elements below which a thread is no
 constexpr int64_t kTileRows = 64;         // rows reduced in T before their states are merged
 constexpr int64_t kLoadTile = 256;        // columns and rows at once where they are converted into a buffer first
 constexpr int64_t kLoadRows = 32;
-constexpr int64_t kGroupWidth = 64;       // rows narrower than this are taken several at a time
-constexpr int64_t kFewTasks = 8;          // fewer column tiles than this: split the rows as well
+constexpr int64_t kGroupWidth = 64;  // rows narrower than this are taken several at a time
+constexpr int64_t kFewTasks = 8;     // fewer column tiles than this: split the rows as well
 constexpr int64_t kRowBlocks = 16;
 
 constexpr int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 constexpr int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-struct Dim {
-  int64_t size, in, out[2];
-};
+struct Dim { int64_t size, in, out[2]; };
 
 // Dims of size 1 dropped, the others in order of decreasing input stride and merged where they join.
 struct Plan {
@@ -72,9 +70,7 @@ void make_plan(Plan& plan, const Array& in, const int64_t* out0, const int64_t* 
   merge_dims(plan.red, plan.reduced);
 }
 
-struct State {
-  alignas(8) char bytes[kMaxState];
-};
+struct State { alignas(8) char bytes[kMaxState]; };
 
 // Merges states pairwise in the order they come, as the carries of a binary counter, so that rounding errors grow with the logarithm of
 // their number.
@@ -254,11 +250,11 @@ class Reducer {
   // Reduction down columns. The columns are the innermost kept dim. Where they are few and rows follow each other in memory, `group` rows
   // are taken as one wide row, and the states of a column's copies are merged at the end.
   struct Columns {
-    int64_t columns, stride, group;             // stride: between columns
-    int64_t rows, row_stride, wide;             // of the innermost reduced dim: its rows, and how many wide rows they make
-    int64_t total;                              // wide rows over all reduced dims
+    int64_t columns, stride, group;  // stride: between columns
+    int64_t rows, row_stride, wide;  // of the innermost reduced dim: its rows, and how many wide rows they make
+    int64_t total;                   // wide rows over all reduced dims
     int64_t width, tile, tiles, tile_rows;
-    int64_t tasks, blocks;                      // tiles over all outputs, and the pieces that the rows are cut into
+    int64_t tasks, blocks;  // tiles over all outputs, and the pieces that the rows are cut into
     bool direct;
   };
 

@@ -57,8 +57,8 @@ void reduce_general(const ReduceOp& op, const Array& out0, const Array* out1, co
 namespace {
 
 constexpr int64_t kMaxState = 24;
-constexpr int64_t kChunk = 4096;  // elements reduced in lanes of T before their State is merged
-constexpr int kTile = 1024;       // columns at once
+constexpr int64_t kChunk = 4096;    // elements reduced in lanes of T before their State is merged
+constexpr int kTile = 1024;         // columns at once
 constexpr int64_t kRowBatch = 128;  // outputs of short rows between two calls of store()
 
 // The number of elements if everything is reduced and `in` is contiguous, else -1.
@@ -137,7 +137,8 @@ template <class Op> constexpr ReduceOp kReduceOp = {
 template <class Op> void reduce_with(const Array& out0, const Array* out1, const Array& in, Params params = {}, bool as_bool = false) {
   // Small and contiguous, the commonest of all: nothing to plan.
   const int64_t n = full_contiguous(in, out0.strides);
-  if (n < 0 || n > kChunk || in.dtype != DTypeOf<typename Op::T>::value || as_bool) return reduce_general(kReduceOp<Op>, out0, out1, in, as_bool, params);
+  if (n < 0 || n > kChunk || in.dtype != DTypeOf<typename Op::T>::value || as_bool)
+    return reduce_general(kReduceOp<Op>, out0, out1, in, as_bool, params);
   Target target;
   target.data[0] = out0.data;
   target.dtype[0] = out0.dtype;

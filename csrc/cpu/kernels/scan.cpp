@@ -81,29 +81,31 @@ template <class Op> void scan_with(const Array& out, const Array& in, int dim, b
     });
     return;
   }
-  lines.each_run(grain_of(n), [] { return 0; }, [&](int, const int64_t* start, int64_t count, const int64_t* step) {
-    alignas(64) T piece[kPiece];
-    // Short lines that follow each other in both arrays are moved together.
-    const bool adjacent = !reverse && way.stride[0] == 1 && way.stride[1] == 1 && step[0] == n && step[1] == n && 2 * n <= kPiece;
-    const int64_t together = adjacent ? kPiece / n : 1;
-    for (int64_t line = 0; line < count; line += together) {
-      const int64_t to = start[0] + line * step[0] + way.shift[0], from = start[1] + line * step[1] + way.shift[1];
-      if (adjacent) {
-        const int64_t here = count - line < together ? count - line : together;
-        load(in.data, from, 1, here * n, piece);
-        for (int64_t k = 0; k < here; ++k) scan_piece<Op>(piece + k * n, n, Op::start);
-        store(out.data, to, 1, here * n, piece);
-        continue;
-      }
-      T acc = Op::start;
-      for (int64_t i = 0; i < n; i += kPiece) {
-        const int64_t m = n - i < kPiece ? n - i : kPiece;
-        load(in.data, from + i * way.stride[1], way.stride[1], m, piece);
-        acc = scan_piece<Op>(piece, m, acc);
-        store(out.data, to + i * way.stride[0], way.stride[0], m, piece);
-      }
-    }
-  });
+  lines.each_run(
+      grain_of(n), [] { return 0; },
+      [&](int, const int64_t* start, int64_t count, const int64_t* step) {
+        alignas(64) T piece[kPiece];
+        // Short lines that follow each other in both arrays are moved together.
+        const bool adjacent = !reverse && way.stride[0] == 1 && way.stride[1] == 1 && step[0] == n && step[1] == n && 2 * n <= kPiece;
+        const int64_t together = adjacent ? kPiece / n : 1;
+        for (int64_t line = 0; line < count; line += together) {
+          const int64_t to = start[0] + line * step[0] + way.shift[0], from = start[1] + line * step[1] + way.shift[1];
+          if (adjacent) {
+            const int64_t here = count - line < together ? count - line : together;
+            load(in.data, from, 1, here * n, piece);
+            for (int64_t k = 0; k < here; ++k) scan_piece<Op>(piece + k * n, n, Op::start);
+            store(out.data, to, 1, here * n, piece);
+            continue;
+          }
+          T acc = Op::start;
+          for (int64_t i = 0; i < n; i += kPiece) {
+            const int64_t m = n - i < kPiece ? n - i : kPiece;
+            load(in.data, from + i * way.stride[1], way.stride[1], m, piece);
+            acc = scan_piece<Op>(piece, m, acc);
+            store(out.data, to + i * way.stride[0], way.stride[0], m, piece);
+          }
+        }
+      });
 }
 
 // Latest among equals, and the latest NaN once there is one.
@@ -136,21 +138,23 @@ template <class T, bool kMax> void extrema(const Array& values, const Array& ind
     });
     return;
   }
-  lines.each(grain_of(n), [] { return 0; }, [&](int, const int64_t* at) {
-    alignas(64) T piece[kPiece];
-    T best{};
-    int64_t where = 0;
-    for (int64_t i = 0; i < n; i += kPiece) {
-      const int64_t m = n - i < kPiece ? n - i : kPiece;
-      load(in.data, at[2] + i * line[2], line[2], m, piece);
-      for (int64_t j = 0; j < m; ++j) {
-        if (i + j == 0 || takes_over<T, kMax>(piece[j], best)) best = piece[j], where = i + j;
-        piece[j] = best;
-        index_out[at[1] + (i + j) * line[1]] = where;
-      }
-      store(values.data, at[0] + i * line[0], line[0], m, piece);
-    }
-  });
+  lines.each(
+      grain_of(n), [] { return 0; },
+      [&](int, const int64_t* at) {
+        alignas(64) T piece[kPiece];
+        T best{};
+        int64_t where = 0;
+        for (int64_t i = 0; i < n; i += kPiece) {
+          const int64_t m = n - i < kPiece ? n - i : kPiece;
+          load(in.data, at[2] + i * line[2], line[2], m, piece);
+          for (int64_t j = 0; j < m; ++j) {
+            if (i + j == 0 || takes_over<T, kMax>(piece[j], best)) best = piece[j], where = i + j;
+            piece[j] = best;
+            index_out[at[1] + (i + j) * line[1]] = where;
+          }
+          store(values.data, at[0] + i * line[0], line[0], m, piece);
+        }
+      });
 }
 
 void cumsum(const Array& out, const Array& in, int dim, bool reverse) {

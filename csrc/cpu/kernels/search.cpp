@@ -21,8 +21,10 @@ template <class T> struct Sorted {
     while (low < high) {
       const int64_t middle = low + (high - low) / 2;
       const compute_t<T> m = at(middle);
-      if (right ? !(m > x) : !(m >= x)) low = middle + 1;
-      else high = middle;
+      if (right ? !(m > x) : !(m >= x))
+        low = middle + 1;
+      else
+        high = middle;
     }
     return low;
   }
@@ -48,8 +50,10 @@ template <class T> void search(const Array& out, const Array& sequence, const Ar
       const Sorted<T> sorted = {sequence.ptr<T>() + line, sequence.sizes[last], sequence.strides[last],
                                 sorter ? sorter->ptr<int64_t>() + order : nullptr, sorter ? sorter->strides[last] : 0};
       const int64_t found = sorted.find(static_cast<compute_t<T>>(values.ptr<T>()[from]), right);
-      if (out.dtype == DType::Int64) out.ptr<int64_t>()[to] = found;
-      else out.ptr<int32_t>()[to] = static_cast<int32_t>(found);
+      if (out.dtype == DType::Int64)
+        out.ptr<int64_t>()[to] = found;
+      else
+        out.ptr<int32_t>()[to] = static_cast<int32_t>(found);
     }
   });
 }
@@ -59,18 +63,20 @@ template <class T> void count_bins(int64_t* counts, int64_t bins, const Array& i
   const Load load = loader(in.dtype, DTypeOf<T>::value);
   const Lines lines({&in}, in.ndim - 1);
   const int64_t n = in.ndim ? in.sizes[in.ndim - 1] : 1;
-  lines.each(lines.lines + 1, [] { return 0; }, [&](int, const int64_t* at) {
-    alignas(64) T buffer[piece];
-    for (int64_t i = 0; i < n; i += piece) {
-      const int64_t m = n - i < piece ? n - i : piece;
-      load(in.data, at[0] + i * lines.stride[0], lines.stride[0], m, buffer);
-      for (int64_t j = 0; j < m; ++j) {
-        if (!(buffer[j] >= low && buffer[j] <= high)) continue;
-        const int64_t bin = static_cast<int64_t>((buffer[j] - low) * static_cast<T>(bins) / (high - low));
-        ++counts[bin < bins ? bin : bins - 1];
-      }
-    }
-  });
+  lines.each(
+      lines.lines + 1, [] { return 0; },
+      [&](int, const int64_t* at) {
+        alignas(64) T buffer[piece];
+        for (int64_t i = 0; i < n; i += piece) {
+          const int64_t m = n - i < piece ? n - i : piece;
+          load(in.data, at[0] + i * lines.stride[0], lines.stride[0], m, buffer);
+          for (int64_t j = 0; j < m; ++j) {
+            if (!(buffer[j] >= low && buffer[j] <= high)) continue;
+            const int64_t bin = static_cast<int64_t>((buffer[j] - low) * static_cast<T>(bins) / (high - low));
+            ++counts[bin < bins ? bin : bins - 1];
+          }
+        }
+      });
 }
 
 }  // namespace
@@ -98,8 +104,10 @@ void bincount(const Array& out, const Array& in, const Array* weights) {
   Scratch<int64_t, 512> counts(weights ? 0 : bins);
   Scratch<double, 512> sums(weights ? bins : 0);
   for (int64_t i = 0; i < bins; ++i) {
-    if (weights) sums.data()[i] = 0;
-    else counts.data()[i] = 0;
+    if (weights)
+      sums.data()[i] = 0;
+    else
+      counts.data()[i] = 0;
   }
   for (int64_t i = 0; i < n; i += piece) {
     const int64_t m = n - i < piece ? n - i : piece;
@@ -113,8 +121,10 @@ void bincount(const Array& out, const Array& in, const Array* weights) {
       for (int64_t j = 0; j < m; ++j) ++counts.data()[index[j]];
     }
   }
-  if (weights) storer(out.dtype, DType::Float64)(out.data, 0, out.strides[0], bins, sums.data());
-  else storer(out.dtype, DType::Int64)(out.data, 0, out.strides[0], bins, counts.data());
+  if (weights)
+    storer(out.dtype, DType::Float64)(out.data, 0, out.strides[0], bins, sums.data());
+  else
+    storer(out.dtype, DType::Int64)(out.data, 0, out.strides[0], bins, counts.data());
 }
 
 }  // namespace retrograd::cpu::RG_LEVEL_NS

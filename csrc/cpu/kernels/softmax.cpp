@@ -160,7 +160,8 @@ template <class T> struct ColumnSums {
   }
 };
 
-template <class T, bool kLog> void softmax_tile(const Side<T>& out, const Side<T>& in, const int64_t* at, int64_t n, const int64_t* line, int64_t width) {
+template <class T, bool kLog> void softmax_tile(const Side<T>& out, const Side<T>& in, const int64_t* at, int64_t n, const int64_t* line,
+                                                int64_t width) {
   alignas(64) T buffer[kColumns], other[kColumns], highest[kColumns];
   ColumnSums<T> sums;
   for (int64_t j = 0; j < width; ++j) highest[j] = kLowest<T>;
@@ -196,7 +197,8 @@ template <class T, bool kLog> void softmax_tile(const Side<T>& out, const Side<T
   }
 }
 
-template <class T, bool kLog> void backward_tile(const Side<T>& grad_in, const Side<T>& grad, const Side<T>& result, const int64_t* at, int64_t n, const int64_t* line, int64_t width) {
+template <class T, bool kLog> void backward_tile(const Side<T>& grad_in, const Side<T>& grad, const Side<T>& result, const int64_t* at,
+                                                 int64_t n, const int64_t* line, int64_t width) {
   alignas(64) T g_buffer[kColumns], y_buffer[kColumns], o_buffer[kColumns], sum[kColumns];
   ColumnSums<T> sums;
   for (int64_t r = 0; r < n; ++r) {
@@ -258,17 +260,21 @@ template <class T, bool kLog> void softmax_of(const Array& out, const Array& in,
   }
   const Side<T> o(out, lines.stride[0]), x(in, lines.stride[1]);
   if (o.direct && x.direct && n <= kMedium) {
-    lines.each_run(grain_of(n), [] { return 0; }, [&](int, const int64_t* at, int64_t count, const int64_t* step) {
-      softmax_medium<T, kLog>(out.ptr<T>() + at[0], step[0], in.ptr<T>() + at[1], step[1], count, n);
-    });
+    lines.each_run(
+        grain_of(n), [] { return 0; },
+        [&](int, const int64_t* at, int64_t count, const int64_t* step) {
+          softmax_medium<T, kLog>(out.ptr<T>() + at[0], step[0], in.ptr<T>() + at[1], step[1], count, n);
+        });
     return;
   }
   const int64_t buffered = o.direct && x.direct ? 0 : n;
-  lines.each(grain_of(n), [&] { return Scratch<T, kLine>(buffered); }, [&](Scratch<T, kLine>& scratch, const int64_t* at) {
-    T* target = o.target(at[0], scratch.data());
-    softmax_line<T, kLog>(target, x.read(at[1], n, scratch.data()), n);
-    o.write(at[0], n, target);
-  });
+  lines.each(
+      grain_of(n), [&] { return Scratch<T, kLine>(buffered); },
+      [&](Scratch<T, kLine>& scratch, const int64_t* at) {
+        T* target = o.target(at[0], scratch.data());
+        softmax_line<T, kLog>(target, x.read(at[1], n, scratch.data()), n);
+        o.write(at[0], n, target);
+      });
 }
 
 template <class T, bool kLog> void backward_of(const Array& grad_in, const Array& grad_out, const Array& result, int dim) {
@@ -291,11 +297,13 @@ template <class T, bool kLog> void backward_of(const Array& grad_in, const Array
   }
   const Side<T> o(grad_in, lines.stride[0]), y(result, lines.stride[1]), g(grad_out, lines.stride[2]);
   const int64_t buffered = o.direct && y.direct && g.direct ? 0 : 2 * n;
-  lines.each(grain_of(n), [&] { return Scratch<T, kLine>(buffered); }, [&](Scratch<T, kLine>& scratch, const int64_t* at) {
-    T* target = o.target(at[0], scratch.data());
-    backward_line<T, kLog>(target, g.read(at[2], n, scratch.data()), y.read(at[1], n, scratch.data() + n), n);
-    o.write(at[0], n, target);
-  });
+  lines.each(
+      grain_of(n), [&] { return Scratch<T, kLine>(buffered); },
+      [&](Scratch<T, kLine>& scratch, const int64_t* at) {
+        T* target = o.target(at[0], scratch.data());
+        backward_line<T, kLog>(target, g.read(at[2], n, scratch.data()), y.read(at[1], n, scratch.data() + n), n);
+        o.write(at[0], n, target);
+      });
 }
 
 // log(sum(exp)) of a part: the largest element and the sum of exp(x - largest). Infinite ones stand for themselves with sum 1.
@@ -337,7 +345,8 @@ template <class Element> struct LogSumExp {
   }
   static State renumber(const State& s, int64_t, int64_t) { return s; }
   static void store(const State* s, int64_t n, const Target& out, const Params&) {
-    store_batches<double>(out.data[0], out.dtype[0], out.at[0], out.step[0], n, [&](int64_t i) { return static_cast<double>(s[i].highest) + std::log(s[i].sum); });
+    store_batches<double>(out.data[0], out.dtype[0], out.at[0], out.step[0], n,
+                          [&](int64_t i) { return static_cast<double>(s[i].highest) + std::log(s[i].sum); });
   }
 };
 

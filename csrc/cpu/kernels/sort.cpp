@@ -101,7 +101,8 @@ template <class Item> void select_item(Item* items, int64_t k, int64_t n) {
 }
 
 // Copies n elements, `stride` apart, and makes items of them, numbered from `first`.
-template <class Item, class T> void read_items(const void* base, int64_t offset, int64_t stride, int64_t n, bool descending, int64_t first, void* copy, Item* items) {
+template <class Item, class T> void read_items(const void* base, int64_t offset, int64_t stride, int64_t n, bool descending, int64_t first,
+                                               void* copy, Item* items) {
   const T* p = static_cast<const T*>(base) + offset;
   T* c = static_cast<T*>(copy);
   const uint64_t flip = descending ? low_bits(sizeof(T)) : 0;
@@ -119,7 +120,8 @@ template <class Item, class U> void fetch(const Item* items, int64_t n, const vo
   U* out = static_cast<U*>(values) + offset;
   for (int64_t i = 0; i < n; ++i) out[i * stride] = static_cast<const U*>(copy)[items[i].index()];
 }
-template <class Item> void fetch_values(const Item* items, int64_t n, const void* copy, void* values, int64_t offset, int64_t stride, int64_t bytes) {
+template <class Item> void fetch_values(const Item* items, int64_t n, const void* copy, void* values, int64_t offset, int64_t stride,
+                                        int64_t bytes) {
   switch (bytes) {
     case 1: return fetch<Item, uint8_t>(items, n, copy, values, offset, stride);
     case 2: return fetch<Item, uint16_t>(items, n, copy, values, offset, stride);
@@ -139,18 +141,21 @@ template <class Item> struct LineBuffers {
 int64_t grain_of(int64_t n) { return n < 1024 ? 1024 / (n ? n : 1) : 1; }
 
 // Calls f(buffers, n) for every line of `in`; it returns where among the items the `count` that are to be written begin.
-template <class Item, class F> void each_line(const Array& values, const Array& indices, const Array& in, int dim, int64_t count, bool descending, bool sorting, F&& f) {
+template <class Item, class F> void each_line(const Array& values, const Array& indices, const Array& in, int dim, int64_t count,
+                                              bool descending, bool sorting, F&& f) {
   const Lines lines({values.data ? &values : &indices, &indices, &in}, dim);
   const int64_t n = in.ndim ? in.sizes[dim] : 1, bytes = itemsize(in.dtype);
   if (count == 0 || lines.lines == 0) return;
   const auto read = reader<Item>(in.dtype);
-  lines.each(grain_of(n), [&] { return LineBuffers<Item>(n, sorting); }, [&](LineBuffers<Item>& buffers, const int64_t* at) {
-    read(in.data, at[2], lines.stride[2], n, descending, 0, buffers.copy.data(), buffers.items.data());
-    const Item* kept = buffers.items.data() + f(buffers, n);
-    if (values.data) fetch_values(kept, count, buffers.copy.data(), values.data, at[0], lines.stride[0], bytes);
-    int64_t* index = indices.ptr<int64_t>() + at[1];
-    for (int64_t i = 0; i < count; ++i) index[i * lines.stride[1]] = kept[i].index();
-  });
+  lines.each(
+      grain_of(n), [&] { return LineBuffers<Item>(n, sorting); },
+      [&](LineBuffers<Item>& buffers, const int64_t* at) {
+        read(in.data, at[2], lines.stride[2], n, descending, 0, buffers.copy.data(), buffers.items.data());
+        const Item* kept = buffers.items.data() + f(buffers, n);
+        if (values.data) fetch_values(kept, count, buffers.copy.data(), values.data, at[0], lines.stride[0], bytes);
+        int64_t* index = indices.ptr<int64_t>() + at[1];
+        for (int64_t i = 0; i < count; ++i) index[i * lines.stride[1]] = kept[i].index();
+      });
 }
 
 int64_t length(const Array& in, int dim) { return in.ndim ? in.sizes[dim] : 1; }
@@ -218,10 +223,12 @@ template <class Item> int64_t median_rank(const Item* items, int64_t n, DType dt
 void write_empty_median(const Array& values, const Array& indices, int dim) {
   const Lines lines({&values, &indices}, dim);
   const double nothing = is_floating(values.dtype) ? std::numeric_limits<double>::quiet_NaN() : 0.0;
-  lines.each(lines.lines, [] { return 0; }, [&](int, const int64_t* at) {
-    store_value(values.data, values.dtype, at[0], nothing);
-    indices.ptr<int64_t>()[at[1]] = 0;
-  });
+  lines.each(
+      lines.lines, [] { return 0; },
+      [&](int, const int64_t* at) {
+        store_value(values.data, values.dtype, at[0], nothing);
+        indices.ptr<int64_t>()[at[1]] = 0;
+      });
 }
 
 void median(const Array& values, const Array& indices, const Array& in, int dim, bool ignore_nan) {
@@ -261,7 +268,8 @@ int64_t numel(const Array& in) {
 }
 
 // Turns an ordered sequence into groups: same(i) says whether element i belongs with element i - 1, original(i) is its place in the input.
-template <class Same, class Original, class Begin> int64_t group(int64_t n, int64_t* inverse, int64_t* counts, Same&& same, Original&& original, Begin&& begin) {
+template <class Same, class Original, class Begin> int64_t group(int64_t n, int64_t* inverse, int64_t* counts, Same&& same,
+                                                                 Original&& original, Begin&& begin) {
   int64_t groups = 0;
   for (int64_t i = 0; i < n; ++i) {
     if (i == 0 || !same(i)) {
@@ -319,7 +327,8 @@ int64_t unique_dim(int64_t* first, int64_t* inverse, int64_t* counts, const Arra
     }
     return true;
   };
-  return group(n, inverse, counts, same, [&](int64_t i) { return order.data()[i]; }, [&](int64_t g, int64_t i) { first[g] = order.data()[i]; });
+  return group(
+      n, inverse, counts, same, [&](int64_t i) { return order.data()[i]; }, [&](int64_t g, int64_t i) { first[g] = order.data()[i]; });
 }
 
 }  // namespace

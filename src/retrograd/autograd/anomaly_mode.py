@@ -54,12 +54,13 @@ def _explain(node: Any) -> str:
         )
     parent = node._parent
     while parent is not None:
-        story += f"\n\nPrevious calculation was induced by {parent.name()}. "
+        story = story.rstrip() + f"\n\nPrevious calculation was induced by {parent.name()}. "
         if parent._forward_trace is None:
             story += "No forward pass information available."
         else:
             story += "Traceback of forward call that induced the previous calculation:\n" + "".join(_lines(parent._forward_trace))
         parent = parent._parent
+    story = story.rstrip()
     warnings.warn(story, stacklevel=2)
     return story
 

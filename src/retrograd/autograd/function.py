@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +34,7 @@ def _save_for_forward(self: FunctionCtx, *tensors: Any) -> None:
     """Keeps tensors for jvp."""
     for tensor in tensors:
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError("save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx.")
+            raise AssertionError("save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx.")
     self.saved_for_forward = tensors
 
 
@@ -70,9 +71,9 @@ class Function(_C._FunctionBase, metaclass=FunctionMeta):
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError(
-            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so call "
-            f"{type(self).__name__}.apply(...)"
+        name = type(self).__name__
+        warnings.warn(
+            f"{name} should not be instantiated. Methods on autograd functions are all static, so call {name}.apply(...)", DeprecationWarning, stacklevel=2
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -121,6 +122,15 @@ class Function(_C._FunctionBase, metaclass=FunctionMeta):
                 "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
             )
         return (cls.vjp if own_vjp else cls.backward)(ctx, *grads)
+
+    @classmethod
+    def _count_arguments(cls) -> int:
+        """How many arguments setup_context() sees where some may be left out; 0 where that cannot be."""
+        if cls.setup_context is Function.setup_context:
+            return 0
+        parameters = inspect.signature(cls.forward).parameters.values()
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        return len(positional) if any(p.default is not p.empty for p in positional) else 0
 
     @classmethod
     def _apply_keywords(cls, *args: Any, **kwargs: Any) -> Any:

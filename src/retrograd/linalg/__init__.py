@@ -444,7 +444,7 @@ def matrix_exp(A):
         rest = x + x @ rest / degree
     for _ in range(squarings):
         rest = 2 * rest + rest @ rest
-    return rest + eye
+    return (rest + eye).contiguous()
 
 
 def householder_product(input, tau, *, out=None):

@@ -15,8 +15,10 @@ from retrograd._C import Tensor
 from retrograd._types import typename
 from retrograd.utils.hooks import RemovableHandle
 
-__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+__all__ = ["Optimizer", "ParamsT", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
+ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+StateDict = dict[str, Any]
 _Hooks = OrderedDict[int, Callable[..., Any]]
 _global_optimizer_pre_hooks: _Hooks = OrderedDict()
 _global_optimizer_post_hooks: _Hooks = OrderedDict()

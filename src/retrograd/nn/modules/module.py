@@ -521,7 +521,7 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
             other = argument
         elif isinstance(argument, _C.dtype):
             dtype = argument
-        elif isinstance(argument, (str, _C.device)) or (isinstance(argument, int) and not isinstance(argument, bool)):
+        elif device is None and (isinstance(argument, (str, _C.device)) or type(argument) is int):
             device = argument
         elif argument is not None and not isinstance(argument, bool):
             raise TypeError(f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})")

@@ -1,0 +1,671 @@
+"""autograd.Function: what forward and backward see, what they may return, and what happens to it."""
+
+import gc
+import traceback
+import weakref
+
+import pytest
+
+import retrograd as torch
+from retrograd.autograd import Function
+from retrograd.autograd.function import FunctionCtx, once_differentiable
+from retrograd.testing import assert_close
+
+OURS = torch.__name__ == "retrograd"
+
+
+def leaf(*values):
+    return torch.tensor(values if len(values) > 1 else values[0], requires_grad=True)
+
+
+def function(forward, backward=None, setup_context=None):
+    """A Function called F from plain functions."""
+    members = {"forward": staticmethod(forward)}
+    if backward:
+        members["backward"] = staticmethod(backward)
+    if setup_context:
+        members["setup_context"] = staticmethod(setup_context)
+    return type("F", (Function,), members)
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 3 * x**2
+
+
+class Scale(Function):
+    """With arguments that are no tensors."""
+
+    @staticmethod
+    def forward(ctx, x, factor, label=None):
+        ctx.factor = factor
+        ctx.label = label
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.factor, None, None
+
+
+# -- one node per call --------------------------------------------------------
+
+
+def test_first_and_second_derivative():
+    x = leaf(2.0)
+    (g,) = torch.autograd.grad(Cube.apply(x), x, create_graph=True)
+    (h,) = torch.autograd.grad(g, x, create_graph=True)
+    (k,) = torch.autograd.grad(h, x)
+    assert (g.item(), h.item(), k.item()) == (12.0, 12.0, 6.0)
+
+
+def test_the_node_is_the_context_and_has_the_name_of_the_class():
+    seen = []
+    y = function(lambda ctx, x: seen.append(ctx) or x * 2, lambda ctx, g: seen.append(ctx) or g * 2).apply(leaf(1.0))
+    y.backward()
+    assert seen[0] is seen[1] is y.grad_fn
+    assert y.grad_fn.name() == type(y.grad_fn).__name__ == "FBackward"
+    assert isinstance(y.grad_fn, FunctionCtx) and isinstance(y.grad_fn, torch.autograd.graph.Node)
+    assert type("Derived", (Cube,), {}).apply(leaf(1.0)).grad_fn.name() == "DerivedBackward"
+
+
+def test_edges_are_those_of_the_tensors():
+    f = function(lambda ctx, x, y, z, s: x * 1, lambda ctx, g: (g, None, None, None))
+    edges = f.apply(leaf(1.0), torch.ones(1), leaf(2.0) * 2, "s").grad_fn.next_functions
+    assert [e[0] and e[0].name() for e in edges] == ["torch::autograd::AccumulateGrad", None, "MulBackward0"]
+
+
+def test_no_node_without_gradient():
+    assert Cube.apply(torch.tensor(2.0)).grad_fn is None
+    with torch.no_grad():
+        assert Cube.apply(leaf(2.0)).grad_fn is None
+    assert not function(lambda ctx, s: torch.ones(2), lambda ctx, g: None).apply("s").requires_grad
+    assert not function(lambda ctx, many: many[0] * 2, lambda ctx, g: None).apply([leaf(1.0)]).requires_grad  # lists are not looked into
+
+
+def test_arguments_that_are_no_tensors():
+    x = leaf(2.0)
+    y = Scale.apply(x, 3.0, "three")
+    y.backward()
+    assert x.grad.item() == 3.0 and y.grad_fn.label == "three"
+
+
+def test_keyword_arguments():
+    x = leaf(2.0)
+    y = Scale.apply(x, factor=3.0, label="three")
+    y.backward()
+    assert x.grad.item() == 3.0 and y.grad_fn.label == "three"
+    with pytest.raises(TypeError):
+        Scale.apply(x, factor=3.0, nonsense=1)
+
+
+def test_attributes_of_the_context():
+    y = function(lambda ctx, x: setattr(ctx, "note", [1, 2]) or x * 2, lambda ctx, g: g * len(ctx.note)).apply(leaf(1.0))
+    assert y.grad_fn.note == [1, 2] and not hasattr(y.grad_fn, "other")
+
+
+# -- modes and flags ----------------------------------------------------------
+
+
+def test_forward_does_not_record_and_backward_does_when_asked_to():
+    seen = []
+    f = function(
+        lambda ctx, x: seen.append((torch.is_grad_enabled(), x.requires_grad, (x * 2).requires_grad)) or x * 1,
+        lambda ctx, g: seen.append(torch.is_grad_enabled()) or g,
+    )
+    x = leaf(1.0)
+    f.apply(x).backward()
+    torch.autograd.grad(f.apply(x), x, create_graph=True)
+    assert seen == [(False, True, False), False, (False, True, False), True]
+
+
+def test_needs_input_grad():
+    seen = []
+    f = function(lambda ctx, x, y, s: seen.append(ctx.needs_input_grad) or x * 1, lambda ctx, g: seen.append(ctx.needs_input_grad) or (g, None, None))
+    f.apply(leaf(1.0), torch.ones(1), "s").backward()
+    assert seen == [(True, False, False)] * 2
+
+
+def test_missing_gradients_are_zeros_or_none():
+    seen = []
+
+    def backward(ctx, g, h):
+        seen.append((g.item(), None if h is None else h.tolist()))
+        return g
+
+    for materialize in (True, False):
+        f = function(lambda ctx, x, m=materialize: ctx.set_materialize_grads(m) or (x * 2, torch.stack([x, x])), backward)
+        f.apply(leaf(3.0))[0].backward()
+    assert seen == [(1.0, [0.0, 0.0]), (1.0, None)]
+
+
+def test_gradients_of_outputs_that_are_no_tensors_are_none():
+    seen = []
+    f = function(lambda ctx, x: (x * 2, None, "s", x * 3), lambda ctx, *g: seen.append(g) or g[0])
+    f.apply(leaf(1.0))[0].backward()
+    ((first, *rest),) = seen
+    assert first.item() == 1.0 and rest[:2] == [None, None] and rest[2].item() == 0.0
+
+
+# -- saving -------------------------------------------------------------------
+
+
+def test_saved_inputs_come_back_as_they_are():
+    seen = []
+    x = leaf(1.0)
+    f = function(lambda ctx, x: ctx.save_for_backward(x, None) or x * 1, lambda ctx, g: seen.append(ctx.saved_tensors) or g)
+    y = f.apply(x)
+    y.backward()
+    ((first, second),) = seen
+    assert first is x and second is None
+
+
+def test_saved_outputs_come_back_with_their_history():
+    seen = []
+
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        seen.append(y.grad_fn is ctx)
+        return g * y
+
+    x = leaf(0.5)
+    f = function(forward, backward)
+    (g,) = torch.autograd.grad(f.apply(x), x, create_graph=True)
+    (h,) = torch.autograd.grad(g, x)
+    assert all(seen) and h.item() == g.item()
+    ref = weakref.ref(f.apply(x))
+    assert ref() is None  # node and output do not hold each other
+
+
+def test_saved_intermediates_have_no_history():
+    seen = []
+
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y * 2
+
+    function(forward, lambda ctx, g: seen.append(ctx.saved_tensors[0].requires_grad) or g).apply(leaf(1.0)).backward()
+    assert seen == [False]
+
+
+def test_only_the_last_save_counts():
+    seen = []
+    f = function(lambda ctx, x: ctx.save_for_backward(x) or ctx.save_for_backward(x, x) or x * 1, lambda ctx, g: seen.append(len(ctx.saved_tensors)) or g)
+    f.apply(leaf(1.0)).backward()
+    assert seen == [2]
+
+
+def test_only_tensors_are_saved():
+    with pytest.raises(TypeError, match="save_for_backward can only save variables, but argument 0 is of type int"):
+        function(lambda ctx, x: ctx.save_for_backward(3) or x * 1, lambda ctx, g: g).apply(leaf(1.0))
+
+
+def test_a_saved_tensor_that_was_written_is_refused():
+    x = leaf(1.0)
+    y = x * 1
+    z = Cube.apply(y)
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.backward()
+
+
+def test_saved_tensors_are_freed_by_backward():
+    x = leaf(2.0)
+    y = Cube.apply(x)
+    assert y.grad_fn.saved_tensors[0] is x
+    y.backward()
+    for again in (y.backward, lambda: y.grad_fn.saved_tensors):
+        with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+            again()
+
+
+def test_what_saves_nothing_can_be_run_again():
+    x = leaf(2.0)
+    y = Scale.apply(x, 3.0)
+    y.backward()
+    y.backward()
+    assert x.grad.item() == 6.0
+
+
+def test_save_for_forward_takes_tensors():
+    function(lambda ctx, x: ctx.save_for_forward(x) or x * 1, lambda ctx, g: g).apply(leaf(1.0))
+    with pytest.raises(AssertionError, match="save_for_forward expects all arguments to be tensors"):
+        function(lambda ctx, x: ctx.save_for_forward(3) or x * 1, lambda ctx, g: g).apply(leaf(1.0))
+
+
+# -- setup_context ------------------------------------------------------------
+
+
+class Product(Function):
+    @staticmethod
+    def forward(x, y, scale=1.0):
+        return x * y * scale
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.scale = inputs
+        ctx.save_for_backward(x, y)
+        ctx.output = weakref.ref(output)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        return grad * y * ctx.scale, grad * x * ctx.scale, None
+
+
+def test_setup_context():
+    x, y = leaf(2.0), leaf(3.0)
+    z = Product.apply(x, y, 10.0)
+    assert z.grad_fn.output() is z
+    z.backward()
+    assert (x.grad.item(), y.grad.item()) == (30.0, 20.0)
+
+
+def test_setup_context_with_keywords_and_defaults():
+    x, y = leaf(2.0), leaf(3.0)
+    Product.apply(x, y=y, scale=10.0).backward()
+    assert (x.grad.item(), y.grad.item()) == (30.0, 20.0)
+    assert Product.apply(x, y).grad_fn.scale == 1.0
+
+
+def test_setup_context_sees_inputs_and_output():
+    seen = []
+
+    def setup(ctx, inputs, output):
+        seen.append((inputs, output.item(), torch.is_grad_enabled()))
+        ctx.save_for_backward(output)
+
+    x = leaf(0.0)
+    function(lambda x: x.exp(), lambda ctx, g: g * ctx.saved_tensors[0], setup).apply(x).backward()
+    ((inputs, output, recording),) = seen
+    assert inputs[0] is x and output == 1.0 and not recording and x.grad.item() == 1.0
+
+
+# -- what forward may return --------------------------------------------------
+
+
+def test_results_of_all_kinds():
+    def apply(result):
+        return function(lambda ctx, x: result(x), lambda ctx, *g: g[0]).apply(leaf(1.0))
+
+    assert apply(lambda x: None) is None
+    assert apply(lambda x: 3) == 3
+    assert apply(lambda x: ()) == ()
+    assert isinstance(apply(lambda x: (x * 2,)), tuple)
+    tensor, none, text, number = apply(lambda x: (x * 2, None, "s", 3))
+    assert tensor.requires_grad and (none, text, number) == (None, "s", 3)
+    a, b = apply(lambda x: [x * 2, x * 3])  # a list is passed on as it is
+    assert not a.requires_grad and not b.requires_grad
+    y, index = apply(lambda x: (x * 2, torch.tensor([1])))
+    assert y.requires_grad and not index.requires_grad
+
+
+def test_several_outputs():
+    x = leaf(2.0)
+    a, b = function(lambda ctx, x: (x * 2, x * 3), lambda ctx, g, h: g * 2 + h * 3).apply(x)
+    assert (a.output_nr, b.output_nr) == (0, 1) and a.grad_fn is b.grad_fn
+    (a * 10 + b).backward()
+    assert x.grad.item() == 23.0
+
+
+@pytest.mark.parametrize("inner", [False, True])
+def test_returning_an_input(inner):
+    x = leaf(1.0)
+    y = x * 2 if inner else x
+    z = function(lambda ctx, a: a, lambda ctx, g: g * 3).apply(y)
+    assert z is not y and z.grad_fn.name() == "FBackward" and z._is_view()
+    z.backward()
+    assert x.grad.item() == (6.0 if inner else 3.0)
+    with pytest.raises(RuntimeError, match="This view was created inside a custom Function"):
+        function(lambda ctx, a: a, lambda ctx, g: g).apply(x * 2).mul_(2)
+
+
+def test_returning_an_input_without_gradient():
+    x = torch.tensor(1.0)
+    y = function(lambda ctx, a: a, lambda ctx, g: g).apply(x)
+    assert y is not x and not y.requires_grad
+
+
+def test_returning_a_view_of_an_input():
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    f = function(lambda ctx, a: a[0], lambda ctx, g: torch.stack([g * 3, g * 0]))
+    v = f.apply(y)
+    assert v._is_view() and v._base is y and v.grad_fn.name() == "FBackward"
+    v.backward(retain_graph=True)
+    assert x.grad.tolist() == [6.0, 0.0]
+    with pytest.raises(RuntimeError, match="Output 0 of F is a view and is being modified inplace. This view was created inside a custom Function"):
+        f.apply(y).mul_(2)
+
+
+def test_returning_several_views():
+    y = leaf(1.0, 2.0) * 2
+    a, _ = function(lambda ctx, a: (a[0], a[1]), lambda ctx, g, h: torch.stack([g, h])).apply(y)
+    with pytest.raises(RuntimeError, match="This view is the output of a function that returns multiple views"):
+        a.mul_(2)
+
+
+# -- in place and non-differentiable ------------------------------------------
+
+
+def double_in_place(ctx, x):
+    x.mul_(2)
+    ctx.mark_dirty(x)
+    return x
+
+
+Double = function(double_in_place, lambda ctx, g: g * 2)
+
+
+def test_mark_dirty():
+    x = leaf(3.0)
+    y = x * 1
+    z = Double.apply(y)
+    assert z is y and y.grad_fn.name() == "FBackward" and y.item() == 6.0
+    z.backward()
+    assert x.grad.item() == 2.0
+
+
+def test_mark_dirty_is_seen_by_who_saved_it():
+    x = leaf(3.0)
+    y = x * 1
+    z = y * y
+    Double.apply(y)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.backward()
+
+
+def test_mark_dirty_of_a_view():
+    x = leaf(3.0, 4.0)
+    y = x * 1
+    v = y[0]
+    z = Double.apply(v)
+    assert z is v and y.grad_fn.name() == "torch::autograd::CopySlices" and y.tolist() == [6.0, 4.0]
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 1.0]
+
+
+def test_mark_dirty_errors():
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad has been used in an in-place operation"):
+        Double.apply(leaf(3.0))
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation"):
+        Double.apply(leaf(3.0, 4.0)[0])
+    with pytest.raises(RuntimeError, match="Some elements marked as dirty during the forward method were not returned as output"):
+        function(lambda ctx, a: ctx.mark_dirty(a) or a * 1, lambda ctx, g: g).apply(leaf(3.0) * 1)
+    with pytest.raises(RuntimeError, match="your Function cannot return more than one Tensor"):
+        function(lambda ctx, a: (double_in_place(ctx, a), a * 3), lambda ctx, g, h: g).apply((leaf(3.0, 4.0) * 1)[0])
+    with pytest.raises(RuntimeError, match="mark_dirty can only accept variables"):
+        function(lambda ctx, a: ctx.mark_dirty(3) or a * 1, lambda ctx, g: g).apply(leaf(3.0))
+
+
+def test_mark_non_differentiable():
+    def forward(ctx, x):
+        y, mask = x * 2, x * 3
+        ctx.mark_non_differentiable(mask)
+        return y, mask
+
+    seen = []
+    x = leaf(3.0)
+    y, mask = function(forward, lambda ctx, g, h: seen.append(h.item()) or g * 2).apply(x)
+    assert y.requires_grad and not mask.requires_grad and mask.grad_fn is None
+    y.backward()
+    assert seen == [0.0] and x.grad.item() == 2.0
+
+
+@pytest.mark.skipif(not OURS, reason="PyTorch returns another tensor and leaves this one with the history from before the write")
+def test_non_differentiable_and_dirty():
+    def forward(ctx, x):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        ctx.mark_non_differentiable(x)
+        return x
+
+    y = leaf(3.0) * 1
+    z = function(forward, lambda ctx, g: g).apply(y)
+    assert z is y and not z.requires_grad
+
+
+# -- what backward may return -------------------------------------------------
+
+
+def backward_returning(result, x=None, forward=lambda ctx, x: x * 2):
+    x = leaf(1.0, 2.0) if x is None else x
+    function(forward, lambda ctx, g: result(g)).apply(x).sum().backward()
+    return x.grad
+
+
+def test_trailing_none_is_forgiven():
+    assert backward_returning(lambda g: (g * 2, None, None)).tolist() == [2.0, 2.0]
+
+
+def test_gradients_are_brought_to_dtype_and_shape():
+    assert backward_returning(lambda g: g.double()).dtype == torch.float32
+    assert backward_returning(lambda g: g, forward=lambda ctx, x: x.expand(3, 2)).tolist() == [3.0, 3.0]
+
+
+def test_no_gradient():
+    assert backward_returning(lambda g: None) is None
+
+
+def test_gradients_nobody_wants_are_dropped():
+    x, y = leaf(1.0), torch.tensor(2.0)
+    function(lambda ctx, x, y: x * y, lambda ctx, g: (g, g)).apply(x, y).backward()
+    assert x.grad.item() == 1.0 and y.grad is None
+
+
+def test_wrong_gradients_are_explained():
+    with pytest.raises(RuntimeError, match=r"function FBackward returned an incorrect number of gradients \(expected 1, got 2\)"):
+        backward_returning(lambda g: (g, g))
+    with pytest.raises(RuntimeError, match=r"function FBackward returned an incorrect number of gradients \(expected 2, got 1\)"):
+        function(lambda ctx, x, y: x * y, lambda ctx, g: g).apply(leaf(1.0), leaf(2.0)).backward()
+    with pytest.raises(RuntimeError, match=r"Function FBackward returned an invalid gradient at index 0 - got \[3\] but expected shape compatible with \[2\]"):
+        backward_returning(lambda g: torch.ones(3))
+    with pytest.raises(RuntimeError, match=r"expected Variable or None \(got int\)"):
+        backward_returning(lambda g: 3)
+    with pytest.raises(RuntimeError, match="returned a gradient different than None at position 2, but the corresponding forward input was not a Variable"):
+        function(lambda ctx, x, n: x * n, lambda ctx, g: (g, g)).apply(leaf(1.0), 3).backward()
+
+
+@pytest.mark.skipif(not OURS, reason="PyTorch does not say where")
+def test_errors_say_where_the_function_was_called():
+    with pytest.raises(RuntimeError, match=f"in backward of FBackward, made at {__file__}:"):
+        backward_returning(lambda g: 3)
+
+
+# -- exceptions ---------------------------------------------------------------
+
+
+def test_exceptions_come_through_with_their_traceback():
+    def broken_forward(ctx, x):
+        raise KeyError("forward")
+
+    def broken_backward(ctx, g):
+        raise KeyError("backward")
+
+    with pytest.raises(KeyError, match="forward"):
+        function(broken_forward).apply(leaf(1.0))
+    x = leaf(1.0)
+    y = function(lambda ctx, x: x * 1, broken_backward).apply(x)
+    with pytest.raises(KeyError, match="backward") as info:
+        y.backward()
+    assert traceback.extract_tb(info.value.__traceback__)[-1].name == "broken_backward"
+    (x * 2).backward()
+    assert x.grad.item() == 2.0
+
+
+def test_missing_methods():
+    with pytest.raises(NotImplementedError, match="You must implement the forward function for custom autograd.Function"):
+        type("Empty", (Function,), {}).apply(leaf(1.0))
+    with pytest.raises(NotImplementedError, match="You must implement either the backward or vjp method"):
+        function(lambda ctx, x: x * 2).apply(leaf(1.0)).backward()
+    with pytest.raises(NotImplementedError, match="You must implement the jvp function"):
+        Function.jvp(None)
+    with pytest.raises(NotImplementedError, match="To use autograd.Function with vmap"):
+        Function.vmap(None, None)
+
+
+def test_vjp_is_another_name_for_backward():
+    x = leaf(1.0)
+    type("F", (Function,), {"forward": staticmethod(lambda ctx, x: x * 2), "vjp": staticmethod(lambda ctx, g: g * 2)}).apply(x).backward()
+    assert x.grad.item() == 2.0
+    both = {"forward": staticmethod(lambda ctx, x: x * 2), "backward": staticmethod(lambda ctx, g: g), "vjp": staticmethod(lambda ctx, g: g)}
+    with pytest.raises(RuntimeError, match="Implementing both 'backward' and 'vjp'"):
+        type("F", (Function,), both).apply(x).backward()
+
+
+def test_functions_are_not_called_on_instances():
+    with pytest.warns(DeprecationWarning, match="should not be instantiated"):
+        instance = Cube()
+    with pytest.raises(RuntimeError, match="Legacy autograd function with non-static forward method is deprecated"):
+        instance(leaf(1.0))
+
+
+# -- once_differentiable ------------------------------------------------------
+
+
+class CubeOnce(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad):
+        assert not torch.is_grad_enabled()
+        (x,) = ctx.saved_tensors
+        return grad * 3 * x**2
+
+
+def test_once_differentiable():
+    x = leaf(2.0)
+    CubeOnce.apply(x).backward()
+    assert x.grad.item() == 12.0
+    (g,) = torch.autograd.grad(CubeOnce.apply(x), x, create_graph=True)
+    assert not g.requires_grad
+    v = leaf(1.0)
+    (g,) = torch.autograd.grad(CubeOnce.apply(x), x, v, create_graph=True)
+    with pytest.raises(RuntimeError, match="trying to differentiate twice a function that was marked with @once_differentiable"):
+        g.backward()
+
+
+# -- composition --------------------------------------------------------------
+
+
+def test_functions_in_functions():
+    def forward(ctx, x):
+        with torch.enable_grad():
+            inner = x.detach().requires_grad_()
+            ctx.inner, ctx.out = inner, Cube.apply(inner)
+        return ctx.out.detach()
+
+    def backward(ctx, grad):
+        (g,) = torch.autograd.grad(ctx.out, ctx.inner, grad)
+        return g
+
+    x = leaf(2.0)
+    function(forward, backward).apply(x).backward()
+    assert x.grad.item() == 12.0
+
+
+def test_under_grad_with_several_inputs():
+    x, y = leaf(2.0), leaf(3.0)
+    z = Product.apply(x, y)
+    (gy,) = torch.autograd.grad(z, y, retain_graph=True)
+    gx, gy2 = torch.autograd.grad(z, [x, y])
+    assert (gx.item(), gy.item(), gy2.item()) == (3.0, 2.0, 2.0)
+
+
+def test_gradcheck_of_functions():
+    x = (torch.rand(3, dtype=torch.float64) + 0.5).requires_grad_()
+    assert torch.autograd.gradcheck(Cube.apply, (x,))
+    assert torch.autograd.gradgradcheck(Cube.apply, (x,))
+    y = (torch.rand(3, dtype=torch.float64) + 0.5).requires_grad_()
+    assert torch.autograd.gradgradcheck(Product.apply, (x, y, 2.0))
+
+
+def test_undefined_gradients_reach_backward():
+    seen = []
+    outer = function(lambda ctx, x: x * 1, lambda ctx, g: None)
+    inner = function(lambda ctx, x: x * 1, lambda ctx, g: seen.append(g.item()) or g)
+    x = leaf(1.0)
+    outer.apply(inner.apply(x)).backward()
+    assert seen == [0.0] and x.grad.item() == 0.0
+
+
+# -- memory -------------------------------------------------------------------
+
+
+def collected(make):
+    ref = weakref.ref(make())
+    gc.collect()
+    return ref() is None
+
+
+def test_cycles_through_the_context_are_collected():
+    def keep_output(ctx, x):
+        ctx.out = x * 2
+        return ctx.out
+
+    def keep_input(ctx, x):
+        ctx.x = x
+        return x * 2
+
+    def keep_closure(ctx, x):
+        out = x * 2
+        ctx.later = lambda: (ctx, out)
+        return out
+
+    for forward in (keep_output, keep_input, keep_closure):
+        assert collected(lambda f=forward: function(f, lambda ctx, g: g).apply(leaf(1.0)))
+
+
+@pytest.mark.skipif(not OURS, reason="PyTorch leaks this cycle")
+def test_a_gradient_with_history_on_its_own_leaf_is_collected():
+    def make():
+        x = leaf(2.0)
+        (g,) = torch.autograd.grad(Cube.apply(x), x, create_graph=True)
+        x.grad = g
+        return x
+
+    assert collected(make)
+
+
+@pytest.mark.skipif(not OURS, reason="counts our objects")
+def test_many_calls_leave_nothing_behind():
+    from retrograd import _C
+
+    def step():
+        x = torch.ones(3, requires_grad=True)
+        y = Double.apply(Cube.apply(x) * 1)
+        (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        g.sum().backward()
+        Product.apply(x, y.detach())
+
+    step()
+    gc.collect()
+    before = _C._live_objects()
+    for _ in range(300):
+        step()
+    gc.collect()
+    after = _C._live_objects()
+    assert all(b - a <= 2 for a, b in zip(before, after, strict=True)), (before, after)
+
+
+def test_classes_made_in_a_loop_work():
+    x = leaf(2.0)
+    for n in range(3):
+        function(lambda ctx, x, n=n: x * n, lambda ctx, g, n=n: g * n).apply(x).backward()
+    assert_close(x.grad, torch.tensor(3.0))
