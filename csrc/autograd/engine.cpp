@@ -431,6 +431,7 @@ std::vector<Tensor> run_single(Node* n, std::span<Tensor> in) {
 
 bool in_backward() { return current_task != nullptr; }
 Node* current_node() { return current_task ? current_task->current : nullptr; }
+bool run_has_inputs() { return current_task && current_task->options.has_inputs; }
 bool will_run(Node* n) {
   return current_task && current_task->reaches(n) && (!current_task->options.has_inputs || current_task->needed(n));
 }

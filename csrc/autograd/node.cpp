@@ -10,6 +10,7 @@
 namespace retrograd {
 
 PyTypeObject* node_base_type = nullptr;
+thread_local constinit const NodeInfo* newest_node = nullptr;
 
 namespace {
 
@@ -92,6 +93,7 @@ Node* new_node(const NodeInfo& info, size_t num_edges, size_t num_outputs) {
   if (RG_UNLIKELY(!info.type)) info.type = node_type_of(info);
   Py_SET_TYPE(memory, info.type);
   node->info = &info;
+  newest_node = &info;
   node->pool = static_cast<uint16_t>(slot < kPools ? slot : kPools);
   node->num_edges = static_cast<uint32_t>(num_edges);
   node->num_outputs = static_cast<uint32_t>(num_outputs);

@@ -150,16 +150,24 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
   RG_CHECK(columns >= 0, "col must be non-negative, got", columns);
   RG_CHECK_AS(NotImplemented, dtype == DType::Int64 || dtype == DType::Int32, "\"", lower ? "tril" : "triu",
               "_indices\" not implemented for '", dtype_title(dtype), "'");
-  // In row r, columns up to r + offset belong to the lower triangle, from r + offset on to the upper.
-  auto first = [&](int64_t r) { return lower ? 0 : std::clamp<int64_t>(r + offset, 0, columns); };
-  auto last = [&](int64_t r) { return lower ? std::clamp<int64_t>(r + offset + 1, 0, columns) : columns; };
-  int64_t count = 0;
-  for (int64_t r = 0; r < rows; ++r) count += last(r) - first(r);
+  // In row r, columns below edge(r) belong to the lower triangle, those from there on to the upper.
+  const int64_t shift = lower ? offset + 1 : offset;
+  auto edge = [&](int64_t r) { return std::clamp<int64_t>(r + shift, 0, columns); };
+  auto first = [&](int64_t r) { return lower ? 0 : edge(r); };
+  auto last = [&](int64_t r) { return lower ? edge(r) : columns; };
+  // The sum of edge(r): it is 0 at first, then climbs one by one, then stays at `columns`.
+  const int64_t flat = std::clamp<int64_t>(-shift, 0, rows), top = std::clamp<int64_t>(columns - shift, flat, rows);
+  int64_t below, all, climb, stay;
+  const bool overflow = __builtin_mul_overflow(edge(flat) + edge(top > flat ? top - 1 : flat), top - flat, &climb) ||
+                        __builtin_mul_overflow(columns, rows - top, &stay) || __builtin_add_overflow(climb / 2, stay, &below) ||
+                        __builtin_mul_overflow(rows, columns, &all);
+  RG_CHECK(!overflow, "Storage size calculation overflowed with row=", rows, " and col=", columns);
+  const int64_t count = lower ? below : all - below;
   Tensor out = retrograd::empty(ints({2, count}), dtype, device);
   if (is_meta(out)) return out;
   auto fill = [&](auto* data) {
     int64_t i = 0;
-    for (int64_t r = 0; r < rows; ++r)
+    for (int64_t r = lower ? flat : 0; r < rows && i < count; ++r)
       for (int64_t c = first(r); c < last(r); ++c, ++i) {
         data[i] = static_cast<std::remove_pointer_t<decltype(data)>>(r);
         data[count + i] = static_cast<std::remove_pointer_t<decltype(data)>>(c);

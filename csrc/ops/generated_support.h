@@ -17,7 +17,7 @@ inline bool runs_along_columns(const TensorImpl* t) {
   return t->ndim == 2 && t->stride(0) == 1 && t->stride(1) == t->size(0) && t->size(0) != 1;
 }
 
-// Holds a node while the kernel of an in-place op may throw.
+// Holds a node while it is being filled in: hooks on saved tensors and the kernels of in-place ops may throw.
 class NodeGuard {
  public:
   explicit NodeGuard(Node* node) : node_(node) {}

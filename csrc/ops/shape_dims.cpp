@@ -69,6 +69,7 @@ Tensor expand(const Tensor& self, IntSpan size, bool) {
       g.add(want, 0);
     }
   }
+  checked_numel(g.shape());
   // New leading dimensions of size one read as a contiguous tensor's would.
   for (int64_t d = extra - 1; d >= 0; --d)
     if (g.sizes[d] == 1) g.strides[d] = d + 1 < g.ndim ? g.sizes[d + 1] * g.strides[d + 1] : 1;

@@ -55,6 +55,7 @@ Geometry unfolded(const Tensor& t, int64_t dim, int64_t size, int64_t step) {
     g.strides[d] = stride * step;
   }
   g.add(size, stride);
+  checked_numel(g.shape());
   return g;
 }
 

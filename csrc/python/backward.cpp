@@ -150,6 +150,7 @@ PyObject* py_will_run(PyObject*, PyObject* node) {
     return PyBool_FromLong(will_run(reinterpret_cast<Node*>(node)));
   });
 }
+PyObject* py_has_inputs(PyObject*, PyObject*) { return PyBool_FromLong(run_has_inputs()); }
 PyObject* py_live(PyObject*, PyObject*) {
   return Py_BuildValue("(nn)", static_cast<Py_ssize_t>(live_tensors()), static_cast<Py_ssize_t>(live_nodes()));
 }
@@ -199,6 +200,7 @@ PyMethodDef methods[] = {{"_is_grad_layout_enforced", py_layout, METH_NOARGS, nu
                          {"_current_graph_task_id", py_task_id, METH_NOARGS, nullptr},
                          {"_current_autograd_node", py_current_node, METH_NOARGS, nullptr},
                          {"_will_engine_execute_node", py_will_run, METH_O, nullptr},
+                         {"_backward_has_inputs", py_has_inputs, METH_NOARGS, nullptr},
                          {"_live_objects", py_live, METH_NOARGS, "(tensors, nodes) alive now"},
                          {"_advance_step", py_advance_step, METH_NOARGS, nullptr},
                          {"_set_anomaly", py_set_anomaly, METH_VARARGS, nullptr},

@@ -128,9 +128,11 @@ class Parsed {
     used_ints_ = 0;
     out_ = nullptr;
     overloaded_ = false;
+    devices_ = 0;
     if (!lists_.empty()) lists_.clear();
   }
   bool overloaded_ = false;  // some argument has __torch_function__
+  uint8_t devices_ = 0;      // bit per device type among the tensors, 0-d CPU tensors aside: they go with any device
 
  private:
   struct Value {
@@ -144,6 +146,9 @@ class Parsed {
     std::string_view text;
   };
   bool read_tensor_list(int i, PyObject* object, bool optional_items);
+  void note_device(const TensorImpl* t) {
+    devices_ |= static_cast<uint8_t>(t->ndim == 0 && t->device.is_cpu() ? 0 : 1 << static_cast<int>(t->device.type));
+  }
   Value v_[kMaxParams];
   int64_t ints_[kMaxInts];
   int used_ints_ = 0;

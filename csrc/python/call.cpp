@@ -232,6 +232,15 @@ bool takes_count(const Signature& s, const Args& a) {
   throw Error(ErrorKind::Type, text);
 }
 
+// Tensors of several devices meet only in ops that copy between them, or that look at the sizes alone.
+void check_devices(const Group& g) {
+  for (const char* name :
+       {"copy_", "copy", "to", "_to_copy", "type_as", "expand_as", "view_as", "reshape_as", "set_", "resize_as_", "empty_like"})
+    if (std::strcmp(g.name, name) == 0) return;
+  fail(ErrorKind::Runtime, "Expected all tensors to be on the same device, but ", g.name,
+       "() got tensors on the cpu and on another device");
+}
+
 }  // namespace
 
 PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_ssize_t nargs, PyObject* kwnames, bool flat) noexcept {
@@ -245,6 +254,7 @@ PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_
       if (!match(s, args, p)) continue;
       if (RG_UNLIKELY(p.overloaded_) && thread_state.torch_function_enabled && thread_state.torch_function_subclasses)
         return call_torch_function(g.callable, self, items, args.positional, kwnames);
+      if (RG_UNLIKELY((p.devices_ & (p.devices_ - 1)) != 0)) check_devices(g);
       return s.call(p);
     }
     explain(g, args);

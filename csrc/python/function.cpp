@@ -276,6 +276,7 @@ void save_tensors(FunctionNode* node, std::span<const Tensor> outputs, bool exec
   FunctionState& s = *node->state;
   PyObject* list = s.to_save;
   if (!list) return;
+  newest_node = node->info;
   const Py_ssize_t n = PyTuple_GET_SIZE(list);
   s.saved.resize(static_cast<size_t>(n));
   s.saved_none.resize(static_cast<size_t>(n));

@@ -169,12 +169,13 @@ void infer_dtype(PyObject* o, Inference& r) {
   r.any = true;
 }
 
+Scalar first_element(const TensorImpl* t);
+
 void store_number(PyObject* o, DType dtype, char* out) {
   Scalar s;
   if (!read_scalar(o, s)) {
     if (is_tensor(o) && reinterpret_cast<TensorImpl*>(o)->numel == 1) {
-      auto* t = reinterpret_cast<TensorImpl*>(o);
-      s = element_scalar(t->dtype, t->data);
+      s = first_element(reinterpret_cast<TensorImpl*>(o));
     } else if (PyUnicode_Check(o)) {
       fail(ErrorKind::Type, "new(): invalid data type 'str'");
     } else {
@@ -285,11 +286,15 @@ namespace {
 
 // ---- reading values ----
 
+Scalar first_element(const TensorImpl* t) {
+  RG_CHECK(t->device.type == DeviceType::CPU, "Tensor.item() cannot be called on meta tensors: they have no values");
+  return element_scalar(t->dtype, t->data);
+}
+
 Scalar single_value(PyObject* self, const char* what) {
   auto* t = reinterpret_cast<TensorImpl*>(self);
   RG_CHECK(t->numel == 1, "a Tensor with ", t->numel, " elements cannot be converted to ", what);
-  RG_CHECK(t->device.type == DeviceType::CPU, "Tensor.item() cannot be called on meta tensors");
-  return element_scalar(t->dtype, t->data);
+  return first_element(t);
 }
 
 PyObject* item(PyObject* self, PyObject*) {
@@ -308,7 +313,7 @@ PyObject* to_index(PyObject* self) {
   return guarded([&]() -> PyObject* {
     auto* t = reinterpret_cast<TensorImpl*>(self);
     RG_CHECK_AS(Type, t->numel == 1 && !is_floating(t->dtype), "only integer tensors of a single element can be converted to an index");
-    return PyLong_FromLongLong(element_scalar(t->dtype, t->data).i);
+    return PyLong_FromLongLong(first_element(t).i);
   });
 }
 int to_bool(PyObject* self) {
@@ -317,7 +322,7 @@ int to_bool(PyObject* self) {
         auto* t = reinterpret_cast<TensorImpl*>(self);
         RG_CHECK(t->numel != 0, "Boolean value of Tensor with no values is ambiguous");
         RG_CHECK(t->numel == 1, "Boolean value of Tensor with more than one value is ambiguous");
-        const Scalar s = element_scalar(t->dtype, t->data);
+        const Scalar s = first_element(t);
         result = s.is_float() ? s.d != 0 : s.i != 0;
       }) != 0)
     return -1;

@@ -144,6 +144,7 @@ bool Parsed::read_tensor_list(int i, PyObject* o, bool optional_items) {
     if (is_tensor(item)) {
       if (!is_plain_tensor(item)) overloaded_ = true;
       list.push_back(Tensor::borrow(item));
+      note_device(list.back().get());
     } else if (optional_items && item == Py_None) {
       list.emplace_back();
     } else if (overloads(item)) {
@@ -176,11 +177,13 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
     case Kind::Tensor:
       if (RG_LIKELY(is_plain_tensor(o))) {
         v.tensor = reinterpret_cast<TensorImpl*>(o);
+        note_device(v.tensor);
         return true;
       }
       if (is_tensor(o)) {
         overloaded_ = true;
         v.tensor = reinterpret_cast<TensorImpl*>(o);
+        note_device(v.tensor);
         return true;
       }
       if (overloads(o)) {
@@ -192,6 +195,7 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
     case Kind::Operand:
       if (RG_LIKELY(is_plain_tensor(o))) {
         v.tensor = reinterpret_cast<TensorImpl*>(o);
+        note_device(v.tensor);
         return true;
       }
       v.tensor = nullptr;
@@ -199,6 +203,7 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
       if (is_tensor(o)) {
         overloaded_ = true;
         v.tensor = reinterpret_cast<TensorImpl*>(o);
+        note_device(v.tensor);
         return true;
       }
       return overloads(o) ? (overloaded_ = true) : false;

@@ -127,6 +127,15 @@ PyObject* disabled_error(PyObject*, PyObject*) {
   return PyUnicode_FromString(disabled_reason.c_str());
 }
 
+// For a pack hook: the op it is called for, and the line that called it.
+PyObject* saving(PyObject*, PyObject*) {
+  const Site site = current_site();
+  PyObject* result = Py_BuildValue("(szi)", newest_node ? newest_node->name : "",
+                                   site.code ? PyUnicode_AsUTF8(site.code->co_filename) : nullptr, site_line(site));
+  Py_XDECREF(reinterpret_cast<PyObject*>(site.code));
+  return result;
+}
+
 // ---- one saved tensor ----
 
 struct RawSaved {
@@ -226,6 +235,7 @@ PyTypeObject* raw_type = nullptr;
 
 PyMethodDef methods[] = {{"_push_saved_tensors_hooks", push, METH_VARARGS, "(pack, unpack)"},
                          {"_pop_saved_tensors_hooks", pop, METH_NOARGS, nullptr},
+                         {"_saving", saving, METH_NOARGS, "(node, file, line) of the op a pack hook is called for"},
                          {"_top_saved_tensors_hooks", top, METH_NOARGS, nullptr},
                          {"_disable_saved_tensors_hooks", disable, METH_O, nullptr},
                          {"_enable_saved_tensors_hooks", enable, METH_NOARGS, nullptr},

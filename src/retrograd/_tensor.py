@@ -452,7 +452,6 @@ def _reflected_div(self: Tensor, other: Any) -> Tensor:
     return self.reciprocal() * other
 
 
-
 @_method
 def _reflected_pow(self: Tensor, other: Any) -> Tensor:
     return _C._ops.pow(other, self)

@@ -61,7 +61,11 @@ def full_text(error):
 
 
 def test_nan_is_an_error():
-    with pytest.warns(UserWarning), pytest.raises(RuntimeError, match="Function 'GivesNanBackward' returned nan values in its 0th output"), detect_anomaly():
+    with (
+        pytest.warns(UserWarning),
+        pytest.raises(RuntimeError, match="Function 'GivesNanBackward' returned nan values in its 0th output"),
+        detect_anomaly(),
+    ):
         GivesNan.apply(leaf()).sum().backward()
 
 
@@ -72,7 +76,11 @@ def test_nan_of_a_built_in_op():
         y.sum().backward()
 
     run()
-    with pytest.warns(UserWarning), pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output"), detect_anomaly():
+    with (
+        pytest.warns(UserWarning),
+        pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output"),
+        detect_anomaly(),
+    ):
         run()
 
 
@@ -97,7 +105,11 @@ def test_a_warning_shows_the_forward_call():
     def the_culprit(x):
         return GivesNan.apply(x)
 
-    with set_detect_anomaly(True), pytest.warns(UserWarning, match="Error detected in GivesNanBackward. Traceback of forward call") as seen, pytest.raises(RuntimeError):
+    with (
+        set_detect_anomaly(True),
+        pytest.warns(UserWarning, match="Error detected in GivesNanBackward. Traceback of forward call") as seen,
+        pytest.raises(RuntimeError),
+    ):
         the_culprit(leaf() * 2).sum().backward()
     text = "".join(str(w.message) for w in seen)
     assert "in the_culprit" in text and "return GivesNan.apply(x)" in text and __file__ in text
@@ -166,7 +178,11 @@ def test_what_made_the_graph_of_a_gradient_is_shown_too():
 
 def test_a_forward_outside_is_not_known():
     y = GivesNan.apply(leaf()).sum()
-    with set_detect_anomaly(True), pytest.warns(UserWarning, match="No forward pass information available"), pytest.raises(RuntimeError) as info:
+    with (
+        set_detect_anomaly(True),
+        pytest.warns(UserWarning, match="No forward pass information available"),
+        pytest.raises(RuntimeError) as info,
+    ):
         y.backward()
     if OURS:
         assert f"made at {__file__}" in str(info.value)  # the line is known in any case

@@ -127,7 +127,9 @@ def test_forward_does_not_record_and_backward_does_when_asked_to():
 
 def test_needs_input_grad():
     seen = []
-    f = function(lambda ctx, x, y, s: seen.append(ctx.needs_input_grad) or x * 1, lambda ctx, g: seen.append(ctx.needs_input_grad) or (g, None, None))
+    f = function(
+        lambda ctx, x, y, s: seen.append(ctx.needs_input_grad) or x * 1, lambda ctx, g: seen.append(ctx.needs_input_grad) or (g, None, None)
+    )
     f.apply(leaf(1.0), torch.ones(1), "s").backward()
     assert seen == [(True, False, False)] * 2
 
@@ -202,7 +204,10 @@ def test_saved_intermediates_have_no_history():
 
 def test_only_the_last_save_counts():
     seen = []
-    f = function(lambda ctx, x: ctx.save_for_backward(x) or ctx.save_for_backward(x, x) or x * 1, lambda ctx, g: seen.append(len(ctx.saved_tensors)) or g)
+    f = function(
+        lambda ctx, x: ctx.save_for_backward(x) or ctx.save_for_backward(x, x) or x * 1,
+        lambda ctx, g: seen.append(len(ctx.saved_tensors)) or g,
+    )
     f.apply(leaf(1.0)).backward()
     assert seen == [2]
 
@@ -346,7 +351,9 @@ def test_returning_a_view_of_an_input():
     assert v._is_view() and v._base is y and v.grad_fn.name() == "FBackward"
     v.backward(retain_graph=True)
     assert x.grad.tolist() == [6.0, 0.0]
-    with pytest.raises(RuntimeError, match="Output 0 of F is a view and is being modified inplace. This view was created inside a custom Function"):
+    with pytest.raises(
+        RuntimeError, match="Output 0 of F is a view and is being modified inplace. This view was created inside a custom Function"
+    ):
         f.apply(y).mul_(2)
 
 
@@ -470,11 +477,16 @@ def test_wrong_gradients_are_explained():
         backward_returning(lambda g: (g, g))
     with pytest.raises(RuntimeError, match=r"function FBackward returned an incorrect number of gradients \(expected 2, got 1\)"):
         function(lambda ctx, x, y: x * y, lambda ctx, g: g).apply(leaf(1.0), leaf(2.0)).backward()
-    with pytest.raises(RuntimeError, match=r"Function FBackward returned an invalid gradient at index 0 - got \[3\] but expected shape compatible with \[2\]"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"Function FBackward returned an invalid gradient at index 0 - got \[3\] but expected shape compatible with \[2\]",
+    ):
         backward_returning(lambda g: torch.ones(3))
     with pytest.raises(RuntimeError, match=r"expected Variable or None \(got int\)"):
         backward_returning(lambda g: 3)
-    with pytest.raises(RuntimeError, match="returned a gradient different than None at position 2, but the corresponding forward input was not a Variable"):
+    with pytest.raises(
+        RuntimeError, match="returned a gradient different than None at position 2, but the corresponding forward input was not a Variable"
+    ):
         function(lambda ctx, x, n: x * n, lambda ctx, g: (g, g)).apply(leaf(1.0), 3).backward()
 
 
@@ -520,7 +532,11 @@ def test_vjp_is_another_name_for_backward():
     x = leaf(1.0)
     type("F", (Function,), {"forward": staticmethod(lambda ctx, x: x * 2), "vjp": staticmethod(lambda ctx, g: g * 2)}).apply(x).backward()
     assert x.grad.item() == 2.0
-    both = {"forward": staticmethod(lambda ctx, x: x * 2), "backward": staticmethod(lambda ctx, g: g), "vjp": staticmethod(lambda ctx, g: g)}
+    both = {
+        "forward": staticmethod(lambda ctx, x: x * 2),
+        "backward": staticmethod(lambda ctx, g: g),
+        "vjp": staticmethod(lambda ctx, g: g),
+    }
     with pytest.raises(RuntimeError, match="Implementing both 'backward' and 'vjp'"):
         type("F", (Function,), both).apply(x).backward()
 

@@ -13,7 +13,7 @@ __all__ = ["new", "new_tensor"]
 def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Copy data into a new tensor that has the dtype and device of self unless told otherwise.
 
-    >>> torch.zeros(1, dtype=torch.float64).new_tensor([1, 2]).dtype
+    >>> retrograd.zeros(1, dtype=retrograd.float64).new_tensor([1, 2]).dtype
     torch.float64
     """
     return retrograd.tensor(
@@ -27,7 +27,7 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """Make a tensor of the dtype and device of self: of given sizes (not set), or from a sequence.
 
-    >>> torch.zeros(1).new(2, 3).shape
+    >>> retrograd.zeros(1).new(2, 3).shape
     torch.Size([2, 3])
     """
     device = self.device if device is None else device

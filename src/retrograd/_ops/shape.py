@@ -35,7 +35,7 @@ def _listed(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that tensors of these shapes broadcast to.
 
-    >>> torch.broadcast_shapes((3, 1), (4,))
+    >>> retrograd.broadcast_shapes((3, 1), (4,))
     torch.Size([3, 4])
     """
     out: list[int] = []
@@ -69,7 +69,7 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Expand all tensors to the shape they broadcast to.
 
-    >>> a, b = torch.broadcast_tensors(torch.zeros(3, 1), torch.zeros(4))
+    >>> a, b = retrograd.broadcast_tensors(retrograd.zeros(3, 1), retrograd.zeros(4))
     >>> a.shape == b.shape == (3, 4)
     True
     """
@@ -89,7 +89,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 def block_diag(*tensors: Tensor) -> Tensor:
     """Make a block diagonal matrix of matrices; vectors count as rows, 0-d tensors as 1 x 1 blocks.
 
-    >>> torch.block_diag(torch.ones(1, 2), torch.ones(2, 1)).shape
+    >>> retrograd.block_diag(retrograd.ones(1, 2), retrograd.ones(2, 1)).shape
     torch.Size([3, 3])
     """
     return _C._ops._block_diag(tensors)
@@ -101,7 +101,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     Args:
         indexing: "ij" lets the i-th vector run along dimension i, "xy" swaps the first two (as graphics do).
 
-    >>> x, y = torch.meshgrid(torch.arange(2), torch.arange(3), indexing="ij")
+    >>> x, y = retrograd.meshgrid(retrograd.arange(2), retrograd.arange(3), indexing="ij")
     >>> x.shape
     torch.Size([2, 3])
     """
@@ -133,7 +133,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """List all combinations of one element of each vector, in the order of `itertools.product`.
 
-    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4])).tolist()
+    >>> retrograd.cartesian_prod(retrograd.tensor([1, 2]), retrograd.tensor([3, 4])).tolist()
     [[1, 3], [1, 4], [2, 3], [2, 4]]
     """
     vectors = _listed(tensors)
@@ -148,7 +148,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """List the r-element combinations of a vector's elements, in the order of `itertools.combinations`.
 
-    >>> torch.combinations(torch.tensor([1, 2, 3])).tolist()
+    >>> retrograd.combinations(retrograd.tensor([1, 2, 3])).tolist()
     [[1, 2], [1, 3], [2, 3]]
     """
     if input.dim() != 1:
@@ -180,7 +180,7 @@ def _atleast(n: int, tensors: tuple[Any, ...]) -> Any:
 def atleast_1d(*tensors: Any) -> Any:
     """Turn 0-d tensors into vectors; others are returned as they are.
 
-    >>> torch.atleast_1d(torch.tensor(1.0)).shape
+    >>> retrograd.atleast_1d(retrograd.tensor(1.0)).shape
     torch.Size([1])
     """
     return _atleast(1, tensors)
@@ -189,7 +189,7 @@ def atleast_1d(*tensors: Any) -> Any:
 def atleast_2d(*tensors: Any) -> Any:
     """Add leading dimensions up to two.
 
-    >>> torch.atleast_2d(torch.zeros(3)).shape
+    >>> retrograd.atleast_2d(retrograd.zeros(3)).shape
     torch.Size([1, 3])
     """
     return _atleast(2, tensors)
@@ -198,7 +198,7 @@ def atleast_2d(*tensors: Any) -> Any:
 def atleast_3d(*tensors: Any) -> Any:
     """Add dimensions up to three: a vector becomes 1 x n x 1, a matrix m x n x 1.
 
-    >>> torch.atleast_3d(torch.zeros(3)).shape
+    >>> retrograd.atleast_3d(retrograd.zeros(3)).shape
     torch.Size([1, 3, 1])
     """
     return _atleast(3, tensors)

@@ -73,7 +73,9 @@ class Function(_C._FunctionBase, metaclass=FunctionMeta):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         name = type(self).__name__
         warnings.warn(
-            f"{name} should not be instantiated. Methods on autograd functions are all static, so call {name}.apply(...)", DeprecationWarning, stacklevel=2
+            f"{name} should not be instantiated. Methods on autograd functions are all static, so call {name}.apply(...)",
+            DeprecationWarning,
+            stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
