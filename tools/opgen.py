@@ -253,7 +253,7 @@ def needs_grad(plan: Plan) -> str:
 
 
 def record(op: Op, plan: Plan, *, inplace: bool) -> tuple[str, str]:
-    """Statements before the kernel runs (in-place only) and after it."""
+    """Statements that make the node and save inputs, and those that need the result. In place the kernel runs between them."""
     n_edges = str(len(plan.inputs)) if plan.list_input is None else f"{plan.list_input.name}.size() + {len(plan.inputs) - 1}"
     list_out = len(plan.outputs) == 1 and plan.outputs[0].type == "Tensor[]"
     n_out = "result.size()" if list_out else str(len(plan.outputs))
@@ -313,7 +313,13 @@ def record(op: Op, plan: Plan, *, inplace: bool) -> tuple[str, str]:
                 finish.append(f"set_history({r.name}, fn, {i});")
         else:
             finish.append("set_history(result, fn);")
-    return "", "\n    ".join(make + early + late + finish)
+    return "\n    ".join(make + early), "\n    ".join(late + finish)
+
+
+def saves_only_inputs(op: Op, plan: Plan) -> bool:
+    """Whether what a node saves is known before its kernel, which is worth skipping, has run."""
+    kinds = {word: kind for word, (_, kind, *_) in plan.fields.items() if kind in ("Tensor", "Operand", "TensorList")}
+    return bool(kinds) and op.kernel.kind not in ("pointwise", "view") and not kinds.keys() & {r.name for r in op.returns}
 
 
 def dispatch(op: Op) -> str:
@@ -348,7 +354,7 @@ def dispatch(op: Op) -> str:
             body.append(f"  if (!result.is({first})) set_view(result, {first}, ViewOrigin::{op.view_origin});")
     if op.grad:
         plan = Plan(op)
-        _, after = record(op, plan, inplace=False)
+        before, after = record(op, plan, inplace=False)
         result = "result" if not many else plan.outputs[0].name
         list_out = op.returns[0].type == "Tensor[]"
         guard = ""
@@ -356,7 +362,14 @@ def dispatch(op: Op) -> str:
             guard = f" && !result.is({first})"
         elif not list_out and any(p.type in ("Tensor", "Tensor?", "Operand") for p in op.params):
             guard = f" && is_floating({result}.dtype())"
-        body.append(f"  if (thread_state.grad_mode) {{\n    if ({needs_grad(plan)}{guard}) {{\n    {after}\n    }}")
+        if saves_only_inputs(op, plan) and not many and not list_out:
+            # Hooks on saved tensors see the inputs first, so that the recomputation of a checkpoint can stop before the kernel of its last op.
+            body.insert(
+                1,
+                f"  if (RG_UNLIKELY(saved_hooks_depth > 0) && thread_state.grad_mode && {needs_grad(plan)}) {{\n    {before}\n"
+                f"    {ret} result = impl::{op.cname}({call_args});\n    {after}\n    return result;\n  }}",
+            )
+        body.append(f"  if (thread_state.grad_mode) {{\n    if ({needs_grad(plan)}{guard}) {{\n    {before}\n    {after}\n    }}")
         if list_out:
             body.append("  }")
         else:

@@ -37,7 +37,9 @@ void move_retained(Node* from, uint32_t from_nr, Node* to, uint32_t to_nr) {
 void refresh_view(TensorImpl* t) {
   const uint32_t version = version_of(t);
   if (t->view_version == version || (!t->grad_fn && !requires_grad(t->base))) return;
+  const NodeInfo* being_made = newest_node;
   Node* node = engine_ops.as_strided_node(Tensor::borrow(t->base), t);
+  newest_node = being_made;
   t->view_version = version;
   replace_history(t, node);
 }
@@ -47,7 +49,9 @@ Node* accumulator_of(TensorImpl* t) {
     Py_INCREF(t->accumulator->object());
     return t->accumulator;
   }
+  const NodeInfo* being_made = newest_node;
   auto* node = static_cast<AccumulateGrad*>(new_node(accumulate_grad_info, 0));
+  newest_node = being_made;
   node->sequence = UINT64_MAX;
   node->flags |= kTopological;
   node->variable = t;

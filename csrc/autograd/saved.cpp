@@ -10,7 +10,7 @@
 
 namespace retrograd {
 
-thread_local int saved_hooks_depth = 0;
+thread_local constinit int saved_hooks_depth = 0;
 SavedTensorHooks saved_tensor_hooks = {};
 
 namespace {

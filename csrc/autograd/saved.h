@@ -94,7 +94,7 @@ struct SavedTensorHooks {
   Tensor (*unpack)(PyObject* packed);
   Node* (*history)(PyObject* packed);  // borrowed
 };
-extern thread_local int saved_hooks_depth;  // 0 in the usual case
+extern thread_local constinit int saved_hooks_depth;  // 0 in the usual case
 extern SavedTensorHooks saved_tensor_hooks;
 
 }  // namespace retrograd

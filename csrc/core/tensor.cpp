@@ -1,5 +1,6 @@
 #include "core/tensor.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/format.h"
@@ -97,6 +98,7 @@ int64_t checked_numel(IntSpan sizes) {
 }
 
 void set_contiguous_geometry(TensorImpl* t, IntSpan sizes) {
+  const int64_t numel = checked_numel(sizes);  // first: it refuses sizes whose product overflows
   const int ndim = static_cast<int>(sizes.size());
   int64_t* dims = reserve_dims(t, ndim);
   int64_t stride = 1;
@@ -105,7 +107,7 @@ void set_contiguous_geometry(TensorImpl* t, IntSpan sizes) {
     dims[ndim + d] = stride;
     stride *= dims[d] > 1 ? dims[d] : 1;
   }
-  t->numel = checked_numel(sizes);
+  t->numel = numel;
   t->flags |= kContiguous;
 }
 
@@ -126,8 +128,8 @@ void set_geometry(TensorImpl* t, IntSpan sizes, IntSpan strides) {
   // The spans may point into t itself.
   int64_t copy[2 * kMaxDims];
   RG_CHECK(ndim <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", ndim);
-  std::memcpy(copy, sizes.data(), sizeof(int64_t) * sizes.size());
-  std::memcpy(copy + ndim, strides.data(), sizeof(int64_t) * sizes.size());
+  std::copy(sizes.begin(), sizes.end(), copy);
+  std::copy(strides.begin(), strides.end(), copy + ndim);
   int64_t* dims = reserve_dims(t, ndim);
   std::memcpy(dims, copy, sizeof(int64_t) * 2 * sizes.size());
   int64_t n = 1;

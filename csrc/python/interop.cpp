@@ -115,16 +115,24 @@ struct Inference {
   bool is_float = false;  // a Python float was seen: the default dtype decides
 };
 
-void infer_shape(PyObject* o, std::vector<int64_t>& sizes) {
-  while ((PyList_Check(o) || PyTuple_Check(o) || (PySequence_Check(o) && !is_tensor(o) && !PyUnicode_Check(o) && !PyBytes_Check(o)))) {
+bool is_nested(PyObject* o) {
+  return PyList_Check(o) || PyTuple_Check(o) || (PySequence_Check(o) && !is_tensor(o) && !PyUnicode_Check(o) && !PyBytes_Check(o));
+}
+
+void infer_shape(PyObject* outer, std::vector<int64_t>& sizes) {
+  PyObject* o = Py_NewRef(outer);
+  struct Hold {
+    PyObject*& o;
+    ~Hold() { Py_DECREF(o); }
+  } hold{o};
+  while (is_nested(o)) {
     const Py_ssize_t n = PySequence_Size(o);
     if (n < 0) throw PythonError();
     sizes.push_back(n);
     RG_CHECK_AS(Value, sizes.size() <= static_cast<size_t>(kMaxDims), "too many dimensions '", Py_TYPE(o)->tp_name, "'");
     if (n == 0) return;
-    PyObject* first = checked(PySequence_GetItem(o, 0));
-    Py_DECREF(first);  // the sequence keeps it
-    o = first;
+    PyObject* first = checked(PySequence_GetItem(o, 0));  // a sequence may make its items on the fly: keep it
+    Py_DECREF(std::exchange(o, first));
   }
   if (is_tensor(o)) {
     for (const int64_t s : reinterpret_cast<TensorImpl*>(o)->shape()) sizes.push_back(s);

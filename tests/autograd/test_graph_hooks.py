@@ -164,6 +164,20 @@ def test_multi_grad_hook_errors():
         (x * 2).backward()
 
 
+def test_a_backward_that_fails_half_way_leaves_nothing_for_the_next():
+    seen, grads = [], []
+    x, y = leaf(1.0), leaf(2.0)
+    graph.register_multi_grad_hook([x, y], lambda grads: seen.append([g.item() for g in grads]))
+    z = x * 2
+    z.register_hook(lambda g: grads.append(weakref.ref(g)))
+    failing = y.register_hook(lambda g: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        (z * y).backward(retain_graph=True)
+    failing.remove()
+    (z * y).backward()
+    assert seen == [[4.0, 2.0]]
+
+
 # -- saved tensor hooks -------------------------------------------------------
 
 

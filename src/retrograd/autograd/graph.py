@@ -130,11 +130,18 @@ class _MultiHandle(RemovableHandle):
 
 
 class _Gathering:
-    """The gradients of one backward that a multi-grad hook in mode "all" waits for."""
+    """The gradients of one backward that a multi-grad hook waits for. Lives as long as that backward, which holds it as a callback."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.grads: list[Tensor | None] = [None] * len(nodes)
         self.missing = sum(_C._will_engine_execute_node(node) for node in nodes)
+        _C._queue_callback(self.over)
+
+    def over(self) -> None:
+        self.grads.clear()
+
+
+_Gatherings = weakref.WeakValueDictionary[int, _Gathering]  # by backward
 
 
 def register_multi_grad_hook(
@@ -168,7 +175,7 @@ def register_multi_grad_hook(
 def _all_hook(tensors: Sequence[Tensor], fn: Callable[..., None]) -> Callable[[int], Callable[[Tensor | None], None]]:
     nodes = [_C._gradient_edge(tensor)[0] for tensor in tensors]
     lock = threading.Lock()
-    running: dict[int, _Gathering] = {}
+    running = _Gatherings()
 
     def arrived(index: int, grad: Tensor | None) -> None:
         task = _C._current_graph_task_id()
@@ -178,8 +185,6 @@ def _all_hook(tensors: Sequence[Tensor], fn: Callable[..., None]) -> Callable[[i
             gathering = running.get(task)
             if gathering is None:
                 gathering = running[task] = _Gathering(nodes)
-                # A backward that fails half-way must not leave its gradients here.
-                _C._queue_callback(functools.partial(running.pop, task, None))
             gathering.grads[index] = grad
             gathering.missing -= 1
             complete = gathering.missing == 0
@@ -191,15 +196,14 @@ def _all_hook(tensors: Sequence[Tensor], fn: Callable[..., None]) -> Callable[[i
 
 def _any_hook(fn: Callable[..., None]) -> Callable[[int], Callable[[Tensor | None], None]]:
     lock = threading.Lock()
-    done: set[int] = set()
+    done = _Gatherings()
 
     def arrived(grad: Tensor | None) -> None:
         task = _C._current_graph_task_id()
         with lock:
             if task in done:
                 return
-            done.add(task)
-            _C._queue_callback(functools.partial(done.discard, task))
+            done[task] = _Gathering(())
         fn(grad)
 
     return lambda index: arrived
@@ -353,7 +357,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
         ...     a = retrograd.ones(2, requires_grad=True)
         ...     b = a.clone()
         ...     out = (b**2).sum()
-        ...     b.sin_()
+        ...     _ = b.sin_()
         ...     out.backward()
         >>> a.grad
         tensor([2., 2.])

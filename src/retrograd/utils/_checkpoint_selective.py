@@ -1,0 +1,227 @@
+"""Selective checkpointing: some ops keep their results, the rest is recomputed.
+
+Two context managers share a store. In the forward run an op handler asks the policy about each op and keeps the results it says to. In
+the second run the handler gives those back instead of calling the op, together with what the op had saved for backward: an
+argument of the op by its place, anything else (results, mostly) as it was.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+from retrograd import _C
+from retrograd._C import Tensor
+
+__all__ = ["SAC_IGNORED_OPS", "CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts"]
+
+# Ops no policy is asked about: they compute nothing.
+SAC_IGNORED_OPS = {"detach", "alias", "lift_fresh"}
+
+
+class CheckpointPolicy(enum.Enum):
+    """What to do with the result of an op. MUST and PREFER differ only for a compiler that is free to choose."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
+
+
+_RECOMPUTE = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
+
+
+class SelectiveCheckpointContext:
+    """What a policy is told: whether this is the second run, and in the first the result of the op."""
+
+    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
+        self.is_recompute = is_recompute
+        self.op_output = op_output
+
+
+def _name(op: Any) -> str:
+    return op if isinstance(op, str) else getattr(op, "name", None) or op.__name__
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    return [t for item in value for t in _tensors(item)] if isinstance(value, (tuple, list)) else []
+
+
+def _map(value: Any, f: Callable[[Tensor], Tensor]) -> Any:
+    if isinstance(value, Tensor):
+        return f(value)
+    if isinstance(value, (tuple, list)):
+        return type(value)(_map(v, f) for v in value) if type(value) in (tuple, list) else type(value)([_map(v, f) for v in value])
+    return value
+
+
+def _same_memory(a: Tensor, b: Tensor) -> bool:
+    return a._storage_info()[0] == b._storage_info()[0]
+
+
+class _Kept:
+    """The result of one call of an op, and what the op saved."""
+
+    def __init__(self, result: Any, saved: list[tuple[int | Tensor, str]], random_state: Tensor | None) -> None:
+        self.result = _map(result, lambda t: t.detach().requires_grad_(t.requires_grad and t.is_floating_point()))
+        self.versions = [t._version for t in _tensors(self.result)]
+        self.saved = saved  # by place among the arguments or as a tensor, and for which node
+        self.random_state = random_state
+
+
+class _Store:
+    def __init__(self, policy: Callable[..., Any], allow_mutation: bool) -> None:
+        self.policy = policy
+        self.allow_mutation = allow_mutation
+        self.calls: dict[str, list[_Kept | None]] = {}
+        self.composites: set[str] = set()  # ops that call others: those are asked about instead
+
+    def wants(self, context: SelectiveCheckpointContext, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        answer = self.policy(context, op, *args, **kwargs)
+        if isinstance(answer, bool):
+            return answer
+        if not isinstance(answer, CheckpointPolicy):
+            raise TypeError(
+                f"the policy of a selective checkpoint must return a CheckpointPolicy, got {type(answer).__name__} for {op.name}"
+            )
+        return answer not in _RECOMPUTE
+
+
+class _Handler:
+    """A context manager around an op handler."""
+
+    def __init__(self, store: _Store) -> None:
+        self.store = store
+
+    def __enter__(self) -> _Handler:
+        _C._push_op_handler(self.handle)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        _C._pop_op_handler()
+
+    def handle(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+
+class _Caching(_Handler):
+    """The forward run: keeps results."""
+
+    def __init__(self, store: _Store) -> None:
+        super().__init__(store)
+        self.seen = 0
+
+    def handle(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from retrograd.utils.checkpoint import _settings
+
+        store = self.store
+        if op.name in SAC_IGNORED_OPS:
+            return op(*args, **kwargs)
+        self.seen += 1
+        seen: int = self.seen
+        saved: list[tuple[Tensor, str]] = []
+        outer, _settings.saving = _settings.saving, lambda tensor, node: saved.append((tensor, node))
+        try:
+            result = op(*args, **kwargs)
+        finally:
+            _settings.saving = outer
+        if outer is not None:
+            for tensor, node in saved:
+                outer(tensor, node)
+        if self.seen != seen:
+            store.composites.add(op.name)
+            return result
+        calls = store.calls.setdefault(op.name, [])
+        keep = store.wants(SelectiveCheckpointContext(is_recompute=False, op_output=result), op, args, kwargs)
+        inputs = _tensors(args) + _tensors(list(kwargs.values()))
+        if keep and not any(_same_memory(r, i) for r in _tensors(result) for i in inputs):  # views and in-place ops must run again
+            random = _C.default_generator.get_state() if "Generator" in op.schema else None
+            calls.append(_Kept(result, [(_place(t, inputs), node) for t, node in saved], random))
+        else:
+            calls.append(None)
+        return result
+
+
+def _place(tensor: Tensor, inputs: list[Tensor]) -> int | Tensor:
+    for i, t in enumerate(inputs):
+        if t is tensor:
+            return i
+    return tensor.detach()
+
+
+class _Cached(_Handler):
+    """The second run: gives results back."""
+
+    def __enter__(self) -> _Handler:
+        self.at: dict[str, int] = {}
+        return super().__enter__()
+
+    def handle(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from retrograd.utils.checkpoint import _settings
+
+        store = self.store
+        if op.name in SAC_IGNORED_OPS or op.name in store.composites:
+            return op(*args, **kwargs)
+        at = self.at.get(op.name, 0)
+        self.at[op.name] = at + 1
+        calls = store.calls.get(op.name, ())
+        wanted = store.wants(SelectiveCheckpointContext(is_recompute=True), op, args, kwargs)
+        kept = calls[at] if at < len(calls) else None
+        if kept is None or not wanted:
+            if wanted and at >= len(calls):
+                raise RuntimeError(
+                    f"{op.name} encountered during backward, but not found in storage: the forward pass called it {len(calls)} time(s)"
+                )
+            return op(*args, **kwargs)
+        if not store.allow_mutation and [t._version for t in _tensors(kept.result)] != kept.versions:
+            raise RuntimeError(
+                f"Tensor cached during selective activation checkpoint has been mutated: the result of {op.name}. "
+                "Hint: allow_cache_entry_mutation=True, if the recomputation is meant to see the change."
+            )
+        if kept.random_state is not None:
+            _C.default_generator.set_state(kept.random_state)
+        inputs = _tensors(args) + _tensors(list(kwargs.values()))
+        pack, _ = _C._top_saved_tensors_hooks()
+        for saved, node in kept.saved:
+            _settings.node = node
+            try:
+                pack(inputs[saved] if isinstance(saved, int) else saved)
+            finally:
+                _settings.node = None
+        return _map(kept.result, lambda t: t.detach().requires_grad_(t.requires_grad))
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> tuple[_Caching, _Cached]:
+    """The contexts of a checkpoint that keeps the results of some ops.
+
+    Args:
+        policy_fn_or_list: `policy(ctx, op, *args, **kwargs)` returns a `CheckpointPolicy` for each op; `op.name` is its name in the op
+            table. Or a list of the ops to keep: names or functions.
+        allow_cache_entry_mutation: do not complain when a kept result was written to in between.
+
+    Example::
+
+        >>> import functools
+        >>> from retrograd.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+        >>> keep = functools.partial(create_selective_checkpoint_contexts, ["mm"])
+        >>> w = retrograd.ones(2, 2, requires_grad=True)
+        >>> y = checkpoint(lambda a: (a @ a).sin(), w, use_reentrant=False, context_fn=keep)
+        >>> y.sum().backward()
+    """
+    if isinstance(policy_fn_or_list, (list, tuple, set)):
+        names = {_name(op) for op in policy_fn_or_list}
+
+        def policy(ctx: SelectiveCheckpointContext, op: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
+            listed = op.name in names or op.name.split(".")[0] in names
+            return CheckpointPolicy.MUST_SAVE if listed else CheckpointPolicy.PREFER_RECOMPUTE
+    elif callable(policy_fn_or_list):
+        policy = policy_fn_or_list
+    else:
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    store = _Store(policy, allow_cache_entry_mutation)
+    return _Caching(store), _Cached(store)
