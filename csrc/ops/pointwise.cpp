@@ -195,9 +195,8 @@ void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::sp
     resize_out(out, p.shape);
   }
   find_loop(op, p.compute);
-  RG_CHECK(out->device == p.device || out->device.is_cpu(),
-           "Expected all tensors to be on the same device, but found at least two devices, ", device_name(out.device()), " and ",
-           device_name(p.device), "!");
+  RG_CHECK(out->device == p.device, "Expected all tensors to be on the same device, but found at least two devices, ",
+           device_name(out.device()), " and ", device_name(p.device), "!");
   check_no_internal_overlap(out);
   bool direct = out.dtype() == dtype;
   for (const Operand& o : in)

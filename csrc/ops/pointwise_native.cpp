@@ -136,7 +136,8 @@ Tensor nextafter(const Tensor& self, const Tensor& other) {
   const Shape shape = broadcast_shapes(self.sizes(), other.sizes());
   const Tensor from = contiguous_data(expand_data(cast_data(self, dtype), shape)),
                to = contiguous_data(expand_data(cast_data(other, dtype), shape));
-  Tensor out = empty(shape, dtype, self.device());
+  Tensor out = empty(shape, dtype, is_meta(other) ? other.device() : self.device());
+  if (is_meta(self) || is_meta(other)) return out;
   const auto run = [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0; i < out.numel(); ++i) out.data<T>()[i] = step16(from.data<T>()[i], to.data<T>()[i]);

@@ -141,6 +141,7 @@ Tensor bucketize_Scalar(Scalar self, const Tensor& boundaries, bool out_int32, b
 }
 
 Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
+  RG_CHECK_AS(NotImplemented, !is_meta(self), "bincount: the size of the result depends on values, which a meta tensor does not have");
   if (is_floating(self.dtype()) || self.dtype() == DType::Bool) fail_dtype("bincount_cpu", self.dtype());
   RG_CHECK(minlength >= 0, "minlength should be >= 0");
   RG_CHECK(!weights || (weights.dim() == 1 && (self.dim() != 1 || weights.size(0) == self.size(0))),
