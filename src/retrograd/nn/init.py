@@ -203,9 +203,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
         return tensor
-    qr = getattr(getattr(torch, "linalg", None), "qr", None)
-    if qr is None:
-        raise NotImplementedError("nn.init.orthogonal_ needs linalg.qr, which this build does not have")
+    qr = torch.linalg.qr
     rows, columns = tensor.size(0), tensor.numel() // tensor.size(0)
     flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
     if rows < columns:
