@@ -13,6 +13,7 @@ op(
     variants="function method out",
     kernel=native(),
     grad={"self": "mm_mat1_grad(grad, mat2, self_turned)", "mat2": "mm_mat2_grad(grad, self, mat2_turned)"},
+    jvp="multilinear",
     doc="Product of two matrices.",
     samples=[S(T(*a), T(*b)) for a, b in _MM_SHAPES] + [S(I(2, 3), I(3, 2))],
     errors=(
@@ -30,6 +31,7 @@ op(
     variants="function method out",
     kernel=native(),
     grad={"self": "ops::bmm(grad, matrix_transposed(mat2))", "mat2": "ops::bmm(matrix_transposed(self), grad)"},
+    jvp="multilinear",
     doc="Products of the matrices of two batches.",
     samples=[S(T(*a), T(*b)) for a, b in _BATCH_SHAPES] + [S(I(2, 2, 3), I(2, 3, 2))],
     errors=(
@@ -50,6 +52,7 @@ op(
     variants="function method out",
     kernel=native(),
     grad={"self": "ops::outer(grad, vec)", "vec": "ops::mv(ops::t(self), grad)"},
+    jvp="multilinear",
     doc="Product of a matrix and a vector.",
     samples=[S(T(3, 4), T(4)), S(T(1, 1), T(1)), S(T(3, 0), T(0)), S(T(0, 3), T(3)), S(I(2, 3), I(3))],
     errors=(
@@ -64,6 +67,7 @@ op(
     variants="function method out",
     kernel=native(),
     grad={"self": "grad * tensor", "tensor": "grad * self"},
+    jvp="multilinear",
     doc="Sum of the products of two vectors' elements.",
     samples=[S(T(4), T(4)), S(T(1), T(1)), S(T(0), T(0)), S(T(67), T(67)), S(I(3), I(3))],
     errors=(
@@ -83,6 +87,7 @@ op(
     variants="function method out",
     kernel=native(),
     grad={"self": "grad * other", "other": "grad * self"},
+    jvp="multilinear",
     doc="dot() with the first vector conjugated; for real vectors the same.",
     samples=[S(T(4), T(4)), S(T(0), T(0))],
     errors=(E(S(T(2), T(3)), RuntimeError, "inconsistent tensor size"),),
@@ -151,6 +156,7 @@ op(
         "mat1": "mm_mat1_grad(grad, mat2, mat1_turned, alpha)",
         "mat2": "mm_mat2_grad(grad, mat1, mat2_turned, alpha)",
     },
+    jvp="ops::addmm(ops::addmm(self_t, mat1_t, mat2, beta, alpha), mat1, mat2_t, 1, alpha)",
     doc="beta * self + alpha * (mat1 @ mat2); self is broadcast.",
     samples=[
         S(T(2, 4), T(2, 3), T(3, 4)),
@@ -175,6 +181,7 @@ op(
         "mat": "scaled(ops::outer(grad, vec), alpha)",
         "vec": "scaled(ops::mv(ops::t(mat), grad), alpha)",
     },
+    jvp="ops::addmv(ops::addmv(self_t, mat_t, vec, beta, alpha), mat, vec_t, 1, alpha)",
     doc="beta * self + alpha * (mat @ vec).",
     samples=[S(T(3), T(3, 2), T(2)), S(T(1), T(3, 2), T(2), beta=0.5, alpha=2.0), S(T(), T(3, 2), T(2)), S(T(3), T(3, 0), T(0))],
     errors=(
@@ -193,6 +200,7 @@ op(
         "vec1": "cast_to(scaled(ops::mv(grad, cast_to(vec2, grad.dtype())), alpha), vec1_dtype)",
         "vec2": "cast_to(scaled(ops::mv(ops::t(grad), cast_to(vec1, grad.dtype())), alpha), vec2_dtype)",
     },
+    jvp="ops::addr(ops::addr(self_t, vec1_t, vec2, beta, alpha), vec1, vec2_t, 1, alpha)",
     doc="beta * self + alpha * outer(vec1, vec2).",
     samples=[
         S(T(3, 2), T(3), T(2)),
@@ -218,6 +226,7 @@ op(
         "batch1": "scaled(ops::matmul(grad, matrix_transposed(batch2)), alpha)",
         "batch2": "scaled(ops::matmul(matrix_transposed(batch1), grad), alpha)",
     },
+    jvp="ops::addbmm(ops::addbmm(self_t, batch1_t, batch2, beta, alpha), batch1, batch2_t, 1, alpha)",
     doc="beta * self + alpha * the sum over the batch of batch1[i] @ batch2[i].",
     samples=[
         S(T(3, 5), T(2, 3, 4), T(2, 4, 5)),
@@ -242,6 +251,7 @@ op(
         "batch1": "scaled(ops::bmm(grad, matrix_transposed(batch2)), alpha)",
         "batch2": "scaled(ops::bmm(matrix_transposed(batch1), grad), alpha)",
     },
+    jvp="ops::baddbmm(ops::baddbmm(self_t, batch1_t, batch2, beta, alpha), batch1, batch2_t, 1, alpha)",
     doc="beta * self + alpha * (batch1 @ batch2), matrix by matrix.",
     samples=[
         S(T(2, 3, 5), T(2, 3, 4), T(2, 4, 5)),
@@ -405,6 +415,7 @@ op(
         "self": "sum_to(ops::linalg_cross(other, grad, dim), self_sizes)",
         "other": "sum_to(ops::linalg_cross(grad, self, dim), other_sizes)",
     },
+    jvp="multilinear",
     doc="Vector product of vectors of three elements along dim.",
     samples=[S(T(2, 3), T(2, 3)), S(T(3), T(3)), S(T(1, 3), T(2, 3)), S(T(3, 2), T(3, 2), dim=0), S(T(0, 3), T(0, 3))],
     errors=(

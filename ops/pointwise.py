@@ -330,6 +330,7 @@ for name, sign, full, words in (
         variants=EVERYWHERE,
         kernel=pointwise(f"x {sign} y", out="bool"),
         grad={"self": "zero_gradient(grad)", "other": "zero_gradient(grad)"},  # of the in-place form on floats; a bool result has none
+        jvp="zero",
         doc=f"Whether each element {words} that of other.",
         samples=binary(scalar=0.5) + [S(I(5), I(5)), S(I(5), 1), S(I(5), 1.5), S(B(4), B(4)), S(I(5), T(5))],
         errors=(BROADCAST_ERROR,),

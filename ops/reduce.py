@@ -564,6 +564,7 @@ for name in ("softmax", "log_softmax"):
         variants=FUNCTION,
         kernel=native(),
         grad={"self": backward},
+        jvp="symmetric" if name == "softmax" else "log_softmax_backward_grad(self_t, result, dim, result_dtype)",
         doc="Softmax along a dim." if name == "softmax" else "Logarithm of softmax along a dim, without overflow.",
         samples=[*along_dim(), S(T(3, 4, low=300, high=900), 1), S(T(2, 0), 1), S(T(3, 67), -1), S(I(3, 4), 0, dtype="float32")],
         errors=(

@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import opgen_jvp
 import opgen_stub
 
 import ops
@@ -329,23 +330,32 @@ def dispatch(op: Op) -> str:
     call_args = names(op)
     body = []
     args = "".join(f", {p.name}" for p in op.params)
-    body.append(
-        f"  if (RG_UNLIKELY(thread_state.handlers != nullptr) && intercepts(op_{op.cname})) return intercept<{ret}>(op_{op.cname}{args});"
-    )
+    if kind in ("composite", "alias") or (ret not in ("Tensor", "std::vector<Tensor>") and not ret.startswith("std::tuple")):
+        body.append(
+            f"  if (RG_UNLIKELY(thread_state.attention) && intercepts(op_{op.cname})) return intercept<{ret}>(op_{op.cname}{args});"
+        )
     if kind in ("composite", "alias"):
         target = f"composite::{op.cname}" if kind == "composite" else f"ops::{op.kernel.target}"
         body.append(f"  return {target}({call_args});")
         out.append(f"{ret} {op.cname}({arguments(op)}) {{\n" + "\n".join(body) + "\n}\n")
         return "\n".join(out)
-    if ret == "void":
-        body.append(f"  impl::{op.cname}({call_args});")
+    many = len(op.returns) > 1
+    compute = f"impl::{op.cname}({call_args})"
+    if body:  # a plain value: vmap has no say in it
+        body.append(f"  {'' if ret == 'void' else 'return '}{compute};")
         out.append(f"{ret} {op.cname}({arguments(op)}) {{\n" + "\n".join(body) + "\n}\n")
         return "\n".join(out)
-    many = len(op.returns) > 1
+    rule = f"{op.cname}_jvp" if opgen_jvp.has_rule(op) else "nullptr"
+    compute = (
+        f"RG_LIKELY(!thread_state.attention) ? {compute} : attend(done, op_{op.cname}, ops::{op.cname}, impl::{op.cname}, {rule}{args})"
+    )
+    body.append("  bool done = false;")
     if many:
-        body.append(f"  auto [{', '.join(r.name for r in op.returns)}] = impl::{op.cname}({call_args});")
+        body.append(f"  auto [{', '.join(r.name for r in op.returns)}] = {compute};")
+        body.append(f"  if (RG_UNLIKELY(done)) return {{{', '.join(f'std::move({r.name})' for r in op.returns)}}};")
     else:
-        body.append(f"  {ret} result = impl::{op.cname}({call_args});")
+        body.append(f"  {ret} result = {compute};")
+        body.append("  if (RG_UNLIKELY(done)) return result;")
     first = op.params[0].name if op.params else ""
     if kind == "view":
         if op.returns[0].type == "Tensor[]":
@@ -365,8 +375,8 @@ def dispatch(op: Op) -> str:
         if saves_only_inputs(op, plan) and not many and not list_out:
             # Hooks on saved tensors see the inputs first, so that the recomputation of a checkpoint can stop before the kernel of its last op.
             body.insert(
-                1,
-                f"  if (RG_UNLIKELY(saved_hooks_depth > 0) && thread_state.grad_mode && {needs_grad(plan)}) {{\n    {before}\n"
+                0,
+                f"  if (RG_UNLIKELY(saved_hooks_depth > 0) && !thread_state.attention && thread_state.grad_mode && {needs_grad(plan)}) {{\n    {before}\n"
                 f"    {ret} result = impl::{op.cname}({call_args});\n    {after}\n    return result;\n  }}",
             )
         body.append(f"  if (thread_state.grad_mode) {{\n    if ({needs_grad(plan)}{guard}) {{\n    {before}\n    {after}\n    }}")
@@ -395,9 +405,19 @@ def inplace_kernel(op: Op, target: str) -> str:
 
 def dispatch_inplace(op: Op) -> str:
     args = "".join(f", {p.name}" for p in op.params)
-    body = [
-        f"  if (RG_UNLIKELY(thread_state.handlers != nullptr) && intercepts(op_{op.cname}_)) return intercept_inplace(op_{op.cname}_, self{args});"
-    ]
+    plain = op.kernel.kind in ("alias", "composite") or not is_cpp(op)
+    if plain:
+        body = [
+            f"  if (RG_UNLIKELY(thread_state.attention) && intercepts(op_{op.cname}_)) {{ intercept<Tensor>(op_{op.cname}_{args}); return self; }}"
+        ]
+    else:
+        tangents = ""
+        if op.variants & {"function", "method", "internal"}:
+            tangents = f" if (any_tangent({names(op)})) return ops::copy_(self, ops::{op.cname}({names(op)}), false);"
+        body = [
+            f"  if (RG_UNLIKELY(thread_state.attention)) {{ if (attend_inplace(op_{op.cname}_, ops::{op.cname}_{args})) return self;{tangents} }}"
+        ]
+    kernel = f"if (RG_LIKELY(!thread_state.attention) || !batch_writes(op_{op.cname}_{args})) {inplace_kernel(op, 'self')}"
     if op.kernel.kind == "alias":
         body.append(f"  return ops::{op.kernel.target}_({names(op)});")
     elif op.kernel.kind == "composite" or not is_cpp(op):
@@ -408,13 +428,20 @@ def dispatch_inplace(op: Op) -> str:
         body.append(f"  const bool needs = {needs_grad(plan)};")
         body.append("  check_inplace(self, needs);")
         body.append(
-            f"  if (needs && thread_state.grad_mode) {{\n    {before}\n    {inplace_kernel(op, 'self')}\n    wrote_inplace(self);\n    {after}\n    rebase_history(self, guard.release());\n  }} else {{\n    {inplace_kernel(op, 'self')}\n    wrote_inplace(self);\n  }}"
+            f"  if (needs && thread_state.grad_mode) {{\n    {before}\n    {kernel}\n    wrote_inplace(self);\n    {after}\n    rebase_history(self, guard.release());\n  }} else {{\n    {kernel}\n    wrote_inplace(self);\n  }}"
         )
     else:
         tensors = ", ".join(p.name for p in op.params if p.is_tensor and p.type != "Tensor?[]")
         body.append(f"  check_inplace(self, any_requires_grad({tensors}));")
-        body.append(f"  {inplace_kernel(op, 'self')}\n  wrote_inplace(self);")
+        body.append(f"  {kernel}\n  wrote_inplace(self);")
         body.append("  if (thread_state.grad_mode && self->grad_fn) cut_history(self);")
+    if not plain and not op.variants & {"function", "method", "internal"}:
+        # Only in place: what is written is one argument, or nothing that moves.
+        source = [key for key in op.grad if key != "self"]
+        value = f"tangent_of({source[0]}, level)" if source else "Tensor()"
+        body.append(
+            f"  if (RG_UNLIKELY(thread_state.attention) && any_tangent({names(op)}))\n    for (const uint32_t level : levels_of({names(op)})) forward::give_inplace(self, level, {value});"
+        )
     if op.kernel.kind != "alias":
         body.append("  return self;")
     return f"// {op.schema}, in place\nconst Tensor& {op.cname}_({arguments(op)}) {{\n" + "\n".join(body) + "\n}\n"
@@ -565,14 +592,15 @@ def ops_source(family: str, table: list[Op]) -> str:
     mine = [op for op in table if op.family == family and is_cpp(op)]
     parts = [
         HEADER.format(family=family),
-        '#include "ops.h"\n#include "ops/derivatives.h"\n#include "ops/pointwise.h"\n#include "ops/generated_support.h"\n#include "pointwise_tables.h"\n\nnamespace retrograd {\n',
+        '#include "ops.h"\n#include "ops/derivatives.h"\n#include "ops/pointwise.h"\n#include "ops/forward.h"\n#include "ops/generated_support.h"\n#include "pointwise_tables.h"\n\nnamespace retrograd {\n',
     ]
     for op in mine:
         composite = "true" if op.kernel.kind == "composite" else "false"
-        parts.append(f'OpRecord op_{op.cname} = {{"{op.qualified}", R"({op.schema})", {composite}}};')
+        random = "true" if op.family == "random" else "false"
+        parts.append(f'OpRecord op_{op.cname} = {{"{op.qualified}", R"({op.schema})", {composite}, {random}}};')
         if "inplace" in op.variants:
             parts.append(
-                f'OpRecord op_{op.cname}_ = {{"{op.name}_{"." + op.overload if op.overload else ""}", R"({op.schema})", {composite}}};'
+                f'OpRecord op_{op.cname}_ = {{"{op.name}_{"." + op.overload if op.overload else ""}", R"({op.schema})", {composite}, {random}}};'
             )
     parts.append("\nnamespace impl {\nnamespace {\n}  // namespace\n")
     for op in mine:
@@ -585,6 +613,9 @@ def ops_source(family: str, table: list[Op]) -> str:
             done.add(op.node)
             parts.append(f"// {op.schema}")
             parts.append(node_struct(op, Plan(op)))
+    for op in mine:
+        if opgen_jvp.has_rule(op):
+            parts.append(opgen_jvp.rule(op, Plan(op), return_type(op), CPP_PARAM))
     parts.append("}  // namespace\n")
     for op in mine:
         if op.variants & {"function", "method", "internal"}:
@@ -658,7 +689,7 @@ def thunk(op: Op, index: int, mode: str) -> str:
         inputs = [q for q in op.params if q.is_tensor]
         checks = ", ".join(f"p.{ACCESSOR[q.type]}({i})" for i, q in enumerate(op.params) if q in inputs) or "Tensor()"
         if op.kernel.kind == "pointwise":
-            write = f'check_out(p, "{op.name}", any_requires_grad({checks})); if (thread_state.handlers != nullptr) return write_out(p, ops::{op.cname}({args})); impl::{op.cname}_out({args}, p.out()); return finish_out(p);'
+            write = f'check_out(p, "{op.name}", any_requires_grad({checks})); if (thread_state.attention) return write_out(p, ops::{op.cname}({args})); impl::{op.cname}_out({args}, p.out()); return finish_out(p);'
         else:
             write = f'check_out(p, "{op.name}", any_requires_grad({checks})); return write_out(p, ops::{op.cname}({args}));'
         return f"PyObject* t_{name}(Parsed& p) {{\n  if (p.has_out()) {{ {write} }}\n  {cache}return {result_expr(op, args)};\n}}\n"

@@ -50,7 +50,7 @@ void accumulate(TensorImpl* variable, Tensor& grad) {
     } else {
       set_grad(variable, own_copy(grad, variable));
     }
-  } else if (!recording) {
+  } else if (!recording && RG_LIKELY(!thread_state.attention)) {
     Tensor total = Tensor::borrow(variable->grad);
     engine_ops.add_inplace(total, grad);
     if (!total->has(kInference)) bump_version(total.get());

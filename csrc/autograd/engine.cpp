@@ -120,7 +120,7 @@ void accumulate_into(TensorImpl*& slot, Tensor grad) {
   }
   Tensor old = Tensor::steal(slot);
   slot = nullptr;
-  if (!thread_state.grad_mode && same_sizes(old.get(), grad.get()) && old.dtype() == grad.dtype()) {
+  if (!thread_state.grad_mode && RG_LIKELY(!thread_state.attention) && same_sizes(old.get(), grad.get()) && old.dtype() == grad.dtype()) {
     if (may_add_inplace(old.get())) {
       engine_ops.add_inplace(old, grad);
       slot = old.release();

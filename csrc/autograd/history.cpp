@@ -121,6 +121,10 @@ void replace_history(TensorImpl* t, Node* node, uint32_t nr) {
 void set_view(const Tensor& result, const Tensor& source, ViewOrigin origin) {
   TensorImpl* r = result.get();
   TensorImpl* s = source.get();
+  if (RG_UNLIKELY(s->has(kBatched)) && r->has(kBatched) && r->storage != s->storage) {
+    release(std::exchange(r->storage, s->storage));  // one version counter for both
+    retain(s->storage);
+  }
   TensorImpl* base = s->base ? s->base : s;
   if (RG_UNLIKELY(thread_state.inference_mode)) {
     if (s->has(kInference)) return;  // inference tensors keep no view information

@@ -5,6 +5,7 @@
 #include "autograd/engine.h"
 #include "autograd/history.h"
 #include "autograd/node.h"
+#include "autograd/tangent.h"
 #include "core/promote.h"
 #include "core/state.h"
 
@@ -85,6 +86,7 @@ void SavedTensor::save_output(const Tensor& t, uint32_t nr) {
     if (packed) return;
   }
   tensor = alias(t).release();
+  if (RG_UNLIKELY(t->has(kDual))) copy_tangents(Tensor::borrow(tensor), t);
   version = version_of(tensor);
   hidden_writes = tensor->storage->hidden_writes;
   tensor->storage->flags |= kStorageSaved;
@@ -95,6 +97,7 @@ namespace {
 // The data of `t` with the history of the tensor that was saved.
 Tensor with_history(const Tensor& t, Node* node, uint32_t nr) {
   Tensor out = alias(t);
+  if (RG_UNLIKELY(t->has(kDual))) copy_tangents(out, t);
   Py_INCREF(node->object());
   set_history(out, node, 0);
   out->output_nr = nr;

@@ -15,11 +15,22 @@ struct ThreadState {
   bool inference_mode = false;
   bool torch_function_enabled = true;  // off inside DisableTorchFunction
   bool torch_function_subclasses = true;
+  bool attention = false;       // ops must look around: handlers or forward-mode levels are active
+  uint32_t dual_levels = 0;     // forward-mode levels entered, see autograd/tangent.h
   Handler* handlers = nullptr;  // top of the interception stack, see python/intercept.h
   Site mode_site;               // where gradient mode was switched off (owned)
 };
 
 extern thread_local constinit ThreadState thread_state;
+
+inline void set_handlers(Handler* top) {
+  thread_state.handlers = top;
+  thread_state.attention = top != nullptr || thread_state.dual_levels != 0;
+}
+inline void set_dual_levels(uint32_t count) {
+  thread_state.dual_levels = count;
+  thread_state.attention = thread_state.handlers != nullptr || count != 0;
+}
 
 inline void set_grad_mode(bool on) {
   thread_state.grad_enabled = on;

@@ -29,11 +29,12 @@ int64_t* reserve_dims(TensorImpl* t, int ndim) {
 void release_extra(TensorImpl* t) {
   TensorExtra* e = t->extra;
   if (!e) return;
+  drop_tangents(t);
   t->extra = nullptr;
   Py_XDECREF(e->hooks);
   Py_XDECREF(e->post_accumulate_hooks);
   Py_XDECREF(e->name);
-  Py_XDECREF(e->tangent);
+  Py_XDECREF(reinterpret_cast<PyObject*>(e->batched));
   if (e->version_cell && --e->version_cell->refs == 0) delete e->version_cell;
   delete e;
 }
@@ -246,6 +247,15 @@ Tensor share(const TensorImpl* source) {
   return t;
 }
 
+void share_batch(TensorImpl* t, const TensorImpl* source) {
+  TensorExtra& extra = extra_of(t);
+  t->flags |= kBatched;
+  extra.batched = source->extra->batched;
+  Py_INCREF(extra.batched->object());
+  extra.batch_level = source->extra->batch_level;
+  extra.batch_dim = source->extra->batch_dim;
+}
+
 }  // namespace
 
 Tensor alias(const Tensor& source) {
@@ -256,10 +266,12 @@ Tensor alias(const Tensor& source) {
   std::memcpy(dims, source->dims, sizeof(int64_t) * 2 * static_cast<size_t>(ndim));
   t->numel = source->numel;
   t->flags |= source->flags & (kContiguous | kNumber);
+  if (RG_UNLIKELY(source->has(kBatched))) share_batch(t.get(), source.get());
   return t;
 }
 
 Tensor alias_as(const Tensor& source, IntSpan sizes, IntSpan strides, int64_t offset) {
+  RG_CHECK(!source->has(kBatched), "a tensor that belongs to a vmap was used where its memory is needed; it may have outlived the vmap");
   Tensor t = share(source.get());
   t->data = static_cast<char*>(source->storage->data) + offset * itemsize(source.dtype());
   set_geometry(t.get(), sizes, strides);
@@ -281,6 +293,47 @@ Tensor scalar_tensor(Scalar value, DType dtype, Device device) {
   Tensor t = empty({}, dtype, device);
   if (!is_meta(t)) value.store(dtype, t->data);
   return t;
+}
+
+Tensor batched(const Tensor& whole, int64_t dim, int32_t level) {
+  Tensor t = new_tensor_object();
+  int64_t sizes[kMaxDims], strides[kMaxDims];
+  size_t n = 0;
+  for (int64_t d = 0; d < whole.dim(); ++d) {
+    if (d == dim) continue;
+    sizes[n] = whole.size(d);
+    strides[n++] = whole.stride(d);
+  }
+  set_geometry(t.get(), {sizes, n}, {strides, n});
+  t->dtype = whole.dtype();
+  t->device = Device{DeviceType::Meta};
+  t->storage = new_storage(0, whole.device());
+  t->data = t->storage->data;
+  t->flags |= static_cast<uint16_t>(kBatched | (whole->flags & kInference));
+  TensorExtra& extra = extra_of(t.get());
+  extra.batched = Tensor(whole).release();
+  extra.batch_level = level;
+  extra.batch_dim = static_cast<int32_t>(dim);
+  return t;
+}
+
+bool is_batched(const TensorImpl* t, int32_t level) { return t->has(kBatched) && t->extra->batch_level == level; }
+
+void drop_tangent(Tangent* tangent) {
+  TensorImpl* owner = tangent->owner;
+  Tangent** at = &owner->extra->tangents;
+  while (*at != tangent) at = &(*at)->next;
+  *at = tangent->next;
+  if (!owner->extra->tangents) owner->flags &= static_cast<uint16_t>(~kDual);
+  *tangent->link = tangent->next_of_level;
+  if (tangent->next_of_level) tangent->next_of_level->link = tangent->link;
+  TensorImpl* value = tangent->value;
+  delete tangent;
+  Py_DECREF(value->object());
+}
+
+void drop_tangents(TensorImpl* t) {
+  while (t->extra && t->extra->tangents) drop_tangent(t->extra->tangents);
 }
 
 TensorExtra& extra_of(TensorImpl* t) {
@@ -341,7 +394,8 @@ int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   if (t->extra) {
     Py_VISIT(t->extra->hooks);
     Py_VISIT(t->extra->post_accumulate_hooks);
-    Py_VISIT(t->extra->tangent);
+    for (const Tangent* tangent = t->extra->tangents; tangent; tangent = tangent->next) Py_VISIT(tangent->value->object());
+    Py_VISIT(reinterpret_cast<PyObject*>(t->extra->batched));
   }
   return 0;
 }
@@ -355,7 +409,7 @@ int tensor_clear(PyObject* self) {
   if (t->extra) {
     Py_CLEAR(t->extra->hooks);
     Py_CLEAR(t->extra->post_accumulate_hooks);
-    Py_CLEAR(t->extra->tangent);
+    drop_tangents(t);
   }
   return 0;
 }

@@ -14,6 +14,11 @@
 // After a few such calls everything is tracked as it is made (`track_everything`), so a program that registers hooks at every step does not
 // pay for enumerating again and again. Hence every member of a cycle is tracked, and a program that uses none of these never pays. Instances of Python subclasses
 // (nn.Parameter) are tracked from birth by CPython; they are marked when they first get attributes or hooks.
+//
+// Note [Batched tensors]
+// Inside vmap a function sees tensors without the dimension it is mapped over. Such a tensor has the sizes and strides of one sample and no
+// data: its own `device` is meta, so that no kernel can read it by mistake, while its storage names the device of the real
+// tensor in extra->batched; device() is the latter. Ops that meet one go to the handler of its vmap (python/intercept.h).
 #pragma once
 
 #include <Python.h>
@@ -39,9 +44,11 @@ enum TensorFlags : uint16_t {
   kInference = 4,  // made under inference_mode
   kDataAlias = 8,  // made by .data: has a version counter of its own in `extra`
   kRetainsGrad = 16,
-  kNumber = 32,   // a Python number wrapped as a 0-d tensor: weakest in type promotion
-  kMarked = 64,   // see Note [Joining the collector]
-  kPooled = 128,  // lives in the pool; instances of Python subclasses do not
+  kNumber = 32,    // a Python number wrapped as a 0-d tensor: weakest in type promotion
+  kMarked = 64,    // see Note [Joining the collector]
+  kPooled = 128,   // lives in the pool; instances of Python subclasses do not
+  kDual = 256,     // has tangents, see autograd/tangent.h
+  kBatched = 512,  // one sample, as vmap shows it, of the tensor in extra->batched; see Note [Batched tensors]
 };
 
 // Why a tensor has no history, for error messages and why_no_grad().
@@ -94,12 +101,26 @@ struct VersionCell {
   uint32_t version = 0;
 };
 
+// What a tensor changes by when the inputs of a forward-mode level move along their tangents.
+struct Tangent {
+  uint32_t level;
+  TensorImpl* value;  // owned
+  Tangent* next;      // of the same tensor
+  // All tangents of a level are linked, so that leaving it can drop them.
+  Tangent* next_of_level;
+  Tangent** link;  // whatever points to this one in that list
+  TensorImpl* owner;
+};
+
 struct TensorExtra {
   PyObject* hooks = nullptr;  // ordered dict id -> callable, made in Python
   PyObject* post_accumulate_hooks = nullptr;
   PyObject* name = nullptr;
   VersionCell* version_cell = nullptr;  // kDataAlias
-  PyObject* tangent = nullptr;          // forward mode
+  Tangent* tangents = nullptr;          // kDual
+  TensorImpl* batched = nullptr;        // kBatched: the whole tensor, owned
+  int32_t batch_level = 0;
+  int32_t batch_dim = -1;  // of `batched`; -1: the same for every sample
 };
 
 extern PyTypeObject* tensor_type;  // retrograd.Tensor
@@ -143,7 +164,7 @@ class Tensor {
   std::span<const int64_t> sizes() const { return p_->shape(); }
   std::span<const int64_t> strides() const { return {p_->strides(), p_->ndim}; }
   DType dtype() const { return p_->dtype; }
-  Device device() const { return p_->device; }
+  Device device() const { return p_->storage->device; }
   bool is_contiguous() const { return p_->is_contiguous(); }
   cpu::Array array() const { return p_->array(); }
   template <class T> T* data() const { return static_cast<T*>(p_->data); }
@@ -184,7 +205,12 @@ Tensor scalar_tensor(Scalar value, DType dtype, Device device = {});
 Tensor full(IntSpan sizes, Scalar value, DType dtype, Device device = {});
 Tensor from_storage(Storage* storage, DType dtype, IntSpan sizes, IntSpan strides, int64_t offset);  // steals the reference
 
+Tensor batched(const Tensor& whole, int64_t dim, int32_t level);  // see Note [Batched tensors]; dim -1: the same for every sample
+bool is_batched(const TensorImpl* t, int32_t level);
+
 TensorExtra& extra_of(TensorImpl* t);
+void drop_tangent(Tangent* tangent);  // from its tensor and its level
+void drop_tangents(TensorImpl* t);
 bool dense_and_nonoverlapping(const TensorImpl* t);
 bool geometry_is_contiguous(IntSpan sizes, IntSpan strides);
 bool has_internal_overlap(const TensorImpl* t);  // an expanded dimension of size > 1
@@ -201,7 +227,7 @@ inline bool same_sizes(IntSpan a, IntSpan b) {
     if (a[d] != b[d]) return false;
   return true;
 }
-inline bool is_meta(const Tensor& t) { return t.device().type == DeviceType::Meta; }
+inline bool is_meta(const Tensor& t) { return t->device.type == DeviceType::Meta; }  // has no data, as batched tensors have none
 
 // ---- versions ----
 uint32_t version_of(const TensorImpl* t);

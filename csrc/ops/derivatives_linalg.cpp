@@ -8,7 +8,7 @@ namespace retrograd::derivatives {
 namespace {
 
 // Nobody records and nobody listens: kernels may be called directly, and transposes are only strides.
-bool direct() { return !thread_state.grad_mode && !thread_state.handlers; }
+bool direct() { return !thread_state.grad_mode && !thread_state.attention; }
 
 }  // namespace
 

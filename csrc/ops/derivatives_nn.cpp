@@ -108,7 +108,7 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_grad(const Tensor& grad, const Ten
                                                    double eps, const Tensor& mean, const Tensor& rstd, bool needs_self, bool needs_weight,
                                                    bool needs_bias) {
   if (!grad) return {};
-  if (thread_state.grad_mode || thread_state.handlers || is_meta(self) || self.numel() == 0)
+  if (thread_state.grad_mode || thread_state.attention || is_meta(self) || self.numel() == 0)
     return layer_norm_grad_in_ops(grad, self, weight, normalized_shape, eps, needs_self, needs_weight, needs_bias);
   const Rows r = layer_norm_rows(self, normalized_shape);
   const Tensor dy = contiguous_data(cast_data(grad, self.dtype())), x = contiguous_data(self),

@@ -27,7 +27,8 @@ int64_t reduced_count(IntSpan sizes, OptInts dim) {
 }
 
 // Any element for which test() holds. For small results of a reduction.
-template <class F> bool any_value(const Tensor& t, F&& test) {
+template <class F> bool any_value(Tensor t, F&& test) {
+  while (t->has(kBatched)) t = Tensor::borrow(t->extra->batched);  // any sample's
   if (t.numel() == 0 || is_meta(t)) return false;
   const Tensor flat = contiguous_data(t);
   return visit_dtype(t.dtype(), [&](auto zero) {

@@ -19,14 +19,14 @@ Tensor as_strided(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offse
 
 // While a graph of the gradient is built these are recorded like any write in place.
 void copy_inplace(const Tensor& dst, const Tensor& src) {
-  if (thread_state.grad_mode) {
+  if (thread_state.grad_mode || thread_state.attention) {
     ops::copy_(dst, src, false);
   } else {
     copy_data(dst, src);
   }
 }
 void zero_inplace(const Tensor& dst) {
-  if (thread_state.grad_mode) {
+  if (thread_state.grad_mode || thread_state.attention) {
     ops::zero_(dst);
   } else {
     fill_data(dst, Scalar(0));

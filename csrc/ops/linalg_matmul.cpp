@@ -67,7 +67,7 @@ namespace {
 
 // The whole layer as one product when nobody records or listens and nothing is unusual; undefined otherwise.
 Tensor linear_directly(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  if (thread_state.handlers) return {};
+  if (thread_state.attention) return {};
   const bool tracked = any_requires_grad(input, weight, bias);
   if (tracked && thread_state.grad_mode) return {};
   const int64_t dims = input.dim();

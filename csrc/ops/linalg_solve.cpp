@@ -235,6 +235,7 @@ static Tensor permutation(const Tensor& pivots, int64_t rows, DType dtype) {
   for (size_t d = 0; d < batch_dims; ++d) sizes[d] = pivots.size(static_cast<int64_t>(d));
   sizes[batch_dims] = rows, sizes[batch_dims + 1] = rows;
   Tensor p = zeros({sizes, batch_dims + 2}, dtype, pivots.device());
+  RG_CHECK(!is_meta(pivots), "lu_unpack needs the values of its pivots, and this tensor has none to read here");
   const Tensor given = contiguous_data(cast_data(pivots, DType::Int64));
   const int64_t k = pivots.size(-1), batch = k ? pivots.numel() / k : checked_numel({sizes, batch_dims});
   std::vector<int64_t> order(static_cast<size_t>(rows));

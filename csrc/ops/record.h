@@ -11,6 +11,7 @@ struct OpRecord {
   const char* name;  // "sum.dim"
   const char* schema;
   bool composite = false;        // made of other ops, which a handler sees as well
+  bool random = false;           // draws numbers, which vmap has a say in even where nothing is batched
   PyObject* object = nullptr;    // the Python callable for this overload, made on first use
   const Group* group = nullptr;  // its bindings
   int overload = 0;

@@ -13,6 +13,7 @@ void init_function(PyObject* module);     // function.cpp: autograd.Function
 void init_hooks();                        // engine_hooks.cpp
 void init_saved_hooks(PyObject* module);  // saved_hooks.cpp
 void init_modes(PyObject* module);        // modes.cpp
+void init_transforms(PyObject* module);   // transforms.cpp: vmap, func, forward mode
 
 // node._raw_saved_*: a saved tensor that hooks can be put on. `find` says where it is (saved_hooks.cpp).
 PyObject* raw_saved(Node* owner, SavedTensor* (*find)(Node*, size_t), size_t index);

@@ -147,7 +147,7 @@ class Parsed {
   };
   bool read_tensor_list(int i, PyObject* object, bool optional_items);
   void note_device(const TensorImpl* t) {
-    devices_ |= static_cast<uint8_t>(t->ndim == 0 && t->device.is_cpu() ? 0 : 1 << static_cast<int>(t->device.type));
+    devices_ |= static_cast<uint8_t>(t->ndim == 0 && t->storage->device.is_cpu() ? 0 : 1 << static_cast<int>(t->storage->device.type));
   }
   Value v_[kMaxParams];
   int64_t ints_[kMaxInts];

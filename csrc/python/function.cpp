@@ -27,7 +27,7 @@ struct TensorMeta {
     if (!t) return;
     is_tensor = true;
     dtype = t->dtype;
-    device = t->device;
+    device = t->storage->device;
     sizes.assign(t->shape().begin(), t->shape().end());
   }
 };

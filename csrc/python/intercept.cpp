@@ -24,12 +24,12 @@ struct Reenter {
     if (!record->composite || !running || running->next != thread_state.handlers) return;
     active = true;
     below = thread_state.handlers;
-    thread_state.handlers = running;
+    set_handlers(running);
     entered_composite = record;
   }
   ~Reenter() {
     if (!active) return;
-    thread_state.handlers = below;
+    set_handlers(below);
     entered_composite = nullptr;
   }
 };
@@ -91,31 +91,34 @@ bool intercepts(const OpRecord& op) {
     entered_composite = nullptr;
     return false;
   }
-  return thread_state.handlers && !thread_state.handlers->functions;
+  const Handler* h = op_handler();
+  return h && h->kind == HandlerKind::Op;
 }
 
+thread_local constinit bool tangents_are_taken_care_of = false;
+
 PyObject* call_handler(OpRecord& op, PyObject* args) {
-  Handler* top = thread_state.handlers;
-  thread_state.handlers = top->next;
-  Handler* const outer = std::exchange(running, top);
+  Handler* const top = op_handler();
+  Handler* const saved = thread_state.handlers;
+  set_handlers(top->next);
+  Handler* const outer = std::exchange(running, top->kind == HandlerKind::Op ? top : nullptr);
   PyObject* kwargs = PyDict_New();
   PyObject* result = PyObject_CallFunctionObjArgs(top->callable, op_object(op), args, kwargs, nullptr);
   running = outer;
   Py_DECREF(args);
   Py_XDECREF(kwargs);
-  top->next = thread_state.handlers;
-  thread_state.handlers = top;
+  set_handlers(saved);
   return checked(result);
 }
 
-void push_handler(PyObject* callable, bool functions) {
-  thread_state.handlers = new Handler{Py_NewRef(callable), functions, thread_state.handlers};
+void push_handler(PyObject* callable, HandlerKind kind, int32_t level) {
+  set_handlers(new Handler{Py_NewRef(callable), kind, level, thread_state.handlers});
 }
 
 PyObject* pop_handler() {
   Handler* top = thread_state.handlers;
   RG_CHECK(top, "the handler stack is empty");
-  thread_state.handlers = top->next;
+  set_handlers(top->next);
   PyObject* callable = top->callable;
   delete top;
   return callable;
@@ -183,11 +186,18 @@ double Unbox<double>::from(PyObject* o) { return Unbox<Scalar>::from(o).to_doubl
 namespace {
 
 PyObject* py_push(PyObject*, PyObject* callable) {
-  push_handler(callable, false);
+  push_handler(callable, HandlerKind::Op);
+  Py_RETURN_NONE;
+}
+PyObject* py_push_batch(PyObject*, PyObject* args) {
+  PyObject* callable;
+  int level;
+  if (!PyArg_ParseTuple(args, "Oi", &callable, &level)) return nullptr;
+  push_handler(callable, HandlerKind::Batch, level);
   Py_RETURN_NONE;
 }
 PyObject* py_push_function_mode(PyObject*, PyObject* mode) {
-  push_handler(mode, true);
+  push_handler(mode, HandlerKind::Function);
   Py_RETURN_NONE;
 }
 PyObject* py_pop(PyObject*, PyObject*) {
@@ -201,14 +211,14 @@ PyObject* py_pop(PyObject*, PyObject*) {
 PyObject* py_modes(PyObject*, PyObject*) {
   PyObject* list = PyList_New(0);
   for (Handler* h = thread_state.handlers; h; h = h->next)
-    if (h->functions) PyList_Append(list, h->callable);
+    if (h->kind == HandlerKind::Function) PyList_Append(list, h->callable);
   PyList_Reverse(list);
   return list;
 }
 
 PyObject* py_count(PyObject*, PyObject*) {
   long n = 0;
-  for (Handler* h = thread_state.handlers; h; h = h->next) n += h->functions;
+  for (Handler* h = thread_state.handlers; h; h = h->next) n += h->kind == HandlerKind::Function;
   return PyLong_FromLong(n);
 }
 PyObject* py_mode_at(PyObject*, PyObject* index) {  // 0 is the outermost
@@ -224,6 +234,7 @@ PyObject* py_mode_at(PyObject*, PyObject* index) {  // 0 is the outermost
 PyMethodDef methods[] = {{"_len_function_modes", py_count, METH_NOARGS, nullptr},
                          {"_get_function_mode", py_mode_at, METH_O, nullptr},
                          {"_push_op_handler", py_push, METH_O, "handler(op, args, kwargs) sees every op of this thread until popped"},
+                         {"_push_batch_handler", py_push_batch, METH_VARARGS, "(callable, level): enters a level of vmap"},
                          {"_pop_op_handler", py_pop, METH_NOARGS, nullptr},
                          {"_push_function_mode", py_push_function_mode, METH_O, nullptr},
                          {"_pop_function_mode", py_pop, METH_NOARGS, nullptr},

@@ -3,8 +3,10 @@
 // While a handler runs it is off the stack, so what it calls is not intercepted by itself; but when it calls an op that is made of others
 // (a composite), it is back for those, so that a logger or a tracer sees everything down to the leaves.
 //
-// Two kinds share the stack: op handlers see every op of the table, also those that derivatives and composites call; function handlers
-// (__torch_function__ modes) see calls from Python with their original arguments, at the binding (see python/torch_function.h).
+// Three kinds share the stack. Op handlers see every op of the table, also those that derivatives and composites call. Function handlers
+// (__torch_function__ modes) see calls from Python with their original arguments, at the binding (see python/torch_function.h). A batch
+// handler is a level of vmap: it computes what a kernel would, for ops on tensors that are batched at its level; composites run as they
+// are and recording and tangents happen above it, on the batched tensors, so that each transform sees what was made inside it.
 #pragma once
 
 #include <Python.h>
@@ -14,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "autograd/tangent.h"
 #include "core/format.h"
 #include "core/state.h"
 #include "core/tensor.h"
@@ -24,14 +27,23 @@ namespace retrograd {
 
 struct Generator;
 
+enum class HandlerKind : uint8_t { Op, Function, Batch };
+
 struct Handler {
   PyObject* callable;  // owned
-  bool functions;      // a function handler
+  HandlerKind kind;
+  int32_t level;  // Batch
   Handler* next;
 };
 
-// Whether the handler on top is to see this op. Not when it is a function handler, or when it has just called this very op, a composite:
-// then it sees the parts instead.
+// The innermost handler that may see ops.
+inline Handler* op_handler() {
+  Handler* h = thread_state.handlers;
+  while (h && h->kind == HandlerKind::Function) h = h->next;
+  return h;
+}
+
+// Whether an op handler is to see this op. Not when it has just called this very op, a composite: then it sees the parts instead.
 bool intercepts(const OpRecord& op);
 
 namespace boxing {
@@ -86,12 +98,73 @@ template <class R, class... Args> [[gnu::cold, gnu::noinline]] R intercept(OpRec
   return boxing::Unbox<R>::from(call_handler(op, tuple));
 }
 
-template <class... Args> const Tensor& intercept_inplace(OpRecord& op, const Tensor& self, const Args&... args) {
-  intercept<Tensor>(op, args...);
-  return self;
+// Whether a level of vmap has to do with an op on these arguments.
+inline bool concerns(int32_t level, const Tensor& t) { return t && is_batched(t.get(), level); }
+inline bool concerns(int32_t level, const Operand& o) { return o.tensor && is_batched(o.tensor, level); }
+inline bool concerns(int32_t level, std::span<const Tensor> list) {
+  for (const Tensor& t : list)
+    if (concerns(level, t)) return true;
+  return false;
+}
+template <class T> bool concerns(int32_t, const T&) { return false; }
+
+// Takes a handler, and those inside it, off the stack for a while.
+struct Below {
+  Handler* saved = thread_state.handlers;
+  explicit Below(Handler* h) { set_handlers(h->next); }
+  ~Below() { set_handlers(saved); }
+};
+
+extern thread_local constinit bool tangents_are_taken_care_of;  // of the op that is entered next
+
+// An op while something is active: handlers or forward mode. `whole` is the op itself, `kernel` what computes it, `rule` its forward rule.
+// `done`: the result is final; otherwise it was computed and is still to be recorded.
+template <class R, class... A>
+[[gnu::cold, gnu::noinline]] R attend(bool& done, OpRecord& op, R (*whole)(A...), R (*kernel)(A...),
+                                      std::type_identity_t<void (*)(const R&, A...)> rule, std::type_identity_t<A>... args) {
+  const bool tangents = !std::exchange(tangents_are_taken_care_of, false);
+  if (intercepts(op)) {
+    done = true;
+    return intercept<R>(op, args...);
+  }
+  Handler* h = op_handler();
+  if (h && !op.random && !(concerns(h->level, args) || ...)) {
+    done = true;
+    const Below below(h);
+    return whole(args...);
+  }
+  if (tangents && rule && any_tangent(args...)) {
+    done = true;
+    tangents_are_taken_care_of = true;
+    R result = whole(args...);
+    rule(result, args...);
+    return result;
+  }
+  return h ? intercept<R>(op, args...) : kernel(args...);
 }
 
-void push_handler(PyObject* callable, bool functions);
+// The same for a write in place: true when everything is done.
+template <class... A>
+[[gnu::cold, gnu::noinline]] bool attend_inplace(OpRecord& op, const Tensor& (*whole)(A...), std::type_identity_t<A>... args) {
+  if (intercepts(op)) {
+    intercept<Tensor>(op, args...);
+    return true;
+  }
+  Handler* h = op_handler();
+  if (!h || op.random || (concerns(h->level, args) || ...)) return false;
+  const Below below(h);
+  whole(args...);
+  return true;
+}
+
+// Whether a level of vmap has made the write.
+template <class... Args> [[gnu::cold, gnu::noinline]] bool batch_writes(OpRecord& op, const Args&... args) {
+  if (!op_handler()) return false;
+  intercept<Tensor>(op, args...);
+  return true;
+}
+
+void push_handler(PyObject* callable, HandlerKind kind, int32_t level = 0);
 PyObject* pop_handler();  // new reference to the callable
 void init_intercept(PyObject* module);
 

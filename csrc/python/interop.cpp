@@ -294,7 +294,16 @@ namespace {
 
 // ---- reading values ----
 
+// Inside vmap a tensor stands for all samples at once.
+void check_not_batched(const TensorImpl* t, const char* what) {
+  RG_CHECK(
+      !t->has(kBatched), "vmap: It looks like you're calling ", what,
+      " on a Tensor. Inside vmap a Tensor stands for one sample of each of the batch at once, so it has no single value to read. Write the "
+      "function with tensor operations (torch.where instead of if), or read values outside of vmap.");
+}
+
 Scalar first_element(const TensorImpl* t) {
+  check_not_batched(t, ".item()");
   RG_CHECK(t->device.type == DeviceType::CPU, "Tensor.item() cannot be called on meta tensors: they have no values");
   return element_scalar(t->dtype, t->data);
 }
@@ -347,6 +356,7 @@ PyObject* list_of(const TensorImpl* t, int d, const char* data) {
 PyObject* tolist(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     auto* t = reinterpret_cast<TensorImpl*>(self);
+    check_not_batched(t, ".tolist()");
     RG_CHECK(t->device.type == DeviceType::CPU, "tolist() needs data, and a ", device_name(t->device), " tensor has none here");
     return list_of(t, 0, static_cast<const char*>(t->data));
   });
@@ -364,6 +374,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   return guarded_int([&] {
     RG_CHECK_AS(Buffer, !(requires_grad(t)), "Can't export a Tensor that requires grad as a buffer. Use tensor.detach() instead.");
+    check_not_batched(t, ".numpy()");
     RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "only CPU tensors have memory to export");
     const char* format = format_of_dtype(t->dtype);
     RG_CHECK_AS(Buffer, format, "bfloat16 has no buffer format: convert with .float() first");
@@ -450,6 +461,7 @@ PyObject* to_dlpack(PyObject*, PyObject* o) {
     RG_CHECK_AS(Type, is_tensor(o), "to_dlpack() takes a Tensor, got ", Py_TYPE(o)->tp_name);
     auto* t = reinterpret_cast<TensorImpl*>(o);
     RG_CHECK_AS(Buffer, !requires_grad(t), "Can't export tensors that require gradient, use tensor.detach()");
+    check_not_batched(t, "__dlpack__()");
     RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "only CPU tensors can be exported");
     auto* e = new DLExport();
     for (int d = 0; d < t->ndim; ++d) {

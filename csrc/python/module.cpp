@@ -42,6 +42,7 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
     init_torch_function(module);
     init_intercept(module);
     init_modes(module);
+    init_transforms(module);
     init_engine(module);
     init_saved_hooks(module);
     register_engine_ops();

@@ -28,12 +28,12 @@ PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(impl(self)->n
 PyObject* get_dtype(PyObject* self, void*) { return wrap_dtype(impl(self)->dtype); }
 PyObject* get_device(PyObject* self, void*) {
   static PyObject* cpu = wrap_device({});
-  return impl(self)->device == Device{} ? Py_NewRef(cpu) : wrap_device(impl(self)->device);
+  return impl(self)->storage->device == Device{} ? Py_NewRef(cpu) : wrap_device(impl(self)->storage->device);
 }
 PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(itemsize(impl(self)->dtype)); }
 PyObject* get_nbytes(PyObject* self, void*) { return PyLong_FromLongLong(impl(self)->numel * itemsize(impl(self)->dtype)); }
 PyObject* is_device(PyObject* self, void* type) {
-  return PyBool_FromLong(impl(self)->device.type == static_cast<DeviceType>(reinterpret_cast<intptr_t>(type)));
+  return PyBool_FromLong(impl(self)->storage->device.type == static_cast<DeviceType>(reinterpret_cast<intptr_t>(type)));
 }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 

@@ -87,7 +87,7 @@ bool has_torch_function(PyObject* o) {
 
 bool function_modes_active() {
   const Handler* h = thread_state.handlers;
-  return thread_state.torch_function_enabled && h && h->functions;
+  return thread_state.torch_function_enabled && h && h->kind == HandlerKind::Function;
 }
 
 PyObject* call_torch_function(PyObject* function, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -114,7 +114,7 @@ PyObject* call_torch_function(PyObject* function, PyObject* self, PyObject* cons
     result = method ? PyObject_CallFunctionObjArgs(method, function, types, tuple, kwargs, nullptr) : nullptr;
     Py_XDECREF(method);
     failed = !result;
-    push_handler(mode, true);
+    push_handler(mode, HandlerKind::Function);
     if (result == Py_NotImplemented) {
       Py_CLEAR(result);
       declined = Py_NewRef(mode);

@@ -1,0 +1,86 @@
+// Forward mode: tangents.
+//
+// A tensor may carry one tangent per forward-mode level (extra->tangents, flag kDual). A level is entered and left on one thread; leaving it drops
+// its tangents wherever they are, saved tensors included. Ops give their results tangents by the rules of the op table (ops/forward.h).
+//
+// Note [Levels of tangents]
+// Levels nest: func.jvp inside func.jvp. The tangent of a level may itself carry tangents of lower (outer) levels, never of higher ones, and a rule
+// for level l sees its inputs as primal(x, l): the same value and history with the tangents below l only. So second derivatives are tangents of
+// tangents, and no two levels are mixed up.
+#pragma once
+
+#include <type_traits>
+
+#include "autograd/history.h"
+
+namespace retrograd {
+
+uint32_t enter_dual_level();
+void exit_dual_level(uint32_t level);
+bool dual_level_is_active(uint32_t level);
+
+// Its own tangents, or those of the tensor it is a view of.
+inline bool has_tangent(const TensorImpl* t) { return t->has(kDual) || (t->base && t->base->has(kDual)); }
+inline bool has_tangent(const Tensor& t) { return t && has_tangent(t.get()); }
+inline bool has_tangent(const Operand& o) { return o.tensor && has_tangent(o.tensor); }
+inline bool has_tangent(std::span<const Tensor> list) {
+  for (const Tensor& t : list)
+    if (has_tangent(t)) return true;
+  return false;
+}
+template <class T>
+  requires(!std::is_same_v<T, TensorImpl*>)
+bool has_tangent(const T&) {
+  return false;
+}
+template <class... Args> bool any_tangent(const Args&... args) { return thread_state.dual_levels != 0 && (has_tangent(args) || ...); }
+
+// The levels among some arguments, each once.
+struct Levels {
+  uint32_t ids[64];
+  int count = 0;
+  void add(const TensorImpl* t);
+  void add(const Tensor& t) {
+    if (t) add(t.get());
+  }
+  void add(const Operand& o) {
+    if (o.tensor) add(o.tensor);
+  }
+  void add(std::span<const Tensor> list) {
+    for (const Tensor& t : list) add(t);
+  }
+  template <class T>
+    requires(!std::is_same_v<T, TensorImpl*>)
+  void add(const T&) {}
+  const uint32_t* begin() const { return ids; }
+  const uint32_t* end() const { return ids + count; }
+};
+template <class... Args> Levels levels_of(const Args&... args) {
+  Levels levels;
+  (levels.add(args), ...);
+  return levels;
+}
+
+Tensor tangent_of(const Tensor& t, uint32_t level);  // undefined: zero
+inline Tensor tangent_of(const Operand& o, uint32_t level) { return o.tensor ? tangent_of(Tensor::borrow(o.tensor), level) : Tensor(); }
+void set_tangent(const Tensor& t, uint32_t level, const Tensor& value);
+void copy_tangents(const Tensor& to, const Tensor& from, uint32_t below = UINT32_MAX);
+
+// See Note [Levels of tangents].
+Tensor primal(const Tensor& t, uint32_t level);
+inline OwnedOperand primal(const Operand& o, uint32_t level) {
+  return {o.tensor ? primal(Tensor::borrow(o.tensor), level) : Tensor(), o.scalar};
+}
+std::vector<Tensor> primal(std::span<const Tensor> list, uint32_t level);
+
+// The same value with the same gradient edge, but without a base and without tangents.
+Tensor same_history(const Tensor& t);
+
+// Switches forward mode off for a while.
+struct TangentsOff {
+  uint32_t saved = thread_state.dual_levels;
+  TangentsOff() { set_dual_levels(0); }
+  ~TangentsOff() { set_dual_levels(saved); }
+};
+
+}  // namespace retrograd

@@ -1,0 +1,165 @@
+#include "ops/forward.h"
+
+#include "autograd/engine.h"
+#include "ops.h"
+#include "ops/derivatives.h"
+#include "ops/util.h"
+
+namespace retrograd::forward {
+namespace {
+
+bool same_strides(const TensorImpl* a, const TensorImpl* b) {
+  for (int d = 0; d < a->ndim; ++d)
+    if (a->size(d) > 1 && a->stride(d) != b->stride(d)) return false;
+  return true;
+}
+
+// A node that saved its own output saved it before the output had a tangent.
+void tell_saved(const Tensor& result, uint32_t level, const Tensor& value) {
+  Node* node = result->grad_fn;
+  if (!node || result->base) return;
+  for (const SavedField& field : node->info->saved) {
+    if (field.kind != FieldKind::Tensor) continue;
+    auto* saved = reinterpret_cast<SavedTensor*>(reinterpret_cast<char*>(node) + field.offset);
+    if (saved->is_output && saved->tensor && saved->output_nr == result->output_nr)
+      set_tangent(Tensor::borrow(saved->tensor), level, value);
+  }
+}
+
+struct GradMode {
+  bool saved = thread_state.grad_enabled;
+  explicit GradMode(bool on) { set_grad_mode(on); }
+  ~GradMode() { set_grad_mode(saved); }
+};
+
+struct Edges {
+  std::vector<Edge> items;
+  ~Edges() {
+    for (const Edge& e : items) Py_XDECREF(reinterpret_cast<PyObject*>(e.node));
+  }
+  void add(const Tensor& t) { items.push_back(gradient_edge(t.get())); }
+};
+
+Tensor fitted(Tensor value, const Tensor& result) {
+  if (!same_sizes(value.get(), result.get())) value = ops::expand(value, result.sizes(), false);
+  if (value.dtype() != result.dtype()) value = ops::_to_copy(value, result.dtype(), std::nullopt);
+  return value;
+}
+
+}  // namespace
+
+Tensor spread(const Tensor& tangent, const Tensor& result) { return fitted(tangent, result); }
+
+void add_to(Tensor& total, const Tensor& part) {
+  if (!part) return;
+  total = total ? total + part : part;
+}
+
+Tensor tangent_or_zeros(const Tensor& t, uint32_t level) {
+  if (!t) return t;
+  if (Tensor tangent = tangent_of(t, level)) return tangent;
+  return is_floating(t.dtype()) ? ops::zeros_like(primal(t, level), {}, {}, {}, {}, {}, {}) : t;
+}
+
+OwnedOperand tangent_or_zeros(const Operand& o, uint32_t level) {
+  if (o.tensor) return {tangent_or_zeros(Tensor::borrow(o.tensor), level), Scalar()};
+  return {Tensor(), Scalar(0)};
+}
+
+std::vector<Tensor> tangent_or_zeros(std::span<const Tensor> list, uint32_t level) {
+  std::vector<Tensor> out;
+  out.reserve(list.size());
+  for (const Tensor& t : list) out.push_back(tangent_or_zeros(t, level));
+  return out;
+}
+
+void give(const Tensor& result, uint32_t level, const Tensor& given, bool view) {
+  if (!given || !result || !is_floating(result.dtype())) return;
+  Tensor value = fitted(given, result);
+  if (!view) {
+    if (!same_strides(value.get(), result.get()) && dense_and_nonoverlapping(result.get())) {
+      value = ops::_clone_as(value, result.strides());
+    } else if (value->storage->refs > 1) {
+      value = ops::clone(value);  // nobody else's: a write in place goes into it
+    }
+  }
+  set_tangent(result, level, value);
+  tell_saved(result, level, value);
+}
+
+void give(std::span<const Tensor> results, uint32_t level, std::span<const Tensor> values, bool view) {
+  for (size_t i = 0; i < results.size() && i < values.size(); ++i) give(results[i], level, values[i], view);
+}
+
+void give_inplace(const Tensor& self, uint32_t level, const Tensor& value) {
+  if (!is_floating(self.dtype())) return;
+  Tensor present = tangent_of(self, level);
+  if (!value) {
+    if (present) ops::zero_(present);
+    return;
+  }
+  if (!present && self->base) {
+    const Tensor base = Tensor::borrow(self->base);
+    set_tangent(base, level, ops::_clone_as(ops::zeros_like(primal(base, level), {}, {}, {}, {}, {}, {}), base.strides()));
+    present = tangent_of(self, level);
+  }
+  if (present && !(requires_grad(present) && is_leaf(present.get()))) {
+    ops::copy_(present, value, false);
+  } else {
+    give(self, level, value);
+  }
+}
+
+std::vector<Tensor> transposed(std::span<const Tensor> inputs, uint32_t level,
+                               const std::function<std::vector<Tensor>(std::span<const Tensor>)>& run) {
+  bool record = false;
+  std::vector<Tensor> leaves(inputs.size()), tangents(inputs.size());
+  Edges wanted, roots, seeds;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    tangents[i] = tangent_of(inputs[i], level);
+    leaves[i] = primal(inputs[i], level);
+    record |= requires_grad(leaves[i]) || requires_grad(tangents[i]);
+    if (!tangents[i]) continue;
+    if (requires_grad(leaves[i])) {
+      const GradMode on(true);
+      leaves[i] = ops::alias_view(leaves[i]);
+    } else {
+      Tensor leaf = alias(leaves[i]);
+      copy_tangents(leaf, leaves[i]);
+      leaf->flags |= kRequiresGrad;
+      leaves[i] = leaf;
+    }
+  }
+  record = record && thread_state.grad_mode;
+
+  std::vector<Tensor> outputs, probes, gradients;
+  {
+    const GradMode on(true);
+    outputs = run(leaves);
+    for (const Tensor& leaf : leaves) leaf ? wanted.add(leaf) : wanted.items.push_back({});
+    for (const Tensor& out : outputs) {
+      Tensor probe;
+      if (out && requires_grad(out)) {
+        probe = ops::zeros_like(out, {}, {}, {}, {}, {}, {});
+        probe->flags |= kRequiresGrad;
+      }
+      probes.push_back(probe);
+      probe ? roots.add(out) : roots.items.push_back({});
+      probe ? seeds.add(probe) : seeds.items.push_back({});
+    }
+    gradients = run_backward(roots.items, probes, wanted.items,
+                             {.keep_graph = true, .create_graph = true, .accumulate = false, .has_inputs = true});
+  }
+  Edges back;
+  std::vector<Tensor> along;
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (!tangents[i] || !gradients[i] || !requires_grad(gradients[i])) continue;
+    back.add(gradients[i]);
+    along.push_back(fitted(tangents[i], gradients[i]));
+  }
+  if (along.empty()) return std::vector<Tensor>(outputs.size());
+  return run_backward(back.items, along, seeds.items,
+                      {.keep_graph = record, .create_graph = record, .accumulate = false, .has_inputs = true});
+}
+
+}  // namespace retrograd::forward

@@ -1,0 +1,175 @@
+"""Forward-mode rules: void <op>_jvp(result, arguments) for each differentiable op, from the entry's `jvp` and derivative formulas.
+
+"elementwise"   the derivative formulas, with the tangent of the input in place of the gradient
+"linear"        the op itself, applied to the tangents
+"symmetric"     the same: the Jacobian is its own transpose
+"zero"          nothing moves
+"multilinear"   the sum over inputs of the op with that input replaced by its tangent
+an expression   in the arguments, `result`, and `<argument>_t` for their tangents (zeros where there is none)
+nothing         the op's backward, transposed (ops/forward.h)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ops import Op, Param
+
+LISTS = ("Tensor[]", "Tensor?[]")
+
+
+def has_rule(op: Op) -> bool:
+    return (
+        bool(op.grad)
+        and op.jvp != "zero"
+        and op.kernel.kind not in ("composite", "alias", "python")
+        and bool(op.variants & {"function", "method", "internal"})
+    )
+
+
+def bind(op: Op, word: str) -> str:
+    """Gives a word of a formula its meaning inside a rule for one level."""
+    param = next((p for p in op.params if p.name == word), None)
+    if param is not None:
+        return f"[[maybe_unused]] const auto {word} = primal({word}_, level);" if param.is_tensor else f"const auto& {word} = {word}_;"
+    for r in op.returns:
+        if r.name == word:
+            return f"[[maybe_unused]] const auto {word} = primal({result_name(op, word)}, level);"
+    base, suffix = word.rsplit("_", 1)
+    source = f"{base}_" if any(p.name == base for p in op.params) else result_name(op, base)
+    if any(p.name == base and p.type == "Operand" for p in op.params):
+        source = f"forward::tensor_of({source})"
+    if suffix in ("shapes", "dtypes"):
+        return f"const auto {word} = flatten_{suffix}({source});"
+    if suffix in ("sizes", "strides"):
+        return f"const IntSpan {word} = {source}.{suffix}();"
+    value = {
+        "dtype": f"{source}.dtype()",
+        "dim": f"{source}.dim()",
+        "numel": f"{source}.numel()",
+        "offset": f"{source}->offset()",
+        "device": f"{source}.device()",
+        "turned": f"runs_along_columns({source}.get())",
+    }[suffix]
+    return f"const auto {word} = {value};"
+
+
+def result_name(op: Op, name: str) -> str:
+    if len(op.returns) == 1:
+        return "result_"
+    return f"std::get<{[r.name for r in op.returns].index(name)}>(result_)"
+
+
+def lines(*items: str, indent: int = 4) -> str:
+    return "".join(f"{' ' * indent}{item}\n" for item in items)
+
+
+def call(op: Op, argument: Callable[[Param], str]) -> str:
+    return f"ops::{op.cname}({', '.join(argument(p) for p in op.params)})"
+
+
+def give(op: Op, outputs: list[Any], value: str) -> str:
+    """Statements that hand the tangents in `value`, of the op's own return type, to the results."""
+    view = ", true" if op.kernel.kind == "view" else ""
+    if len(op.returns) == 1:
+        return lines(f"forward::give(result_, level, {value}{view});")
+    text = lines(f"const auto value = {value};")
+    for r in outputs:
+        at = [x.name for x in op.returns].index(r.name)
+        text += lines(f"forward::give(std::get<{at}>(result_), level, std::get<{at}>(value){view});")
+    return text
+
+
+def elementwise(op: Op, plan: Any) -> str:
+    result = result_name(op, plan.outputs[0].name)
+    text = lines("Tensor total;")
+    for (targets, expr), used in zip(plan.formulas, plan.uses, strict=True):
+        if len(targets) > 1:
+            raise ValueError(f"{op.schema}: an elementwise rule needs one formula per input")
+        binds = "".join(f" {bind(op, word)}" for word in sorted(used))
+        text += lines(
+            f"if (const Tensor t = tangent_of({targets[0]}_, level)) {{ [[maybe_unused]] const Tensor grad = forward::spread(t, {result});{binds} forward::add_to(total, {expr}); }}"
+        )
+    return text + lines(f"forward::give({result}, level, total);")
+
+
+def linear(op: Op, plan: Any) -> str:
+    inputs = {p.name for p in plan.inputs}
+    return give(op, plan.outputs, call(op, lambda p: f"forward::tangent_or_zeros({p.name}_, level)" if p.name in inputs else f"{p.name}_"))
+
+
+def multilinear(op: Op, plan: Any) -> str:
+    text = lines("Tensor total;")
+    for moved in plan.inputs:
+
+        def argument(p: Param, moved: Param = moved) -> str:
+            return "t" if p is moved else f"primal({p.name}_, level)" if p.is_tensor else f"{p.name}_"
+
+        text += lines(f"if (const Tensor t = tangent_of({moved.name}_, level)) forward::add_to(total, {call(op, argument)});")
+    return text + lines("forward::give(result_, level, total);")
+
+
+def expression(op: Op, plan: Any) -> str:
+    text, formula = "", op.jvp or ""
+    words = dict.fromkeys(re.findall(r"(?<![.\w:])([A-Za-z_]\w*)", formula))
+    tensors = {f"{p.name}_t": p for p in op.params if p.is_tensor}
+    known = {p.name for p in op.params} | {r.name for r in op.returns}
+    for word in words:
+        if word in tensors:
+            text += lines(f"const auto {word} = forward::tangent_or_zeros({tensors[word].name}_, level);")
+        elif word in known or plan._field(word):
+            text += lines(bind(op, word))
+    return text + give(op, plan.outputs, formula)
+
+
+def transposed(op: Op, plan: Any) -> str:
+    gather, position, at = [], {}, "0"
+    for p in plan.inputs:
+        position[p.name] = at
+        if p.type in LISTS:
+            gather.append(f"inputs.insert(inputs.end(), {p.name}_.begin(), {p.name}_.end());")
+            at += f" + {p.name}_.size()"
+        else:
+            gather.append(f"inputs.push_back({f'forward::tensor_of({p.name}_)' if p.type == 'Operand' else f'{p.name}_'});")
+            at += " + 1"
+
+    def argument(p: Param) -> str:
+        if p.name not in position:
+            return f"{p.name}_"
+        if p.type in LISTS:
+            return f"q.subspan({position[p.name]}, {p.name}_.size())"
+        return f"forward::operand_or(q[{position[p.name]}], {p.name}_)" if p.type == "Operand" else f"q[{position[p.name]}]"
+
+    run = call(op, argument)
+    many = len(op.returns) > 1
+    indices = [[x.name for x in op.returns].index(r.name) for r in plan.outputs]
+    if many:
+        body = f"auto out = {run}; return {{{', '.join(f'std::get<{i}>(out)' for i in indices)}}};"
+    elif op.returns[0].type == "Tensor[]":
+        body = f"return {run};"
+    else:
+        body = f"return {{{run}}};"
+    text = lines("std::vector<Tensor> inputs;", *gather)
+    text += lines(
+        f"const auto values = forward::transposed(inputs, level, [&](std::span<const Tensor> q) -> std::vector<Tensor> {{ {body} }});"
+    )
+    if many:
+        return text + lines(*(f"forward::give(std::get<{i}>(result_), level, values[{k}]);" for k, i in enumerate(indices)))
+    if op.returns[0].type == "Tensor[]":
+        return text + lines("forward::give(result_, level, values);")
+    return text + lines("forward::give(result_, level, values[0]);")
+
+
+RULES = {"elementwise": elementwise, "symmetric": elementwise, "linear": linear, "multilinear": multilinear, None: transposed}
+
+
+def rule(op: Op, plan: Any, return_type: str, types: dict[str, str]) -> str:
+    arguments = "".join(f", [[maybe_unused]] {types[p.type]} {p.name}_" for p in op.params)
+    inputs = ", ".join(f"{p.name}_" for p in plan.inputs)
+    body = RULES.get(op.jvp, expression)(op, plan)
+    return (
+        f"void {op.cname}_jvp([[maybe_unused]] const {return_type}& result_{arguments}) {{\n"
+        f"  for ([[maybe_unused]] const uint32_t level : levels_of({inputs})) {{\n{body}  }}\n}}\n"
+    )
