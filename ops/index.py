@@ -79,7 +79,7 @@ op(
     inplace="scatter_value_into",
     grad={"self": "ops::scatter_value(grad, dim, index, 0)"},
     node="ScatterBackward1",
-    jvp="linear",
+    jvp="symmetric",
     doc="self with out[index[i][j]][j] = value for dim 0.",
     samples=[S(T(3, 3), 0, I(2, 3, high=3), 1.5), S(T(2, 4), -1, I(2, 3), -2), S(T(), 0, I(values=(0,)), 3.0), S(I(3), 0, I(2, high=3), 7)],
     errors=(
@@ -318,7 +318,7 @@ op(
     inplace="index_fill_into",
     grad={"self": "ops::index_fill_int_Scalar(grad, dim, index, 0)"},
     node="IndexFillBackward0",
-    jvp="linear",
+    jvp="symmetric",
     doc="self with the slices along dim that index names set to a number.",
     samples=[S(T(3, 4), 0, I(2, low=-3, high=3), 1.5), S(T(3, 4), -1, I(2), -2), S(T(3), 0, I(0), 1), S(T(), 0, I(1, high=1), 4.0)],
     errors=(

@@ -303,7 +303,7 @@ op(
     variants="function internal",
     kernel=native(),
     grad={"self": "constant_pad_grad(grad, pad)"},
-    jvp="linear",
+    jvp="ops::constant_pad_nd(self_t, pad, 0)",
     doc="Adds elements of one value around a tensor, the last dimension first; negative amounts cut.",
     samples=[
         S(T(3, 4), (1, 2)),

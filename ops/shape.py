@@ -1007,7 +1007,7 @@ op(
     kernel=native(),
     node="FillBackward0",
     grad={"self": "zeros_of(grad)"},
-    jvp="linear",
+    jvp="zero",
     doc="A tensor like self, filled with one value.",
     samples=[S(T(3, 4), 2), S(T(), 1.5)],
 )

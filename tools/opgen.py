@@ -413,7 +413,7 @@ def dispatch_inplace(op: Op) -> str:
     else:
         tangents = ""
         if op.variants & {"function", "method", "internal"}:
-            tangents = f" if (any_tangent({names(op)})) return ops::copy_(self, ops::{op.cname}({names(op)}), false);"
+            tangents = f" if (any_tangent({names(op)})) return ops::copy_(self, ops::{op.cname}({', '.join('ops::clone(self)' if p.name == 'self' else p.name for p in op.params)}), false);"
         body = [
             f"  if (RG_UNLIKELY(thread_state.attention)) {{ if (attend_inplace(op_{op.cname}_, ops::{op.cname}_{args})) return self;{tangents} }}"
         ]

@@ -62,7 +62,9 @@ void Levels::add(const TensorImpl* t) {
       for (int i = 0; i < count; ++i) known |= ids[i] == tangent->level;
       if (known) continue;
       RG_CHECK(count < static_cast<int>(std::size(ids)), "forward-mode levels are nested too deeply");
-      ids[count++] = tangent->level;
+      int at = count++;
+      for (; at > 0 && ids[at - 1] > tangent->level; --at) ids[at] = ids[at - 1];
+      ids[at] = tangent->level;
     }
   }
 }

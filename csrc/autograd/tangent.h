@@ -33,9 +33,11 @@ template <class T>
 bool has_tangent(const T&) {
   return false;
 }
-template <class... Args> bool any_tangent(const Args&... args) { return thread_state.dual_levels != 0 && (has_tangent(args) || ...); }
+template <class... Args> bool any_tangent(const Args&... args) {
+  return thread_state.dual_levels != 0 && !thread_state.inference_mode && (has_tangent(args) || ...);
+}
 
-// The levels among some arguments, each once.
+// The levels among some arguments, each once, outer ones first: a rule for an inner level may use the result, outer tangents included.
 struct Levels {
   uint32_t ids[64];
   int count = 0;

@@ -79,8 +79,8 @@ void give(const Tensor& result, uint32_t level, const Tensor& given, bool view) 
   if (!view) {
     if (!same_strides(value.get(), result.get()) && dense_and_nonoverlapping(result.get())) {
       value = ops::_clone_as(value, result.strides());
-    } else if (value->storage->refs > 1) {
-      value = ops::clone(value);  // nobody else's: a write in place goes into it
+    } else if (value->storage->refs > 1 || Py_REFCNT(value->object()) > 2) {  // here and in the rule
+      value = ops::clone(value);                                              // nobody else's: a write in place goes into it
     }
   }
   set_tangent(result, level, value);

@@ -1,5 +1,6 @@
 // The order and the number of dimensions: permute, transpose, expand, squeeze, unsqueeze, and their in-place forms.
 #include "autograd/history.h"
+#include "autograd/tangent.h"
 #include "core/promote.h"
 #include "ops.h"
 #include "ops/shape.h"
@@ -195,6 +196,12 @@ template <class F> void become_view(const Tensor& self, NodeInfo& renamed, const
   set_geometry(self.get(), made.sizes(), made.strides());
   self->data = made->data;
   wrote_inplace(self);
+  if (RG_UNLIKELY(self->has(kBatched)) && made->has(kBatched)) {
+    std::swap(self->extra->batched, made->extra->batched);
+    self->extra->batch_dim = made->extra->batch_dim;
+  }
+  if (RG_UNLIKELY(thread_state.attention))
+    for (const uint32_t level : levels_of(made)) set_tangent(self, level, tangent_of(made, level));
   // A view reads its base anew on its next use; anything else goes on from the op.
   if (self->base || !made->grad_fn) return;
   Node* node = std::exchange(made->grad_fn, nullptr);

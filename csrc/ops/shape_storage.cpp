@@ -31,6 +31,8 @@ void use_memory(const Tensor& self, const Tensor& source, IntSpan sizes, IntSpan
   RG_CHECK(self.device() == source.device(), "Attempted to set the storage of a tensor on device \"", device_name(self.device()),
            "\" to a storage on different device \"", device_name(source.device()), "\"");
   check_inplace(self, requires_grad(self) || requires_grad(source));
+  RG_CHECK(!self->has(kBatched) && !source->has(kBatched), "set_() cannot be used inside vmap: a sample has no memory of its own");
+  drop_tangents(self.get());
   const Tensor made = impl::as_strided(source, sizes, strides, offset);
   retain(made->storage);
   release(std::exchange(self->storage, made->storage));

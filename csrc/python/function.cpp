@@ -8,6 +8,7 @@
 #include "autograd/engine.h"
 #include "autograd/history.h"
 #include "ops.h"
+#include "ops/forward.h"
 #include "ops/util.h"
 #include "python/autograd.h"
 #include "python/bind.h"
@@ -44,6 +45,7 @@ struct FunctionState {
   std::vector<int> edge_of_input;  // -1 for arguments that are no tensors
   bool materialize = true;
   bool finished_forward = false;
+  bool in_jvp = false;
 
   void clear_objects() {
     Py_CLEAR(cls);
@@ -321,6 +323,56 @@ PyObject* call_forward(PyObject* cls, FunctionNode* node, PyObject* const* args,
   return output.release();
 }
 
+// Asks jvp() for the tangents of the outputs, level by level.
+void run_jvp(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_t nargs, std::span<const Tensor> outputs,
+             std::span<const bool> written) {
+  FunctionState& s = *node->state;
+  Levels levels;
+  for (Py_ssize_t i = 0; i < nargs; ++i)
+    if (is_tensor(args[i])) levels.add(reinterpret_cast<TensorImpl*>(args[i]));
+  for (const uint32_t level : levels) {
+    Ref call(checked(PyTuple_New(nargs + 1)));
+    PyTuple_SET_ITEM(call.get(), 0, Py_NewRef(node->object()));
+    for (Py_ssize_t i = 0; i < nargs; ++i) {
+      Tensor tangent;
+      if (is_tensor(args[i])) {
+        const Tensor arg = Tensor::borrow(args[i]);
+        tangent = tangent_of(arg, level);
+        if (!tangent && s.materialize && is_floating(arg.dtype())) tangent = forward::tangent_or_zeros(arg, level);
+      }
+      PyTuple_SET_ITEM(call.get(), i + 1, wrap(std::move(tangent)));
+    }
+    Ref rule(checked(PyObject_GetAttrString(cls, "jvp")));
+    s.in_jvp = true;
+    Ref result(PyObject_Call(rule.get(), call.get(), nullptr));
+    s.in_jvp = false;
+    checked(result.get());
+    const bool single = !PyTuple_Check(result.get());
+    const auto count = single ? size_t{1} : static_cast<size_t>(PyTuple_GET_SIZE(result.get()));
+    RG_CHECK(count == outputs.size(), "A custom Function's jvp must return one tangent for each output of forward: expected ",
+             outputs.size(), ", got ", count);
+    for (size_t k = 0; k < count; ++k) {
+      PyObject* o = single ? result.get() : PyTuple_GET_ITEM(result.get(), static_cast<Py_ssize_t>(k));
+      if (!outputs[k] || o == Py_None) {
+        if (outputs[k] && written[k]) forward::give_inplace(outputs[k], level, Tensor());
+        continue;
+      }
+      RG_CHECK_AS(Type, is_tensor(o), "expected Tensor or None from jvp (got ", Py_TYPE(o)->tp_name, "): tangent ", k);
+      const Tensor value = primal(Tensor::borrow(o), level);
+      RG_CHECK(same_sizes(value.get(), outputs[k].get()), "A custom Function's jvp returned a tangent of size ", value.sizes(),
+               " for output ", k, " of size ", outputs[k].sizes());
+      if (written[k]) {
+        forward::give_inplace(outputs[k], level, value);
+      } else {
+        forward::give(outputs[k], level, value);
+      }
+      for (const SavedTensor& saved : s.saved)
+        if (saved.is_output && saved.tensor && saved.output_nr == k)
+          set_tangent(Tensor::borrow(saved.tensor), level, tangent_of(outputs[k], level));
+    }
+  }
+}
+
 PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
   FunctionClass* fc = class_of(cls);
   size_t tensors = 0;
@@ -353,7 +405,8 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
 
   Ref result;
   {
-    GradOff off;
+    const GradOff off;
+    const TangentsOff plain;
     result = Ref(call_forward(cls, node, args, nargs));
   }
 
@@ -385,6 +438,12 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must "
            "all be outputs of the Function.");
   save_tensors(node, outputs, executable);
+  if (RG_UNLIKELY(thread_state.dual_levels != 0)) {
+    bool written[64] = {};
+    for (size_t k = 0; k < outputs.size() && k < std::size(written); ++k) written[k] = outputs[k] && contains(s->dirty, outputs[k].get());
+    RG_CHECK(outputs.size() <= std::size(written), "forward mode: a custom Function has more than 64 outputs");
+    run_jvp(cls, node, args, nargs, outputs, {written, outputs.size()});
+  }
   Py_CLEAR(s->dirty);
   Py_CLEAR(s->non_differentiable);
   s->finished_forward = true;
@@ -472,6 +531,9 @@ PyObject* saved_tensors(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     FunctionNode* node = function_node(self);
     FunctionState& s = *node->state;
+    if (s.in_jvp)
+      if (PyObject* kept = PyObject_GetAttrString(self, "saved_for_forward")) return kept;
+    PyErr_Clear();
     if (!s.finished_forward && s.to_save) return Py_NewRef(s.to_save);
     if (node->has(kFreed)) fail_freed(node);
     Ref out(checked(PyTuple_New(static_cast<Py_ssize_t>(s.saved.size()))));

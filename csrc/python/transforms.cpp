@@ -151,13 +151,12 @@ PyObject* make_dual(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     const Tensor given = tensor_argument(args[0], "primal"), tangent = tensor_argument(args[1], "tangent");
     const auto level = static_cast<uint32_t>(int_argument(args[2]));
     RG_CHECK(dual_level_is_active(level), "make_dual: forward AD level ", static_cast<int64_t>(level), " is not active");
-    RG_CHECK(!tangent_of(given, level), "a tensor that already has a tangent at this level cannot be given another one");
+    RG_CHECK(!tangent_of(given, level),
+             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level is not supported.");
     RG_CHECK(same_sizes(given.get(), tangent.get()),
              "Trying to set a forward gradient that has a different size than that of the original Tensor, "
              "this is not supported. Tensor is of size ",
              given.sizes(), " while the given forward gradient is of size ", tangent.sizes(), ".");
-    RG_CHECK(given.dtype() == tangent.dtype(), "the tangent has dtype ", dtype_name(tangent.dtype()), " but the primal has ",
-             dtype_name(given.dtype()));
     const Tensor dual = ops::alias_view(lifted(given));
     forward::give(dual, level, tangent);
     return wrap(dual);

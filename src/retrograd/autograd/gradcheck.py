@@ -575,7 +575,7 @@ class _Check:
         """The tangents of the differentiable outputs for a tangent of one input."""
         forward_ad = _forward_ad()
         with forward_ad.dual_level():
-            args = [a.detach() if isinstance(a, Tensor) and a.requires_grad else a for a in self.inputs]
+            args = [a.detach().requires_grad_() if isinstance(a, Tensor) and a.requires_grad else a for a in self.inputs]
             args[i] = forward_ad.make_dual(args[i], tangent)
             results = _as_tuple(self.func(*args))
             found = [forward_ad.unpack_dual(r).tangent if _is_float(r) else None for r in results]
