@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "autograd/engine.h"
+#include "autograd/fingerprint.h"
 #include "autograd/history.h"
 #include "autograd/node.h"
 #include "autograd/tangent.h"
@@ -72,6 +73,7 @@ void SavedTensor::save(const Tensor& t) {
   tensor = Tensor(t).release();
   version = version_of(tensor);
   hidden_writes = tensor->storage->hidden_writes;
+  if (RG_UNLIKELY(tensor->storage->flags & kStorageExported)) remember_fingerprint(*this);
   tensor->storage->flags |= kStorageSaved;
 }
 
@@ -89,6 +91,7 @@ void SavedTensor::save_output(const Tensor& t, uint32_t nr) {
   if (RG_UNLIKELY(t->has(kDual))) copy_tangents(Tensor::borrow(tensor), t);
   version = version_of(tensor);
   hidden_writes = tensor->storage->hidden_writes;
+  if (RG_UNLIKELY(tensor->storage->flags & kStorageExported)) remember_fingerprint(*this);
   tensor->storage->flags |= kStorageSaved;
 }
 
@@ -114,6 +117,7 @@ Tensor SavedTensor::unpack_plain(Node* owner) const {
   }
   if (RG_UNLIKELY(version_of(tensor) != version)) fail_modified(*this, owner, false);
   if (RG_UNLIKELY(tensor->storage->hidden_writes != hidden_writes)) fail_modified(*this, owner, true);
+  if (RG_UNLIKELY(tensor->storage->flags & (kStorageExported | kStorageFingerprint))) check_fingerprint(*this, owner);
   return Tensor::borrow(tensor);
 }
 
@@ -135,6 +139,7 @@ Tensor SavedTensor::unpack(Node* owner) const {
 
 void SavedTensor::release() {
   if (TensorImpl* t = tensor) {
+    if (RG_UNLIKELY(fingerprinted)) forget_fingerprint(*this);
     tensor = nullptr;
     Py_DECREF(t->object());
   }

@@ -22,6 +22,7 @@ struct SavedTensor {
   bool is_output = false;
   bool was_leaf = false;
   bool requires_grad = false;
+  bool fingerprinted = false;  // see autograd/fingerprint.h
 
   void save(const Tensor& t);
   void save_output(const Tensor& t, uint32_t nr);

@@ -8,6 +8,7 @@
 namespace retrograd {
 
 void (*moved_storage)(Storage*, ptrdiff_t) = nullptr;
+void (*forget_storage)(const Storage*) = nullptr;
 
 namespace {
 
@@ -81,6 +82,7 @@ void resize_storage(Storage* s, size_t nbytes) {
 
 void destroy_storage(Storage* s) noexcept {
   if (s->written.code) Py_DECREF(s->written.code);
+  if (s->flags & kStorageFingerprint) forget_storage(s);
   if (s->flags & kStorageExternal) {
     if (s->external->deleter) s->external->deleter(s->external->owner);
     delete s->external;

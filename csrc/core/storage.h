@@ -19,10 +19,11 @@ struct Site {
 };
 
 enum StorageFlags : uint8_t {
-  kStorageSaved = 1,     // some node saved a tensor on this storage: writes record their site
-  kStorageExternal = 2,  // memory belongs to somebody else (NumPy, DLPack, a buffer)
-  kStorageExported = 4,  // memory was handed out to NumPy or DLPack, so writes may happen unseen
-  kStorageInline = 8,    // data follows the header
+  kStorageSaved = 1,         // some node saved a tensor on this storage: writes record their site
+  kStorageExternal = 2,      // memory belongs to somebody else (NumPy, DLPack, a buffer)
+  kStorageExported = 4,      // memory was handed out to NumPy or DLPack, so writes may happen unseen
+  kStorageInline = 8,        // data follows the header
+  kStorageFingerprint = 16,  // its contents were noted when it was handed out, see autograd/fingerprint.h
 };
 
 struct ExternalMemory {
@@ -50,6 +51,7 @@ Storage* new_external_storage(void* data, size_t nbytes, Device device, void (*d
 // Keeps contents. The block may move: the caller re-reads `data`, and tensors that share the storage are told through moved_storage.
 void resize_storage(Storage* storage, size_t nbytes);
 extern void (*moved_storage)(Storage* storage, ptrdiff_t by);  // set by core/tensor.cpp
+extern void (*forget_storage)(const Storage* storage);         // a storage with kStorageFingerprint is freed
 void destroy_storage(Storage* storage) noexcept;
 
 inline void retain(Storage* s) { ++s->refs; }

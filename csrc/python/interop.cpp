@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "autograd/fingerprint.h"
 #include "autograd/history.h"
 #include "core/promote.h"
 #include "ops.h"
@@ -396,7 +397,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->suboffsets = nullptr;
     view->internal = geometry;
     view->obj = Py_NewRef(self);
-    t->storage->flags |= kStorageExported;
+    exporting(t->storage);
   });
 }
 void release_buffer(PyObject*, Py_buffer* view) { delete static_cast<BufferGeometry*>(view->internal); }
@@ -469,7 +470,7 @@ PyObject* to_dlpack(PyObject*, PyObject* o) {
       e->strides[d] = t->stride(d);
     }
     e->managed = {{t->data, {kDLCPU, 0}, t->ndim, dl_type(t->dtype), e->shape, e->strides, 0}, Py_NewRef(o), free_export};
-    t->storage->flags |= kStorageExported;
+    exporting(t->storage);
     return checked(PyCapsule_New(&e->managed, "dltensor", free_capsule));
   });
 }

@@ -1,4 +1,8 @@
 // graph.saved_tensors_hooks: what Python does to tensors as nodes save and use them; and node._raw_saved_*, one saved tensor as Python sees it.
+#include <cstdlib>
+#include <cstring>
+
+#include "autograd/fingerprint.h"
 #include "autograd/history.h"
 #include "autograd/saved.h"
 #include "python/autograd.h"
@@ -233,7 +237,16 @@ PyType_Spec raw_spec = {"retrograd._C.SavedTensor", sizeof(RawSaved), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, raw_slots};
 PyTypeObject* raw_type = nullptr;
 
-PyMethodDef methods[] = {{"_push_saved_tensors_hooks", push, METH_VARARGS, "(pack, unpack)"},
+// How many bytes of a tensor on shared memory are checked for writes from outside; -1: all.
+PyObject* set_memory_check(PyObject*, PyObject* bytes) {
+  const long long limit = PyLong_AsLongLong(bytes);
+  if (limit == -1 && PyErr_Occurred()) return nullptr;
+  memory_check_limit = limit < 0 ? SIZE_MAX : static_cast<size_t>(limit);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {{"_set_memory_check", set_memory_check, METH_O, "(bytes): see retrograd.doctor"},
+                         {"_push_saved_tensors_hooks", push, METH_VARARGS, "(pack, unpack)"},
                          {"_pop_saved_tensors_hooks", pop, METH_NOARGS, nullptr},
                          {"_saving", saving, METH_NOARGS, "(node, file, line) of the op a pack hook is called for"},
                          {"_top_saved_tensors_hooks", top, METH_NOARGS, nullptr},
@@ -257,6 +270,8 @@ PyObject* raw_saved(Node* owner, SavedTensor* (*find)(Node*, size_t), size_t ind
 
 void init_saved_hooks(PyObject* module) {
   saved_tensor_hooks = {pack, unpack, history};
+  if (const char* strict = std::getenv("RETROGRAD_STRICT"); strict && *strict && std::strcmp(strict, "0") != 0)
+    memory_check_limit = SIZE_MAX;
   PyModule_AddFunctions(module, methods);
   raw_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&raw_spec)));
   PyModule_AddObject(module, "SavedTensor", Py_NewRef(reinterpret_cast<PyObject*>(raw_type)));
