@@ -13,6 +13,7 @@ namespace {
 constexpr int kMaxInputs = 3;
 
 int64_t work_ns(int64_t numel, int cost) { return numel * cost / 8; }
+bool is_quick(int64_t numel, int cost) { return numel * cost < 8 * 10'000; }  // not worth other threads, nor giving up the GIL
 
 DType result_dtype(const PointwiseInfo& op, DType compute) { return op.out == PointwiseOut::Bool ? DType::Bool : compute; }
 
@@ -31,7 +32,7 @@ cpu::Loop find_loop(const PointwiseInfo& op, DType dtype) {
 // Everything contiguous and of one dtype: the row is the whole tensor.
 void run_flat(const PointwiseInfo& op, cpu::Loop loop, int64_t numel, int count, void* const* data, const int64_t* items,
               const void* params) {
-  if (RG_LIKELY(work_ns(numel, op.cost) < 10'000)) {
+  if (RG_LIKELY(is_quick(numel, op.cost))) {
     if (numel) loop(numel, reinterpret_cast<char* const*>(data), items, params);
     return;
   }
@@ -83,6 +84,25 @@ struct Flat {
     run_flat(op, loop, out->numel, static_cast<int>(in.size()) + 1, data, items, params);
   }
 };
+
+// Two tensors alike, and few enough elements: what most small ops are.
+inline bool alike(const TensorImpl* a, const TensorImpl* b) {
+  constexpr uint64_t same = kDtypeBits | kDeviceBits | kNdimBits | flag_bits(kContiguous);
+  const uint64_t traits = traits_word(a);
+  return (traits & (kNotCpuBits | flag_bits(kContiguous))) == flag_bits(kContiguous) && !((traits ^ traits_word(b)) & same) &&
+         same_sizes(a, b);
+}
+
+inline Tensor try_pair(const PointwiseInfo& op, const TensorImpl* a, const TensorImpl* b, const void* params) {
+  const DType dtype = a->dtype;
+  if (RG_UNLIKELY(!alike(a, b) || (op.out == PointwiseOut::Float && !is_floating(dtype)) || !is_quick(a->numel, op.cost))) return {};
+  cpu::Loop loop = find_loop(op, dtype);
+  Tensor out = empty_dense(a, result_dtype(op, dtype));
+  char* const data[] = {static_cast<char*>(out->data), static_cast<char*>(a->data), static_cast<char*>(b->data)};
+  const int64_t items[] = {itemsize(out->dtype), itemsize(dtype), itemsize(dtype)};
+  if (RG_LIKELY(out->numel)) loop(out->numel, data, items, params);
+  return out;
+}
 
 Tensor try_fast(const PointwiseInfo& op, std::span<const Operand> in, const void* params) {
   Flat flat;
@@ -170,15 +190,22 @@ Tensor new_output(const Prepared& p, DType dtype) {
   return empty(p.shape, dtype, p.device);
 }
 
-}  // namespace
-
-Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params) {
+// Apart, so that its arrays do not cost pointwise() a large frame.
+[[gnu::noinline]] Tensor pointwise_general(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params) {
   if (Tensor fast = try_fast(op, in, params.data())) return fast;
   const Prepared p = prepare(op, in);
   find_loop(op, p.compute);
   Tensor out = new_output(p, result_dtype(op, p.compute));
   run(op, p, in, params.data(), out);
   return out;
+}
+
+}  // namespace
+
+Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params) {
+  if (RG_LIKELY(in.size() == 2 && in[0].tensor && in[1].tensor))
+    if (Tensor fast = try_pair(op, in[0].tensor, in[1].tensor, params.data())) return fast;
+  return pointwise_general(op, in, params);
 }
 
 void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params, const Tensor& out) {
