@@ -110,7 +110,7 @@ void destroy(Node* node) {
     }
   }
   if (RG_UNLIKELY(info.destroy != nullptr)) info.destroy(node);
-  for (size_t i = 0; i < node->num_edges; ++i) drop_edge(node->edges[i]);
+  for (Edge& edge : std::span(node->edges, node->num_edges)) drop_edge(edge);
   if (RG_UNLIKELY(!info.edges_offset) && node->edges) PyMem_Free(node->edges);
   if (RG_UNLIKELY(node->extra != nullptr)) free_extra(node);
   Py_XDECREF(reinterpret_cast<PyObject*>(node->site.code));
@@ -148,20 +148,20 @@ inline void start_node(Node* node, const NodeInfo& info, size_t num_edges, size_
   if (RG_UNLIKELY(anomaly_enabled)) engine_hooks.record(node);
 }
 
-typedef long long Block __attribute__((vector_size(16), may_alias));
-
-template <size_t... kAt> inline void clear_blocks(PyObject* memory, std::index_sequence<kAt...>) {
-  auto* blocks = reinterpret_cast<Block*>(memory + 1);  // refcount and type are set anyway
+// Stores instead of a loop, which the compiler would make a call of memset. Refcount and type are left out: they are set anyway.
+template <size_t... kAt> inline void clear_node(PyObject* memory, std::index_sequence<kAt...>) {
+  typedef long long Block __attribute__((vector_size(16), may_alias));
+  static_assert(sizeof(PyObject) == sizeof(Block));
+  auto* blocks = reinterpret_cast<Block*>(memory + 1);
   ((blocks[kAt] = Block{}), ...);
 }
 
 }  // namespace
 
 template <size_t kLines> Node* new_node_of(const NodeInfo& info, size_t num_edges, size_t num_outputs) {
-  static_assert(sizeof(PyObject) % sizeof(Block) == 0);
   if (RG_UNLIKELY(!info.type)) info.type = node_type_of(info);
   PyObject* memory = pools[kLines].take();
-  clear_blocks(memory, std::make_index_sequence<(pooled_bytes(kLines) - sizeof(PyObject)) / sizeof(Block)>());
+  clear_node(memory, std::make_index_sequence<pooled_bytes(kLines) / sizeof(PyObject) - 1>());
   auto* node = reinterpret_cast<Node*>(memory);
   node->pool = kLines;
   start_node(node, info, num_edges, num_outputs);

@@ -202,7 +202,8 @@ Tensor empty_dense(const TensorImpl* source, DType dtype) {
   t->numel = source->numel;
   set_traits(t, (like & (kDeviceBits | kNdimBits)) | TensorTraits{.dtype = dtype, .flags = kPooled | kContiguous}.word());
   t->dims = t->inline_dims;
-  for (int i = 0; i < 2 * source->ndim; i += 2) std::memcpy(t->inline_dims + i, source->dims + i, 16);
+  const int64_t* from = source->dims;
+  for (int i = 0, n = 2 * source->ndim; i < n; i += 2) std::memcpy(t->inline_dims + i, from + i, 16);
   t->storage = new_inline_storage(nbytes, source->device);
   t->data = t->storage->data;
   return owner;
