@@ -85,22 +85,24 @@ struct Flat {
   }
 };
 
-// Two tensors alike, and few enough elements: what most small ops are.
+// Few elements, all tensors contiguous and alike: what most small ops are.
+inline bool is_easy(const PointwiseInfo& op, const TensorImpl* a) {
+  return (traits_word(a) & (kNotCpuBits | flag_bits(kContiguous))) == flag_bits(kContiguous) && is_quick(a->numel, op.cost) &&
+         (op.out != PointwiseOut::Float || is_floating(a->dtype));
+}
 inline bool alike(const TensorImpl* a, const TensorImpl* b) {
   constexpr uint64_t same = kDtypeBits | kDeviceBits | kNdimBits | flag_bits(kContiguous);
-  const uint64_t traits = traits_word(a);
-  return (traits & (kNotCpuBits | flag_bits(kContiguous))) == flag_bits(kContiguous) && !((traits ^ traits_word(b)) & same) &&
-         same_sizes(a, b);
+  return !((traits_word(a) ^ traits_word(b)) & same) && same_sizes(a, b);
 }
 
-inline Tensor try_pair(const PointwiseInfo& op, const TensorImpl* a, const TensorImpl* b, const void* params) {
+template <class... Others> inline Tensor run_easy(const PointwiseInfo& op, const void* params, const TensorImpl* a, const Others*... others) {
   const DType dtype = a->dtype;
-  if (RG_UNLIKELY(!alike(a, b) || (op.out == PointwiseOut::Float && !is_floating(dtype)) || !is_quick(a->numel, op.cost))) return {};
-  cpu::Loop loop = find_loop(op, dtype);
+  const int64_t item = itemsize(dtype);
+  cpu::Loop loop = find_loop(op, dtype);  // before there is an output
   Tensor out = empty_dense(a, result_dtype(op, dtype));
-  char* const data[] = {static_cast<char*>(out->data), static_cast<char*>(a->data), static_cast<char*>(b->data)};
-  const int64_t items[] = {itemsize(out->dtype), itemsize(dtype), itemsize(dtype)};
-  if (RG_LIKELY(out->numel)) loop(out->numel, data, items, params);
+  char* const data[] = {static_cast<char*>(out->data), static_cast<char*>(a->data), static_cast<char*>(others->data)...};
+  const int64_t items[] = {op.out == PointwiseOut::Bool ? 1 : item, item, (static_cast<void>(others), item)...};
+  if (RG_LIKELY(a->numel)) loop(a->numel, data, items, params);
   return out;
 }
 
@@ -190,8 +192,15 @@ Tensor new_output(const Prepared& p, DType dtype) {
   return empty(p.shape, dtype, p.device);
 }
 
-// Apart, so that its arrays do not cost pointwise() a large frame.
-[[gnu::noinline]] Tensor pointwise_general(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params) {
+// The general case, apart from the easy one so that its array does not cost that a larger frame.
+template <class... In> [[gnu::noinline]] Tensor pointwise_of(const PointwiseInfo& op, std::span<const KernelParam> params, In*... in) {
+  const Operand operands[] = {Operand(in)...};
+  return pointwise(op, operands, params);
+}
+
+}  // namespace
+
+Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params) {
   if (Tensor fast = try_fast(op, in, params.data())) return fast;
   const Prepared p = prepare(op, in);
   find_loop(op, p.compute);
@@ -200,12 +209,14 @@ Tensor new_output(const Prepared& p, DType dtype) {
   return out;
 }
 
-}  // namespace
+Tensor pointwise(const PointwiseInfo& op, TensorImpl* in, std::span<const KernelParam> params) {
+  if (RG_LIKELY(is_easy(op, in))) return run_easy(op, params.data(), in);
+  return pointwise_of(op, params, in);
+}
 
-Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params) {
-  if (RG_LIKELY(in.size() == 2 && in[0].tensor && in[1].tensor))
-    if (Tensor fast = try_pair(op, in[0].tensor, in[1].tensor, params.data())) return fast;
-  return pointwise_general(op, in, params);
+Tensor pointwise(const PointwiseInfo& op, TensorImpl* a, TensorImpl* b, std::span<const KernelParam> params) {
+  if (RG_LIKELY(is_easy(op, a) && alike(a, b))) return run_easy(op, params.data(), a, b);
+  return pointwise_of(op, params, a, b);
 }
 
 void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params, const Tensor& out) {
