@@ -46,9 +46,7 @@ inline void free_small(void* block, size_t steps) noexcept {
 }
 
 // What is counted as storages come and go; memory_stats() works out the rest.
-struct StorageCounts {
-  int64_t allocated = 0, peak_allocated = 0, total_allocated = 0, total_blocks = 0, freed_blocks = 0;
-};
+struct StorageCounts { int64_t allocated = 0, peak_allocated = 0, total_allocated = 0, total_blocks = 0, freed_blocks = 0; };
 extern StorageCounts storage_counts;
 
 inline void count_allocated(size_t bytes) noexcept {

@@ -195,12 +195,13 @@ Tensor empty_dense(const TensorImpl* source, DType dtype) {
   const auto nbytes = static_cast<size_t>(source->numel * itemsize(dtype));
   const uint64_t like = traits_word(source);
   const bool small = nbytes <= kInlineLimit && !(like & kNotCpuBits) && source->ndim <= kInlineDims;
-  if (RG_UNLIKELY(!small || thread_state.inference_mode)) return empty_dense_slow(source, dtype);
+  if (RG_UNLIKELY(!small)) return empty_dense_slow(source, dtype);
   TensorImpl* t = take_tensor();
   Tensor owner = Tensor::steal(t);
   t->storage = nullptr;  // until there is one: making it may throw
   t->numel = source->numel;
-  set_traits(t, (like & (kDeviceBits | kNdimBits)) | TensorTraits{.dtype = dtype, .flags = kPooled | kContiguous}.word());
+  set_traits(t, (like & (kDeviceBits | kNdimBits)) | TensorTraits{.dtype = dtype, .flags = kPooled | kContiguous}.word() |
+                    (thread_state.inference_mode ? flag_bits(kInference) : 0));
   t->dims = t->inline_dims;
   const int64_t* from = source->dims;
   for (int i = 0, n = 2 * source->ndim; i < n; i += 2) std::memcpy(t->inline_dims + i, from + i, 16);

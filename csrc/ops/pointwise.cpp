@@ -95,7 +95,8 @@ inline bool alike(const TensorImpl* a, const TensorImpl* b) {
   return !((traits_word(a) ^ traits_word(b)) & same) && same_sizes(a, b);
 }
 
-template <class... Others> inline Tensor run_easy(const PointwiseInfo& op, const void* params, const TensorImpl* a, const Others*... others) {
+template <class... Others> inline Tensor run_easy(const PointwiseInfo& op, const void* params, const TensorImpl* a,
+                                                  const Others*... others) {
   const DType dtype = a->dtype;
   const int64_t item = itemsize(dtype);
   cpu::Loop loop = find_loop(op, dtype);  // before there is an output
