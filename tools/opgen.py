@@ -455,18 +455,25 @@ def pointwise_inputs(op: Op) -> list[Param]:
 
 
 def pointwise_impl(op: Op) -> str:
-    ins = ", ".join(f"Operand({p.name})" for p in pointwise_inputs(op))
+    inputs = pointwise_inputs(op)
+    ins = ", ".join(f"Operand({p.name})" for p in inputs)
     params = ", ".join(f"kernel_param({name})" for name in op.kernel.params)
     mask = " | ".join(f"1u << {DTYPE_ORDER.index(d)}" for d in op.kernel.dtypes)
     kind = {"same": "Same", "bool": "Bool", "float": "Float"}[op.kernel.out]
-    info = f'const PointwiseInfo pw_{op.cname} = {{"{op.kernel.label or op.name}", {mask}, PointwiseOut::{kind}, {len(pointwise_inputs(op))}, {op.kernel.cost}, [] {{ return {kernel_table(op)}; }}}};\n'
+    info = f'const PointwiseInfo pw_{op.cname} = {{"{op.kernel.label or op.name}", {mask}, PointwiseOut::{kind}, {len(inputs)}, {op.kernel.cost}, [] {{ return {kernel_table(op)}; }}}};\n'
     check = f"  {op.kernel.check}\n" if op.kernel.check else ""
-    decl = f"  const Operand in[] = {{{ins}}};\n"
-    if params:
-        decl += f"  const KernelParam params[] = {{{params}}};\n"
+    array = f"  const Operand in[] = {{{ins}}};\n"
+    decl = f"  const KernelParam params[] = {{{params}}};\n" if params else ""
     p = "params" if params else "{}"
-    outs = f"void {op.cname}_out({arguments(op)}, const Tensor& out) {{\n{check}{decl}  pointwise_out(pw_{op.cname}, in, {p}, out);\n}}\n"
-    return info + f"Tensor {op.cname}({arguments(op)}) {{\n{check}{decl}  return pointwise(pw_{op.cname}, in, {p});\n}}\n" + outs
+    # One or two inputs go as they are: most of the time they are tensors, for which there is a short way.
+    if len(inputs) == 1 and inputs[0].type == "Tensor":
+        call = f"  return pointwise(pw_{op.cname}, {inputs[0].name}.get(), {p});\n"
+    elif len(inputs) == 2:
+        call = f"  return pointwise(pw_{op.cname}, {inputs[0].name}, {inputs[1].name}, {p});\n"
+    else:
+        call = f"{array}  return pointwise(pw_{op.cname}, in, {p});\n"
+    outs = f"void {op.cname}_out({arguments(op)}, const Tensor& out) {{\n{check}{array}{decl}  pointwise_out(pw_{op.cname}, in, {p}, out);\n}}\n"
+    return info + f"Tensor {op.cname}({arguments(op)}) {{\n{check}{decl}{call}}}\n" + outs
 
 
 _canonical: dict[tuple, Op] = {}

@@ -15,16 +15,29 @@ namespace retrograd {
 
 bool view_requires_grad(const TensorImpl* t);  // of a view: the base counts too
 
-inline bool requires_grad(const TensorImpl* t) { return t->grad_fn || (t->flags & kRequiresGrad) || (t->base && view_requires_grad(t)); }
+[[gnu::always_inline]] inline bool requires_grad(const TensorImpl* t) {
+  return t->grad_fn || (t->flags & kRequiresGrad) || (t->base && view_requires_grad(t));
+}
 inline bool requires_grad(const Tensor& t) { return t && requires_grad(t.get()); }
 inline bool requires_grad(const Operand& o) { return o.tensor && requires_grad(o.tensor); }
 bool requires_grad(std::span<const Tensor> list);
-template <class T, class... Rest> bool any_requires_grad(const T& first, const Rest&... rest) {
+template <class T, class... Rest> [[gnu::always_inline]] inline bool any_requires_grad(const T& first, const Rest&... rest) {
   return (requires_grad(first) || ... || requires_grad(rest));
 }
 
 // The edge a gradient for `t` goes along, with a new reference; a null node when `t` takes none.
 Edge gradient_edge(TensorImpl* t);
+
+inline void Node::set_edge(size_t i, TensorImpl* t) {
+  Node* next = t->grad_fn;
+  if (RG_LIKELY(next && !t->base && !next->has(kNodeMarked))) {
+    Py_INCREF(next->object());
+    edges[i] = {next, t->output_nr};
+  } else if (next || t->base || (t->flags & kRequiresGrad)) {
+    set_edge_slow(i, t);
+  }
+}
+
 Node* grad_fn_of(TensorImpl* t);  // borrowed; brings a stale view up to date first
 bool is_leaf(TensorImpl* t);
 

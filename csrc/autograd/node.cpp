@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "autograd/engine.h"
+#include "autograd/fingerprint.h"
 #include "autograd/history.h"
 #include "core/pool.h"
 #include "core/state.h"
@@ -14,15 +15,42 @@ thread_local constinit const NodeInfo* newest_node = nullptr;
 
 namespace {
 
-constexpr size_t kPoolStep = 64;
-constexpr size_t kPools = 8;
-// Nodes of up to 512 bytes come from pools in steps of 64.
-Pool pools[kPools] = {Pool(64), Pool(128), Pool(192), Pool(256), Pool(320), Pool(384), Pool(448), Pool(512)};
+static_assert(kSlotStep == 64 && kMinNodeLines == 2 && kMaxNodeLines == 8);
+constexpr size_t kPools = kMaxNodeLines + 1;
+constexpr size_t pooled_bytes(size_t lines) { return lines * kSlotStep - sizeof(GcHead); }
+// By cache lines; no node takes fewer than two.
+Pool pools[kPools] = {Pool(0),
+                      Pool(0),
+                      Pool(pooled_bytes(2)),
+                      Pool(pooled_bytes(3)),
+                      Pool(pooled_bytes(4)),
+                      Pool(pooled_bytes(5)),
+                      Pool(pooled_bytes(6)),
+                      Pool(pooled_bytes(7)),
+                      Pool(pooled_bytes(8))};
 
-thread_local uint64_t next_sequence = 0;
+thread_local constinit uint64_t next_sequence = 0;
 uint32_t current_step = 0;
 
 template <class T> T* field(Node* node, const SavedField& f) { return reinterpret_cast<T*>(reinterpret_cast<char*>(node) + f.offset); }
+
+// Nodes whose references are gone, waiting for their turn (see node_dealloc); linked through `sequence`, which a dead node does not need.
+struct DyingNodes {
+  Node* first;
+  bool draining;
+
+  void push(Node* node) {
+    static_assert(sizeof(node->sequence) >= sizeof first);
+    node->sequence = reinterpret_cast<uintptr_t>(first);
+    first = node;
+  }
+  Node* pop() {
+    Node* node = first;
+    if (node) first = reinterpret_cast<Node*>(static_cast<uintptr_t>(node->sequence));
+    return node;
+  }
+};
+thread_local constinit DyingNodes dying = {};
 
 void drop_edges(Node* node) {
   for (size_t i = 0; i < node->num_edges; ++i) Py_CLEAR(node->edges[i].node);
@@ -41,30 +69,54 @@ void free_extra(Node* node) {
 void free_saved_fields(Node* node) {
   for (const SavedField& f : node->info->saved) {
     switch (f.kind) {
-      case FieldKind::Tensor: field<SavedTensor>(node, f)->release(); break;
+      case FieldKind::Tensor:
+      case FieldKind::Operand: field<SavedTensor>(node, f)->release(); break;
       case FieldKind::TensorList: field<SavedTensorList>(node, f)->release(); break;
-      case FieldKind::Operand: field<SavedOperand>(node, f)->tensor.release(); break;
       default: break;
     }
   }
 }
 
-void free_values(Node* node) {
-  for (const SavedField& f : node->info->saved)
-    if (f.kind == FieldKind::IntList || f.kind == FieldKind::OptIntList) field<SavedInts>(node, f)->release();
+static_assert(offsetof(SavedOperand, tensor) == 0);
+
+[[gnu::noinline]] void free_list(Node* node, const SavedField& f) {
+  if (f.kind == FieldKind::TensorList) {
+    field<SavedTensorList>(node, f)->release();
+  } else {
+    field<SavedInts>(node, f)->release();
+  }
+}
+
+// The edge's reference is given up; a node nobody else holds dies after the one at hand.
+inline void drop_edge(Edge& edge) {
+  Node* next = std::exchange(edge.node, nullptr);
+  if (!next) return;
+  if (RG_UNLIKELY(Py_REFCNT(next->object()) != 1)) return Py_DECREF(next->object());
+  Py_SET_REFCNT(next->object(), 0);
+  if (gc_tracked(next->object())) PyObject_GC_UnTrack(next->object());
+  dying.push(next);
 }
 
 // Frees one node whose references are gone. Nodes and tensors this lets go of may end up in node_dealloc again, which queues them.
 void destroy(Node* node) {
-  if (node->weakrefs) PyObject_ClearWeakRefs(node->object());
-  free_saved_fields(node);
-  free_values(node);
-  if (node->info->destroy) node->info->destroy(node);
-  drop_edges(node);
-  if (!node->info->edges_offset && node->edges) PyMem_Free(node->edges);
-  free_extra(node);
+  const NodeInfo& info = *node->info;
+  if (RG_UNLIKELY(node->weakrefs != nullptr)) PyObject_ClearWeakRefs(node->object());
+  for (const SavedField& f : info.saved) {
+    if (RG_LIKELY(f.kind <= FieldKind::Operand)) {
+      SavedTensor* saved = field<SavedTensor>(node, f);
+      if (RG_UNLIKELY(saved->fingerprinted)) forget_fingerprint(*saved);
+      if (TensorImpl* t = std::exchange(saved->tensor, nullptr)) Py_DECREF(t->object());
+      if (RG_UNLIKELY(saved->packed != nullptr)) Py_CLEAR(saved->packed);
+    } else if (f.kind <= FieldKind::OptIntList) {
+      free_list(node, f);
+    }
+  }
+  if (RG_UNLIKELY(info.destroy != nullptr)) info.destroy(node);
+  for (Edge& edge : std::span(node->edges, node->num_edges)) drop_edge(edge);
+  if (RG_UNLIKELY(!info.edges_offset) && node->edges) PyMem_Free(node->edges);
+  if (RG_UNLIKELY(node->extra != nullptr)) free_extra(node);
   Py_XDECREF(reinterpret_cast<PyObject*>(node->site.code));
-  if (node->pool < kPools) {
+  if (RG_LIKELY(node->pool < kPools)) {
     pools[node->pool].give(node->object());
   } else {
     PyMem_Free(reinterpret_cast<GcHead*>(node) - 1);
@@ -76,44 +128,77 @@ void destroy(Node* node) {
 uint32_t training_step() { return current_step; }
 void advance_training_step() { ++current_step; }
 
-Node* new_node(const NodeInfo& info, size_t num_edges, size_t num_outputs) {
-  const size_t bytes = info.bytes;
-  const size_t slot = (bytes + kPoolStep - 1) / kPoolStep - 1;
-  PyObject* memory;
-  if (RG_LIKELY(slot < kPools)) {
-    memory = pools[slot].take();
-  } else {
-    auto* head = static_cast<GcHead*>(PyMem_Calloc(1, bytes + sizeof(GcHead)));
-    if (!head) throw std::bad_alloc();
-    memory = reinterpret_cast<PyObject*>(head + 1);
-  }
-  std::memset(memory, 0, bytes);
-  auto* node = reinterpret_cast<Node*>(memory);
-  Py_SET_REFCNT(memory, 1);
-  if (RG_UNLIKELY(!info.type)) info.type = node_type_of(info);
-  Py_SET_TYPE(memory, info.type);
+namespace {
+
+// What a node is told at birth; all of it is zero before.
+inline void start_node(Node* node, const NodeInfo& info, size_t num_edges, size_t num_outputs) {
+  Py_SET_REFCNT(node->object(), 1);
+  Py_SET_TYPE(node->object(), info.type);
   node->info = &info;
   newest_node = &info;
-  node->pool = static_cast<uint16_t>(slot < kPools ? slot : kPools);
   node->num_edges = static_cast<uint32_t>(num_edges);
   node->num_outputs = static_cast<uint32_t>(num_outputs);
   node->sequence = next_sequence++;
-  node->site = current_site();
   node->step = current_step;
-  if (RG_UNLIKELY(track_everything)) PyObject_GC_Track(memory);
-  if (info.edges_offset) {
+  if (RG_LIKELY(info.edges_offset)) {
     node->edges = reinterpret_cast<Edge*>(reinterpret_cast<char*>(node) + info.edges_offset);
   } else if (num_edges) {
     node->edges = static_cast<Edge*>(PyMem_Calloc(num_edges, sizeof(Edge)));
   }
-  for (const SavedField& f : info.saved)
-    if (f.kind == FieldKind::IntList || f.kind == FieldKind::OptIntList) field<SavedInts>(node, f)->count = -1;
+  node->site = current_site();
+  if (RG_UNLIKELY(track_everything)) PyObject_GC_Track(node->object());
   if (RG_UNLIKELY(anomaly_enabled)) engine_hooks.record(node);
+}
+
+// Stores instead of a loop, which the compiler would make a call of memset. Refcount and type are left out: they are set anyway.
+template <size_t... kAt> inline void clear_node(PyObject* memory, std::index_sequence<kAt...>) {
+  typedef long long Block __attribute__((vector_size(16), may_alias));
+  static_assert(sizeof(PyObject) == sizeof(Block));
+  auto* blocks = reinterpret_cast<Block*>(memory + 1);
+  ((blocks[kAt] = Block{}), ...);
+}
+
+}  // namespace
+
+template <size_t kLines> Node* new_node_of(const NodeInfo& info, size_t num_edges, size_t num_outputs) {
+  if (RG_UNLIKELY(!info.type)) info.type = node_type_of(info);
+  PyObject* memory = pools[kLines].take();
+  clear_node(memory, std::make_index_sequence<pooled_bytes(kLines) / sizeof(PyObject) - 1>());
+  auto* node = reinterpret_cast<Node*>(memory);
+  node->pool = kLines;
+  start_node(node, info, num_edges, num_outputs);
+  return node;
+}
+template Node* new_node_of<2>(const NodeInfo&, size_t, size_t);
+template Node* new_node_of<3>(const NodeInfo&, size_t, size_t);
+template Node* new_node_of<4>(const NodeInfo&, size_t, size_t);
+template Node* new_node_of<5>(const NodeInfo&, size_t, size_t);
+template Node* new_node_of<6>(const NodeInfo&, size_t, size_t);
+template Node* new_node_of<7>(const NodeInfo&, size_t, size_t);
+template Node* new_node_of<8>(const NodeInfo&, size_t, size_t);
+
+Node* new_node(const NodeInfo& info, size_t num_edges, size_t num_outputs) {
+  switch (node_lines(info.bytes)) {
+    case 2: return new_node_of<2>(info, num_edges, num_outputs);
+    case 3: return new_node_of<3>(info, num_edges, num_outputs);
+    case 4: return new_node_of<4>(info, num_edges, num_outputs);
+    case 5: return new_node_of<5>(info, num_edges, num_outputs);
+    case 6: return new_node_of<6>(info, num_edges, num_outputs);
+    case 7: return new_node_of<7>(info, num_edges, num_outputs);
+    case 8: return new_node_of<8>(info, num_edges, num_outputs);
+    default: break;
+  }
+  if (!info.type) info.type = node_type_of(info);
+  auto* head = static_cast<GcHead*>(PyMem_Calloc(1, info.bytes + sizeof(GcHead)));
+  if (!head) throw std::bad_alloc();
+  auto* node = reinterpret_cast<Node*>(head + 1);
+  node->pool = kPools;
+  start_node(node, info, num_edges, num_outputs);
   return node;
 }
 
-void Node::set_edge(size_t i, const Tensor& input) {
-  const Edge e = gradient_edge(input.get());
+void Node::set_edge_slow(size_t i, TensorImpl* input) {
+  const Edge e = gradient_edge(input);
   if (!e.node) return;
   edges[i] = e;
   if (RG_UNLIKELY(e.node->has(kNodeMarked))) {
@@ -181,22 +266,13 @@ void init_nodes() {
 // Freeing a graph must not recurse: a chain of ten million nodes would need gigabytes of stack. The first call drains a list; calls
 // that happen while it drains (an edge, or a saved tensor whose last owner was a node) put their node on the list.
 void node_dealloc(PyObject* self) {
-  static thread_local std::vector<Node*> queue;
-  static thread_local bool draining = false;
   if (gc_tracked(self)) PyObject_GC_UnTrack(self);
   auto* node = reinterpret_cast<Node*>(self);
-  if (draining) {
-    queue.push_back(node);
-    return;
-  }
-  draining = true;
-  destroy(node);
-  while (!queue.empty()) {
-    Node* next = queue.back();
-    queue.pop_back();
-    destroy(next);
-  }
-  draining = false;
+  if (dying.draining) return dying.push(node);
+  dying.draining = true;
+  do destroy(node);
+  while ((node = dying.pop()));
+  dying.draining = false;
 }
 
 int node_traverse(PyObject* self, visitproc visit, void* arg) {

@@ -41,9 +41,13 @@ struct Call {
 };
 
 enum class FieldKind : uint8_t {
+  // what has to be freed
   Tensor,
+  Operand,  // begins with its tensor
   TensorList,
-  Operand,
+  IntList,
+  OptIntList,
+  // what has not
   Scalar,
   OptScalar,
   Int,
@@ -52,8 +56,6 @@ enum class FieldKind : uint8_t {
   OptFloat,
   Bool,
   OptBool,
-  IntList,
-  OptIntList,
   DType,
   Other
 };
@@ -125,16 +127,31 @@ struct Node {
 
   PyObject* object() { return reinterpret_cast<PyObject*>(this); }
   bool has(NodeFlags f) const { return flags & f; }
-  void set_edge(size_t i, const Tensor& input);
+  // The edge for input i; inline in autograd/history.h.
+  void set_edge(size_t i, TensorImpl* input);
+  void set_edge(size_t i, const Tensor& input) { set_edge(i, input.get()); }
   void set_edge(size_t i, const Operand& input) {
-    if (input.tensor) set_edge(i, Tensor::borrow(input.tensor));
+    if (input.tensor) set_edge(i, input.tensor);
   }
+  void set_edge_slow(size_t i, TensorImpl* input);
 };
 
 // A node with room for num_edges edges; saved fields are zero. The creation site is recorded.
 Node* new_node(const NodeInfo& info, size_t num_edges, size_t num_outputs = 1);
+
+// Pooled nodes, by the number of cache lines they take. The size is known where a generated node is made, so clearing it is a few stores.
+constexpr size_t node_lines(size_t bytes) { return (bytes + 2 * sizeof(void*) + 63) / 64; }  // with the collector's head
+inline constexpr size_t kMinNodeLines = node_lines(sizeof(Node));
+inline constexpr size_t kMaxNodeLines = 8;
+template <size_t kLines> Node* new_node_of(const NodeInfo& info, size_t num_edges, size_t num_outputs);
+
 template <class N> N* make_node(size_t num_edges, size_t num_outputs = 1) {
-  return static_cast<N*>(new_node(N::info, num_edges, num_outputs));
+  constexpr size_t lines = node_lines(sizeof(N));
+  if constexpr (lines <= kMaxNodeLines) {
+    return static_cast<N*>(new_node_of<lines>(N::info, num_edges, num_outputs));
+  } else {
+    return static_cast<N*>(new_node(N::info, num_edges, num_outputs));
+  }
 }
 
 NodeExtra& extra_of(Node* node);

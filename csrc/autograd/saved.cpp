@@ -17,7 +17,7 @@ SavedTensorHooks saved_tensor_hooks = {};
 
 namespace {
 
-void check_inference(const Tensor& t) {
+[[gnu::cold]] void check_inference(const TensorImpl* t) {
   RG_CHECK(!t->has(kInference),
            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by "
            "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
@@ -41,6 +41,31 @@ void check_inference(const Tensor& t) {
   throw Error(ErrorKind::Runtime, text);
 }
 
+inline void keep(SavedTensor& saved, TensorImpl* t) {  // takes over a reference
+  saved.tensor = t;
+  saved.version = version_of(t);
+  saved.hidden_writes = t->storage->hidden_writes;
+  if (RG_UNLIKELY(t->storage->flags & kStorageExported)) remember_fingerprint(saved);
+  t->storage->flags |= kStorageSaved;
+}
+
+// Inference tensors, tensors on shared memory, and tensors that a hook may want to keep in another form.
+[[gnu::noinline]] void save_slow(SavedTensor& saved, TensorImpl* t) {
+  check_inference(t);
+  if (saved_hooks_depth > 0) {
+    const Edge edge = gradient_edge(t);
+    saved.output_nr = edge.nr;
+    struct Hold {
+      Node* node;
+      ~Hold() { Py_XDECREF(reinterpret_cast<PyObject*>(node)); }
+    } hold{edge.node};
+    saved.packed = saved_tensor_hooks.pack(Tensor::borrow(t), edge.node);
+    if (saved.packed) return;
+  }
+  Py_INCREF(t->object());
+  keep(saved, t);
+}
+
 }  // namespace
 
 void fail_freed(const Node* node) {
@@ -54,45 +79,29 @@ void fail_freed(const Node* node) {
   throw Error(ErrorKind::Runtime, text);
 }
 
-void SavedTensor::save(const Tensor& t) {
+void SavedTensor::save(TensorImpl* t) {
   if (!t) return;
-  if (RG_UNLIKELY(t->flags & kInference)) check_inference(t);
-  was_leaf = !t->grad_fn;
-  requires_grad = retrograd::requires_grad(t.get());
   output_nr = t->output_nr;
-  if (RG_UNLIKELY(saved_hooks_depth > 0)) {
-    const Edge edge = gradient_edge(t.get());
-    output_nr = edge.nr;
-    struct Hold {
-      Node* node;
-      ~Hold() { Py_XDECREF(reinterpret_cast<PyObject*>(node)); }
-    } hold{edge.node};
-    packed = saved_tensor_hooks.pack(t, edge.node);
-    if (packed) return;
-  }
-  tensor = Tensor(t).release();
-  version = version_of(tensor);
-  hidden_writes = tensor->storage->hidden_writes;
-  if (RG_UNLIKELY(tensor->storage->flags & kStorageExported)) remember_fingerprint(*this);
-  tensor->storage->flags |= kStorageSaved;
+  if (RG_UNLIKELY((t->flags & (kInference | kDataAlias)) || saved_hooks_depth > 0 || (t->storage->flags & kStorageExported)))
+    return save_slow(*this, t);
+  Py_INCREF(t->object());
+  tensor = t;
+  version = t->storage->version;
+  hidden_writes = t->storage->hidden_writes;
+  t->storage->flags |= kStorageSaved;
 }
 
 void SavedTensor::save_output(const Tensor& t, uint32_t nr) {
   if (!t) return;
-  if (RG_UNLIKELY(t->flags & kInference)) check_inference(t);
+  if (RG_UNLIKELY(t->flags & kInference)) check_inference(t.get());
   is_output = true;
   output_nr = nr;
-  requires_grad = true;
   if (RG_UNLIKELY(saved_hooks_depth > 0)) {
     packed = saved_tensor_hooks.pack(alias(t), nullptr);
     if (packed) return;
   }
-  tensor = alias(t).release();
+  keep(*this, alias(t).release());
   if (RG_UNLIKELY(t->has(kDual))) copy_tangents(Tensor::borrow(tensor), t);
-  version = version_of(tensor);
-  hidden_writes = tensor->storage->hidden_writes;
-  if (RG_UNLIKELY(tensor->storage->flags & kStorageExported)) remember_fingerprint(*this);
-  tensor->storage->flags |= kStorageSaved;
 }
 
 namespace {
@@ -175,17 +184,8 @@ void SavedTensorList::release() {
   PyMem_Free(old);
 }
 
-void SavedOperand::save(const Operand& o) {
-  is_tensor = o.tensor != nullptr;
-  if (is_tensor) {
-    tensor.save(Tensor::borrow(o.tensor));
-  } else {
-    scalar = o.scalar;
-  }
-}
-
 void SavedInts::save(IntSpan s) {
-  count = static_cast<int32_t>(s.size());
+  room = static_cast<uint32_t>(s.size()) + 1;
   values = s.empty() ? nullptr : static_cast<int64_t*>(PyMem_Malloc(sizeof(int64_t) * s.size()));
   if (values) std::memcpy(values, s.data(), sizeof(int64_t) * s.size());
 }
@@ -193,7 +193,7 @@ void SavedInts::save(IntSpan s) {
 void SavedInts::release() {
   PyMem_Free(values);
   values = nullptr;
-  count = -1;
+  room = 0;
 }
 
 }  // namespace retrograd

@@ -20,11 +20,10 @@ struct SavedTensor {
   uint32_t hidden_writes = 0;
   uint32_t output_nr = 0;
   bool is_output = false;
-  bool was_leaf = false;
-  bool requires_grad = false;
   bool fingerprinted = false;  // see autograd/fingerprint.h
 
-  void save(const Tensor& t);
+  void save(TensorImpl* t);
+  void save(const Tensor& t) { save(t.get()); }
   void save_output(const Tensor& t, uint32_t nr);
   Tensor unpack(Node* owner) const;        // throws when the graph was freed or the tensor changed
   Tensor unpack_plain(Node* owner) const;  // the same tensor without its history
@@ -44,7 +43,14 @@ struct SavedOperand {
   SavedTensor tensor;
   Scalar scalar;
   bool is_tensor = false;
-  void save(const Operand& o);
+  void save(const Operand& o) {
+    is_tensor = o.tensor != nullptr;
+    if (is_tensor) {
+      tensor.save(o.tensor);
+    } else {
+      scalar = o.scalar;
+    }
+  }
 };
 
 // An unpacked operand, owning its tensor.
@@ -57,10 +63,10 @@ struct OwnedOperand {
 // Small list of integers owned by a node.
 struct SavedInts {
   int64_t* values = nullptr;
-  int32_t count = -1;  // -1: absent
+  uint32_t room = 0;  // how many, plus one; 0: absent, which is what a new node has
   void save(IntSpan s);
-  IntSpan get() const { return {values, count > 0 ? static_cast<size_t>(count) : 0}; }
-  bool has_value() const { return count >= 0; }
+  IntSpan get() const { return {values, room ? room - 1 : 0}; }
+  bool has_value() const { return room != 0; }
   void release();
 };
 

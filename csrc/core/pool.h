@@ -26,9 +26,12 @@ namespace retrograd {
 struct GcHead { uintptr_t words[2]; };
 static_assert(sizeof(GcHead) == 16);
 
+// Slots start on a cache line, so an object begins sizeof(GcHead) bytes into one.
+inline constexpr size_t kSlotStep = 64;
+
 class Pool {
  public:
-  explicit Pool(size_t object_bytes) : slot_bytes_((object_bytes + sizeof(GcHead) + 31) & ~size_t{31}) {}
+  explicit Pool(size_t object_bytes) : slot_bytes_((object_bytes + sizeof(GcHead) + kSlotStep - 1) & ~(kSlotStep - 1)) {}
 
   // Uninitialised but for the collector's head; the caller sets refcount and type.
   PyObject* take() {
@@ -49,7 +52,7 @@ class Pool {
     slot->live_mark = kFreeMark;
     free_ = slot;
     RG_POISON(reinterpret_cast<char*>(slot) + sizeof(Slot), slot_bytes_ - sizeof(Slot));
-    if (__builtin_expect(live_ == 0 && chunks_.size() > kKeepChunks, 0)) trim();
+    if (__builtin_expect(live_ == 0, 0) && chunks_.size() > kKeepChunks) trim();
   }
 
   size_t live() const { return live_; }
@@ -86,8 +89,8 @@ class Pool {
 
   size_t slots_per_chunk() const { return kChunkBytes / slot_bytes_; }
 
-  Slot* grow() {
-    auto* chunk = static_cast<char*>(std::malloc(kChunkBytes));
+  [[gnu::cold, gnu::noinline]] Slot* grow() {
+    auto* chunk = static_cast<char*>(std::aligned_alloc(kSlotStep, kChunkBytes));
     if (!chunk) throw std::bad_alloc();
     chunks_.push_back(chunk);
     for (size_t i = slots_per_chunk(); i-- > 0;) {

@@ -2,44 +2,20 @@
 
 #include <cstring>
 
-#include "core/allocator.h"
 #include "core/errors.h"
+#include "core/inline_storage.h"
 
 namespace retrograd {
 
 void (*moved_storage)(Storage*, ptrdiff_t) = nullptr;
 void (*forget_storage)(const Storage*) = nullptr;
 
-namespace {
-
-constexpr size_t kHeaderBytes = sizeof(Storage);
-constexpr size_t kInlineLimit = 1024 - kHeaderBytes;  // what fits with the header in the largest small class
-
-Storage* new_header(size_t payload) {
-  size_t capacity;
-  auto* s = static_cast<Storage*>(allocate_block(kHeaderBytes + payload, capacity));
-  *s = Storage{};
-  s->refs = 1;
-  s->inline_steps = static_cast<uint8_t>((capacity - kHeaderBytes) / 64);
-  return s;
-}
-
-}  // namespace
-
 Storage* new_storage(size_t nbytes, Device device) {
   const bool no_memory = device.type == DeviceType::Meta;
-  if (RG_LIKELY(nbytes <= kInlineLimit && !no_memory)) {
-    Storage* s = new_header(nbytes);
-    s->device = device;
-    s->flags = kStorageInline;
-    s->data = reinterpret_cast<char*>(s) + kHeaderBytes;
-    s->nbytes = nbytes;
-    count_allocated(nbytes);
-    return s;
-  }
+  if (RG_LIKELY(nbytes <= kInlineLimit && !no_memory)) return new_inline_storage(nbytes, device);
   size_t capacity = 0;
   void* data = no_memory ? nullptr : allocate_block(nbytes, capacity);
-  Storage* s = new_header(0);
+  Storage* s = new_storage_header(0);
   s->device = device;
   s->data = data;
   s->nbytes = nbytes;
@@ -49,7 +25,7 @@ Storage* new_storage(size_t nbytes, Device device) {
 }
 
 Storage* new_external_storage(void* data, size_t nbytes, Device device, void (*deleter)(void*), void* owner) {
-  Storage* s = new_header(0);
+  Storage* s = new_storage_header(0);
   s->device = device;
   s->flags = kStorageExternal | kStorageExported;
   s->data = data;
@@ -90,7 +66,7 @@ void destroy_storage(Storage* s) noexcept {
     if (!(s->flags & kStorageInline)) free_block(s->data, s->capacity);
     count_freed(s->nbytes);
   }
-  free_block(s, kHeaderBytes + size_t{64} * s->inline_steps);
+  free_small(s, size_t{1} + s->inline_steps);
 }
 
 }  // namespace retrograd

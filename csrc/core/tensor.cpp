@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/format.h"
+#include "core/inline_storage.h"
 #include "core/pool.h"
 #include "core/state.h"
 
@@ -16,8 +17,6 @@ void (*mark_node)(Node*) = nullptr;
 namespace {
 
 Pool pool(sizeof(TensorImpl));
-
-constexpr size_t kBodyOffset = offsetof(TensorImpl, storage);
 
 int64_t* reserve_dims(TensorImpl* t, int ndim) {
   if (t->dims != t->inline_dims && t->dims) PyMem_Free(t->dims);
@@ -37,6 +36,35 @@ void release_extra(TensorImpl* t) {
   Py_XDECREF(reinterpret_cast<PyObject*>(e->batched));
   if (e->version_cell && --e->version_cell->refs == 0) delete e->version_cell;
   delete e;
+}
+
+// From the pool, with everything behind the inline dimensions zero; the caller fills in the rest, beginning with traits and dims.
+inline TensorImpl* take_tensor() {
+  auto* t = reinterpret_cast<TensorImpl*>(pool.take());
+  Py_SET_REFCNT(t->object(), 1);
+  Py_SET_TYPE(t->object(), tensor_type);  // no reference is taken: the type outlives every tensor
+  t->grad_fn = nullptr;
+  t->output_nr = t->view_version = 0;
+  t->base = t->grad = nullptr;
+  t->accumulator = nullptr;
+  t->extra = nullptr;
+  t->cut = Site{};
+  t->dict = t->weakrefs = nullptr;
+  return t;
+}
+
+// Whether there is any of what few tensors have.
+inline bool has_rare(const TensorImpl* t) {
+  auto bits = [](const void* p) { return reinterpret_cast<uintptr_t>(p); };
+  return (bits(t->base) | bits(t->grad) | bits(t->extra) | bits(t->cut.code) | bits(t->dict) | bits(t->weakrefs)) != 0;
+}
+
+[[gnu::noinline]] void release_rare(TensorImpl* t) {
+  if (t->base) Py_DECREF(t->base->object());
+  if (t->grad) Py_DECREF(t->grad->object());
+  Py_XDECREF(t->dict);
+  if (RG_UNLIKELY(t->extra != nullptr)) release_extra(t);
+  if (t->cut.code) Py_DECREF(reinterpret_cast<PyObject*>(t->cut.code));
 }
 
 }  // namespace
@@ -67,18 +95,12 @@ void init_tensors() {
 }
 
 Tensor new_tensor_object() {
-  auto* t = reinterpret_cast<TensorImpl*>(pool.take());
-  Py_SET_REFCNT(t->object(), 1);
-  Py_SET_TYPE(t->object(), tensor_type);  // no reference is taken: the type outlives every tensor
-  // Word by word: a call of memset costs more than the stores. The inline dimensions stay unset.
-  static_assert(kBodyOffset % 8 == 0 && offsetof(TensorImpl, inline_dims) % 8 == 0 && offsetof(TensorImpl, grad_fn) % 8 == 0);
-  auto* words = reinterpret_cast<uint64_t*>(t);
-#pragma GCC unroll 8
-  for (size_t i = kBodyOffset / 8; i < offsetof(TensorImpl, inline_dims) / 8; ++i) words[i] = 0;
-#pragma GCC unroll 16
-  for (size_t i = offsetof(TensorImpl, grad_fn) / 8; i < sizeof(TensorImpl) / 8; ++i) words[i] = 0;
+  TensorImpl* t = take_tensor();
+  t->storage = nullptr;
+  t->data = nullptr;
+  t->numel = 0;
+  set_traits(t, flag_bits(kPooled));
   t->dims = t->inline_dims;
-  t->flags = kPooled;
   return Tensor::steal(t);
 }
 
@@ -151,7 +173,9 @@ Tensor empty(IntSpan sizes, DType dtype, Device device) {
   return t;
 }
 
-Tensor empty_dense(const TensorImpl* source, DType dtype) {
+namespace {
+
+[[gnu::noinline]] Tensor empty_dense_slow(const TensorImpl* source, DType dtype) {
   Tensor t = new_tensor_object();
   const int ndim = source->ndim;
   int64_t* dims = reserve_dims(t.get(), ndim);
@@ -164,6 +188,27 @@ Tensor empty_dense(const TensorImpl* source, DType dtype) {
   t->data = t->storage->data;
   if (RG_UNLIKELY(thread_state.inference_mode)) t->flags |= kInference;
   return t;
+}
+
+}  // namespace
+
+Tensor empty_dense(const TensorImpl* source, DType dtype) {
+  const auto nbytes = static_cast<size_t>(source->numel * itemsize(dtype));
+  const uint64_t like = traits_word(source);
+  const bool small = nbytes <= kInlineLimit && !(like & kNotCpuBits) && source->ndim <= kInlineDims;
+  if (RG_UNLIKELY(!small)) return empty_dense_slow(source, dtype);
+  TensorImpl* t = take_tensor();
+  Tensor owner = Tensor::steal(t);
+  t->storage = nullptr;  // until there is one: making it may throw
+  t->numel = source->numel;
+  set_traits(t, (like & (kDeviceBits | kNdimBits)) | TensorTraits{.dtype = dtype, .flags = kPooled | kContiguous}.word() |
+                    (thread_state.inference_mode ? flag_bits(kInference) : 0));
+  t->dims = t->inline_dims;
+  const int64_t* from = source->dims;
+  for (int i = 0, n = 2 * source->ndim; i < n; i += 2) std::memcpy(t->inline_dims + i, from + i, 16);
+  t->storage = new_inline_storage(nbytes, source->device);
+  t->data = t->storage->data;
+  return owner;
 }
 
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device) {
@@ -417,14 +462,11 @@ int tensor_clear(PyObject* self) {
 void tensor_dealloc(PyObject* self) {
   auto* t = reinterpret_cast<TensorImpl*>(self);
   if (gc_tracked(self)) PyObject_GC_UnTrack(self);
-  if (RG_UNLIKELY(t->weakrefs != nullptr)) PyObject_ClearWeakRefs(self);
+  const bool rare = has_rare(t);
+  if (RG_UNLIKELY(rare) && t->weakrefs) PyObject_ClearWeakRefs(self);
   if (t->grad_fn) Py_DECREF(reinterpret_cast<PyObject*>(t->grad_fn));
-  if (t->base) Py_DECREF(t->base->object());
-  if (t->grad) Py_DECREF(t->grad->object());
-  Py_XDECREF(t->dict);
-  if (RG_UNLIKELY(t->extra != nullptr)) release_extra(t);
-  if (t->cut.code) Py_DECREF(reinterpret_cast<PyObject*>(t->cut.code));
-  if (t->storage) release(t->storage);
+  if (RG_UNLIKELY(rare)) release_rare(t);
+  if (t->storage) release_inline(t->storage);
   if (t->dims != t->inline_dims && t->dims) PyMem_Free(t->dims);
   PyTypeObject* type = Py_TYPE(self);
   if (RG_LIKELY(t->has(kPooled))) {

@@ -23,6 +23,8 @@
 
 #include <Python.h>
 
+#include <bit>
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -65,7 +67,7 @@ struct TensorImpl {
   Storage* storage;
   void* data;
   int64_t numel;
-  DType dtype;
+  DType dtype;  // from here to view_origin: see TensorTraits
   Device device;
   uint8_t ndim;
   uint16_t flags;
@@ -95,6 +97,33 @@ struct TensorImpl {
   PyObject* object() { return reinterpret_cast<PyObject*>(this); }
   cpu::Array array() const { return {data, dtype, ndim, dims, dims + ndim}; }
 };
+
+// The small fields of a tensor as one word: compared and written at once where every op passes.
+struct TensorTraits {
+  DType dtype = {};
+  Device device = {DeviceType(0), 0};
+  uint8_t ndim = 0;
+  uint16_t flags = 0;
+  CutReason cut_reason = {};
+  ViewOrigin view_origin = {};
+
+  constexpr uint64_t word() const { return std::bit_cast<uint64_t>(*this); }
+};
+static_assert(sizeof(TensorTraits) == 8 && offsetof(TensorImpl, dtype) % 8 == 0);
+static_assert(offsetof(TensorImpl, flags) - offsetof(TensorImpl, dtype) == offsetof(TensorTraits, flags));
+static_assert(offsetof(TensorImpl, view_origin) - offsetof(TensorImpl, dtype) == offsetof(TensorTraits, view_origin));
+inline uint64_t traits_word(const TensorImpl* t) {
+  uint64_t word;
+  std::memcpy(&word, &t->dtype, sizeof word);
+  return word;
+}
+inline void set_traits(TensorImpl* t, uint64_t word) { std::memcpy(&t->dtype, &word, sizeof word); }
+inline constexpr uint64_t kDtypeBits = TensorTraits{.dtype = DType(0xff)}.word();
+inline constexpr uint64_t kDeviceBits = TensorTraits{.device = {DeviceType(0xff), -1}}.word();
+inline constexpr uint64_t kNotCpuBits = TensorTraits{.device = {DeviceType(0xff), 0}}.word();
+static_assert(DeviceType::CPU == DeviceType(0));
+inline constexpr uint64_t kNdimBits = TensorTraits{.ndim = 0xff}.word();
+constexpr uint64_t flag_bits(int flags) { return TensorTraits{.flags = static_cast<uint16_t>(flags)}.word(); }
 
 struct VersionCell {
   uint32_t refs = 1;

@@ -13,6 +13,7 @@ namespace {
 constexpr int kMaxInputs = 3;
 
 int64_t work_ns(int64_t numel, int cost) { return numel * cost / 8; }
+bool is_quick(int64_t numel, int cost) { return numel * cost < 8 * 10'000; }  // not worth other threads, nor giving up the GIL
 
 DType result_dtype(const PointwiseInfo& op, DType compute) { return op.out == PointwiseOut::Bool ? DType::Bool : compute; }
 
@@ -31,7 +32,7 @@ cpu::Loop find_loop(const PointwiseInfo& op, DType dtype) {
 // Everything contiguous and of one dtype: the row is the whole tensor.
 void run_flat(const PointwiseInfo& op, cpu::Loop loop, int64_t numel, int count, void* const* data, const int64_t* items,
               const void* params) {
-  if (RG_LIKELY(work_ns(numel, op.cost) < 10'000)) {
+  if (RG_LIKELY(is_quick(numel, op.cost))) {
     if (numel) loop(numel, reinterpret_cast<char* const*>(data), items, params);
     return;
   }
@@ -83,6 +84,28 @@ struct Flat {
     run_flat(op, loop, out->numel, static_cast<int>(in.size()) + 1, data, items, params);
   }
 };
+
+// Few elements, all tensors contiguous and alike: what most small ops are.
+inline bool is_easy(const PointwiseInfo& op, const TensorImpl* a) {
+  return (traits_word(a) & (kNotCpuBits | flag_bits(kContiguous))) == flag_bits(kContiguous) && is_quick(a->numel, op.cost) &&
+         (op.out != PointwiseOut::Float || is_floating(a->dtype));
+}
+inline bool alike(const TensorImpl* a, const TensorImpl* b) {
+  constexpr uint64_t same = kDtypeBits | kDeviceBits | kNdimBits | flag_bits(kContiguous);
+  return !((traits_word(a) ^ traits_word(b)) & same) && same_sizes(a, b);
+}
+
+template <class... Others> inline Tensor run_easy(const PointwiseInfo& op, const void* params, const TensorImpl* a,
+                                                  const Others*... others) {
+  const DType dtype = a->dtype;
+  const int64_t item = itemsize(dtype);
+  cpu::Loop loop = find_loop(op, dtype);  // before there is an output
+  Tensor out = empty_dense(a, result_dtype(op, dtype));
+  char* const data[] = {static_cast<char*>(out->data), static_cast<char*>(a->data), static_cast<char*>(others->data)...};
+  const int64_t items[] = {op.out == PointwiseOut::Bool ? 1 : item, item, (static_cast<void>(others), item)...};
+  if (RG_LIKELY(a->numel)) loop(a->numel, data, items, params);
+  return out;
+}
 
 Tensor try_fast(const PointwiseInfo& op, std::span<const Operand> in, const void* params) {
   Flat flat;
@@ -170,6 +193,12 @@ Tensor new_output(const Prepared& p, DType dtype) {
   return empty(p.shape, dtype, p.device);
 }
 
+// The general case, apart from the easy one so that its array does not cost that a larger frame.
+template <class... In> [[gnu::noinline]] Tensor pointwise_of(const PointwiseInfo& op, std::span<const KernelParam> params, In*... in) {
+  const Operand operands[] = {Operand(in)...};
+  return pointwise(op, operands, params);
+}
+
 }  // namespace
 
 Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params) {
@@ -179,6 +208,16 @@ Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span
   Tensor out = new_output(p, result_dtype(op, p.compute));
   run(op, p, in, params.data(), out);
   return out;
+}
+
+Tensor pointwise(const PointwiseInfo& op, TensorImpl* in, std::span<const KernelParam> params) {
+  if (RG_LIKELY(is_easy(op, in))) return run_easy(op, params.data(), in);
+  return pointwise_of(op, params, in);
+}
+
+Tensor pointwise(const PointwiseInfo& op, TensorImpl* a, TensorImpl* b, std::span<const KernelParam> params) {
+  if (RG_LIKELY(is_easy(op, a) && alike(a, b))) return run_easy(op, params.data(), a, b);
+  return pointwise_of(op, params, a, b);
 }
 
 void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params, const Tensor& out) {

@@ -27,6 +27,7 @@ struct CodeCache {
   bool internal[kSize];
 };
 CodeCache cache;
+PyCodeObject* last_external = nullptr;  // borrowed from the table: the code outside the package that was met last
 
 bool lookup_internal(PyCodeObject* code, size_t slot) {
   Py_ssize_t length;
@@ -36,16 +37,21 @@ bool lookup_internal(PyCodeObject* code, size_t slot) {
       file && (file[0] == '<' ? std::strncmp(file, "<frozen ", 8) == 0
                               : (!package_prefix.empty() && std::strncmp(file, package_prefix.c_str(), package_prefix.size()) == 0));
   Py_INCREF(code);
+  if (last_external == cache.code[slot]) last_external = nullptr;
   Py_XDECREF(cache.code[slot]);
   cache.code[slot] = code;
   cache.internal[slot] = internal;
   return internal;
 }
 
-inline bool is_internal(PyCodeObject* code) {
+[[gnu::noinline]] bool is_internal_slow(PyCodeObject* code) {
   const size_t slot = (reinterpret_cast<uintptr_t>(code) >> 4) % CodeCache::kSize;
-  return __builtin_expect(cache.code[slot] == code, 1) ? cache.internal[slot] : lookup_internal(code, slot);
+  const bool internal = cache.code[slot] == code ? cache.internal[slot] : lookup_internal(code, slot);
+  if (!internal) last_external = code;
+  return internal;
 }
+
+inline bool is_internal(PyCodeObject* code) { return __builtin_expect(code != last_external, 0) && is_internal_slow(code); }
 
 }  // namespace
 

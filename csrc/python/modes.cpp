@@ -101,15 +101,13 @@ PyObject* py_set_num_threads(PyObject*, PyObject* o) {
   });
 }
 PyObject* py_memory_stats(PyObject*, PyObject*) {
-  const MemoryStats& s = memory_stats();
+  const MemoryStats s = memory_stats();
   return Py_BuildValue("{sLsLsLsLsLsLsLsLsL}", "allocated", s.allocated, "peak_allocated", s.peak_allocated, "reserved", s.reserved,
                        "peak_reserved", s.peak_reserved, "total_allocated", s.total_allocated, "total_freed", s.total_freed, "live_blocks",
                        s.live_blocks, "total_blocks", s.total_blocks, "cached", cached_bytes());
 }
 PyObject* py_reset_peak(PyObject*, PyObject*) {
-  MemoryStats& s = memory_stats();
-  s.peak_allocated = s.allocated;
-  s.peak_reserved = s.reserved;
+  reset_peak_memory();
   Py_RETURN_NONE;
 }
 PyObject* py_empty_cache(PyObject*, PyObject*) {

@@ -90,7 +90,7 @@ def in_threads(count, work):
     def run(i):
         try:
             work(i)
-        except BaseException as error:  # noqa: BLE001 - reported below
+        except BaseException as error:
             errors.append(error)
 
     threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
