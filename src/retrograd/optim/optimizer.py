@@ -318,6 +318,9 @@ _ONCE = {
 class GroupOptimizer(Optimizer):
     """An optimizer that treats one group after the other: subclasses define _step_group."""
 
+    # fused(group, state) makes the whole step of a group in C++, or does nothing and returns False.
+    _fused: Callable[[dict[str, Any], Any], bool] | None = None
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
@@ -339,8 +342,11 @@ class GroupOptimizer(Optimizer):
         if closure is not None:
             with _C._EnableGrad():
                 loss = closure()
-        with _C._EnableGrad() if self.defaults["differentiable"] else _C._NoGrad():
-            for group in self.param_groups:
+        fused, state = self._fused, self.state
+        for group in self.param_groups:
+            if fused is not None and fused(group, state):
+                continue
+            with _C._EnableGrad() if self.defaults["differentiable"] else _C._NoGrad():
                 self._step_group(group)
         return loss
 
