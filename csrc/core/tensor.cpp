@@ -322,8 +322,14 @@ void track_all_live() {
   track_all_nodes();
 }
 
+// Objects of the pools do not count towards the collector's thresholds, so cycles made of nothing else (a leaf whose .grad has a history)
+// would wait for a collection forever. A marked tensor therefore has a dictionary, which counts; making it may collect.
 void join_collector(TensorImpl* t) {
   if (t->has(kMarked)) return;
+  if (!t->dict) {
+    PyObject* counted = checked(PyDict_New());
+    Py_XSETREF(t->dict, counted);
+  }
   t->flags |= kMarked;
   if (t->accumulator) mark_node(t->accumulator);
   if (t->grad_fn) mark_node(t->grad_fn);
