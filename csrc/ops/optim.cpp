@@ -14,6 +14,12 @@ bool fits(const TensorImpl* t, const TensorImpl* first) {
   return t->device.is_cpu() && t->dtype == first->dtype && same_sizes(t, first) && !(t->extra && t->extra->tangent);
 }
 
+// Whether two storages have bytes in common: one storage, or two on memory from elsewhere.
+bool share_memory(const Storage* a, const Storage* b) {
+  const char *x = static_cast<const char*>(a->data), *y = static_cast<const char*>(b->data);
+  return x < y + b->nbytes && y < x + a->nbytes;
+}
+
 }  // namespace
 
 bool can_step(StepTensors tensors) {
@@ -23,7 +29,7 @@ bool can_step(StepTensors tensors) {
     const TensorImpl* t = tensors[i];
     if (!fits(t, first) || (i + 1 < tensors.size() && !can_write(t))) return false;
     for (size_t j = 0; j < i; ++j)
-      if (tensors[j]->storage == t->storage) return false;
+      if (share_memory(tensors[j]->storage, t->storage)) return false;
   }
   return true;
 }

@@ -275,6 +275,16 @@ def test_unusual_groups_are_refused(kind):
     assert answer(kind, p) is False  # one memory
 
 
+def test_memory_of_others():
+    numpy = pytest.importorskip("numpy")
+    array = numpy.ones(6, dtype="float32")
+    p = torch.nn.Parameter(torch.from_numpy(array[:4]))
+    p.grad = torch.ones(4)
+    assert answer(SGD, p) is True and array.tolist() == [0, 0, 0, 0, 1, 1]
+    p.grad = torch.from_numpy(array[2:])
+    assert answer(SGD, p) is False  # the two overlap
+
+
 def test_state_that_does_not_fit_is_refused():
     p = parameter()
     optimizer = SGD([p], lr=0.5, momentum=0.5)
