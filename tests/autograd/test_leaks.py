@@ -300,6 +300,21 @@ def test_cycles_without_python_objects_are_collected_in_time():
     assert most - before < 20 * gc.get_threshold()[0]
 
 
+def test_large_cycles_do_not_wait_for_many_small_ones():
+    """The collector counts objects; when tensors hold hundreds of megabytes, a few cycles are many."""
+    gc.collect()
+    torch.reset_peak_memory_stats()
+    before = torch.memory_allocated()
+    for _ in range(60):
+        w = torch.ones(4 << 20, requires_grad=True)
+        (w * w).sum().backward(create_graph=True)  # 32 MiB, at the least
+    del w
+    assert torch.max_memory_allocated() - before < 2 * before + (512 << 20)
+    gc.collect()
+    assert torch.memory_allocated() == before
+    torch.empty_cache()
+
+
 def test_a_dictionary_for_the_collector_is_no_attribute():
     x = cycle_through_grad()
     assert x.__dict__ == {} and copy.deepcopy(x.detach()).__dict__ == {}
