@@ -95,7 +95,7 @@ template <class T> void sgd_loop(int64_t n, char* const* data, const int64_t* st
 }
 
 template <class C, bool kDecay, bool kAmsgrad> struct AdamUpdate {
-  C weight1, beta2, weight2, eps, decay, size, root, shrink, direction;
+  C weight1, beta2, weight2, eps, decay, size, inverse_root, shrink, direction;
 
   explicit AdamUpdate(const AdamStep& s)
       : weight1(static_cast<C>(1 - s.beta1)),
@@ -104,7 +104,7 @@ template <class C, bool kDecay, bool kAmsgrad> struct AdamUpdate {
         eps(static_cast<C>(s.eps)),
         decay(static_cast<C>(s.weight_decay)),
         size(static_cast<C>(s.step_size)),
-        root(static_cast<C>(s.root_correction)),
+        inverse_root(static_cast<C>(1 / s.root_correction)),
         shrink(static_cast<C>(s.shrink)),
         direction(s.maximize ? C(-1) : C(1)) {}
 
@@ -117,7 +117,7 @@ template <class C, bool kDecay, bool kAmsgrad> struct AdamUpdate {
     state[1] = state[1] * beta2 + weight2 * grad * grad;
     C square = state[1];
     if constexpr (kAmsgrad) square = state[2] = largest(state[2], state[1]);
-    param -= size * (state[0] / (std::sqrt(square) / root + eps));
+    param -= size * (state[0] / (std::sqrt(square) * inverse_root + eps));
   }
 
   // torch.maximum: nan if either is.
