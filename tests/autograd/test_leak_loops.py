@@ -23,7 +23,8 @@ from retrograd.utils.checkpoint import checkpoint
 STEPS = 100_000 if os.environ.get("RETROGRAD_SLOW_TESTS") == "1" else 400
 MEGABYTE = 1 << 20
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")  # which keeps freed memory for a while
-RESIDENT_SLACK = (64 if SANITIZED else 2) * MEGABYTE  # what malloc and the interpreter may take for themselves; a leak of 64 bytes a step is 6 MB in the long run
+# What malloc and the interpreter may take for themselves; a leak of 64 bytes a step is 6 MB in the long run.
+RESIDENT_SLACK = (64 if SANITIZED else 2) * MEGABYTE
 PATTERNS = {}
 
 
