@@ -65,6 +65,7 @@ CORE = (
     "_creation.py",
     "_functions.py",
     "_info.py",
+    "_memory.py",
     "_tensor.py",
     "_tensor_str.py",
     "_types.py",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/allocator.h"
 #include "core/format.h"
 #include "core/inline_storage.h"
 #include "core/pool.h"
@@ -420,8 +421,25 @@ void track_all_live() {
   track_all_nodes();
 }
 
+// Objects of the pools do not count towards the collector's thresholds, so cycles made of nothing else (a leaf whose .grad has a history)
+// would wait for a collection forever. A marked tensor therefore has a dictionary, which counts. The thresholds know nothing of sizes:
+// when tensors hold more than twice what they held after the last such collection, it does not wait for them. May run any Python code.
+static void help_collector(TensorImpl* t) {
+  static int64_t held = 0;
+  if (!t->dict) {
+    PyObject* counted = checked(PyDict_New());
+    Py_XSETREF(t->dict, counted);
+  }
+  constexpr int64_t kMuch = 256 << 20;
+  if (RG_UNLIKELY(memory_stats().allocated > 2 * held + kMuch) && PyGC_IsEnabled()) {
+    PyGC_Collect();
+    held = memory_stats().allocated;
+  }
+}
+
 void join_collector(TensorImpl* t) {
   if (t->has(kMarked)) return;
+  help_collector(t);
   t->flags |= kMarked;
   if (t->accumulator) mark_node(t->accumulator);
   if (t->grad_fn) mark_node(t->grad_fn);

@@ -62,9 +62,9 @@ void run_tensor_hooks(PyObject* hooks, Tensor& grad) {
 void keep_gradient(PyObject* weak, const Tensor& grad) {
   PyObject* object = PyWeakref_GetObject(weak);
   if (!object || object == Py_None) return;
-  auto* t = reinterpret_cast<TensorImpl*>(object);
+  const Tensor t = Tensor::borrow(object);  // join_collector() may collect
   Tensor kept = t->grad ? engine_ops.add(Tensor::borrow(t->grad), grad) : engine_ops.clone(grad);
-  if (kept->grad_fn) join_collector(t);
+  if (kept->grad_fn) join_collector(t.get());
   TensorImpl* old = t->grad;
   t->grad = kept.release();
   Py_XDECREF(reinterpret_cast<PyObject*>(old));

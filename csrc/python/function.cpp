@@ -2,8 +2,10 @@
 // object beside its outputs; what it keeps lives in FunctionState.
 #include <Python.h>
 
+#include <memory>
 #include <new>
 #include <string>
+#include <unordered_map>
 
 #include "autograd/engine.h"
 #include "autograd/history.h"
@@ -58,12 +60,19 @@ struct FunctionState {
 
 struct FunctionNode : Node { FunctionState* state; };
 
-// What is known of one Function subclass; made on first use and kept.
-struct FunctionClass {
+// The kind of node of all Function subclasses of one name; made on first use and kept.
+struct FunctionInfo {
   NodeInfo info;
-  std::string name;
-  int all_arguments = -1;  // how many setup_context() expects, when forward() has defaults for some; -1 before anybody looked
+  std::string name, full_name;
 };
+
+// What is known of one Function subclass: an attribute of it, freed with it.
+struct FunctionClass {
+  PyObject_HEAD
+  const NodeInfo* info;
+  int all_arguments;  // how many setup_context() expects, when forward() has defaults for some; -1 before anybody looked
+};
+PyTypeObject* class_type = nullptr;
 
 PyTypeObject* context_type = nullptr;    // base of all ctx types
 PyTypeObject* function_base = nullptr;   // base of autograd.Function
@@ -181,33 +190,57 @@ void release_saved_tensors(Node* node) {
 
 // ---- the class of a ctx ----
 
-FunctionClass* class_of(PyObject* cls) {
-  static PyObject* key = PyUnicode_InternFromString("_function_class");
-  PyObject* dict = reinterpret_cast<PyTypeObject*>(cls)->tp_dict;
-  if (PyObject* known = PyDict_GetItemWithError(dict, key)) return static_cast<FunctionClass*>(PyLong_AsVoidPtr(known));
-  auto* fc = new FunctionClass();
-  fc->name = std::string(PyUnicode_AsUTF8(checked(reinterpret_cast<PyHeapTypeObject*>(cls)->ht_name))) + "Backward";
+// Programs may define a Function anew at every step, and nodes outlive their class: what nodes point to is shared by name and never freed.
+const NodeInfo* node_info(const std::string& name) {
+  static std::unordered_map<std::string, FunctionInfo*> known;
+  FunctionInfo*& f = known[name];
+  if (f) return &f->info;
+  auto made = std::make_unique<FunctionInfo>();
+  made->name = name;
+  made->full_name = "torch.autograd.function." + name;
   PyType_Slot own[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
                        {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
                        {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
                        {0, nullptr}};
-  auto* full = new std::string("torch.autograd.function." + fc->name);
-  PyType_Spec spec = {full->c_str(), static_cast<int>(sizeof(FunctionNode)), 0,
+  PyType_Spec spec = {made->full_name.c_str(), static_cast<int>(sizeof(FunctionNode)), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, own};
   auto* type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(context_type))));
-  fc->info = NodeInfo{.name = fc->name.c_str(),
-                      .bytes = sizeof(FunctionNode),
-                      .edges_offset = 0,
-                      .apply = apply_backward,
-                      .saved = {},
-                      .destroy = destroy_state,
-                      .traverse = traverse_state,
-                      .release_saved = release_saved_tensors,
-                      .type = type};
-  Ref address(checked(PyLong_FromVoidPtr(fc)));
-  if (PyObject_SetAttr(cls, key, address.get()) != 0) throw PythonError();
+  made->info = NodeInfo{.name = made->name.c_str(),
+                        .bytes = sizeof(FunctionNode),
+                        .edges_offset = 0,
+                        .apply = apply_backward,
+                        .saved = {},
+                        .destroy = destroy_state,
+                        .traverse = traverse_state,
+                        .release_saved = release_saved_tensors,
+                        .type = type};
+  f = made.release();
+  return &f->info;
+}
+
+FunctionClass* class_of(PyObject* cls) {
+  static PyObject* key = PyUnicode_InternFromString("_function_class");
+  PyObject* dict = reinterpret_cast<PyTypeObject*>(cls)->tp_dict;
+  PyObject* found = PyDict_GetItemWithError(dict, key);
+  if (RG_UNLIKELY(!found || Py_TYPE(found) != class_type)) {
+    Ref made(checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(class_type))));
+    if (PyObject_SetAttr(cls, key, made.get()) != 0) throw PythonError();
+    found = made.get();  // owned by the class now
+  }
+  auto* fc = reinterpret_cast<FunctionClass*>(found);
+  if (RG_UNLIKELY(!fc->info)) {
+    fc->all_arguments = -1;
+    fc->info = node_info(std::string(PyUnicode_AsUTF8(checked(reinterpret_cast<PyHeapTypeObject*>(cls)->ht_name))) + "Backward");
+  }
   return fc;
 }
+
+// Classes that are pickled by value (cloudpickle) arrive without: it is made again.
+PyObject* reduce_class(PyObject* self, PyObject*) { return Py_BuildValue("(O())", Py_TYPE(self)); }
+
+PyMethodDef class_methods[] = {{"__reduce__", reduce_class, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyType_Slot class_slots[] = {{Py_tp_methods, class_methods}, {0, nullptr}};
+PyType_Spec class_spec = {"retrograd._C._FunctionClass", sizeof(FunctionClass), 0, Py_TPFLAGS_DEFAULT, class_slots};
 
 // ---- forward ----
 
@@ -383,7 +416,7 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
       any |= requires_grad(reinterpret_cast<TensorImpl*>(args[i]));
     }
   const bool executable = any && thread_state.grad_mode;
-  auto* node = static_cast<FunctionNode*>(new_node(fc->info, tensors));
+  auto* node = static_cast<FunctionNode*>(new_node(*fc->info, tensors));
   Ref hold(node->object());
   // A ctx may hold anything: see Note [Joining the collector]. Nothing is built on it yet, so marking it is enough.
   node->flags |= kPython | kNodeMarked;
@@ -622,6 +655,8 @@ void init_function(PyObject* module) {
   context_type =
       reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&context_spec, reinterpret_cast<PyObject*>(node_base_type))));
   function_base = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&function_spec)));
+  class_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&class_spec)));
+  PyModule_AddObject(module, "_FunctionClass", Py_NewRef(reinterpret_cast<PyObject*>(class_type)));
   PyModule_AddObject(module, "FunctionCtx", Py_NewRef(reinterpret_cast<PyObject*>(context_type)));
   PyModule_AddObject(module, "_FunctionBase", Py_NewRef(reinterpret_cast<PyObject*>(function_base)));
   PyModule_AddFunctions(module, module_methods);

@@ -8,6 +8,8 @@
 #include "python/guard.h"
 #include "python/intercept.h"
 #include "python/interpreter.h"
+#include "python/module_type.h"
+#include "python/optim.h"
 #include "python/tensor_type.h"
 #include "python/torch_function.h"
 #include "python/types.h"
@@ -45,6 +47,8 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
     init_transforms(module);
     init_engine(module);
     init_saved_hooks(module);
+    init_module_type(module);
+    init_optim(module);
     register_engine_ops();
     init_bindings(module, tensor_type);
     return module;

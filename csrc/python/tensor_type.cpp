@@ -145,10 +145,9 @@ PyObject* get_grad(PyObject* self, void*) {
 
 int set_grad(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
-    TensorImpl* t = impl(self);
-    TensorImpl* old = t->grad;
+    TensorImpl *t = impl(self), *old;
     if (!value || value == Py_None) {
-      t->grad = nullptr;
+      old = std::exchange(t->grad, nullptr);
     } else {
       RG_CHECK_AS(Type, is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name);
       TensorImpl* g = impl(value);
@@ -162,7 +161,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
       // See Note [Joining the collector]: .grad is an edge from an older object to a newer one.
       if (g->grad_fn || g->dict || (g->extra && g->extra->hooks)) join_collector(t);
       Py_INCREF(value);
-      t->grad = g;
+      old = std::exchange(t->grad, g);
     }
     Py_XDECREF(reinterpret_cast<PyObject*>(old));
   });

@@ -67,6 +67,7 @@ from retrograd import autograd  # noqa: E402  isort: skip
 _LAZY = {
     "finfo": "retrograd._info",
     "iinfo": "retrograd._info",
+    "memory_summary": "retrograd._memory",
     "set_printoptions": "retrograd._tensor_str",
     "load": "retrograd.serialization",
     "save": "retrograd.serialization",

@@ -22,7 +22,9 @@ __all__ = [
     "is_same_size",
     "is_signed",
     "max_memory_allocated",
+    "max_memory_reserved",
     "memory_allocated",
+    "memory_reserved",
     "memory_stats",
     "numel",
     "reset_peak_memory_stats",
@@ -112,8 +114,18 @@ def max_memory_allocated(device: Any = None) -> int:
     return _C._memory_stats()["peak_allocated"]
 
 
+def memory_reserved(device: Any = None) -> int:
+    """Bytes the allocator has taken from the system: what tensors hold, and what it keeps for later."""
+    return _C._memory_stats()["reserved"]
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most bytes the allocator had taken since the start or the last reset_peak_memory_stats()."""
+    return _C._memory_stats()["peak_reserved"]
+
+
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Starts max_memory_allocated() again from what is allocated now."""
+    """Starts max_memory_allocated() and max_memory_reserved() again from what there is now."""
     _C._reset_peak_memory_stats()
 
 

@@ -1,5 +1,6 @@
 """Nothing is left behind: tensors, nodes and bytes go back to where they were, at once or with the next `gc.collect()`."""
 
+import copy
 import gc
 import weakref
 
@@ -287,3 +288,66 @@ def test_a_collected_graph_of_many_nodes():
 
     with Freed(by_gc=True):
         work()
+
+
+def test_cycles_without_python_objects_are_collected_in_time():
+    """Tensors and nodes of the pools do not count towards the collector's thresholds; their cycles are found all the same."""
+    gc.collect()
+    before, most = sum(_C._live_objects()), 0
+    for _ in range(10 * gc.get_threshold()[0]):
+        cycle_through_grad()
+        most = max(most, sum(_C._live_objects()))
+    assert most - before < 20 * gc.get_threshold()[0]
+
+
+def test_large_cycles_do_not_wait_for_many_small_ones():
+    """The collector counts objects; when tensors hold hundreds of megabytes, a few cycles are many."""
+    gc.collect()
+    torch.reset_peak_memory_stats()
+    before = torch.memory_allocated()
+    for _ in range(60):
+        w = torch.ones(4 << 20, requires_grad=True)
+        (w * w).sum().backward(create_graph=True)  # 32 MiB, at the least
+    del w
+    assert torch.max_memory_allocated() - before < 2 * before + (512 << 20)
+    gc.collect()
+    assert torch.memory_allocated() == before
+    torch.empty_cache()
+
+
+def test_a_dictionary_for_the_collector_is_no_attribute():
+    x = cycle_through_grad()
+    assert x.__dict__ == {} and copy.deepcopy(x.detach()).__dict__ == {}
+
+
+def test_functions_defined_again_and_again():
+    """What is kept for a Function goes with its class, and nodes that outlive the class go on working."""
+    x = torch.randn(4, requires_grad=True)
+
+    def define(factor):
+        class Scaled(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, t, times=1):
+                return t * factor
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * factor, None
+
+        return Scaled
+
+    def work(factor):
+        y = define(factor).apply(x)
+        gc.collect()
+        assert y.grad_fn.name() == "ScaledBackward"
+        (grad,) = torch.autograd.grad(y.sum(), x)
+        return grad[0].item(), weakref.ref(y.grad_fn._forward_cls)
+
+    work(1)
+    gc.collect()
+    before = len(gc.get_objects())
+    results = [work(factor) for factor in range(20)]
+    gc.collect()
+    assert [value for value, _ in results] == list(range(20))
+    assert [cls() for _, cls in results] == [None] * 20
+    assert len(gc.get_objects()) - before < 60  # the results themselves, but no types

@@ -38,6 +38,8 @@ class Adam(GroupOptimizer):
         differentiable: records the step itself, for gradients through it.
     """
 
+    _fused = _C._adam_step
+
     def __init__(
         self,
         params: Any,

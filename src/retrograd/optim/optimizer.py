@@ -65,7 +65,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         self._opt_called = True  # which schedulers ask
         pre, post = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         if not (pre or post or _global_optimizer_pre_hooks or _global_optimizer_post_hooks) or type(self).step is not hooked_step:
-            return step(self, *args, **kwargs)
+            return step(self, *args, **kwargs) if args or kwargs else step(self)
         arguments: tuple[Any, ...] = (self, *args)
         for hook in chain(_global_optimizer_pre_hooks.values(), pre.values()):
             changed = hook(self, arguments, kwargs)
@@ -189,10 +189,11 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Resets the gradients of all parameters, to None or to zeros."""
         for group in self.param_groups:
-            for p in group["params"]:
-                if set_to_none:
+            if set_to_none:
+                for p in group["params"]:
                     p.grad = None
-                    continue
+                continue
+            for p in group["params"]:
                 grad = p.grad
                 if grad is None:
                     continue
@@ -318,6 +319,9 @@ _ONCE = {
 class GroupOptimizer(Optimizer):
     """An optimizer that treats one group after the other: subclasses define _step_group."""
 
+    # fused(group, state) makes the whole step of a group in C++, or does nothing and returns False.
+    _fused: Callable[[dict[str, Any], Any], bool] | None = None
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
@@ -339,8 +343,11 @@ class GroupOptimizer(Optimizer):
         if closure is not None:
             with _C._EnableGrad():
                 loss = closure()
-        with _C._EnableGrad() if self.defaults["differentiable"] else _C._NoGrad():
-            for group in self.param_groups:
+        fused, state = self._fused, self.state
+        for group in self.param_groups:
+            if fused is not None and fused(group, state):
+                continue
+            with _C._EnableGrad() if self.defaults["differentiable"] else _C._NoGrad():
                 self._step_group(group)
         return loss
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.optim.optimizer import GroupOptimizer, check_fused, check_lr, decayed, directed
 
@@ -22,6 +23,8 @@ class SGD(GroupOptimizer):
         foreach, fused: accepted for PyTorch's sake.
         differentiable: records the step itself, for gradients through it.
     """
+
+    _fused = _C._sgd_step
 
     def __init__(
         self,

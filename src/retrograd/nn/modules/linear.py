@@ -56,10 +56,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        # The parameters' own table first: an attribute that is found there only after __getattr__ takes several times as long.
-        own = self._parameters
-        weight = own["weight"] if "weight" in own else self.weight  # noqa: SIM401
-        return F.linear(input, weight, own["bias"] if "bias" in own else self.bias)  # type: ignore[arg-type]  # noqa: SIM401
+        return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

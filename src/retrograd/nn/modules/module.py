@@ -65,6 +65,10 @@ class Module(CallWithHooks, StateDict):
     _compiled_call_impl: Callable[..., Any] | None = None
     T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _C._quicken_module(cls)  # see Note [Quick modules] in csrc/python/module_type.cpp
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and kwargs:
             raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
@@ -95,7 +99,7 @@ class Module(CallWithHooks, StateDict):
 
     def __getattr__(self, name: str) -> Any:
         members = self.__dict__
-        for table in ("_modules", "_parameters", "_buffers"):
+        for table in ("_parameters", "_buffers", "_modules"):
             if table in members and name in members[table]:
                 return members[table][name]
         if name in _hooks.TABLES:  # see Note [Hook tables]
@@ -501,6 +505,9 @@ class Module(CallWithHooks, StateDict):
         else:
             body = ""
         return f"{self._get_name()}({body})"
+
+
+_C._set_module_class(Module)
 
 
 def _after_hooks(hooks: OrderedDict[int, Any], module: Module, name: str, value: Any) -> Any:

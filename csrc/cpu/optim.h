@@ -1,0 +1,30 @@
+// One optimizer step for one tensor, as loops for iterate(): all of a step's arithmetic in a single pass over memory.
+// 16-bit floats compute in float and are rounded when they are stored.
+#pragma once
+
+#include "core/dtype.h"
+#include "cpu/isa.h"
+#include "cpu/iterate.h"
+
+namespace retrograd::cpu {
+
+// The parameters of `sgd`. Operands: param, then the momentum buffer if momentum is not 0, then the gradient.
+struct SgdStep {
+  double lr, momentum, dampening, weight_decay;
+  bool nesterov, maximize;
+};
+
+// The parameters of `adam`. Operands: param, exp_avg, exp_avg_sq, then max_exp_avg_sq if amsgrad, then the gradient.
+// step_size is lr over the first bias correction, root_correction the root of the second, shrink multiplies the parameter first.
+struct AdamStep {
+  double beta1, beta2, eps, weight_decay, step_size, root_correction, shrink;
+  bool amsgrad, maximize;
+};
+
+struct OptimKernels {
+  Loop sgd[kNumDTypes];  // null for dtypes that are not floating
+  Loop adam[kNumDTypes];
+};
+RG_DECLARE_KERNELS(OptimKernels, optim)
+
+}  // namespace retrograd::cpu

@@ -1,0 +1,139 @@
+// Note [Quick modules]
+// nn.Module is an ordinary Python class with __getattr__, which finds parameters, buffers and submodules in their tables, and __call__, which
+// calls forward. CPython gets to the first only by raising and clearing an AttributeError, and to the second through an extra frame.
+// Two type slots do the same without: Module puts them into itself, and through __init_subclass__ into each subclass, where
+//   - __getattr__ (and __getattribute__) is the one Module (and object) has, so that classes with their own keep it, and
+//   - the slot is the one every Python class gets. Assigning cls.__getattr__ or cls.__call__ later makes CPython put that one back, in
+//     subclasses too.
+// Whatever is not simple goes to the Python functions, so these slots change how long things take and nothing else.
+#include "python/module_type.h"
+
+#include "core/tensor.h"
+#include "python/guard.h"
+
+namespace retrograd {
+namespace {
+
+PyTypeObject* root;  // nn.Module
+PyObject *root_getattr, *root_call, *object_getattribute;
+getattrofunc python_getattro;  // the slots of a Python class that defines these methods
+ternaryfunc python_call;
+PyTypeObject* ordered_dict;
+PyObject *name_getattr, *name_getattribute, *name_call, *name_forward, *name_hooked;
+PyObject* name_tables[3];  // _parameters, _buffers, _modules
+
+// Other subclasses of dict may define what it means to contain a key.
+bool is_plain_dict(PyObject* o) { return PyDict_CheckExact(o) || Py_TYPE(o) == ordered_dict; }
+
+// A member of one of the tables, a new reference; null without an error when there is none, or when a table is not a plain dict.
+PyObject* find_member(PyObject* dict, PyObject* name) {
+  for (PyObject* key : name_tables) {
+    PyObject* table = PyDict_GetItemWithError(dict, key);
+    if (!table || !is_plain_dict(table)) return nullptr;
+    if (PyObject* value = PyDict_GetItemWithError(table, name)) return Py_NewRef(value);
+    if (PyErr_Occurred()) return nullptr;
+  }
+  return nullptr;
+}
+
+PyObject* ask_getattr(PyObject* self, PyObject* name) {
+  PyObject* arguments[] = {self, name};
+  return PyObject_Vectorcall(root_getattr, arguments, 2, nullptr);
+}
+
+PyObject* getattro(PyObject* self, PyObject* name) {
+  if (RG_UNLIKELY(!PyUnicode_CheckExact(name))) return python_getattro(self, name);
+  if (_PyType_Lookup(Py_TYPE(self), name)) {
+    PyObject* value = PyObject_GenericGetAttr(self, name);
+    if (RG_LIKELY(value) || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
+    PyErr_Clear();  // a property that raised: __getattr__ has the last word
+    return ask_getattr(self, name);
+  }
+  // Nothing in the class, so an attribute is in the instance's dictionary or nowhere.
+  PyObject* dict = PyObject_GenericGetDict(self, nullptr);
+  if (RG_UNLIKELY(!dict)) return nullptr;
+  PyObject* value = Py_XNewRef(PyDict_GetItemWithError(dict, name));
+  if (!value && !PyErr_Occurred()) value = find_member(dict, name);
+  Py_DECREF(dict);
+  return RG_LIKELY(value) || PyErr_Occurred() ? value : ask_getattr(self, name);
+}
+
+// What module(*args, **kwargs) is to call with self in front: the class's forward, borrowed. Null when hooks have to run, when the
+// instance has a forward of its own, or when forward is not a plain function.
+PyObject* plain_forward(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject* forward = _PyType_Lookup(type, name_forward);
+  if (!forward || !PyFunction_Check(forward) || _PyType_Lookup(type, name_hooked) != Py_False) return nullptr;
+  PyObject* dict = PyObject_GenericGetDict(self, nullptr);
+  if (!dict) return nullptr;
+  const bool own = PyDict_GetItemWithError(dict, name_hooked) || PyDict_GetItemWithError(dict, name_forward);
+  Py_DECREF(dict);
+  return own || PyErr_Occurred() ? nullptr : forward;
+}
+
+PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  constexpr Py_ssize_t kFew = 8;
+  const Py_ssize_t count = PyTuple_GET_SIZE(args);
+  PyObject* forward = count <= kFew ? plain_forward(self) : nullptr;
+  if (RG_UNLIKELY(!forward)) return PyErr_Occurred() ? nullptr : python_call(self, args, kwargs);
+  PyObject* all[kFew + 1] = {self};
+  for (Py_ssize_t i = 0; i < count; ++i) all[i + 1] = PyTuple_GET_ITEM(args, i);
+  Py_INCREF(forward);  // the call may replace it in its class
+  PyObject* result = PyObject_VectorcallDict(forward, all, static_cast<size_t>(count) + 1, kwargs);
+  Py_DECREF(forward);
+  return result;
+}
+
+bool as_in_root(PyTypeObject* type) {
+  return _PyType_Lookup(type, name_getattr) == root_getattr && _PyType_Lookup(type, name_getattribute) == object_getattribute;
+}
+
+PyObject* quicken(PyObject*, PyObject* o) {
+  if (!PyType_Check(o) || !root || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(o), root)) {
+    PyErr_SetString(PyExc_TypeError, "_quicken_module() takes a subclass of the class given to _set_module_class()");
+    return nullptr;
+  }
+  auto* type = reinterpret_cast<PyTypeObject*>(o);
+  if (type->tp_getattro == python_getattro && as_in_root(type)) type->tp_getattro = getattro;
+  if (type->tp_call == python_call && _PyType_Lookup(type, name_call) == root_call) type->tp_call = call;
+  Py_RETURN_NONE;
+}
+
+PyObject* set_module_class(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, PyType_Check(o), "_set_module_class() takes a class");
+    auto* type = reinterpret_cast<PyTypeObject*>(o);
+    PyObject* collections = checked(PyImport_ImportModule("collections"));
+    ordered_dict = reinterpret_cast<PyTypeObject*>(checked(PyObject_GetAttrString(collections, "OrderedDict")));
+    Py_DECREF(collections);
+    root = reinterpret_cast<PyTypeObject*>(Py_NewRef(o));
+    root_getattr = Py_XNewRef(_PyType_Lookup(type, name_getattr));
+    root_call = Py_XNewRef(_PyType_Lookup(type, name_call));
+    object_getattribute = Py_XNewRef(_PyType_Lookup(&PyBaseObject_Type, name_getattribute));
+    RG_CHECK_AS(Type, root_getattr && root_call, "_set_module_class() takes a class that defines __getattr__ and __call__");
+    python_getattro = type->tp_getattro;
+    python_call = type->tp_call;
+    return quicken(nullptr, o);
+  });
+}
+
+PyMethodDef methods[] = {{"_set_module_class", set_module_class, METH_O, "Makes a class nn.Module; see Note [Quick modules]."},
+                         {"_quicken_module", quicken, METH_O, "Gives a subclass of nn.Module the quick slots where they apply."},
+                         {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void init_module_type(PyObject* module) {
+  const auto intern = [](const char* text) { return checked(PyUnicode_InternFromString(text)); };
+  name_getattr = intern("__getattr__");
+  name_getattribute = intern("__getattribute__");
+  name_call = intern("__call__");
+  name_forward = intern("forward");
+  name_hooked = intern("_hooked");
+  name_tables[0] = intern("_parameters");
+  name_tables[1] = intern("_buffers");
+  name_tables[2] = intern("_modules");
+  PyModule_AddFunctions(module, methods);
+}
+
+}  // namespace retrograd
