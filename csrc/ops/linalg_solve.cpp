@@ -234,7 +234,8 @@ static Tensor permutation(const Tensor& pivots, int64_t rows, DType dtype) {
   const size_t batch_dims = static_cast<size_t>(pivots.dim() - 1);
   for (size_t d = 0; d < batch_dims; ++d) sizes[d] = pivots.size(static_cast<int64_t>(d));
   sizes[batch_dims] = rows, sizes[batch_dims + 1] = rows;
-  Tensor p = zeros({sizes, batch_dims + 2}, dtype, pivots.device());
+  const DType computed = dtype == DType::Float64 ? dtype : DType::Float32;  // an empty LU may be of any precision
+  Tensor p = zeros({sizes, batch_dims + 2}, computed, pivots.device());
   RG_CHECK(!is_meta(pivots), "lu_unpack needs the values of its pivots, and this tensor has none to read here");
   const Tensor given = contiguous_data(cast_data(pivots, DType::Int64));
   const int64_t k = pivots.size(-1), batch = k ? pivots.numel() / k : checked_numel({sizes, batch_dims});
@@ -251,7 +252,7 @@ static Tensor permutation(const Tensor& pivots, int64_t rows, DType dtype) {
       for (int64_t j = 0; j < rows; ++j) p.data<T>()[(i * rows + order[static_cast<size_t>(j)]) * rows + j] = T(1);
     }
   });
-  return p;
+  return cast_data(p, dtype);
 }
 
 std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor& LU_pivots, bool unpack_data, bool unpack_pivots) {

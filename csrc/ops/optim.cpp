@@ -11,7 +11,7 @@ bool can_write(const TensorImpl* t) {
 }
 
 bool fits(const TensorImpl* t, const TensorImpl* first) {
-  return t->device.is_cpu() && t->dtype == first->dtype && same_sizes(t, first) && !(t->extra && t->extra->tangent);
+  return t->device.is_cpu() && t->dtype == first->dtype && same_sizes(t, first) && !(t->extra && t->extra->tangents);
 }
 
 // Whether two storages have bytes in common: one storage, or two on memory from elsewhere.
