@@ -44,6 +44,7 @@ PyObject* exception_type(ErrorKind kind) {
     case ErrorKind::Attribute: return PyExc_AttributeError;
     case ErrorKind::Buffer: return PyExc_BufferError;
     case ErrorKind::Assertion: return PyExc_AssertionError;
+    case ErrorKind::Overflow: return PyExc_OverflowError;
     case ErrorKind::Runtime: break;
   }
   return PyExc_RuntimeError;

@@ -263,6 +263,12 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor
            "used with the "
            "output produced by torch.linalg.lu_factor");
   const int64_t m = LU_data.size(-2), n = LU_data.size(-1), k = std::min(m, n);
+  if (unpack_pivots) {
+    bool fits = LU_pivots.dim() == LU_data.dim() - 1 && LU_pivots.size(-1) == k;
+    for (int64_t d = 0; fits && d + 2 < LU_data.dim(); ++d) fits = LU_pivots.size(d) == LU_data.size(d);
+    RG_CHECK(fits, "lu_unpack: LU_pivots must have one pivot per row of each matrix: with LU_data of size ", LU_data.sizes(),
+             " that is the batch dimensions and then ", k, ", got ", LU_pivots.sizes());
+  }
   const Tensor packed = unpack_data ? ops::contiguous(LU_data) : LU_data;
   const Tensor none = empty(ints({0}), LU_data.dtype(), LU_data.device());
   Tensor p = unpack_pivots ? permutation(LU_pivots, m, LU_data.dtype()) : none, l = none, u = none;

@@ -44,7 +44,8 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
 Tensor repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> output_size) {
   RG_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
   if (is_meta(repeats)) {
-    RG_CHECK(output_size, "repeat_interleave: the size of the result depends on the values of repeats, and a meta tensor has none: pass output_size");
+    RG_CHECK(output_size,
+             "repeat_interleave: the size of the result depends on the values of repeats, and a meta tensor has none: pass output_size");
     return empty(ints({*output_size}), repeats.dtype(), repeats.device());
   }
   RG_CHECK_AS(NotImplemented, repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/tensor.h"
+#include "cpu/fork_gate.h"
 #include "ops/pointwise.h"
 
 namespace retrograd {
@@ -13,9 +14,13 @@ namespace retrograd {
 // Releases the GIL for its lifetime when there is enough work to be worth it (about 20 us).
 class GilRelease {
  public:
-  explicit GilRelease(int64_t work_ns) : state_(work_ns > 20'000 ? PyEval_SaveThread() : nullptr) {}
+  explicit GilRelease(int64_t work_ns) : state_(work_ns > 20'000 ? PyEval_SaveThread() : nullptr) {
+    if (state_) cpu::enter_kernel();
+  }
   ~GilRelease() {
-    if (state_) PyEval_RestoreThread(state_);
+    if (!state_) return;
+    cpu::leave_kernel();
+    PyEval_RestoreThread(state_);
   }
   GilRelease(const GilRelease&) = delete;
   GilRelease& operator=(const GilRelease&) = delete;

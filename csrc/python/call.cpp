@@ -80,8 +80,8 @@ bool match(const Signature& s, const Args& a, Parsed& p) {
     const ParamSpec& spec = s.params[static_cast<size_t>(i)];
     if (next < a.positional && (a.flat || !(spec.flags & kKeywordOnly))) {
       // view(2, 3): a lone list of ints may be spread over the positional arguments.
-      if (positional_params == 1 && !a.flat && a.positional != 1 && (spec.kind == Kind::Ints || spec.kind == Kind::IntsOpt) &&
-          all_ints(a)) {
+      if (positional_params == 1 && !a.flat && a.positional != 1 &&
+          (spec.kind == Kind::Ints || (spec.kind == Kind::IntsOpt && count == first + 1)) && all_ints(a)) {
         if (!p.read_ints(i, a.items, a.positional)) return false;
         next = a.positional;
         continue;

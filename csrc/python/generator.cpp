@@ -43,7 +43,7 @@ bool read_seed(PyObject* o, uint64_t& out) {
   Py_DECREF(n);
   if (overflow < 0 || PyErr_Occurred()) {
     PyErr_Clear();
-    PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long: a seed is an integer of at most 64 bits");
+    PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long: a seed is an integer of at most 64 bits");
     return false;
   }
   return true;

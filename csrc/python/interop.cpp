@@ -191,11 +191,12 @@ void store_number(PyObject* o, DType dtype, char* out) {
       fail(ErrorKind::Type, "must be real number, not ", Py_TYPE(o)->tp_name);
     }
   }
-  if (!s.is_float() && dtype != DType::Bool && !is_floating(dtype) && dtype != DType::Int64) {
-    const int64_t bits = itemsize(dtype) * 8;
-    const int64_t low = dtype == DType::UInt8 ? 0 : -(int64_t{1} << (bits - 1)),
-                  high = dtype == DType::UInt8 ? 255 : (int64_t{1} << (bits - 1)) - 1;
-    RG_CHECK(s.i >= low && s.i <= high, "value cannot be converted to type ", dtype_name(dtype), " without overflow");
+  if (dtype != DType::Bool && !is_floating(dtype) && (s.is_float() || dtype != DType::Int64)) {
+    const bool is_unsigned = dtype == DType::UInt8;  // a negative integer counts from the top, as in PyTorch
+    const int64_t bits = itemsize(dtype) * 8, high = is_unsigned ? 255 : INT64_MAX >> (64 - bits), low = is_unsigned ? 0 : -high - 1;
+    const bool fits = s.is_float() ? !(s.d < static_cast<double>(low) || s.d > static_cast<double>(high))
+                                   : s.i >= (is_unsigned ? -255 : low) && s.i <= high;
+    RG_CHECK(fits, "value cannot be converted to type ", dtype_name(dtype), " without overflow");
   }
   s.store(dtype, out);
 }
@@ -318,12 +319,17 @@ Scalar single_value(PyObject* self, const char* what) {
 PyObject* item(PyObject* self, PyObject*) {
   return guarded([&] { return wrap(single_value(self, "Scalar")); });
 }
+Scalar python_number(PyObject* self) {
+  auto* t = reinterpret_cast<TensorImpl*>(self);
+  RG_CHECK_AS(Value, t->numel == 1, "only one element tensors can be converted to Python scalars, and this one has ", t->numel);
+  return first_element(t);
+}
 PyObject* to_float(PyObject* self) {
-  return guarded([&] { return PyFloat_FromDouble(single_value(self, "Scalar").to_double()); });
+  return guarded([&] { return PyFloat_FromDouble(python_number(self).to_double()); });
 }
 PyObject* to_int(PyObject* self) {
   return guarded([&]() -> PyObject* {
-    const Scalar s = single_value(self, "Scalar");
+    const Scalar s = python_number(self);
     return s.is_float() ? PyLong_FromDouble(s.d) : PyLong_FromLongLong(s.i);
   });
 }

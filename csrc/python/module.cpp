@@ -1,6 +1,7 @@
 // The extension module: a table of contents.
 #include <Python.h>
 
+#include "cpu/fork_gate.h"
 #include "cpu/blas.h"
 #include "ops/engine_ops.h"
 #include "python/autograd.h"
@@ -35,6 +36,7 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
   using namespace retrograd;
   return guarded([]() -> PyObject* {
     PyObject* module = checked(PyModule_Create(&definition));
+    cpu::init_fork_gate();
     init_types(module);
     init_generator(module);
     init_node_type(module);

@@ -24,7 +24,7 @@ bool read_int(PyObject* o, int64_t& out) {
   if (RG_LIKELY(PyLong_CheckExact(o))) {
     int overflow;
     out = PyLong_AsLongLongAndOverflow(o, &overflow);
-    if (overflow) fail(ErrorKind::Runtime, "Overflow when unpacking long long: the integer does not fit 64 bits");
+    if (overflow) fail(ErrorKind::Value, "Overflow when unpacking long long: the integer does not fit 64 bits");
     return true;
   }
   if (PyBool_Check(o) || PyFloat_Check(o)) return false;
@@ -42,7 +42,7 @@ bool read_int(PyObject* o, int64_t& out) {
   int overflow;
   out = PyLong_AsLongLongAndOverflow(index, &overflow);
   Py_DECREF(index);
-  if (overflow) fail(ErrorKind::Runtime, "Overflow when unpacking long long: the integer does not fit 64 bits");
+  if (overflow) fail(ErrorKind::Value, "Overflow when unpacking long long: the integer does not fit 64 bits");
   return true;
 }
 
@@ -58,7 +58,7 @@ bool read_scalar(PyObject* o, Scalar& out) {
   if (PyLong_Check(o)) {
     int overflow;
     const int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
-    if (overflow) fail(ErrorKind::Runtime, "Overflow when unpacking long long: the integer does not fit 64 bits");
+    if (overflow) fail(ErrorKind::Overflow, "int too big to convert: it does not fit 64 bits");
     out = Scalar(v);
     return true;
   }

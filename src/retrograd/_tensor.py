@@ -321,9 +321,9 @@ def T(self: Tensor) -> Tensor:
 
 @_property
 def mT(self: Tensor) -> Tensor:
-    if self.dim() < 2:
-        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
-    return self.transpose(-2, -1)
+    if self.dim() == 1:
+        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return self.transpose(-2, -1) if self.dim() else self.view_as(self)
 
 
 @_property
