@@ -140,6 +140,15 @@ void infer_shape(PyObject* outer, std::vector<int64_t>& sizes) {
   }
 }
 
+// read_scalar(), with the exception of tensor() for an integer that is too large.
+bool read_element(PyObject* o, Scalar& out) {
+  int64_t integer;
+  if (!PyLong_CheckExact(o)) return read_scalar(o, out);
+  if (!read_int(o, integer)) return false;
+  out = Scalar(integer);
+  return true;
+}
+
 void infer_dtype(PyObject* o, Inference& r) {
   if (PyList_Check(o) || PyTuple_Check(o)) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) infer_dtype(PySequence_Fast_GET_ITEM(o, i), r);
@@ -171,7 +180,7 @@ void infer_dtype(PyObject* o, Inference& r) {
     return;
   } else {
     Scalar s;
-    if (!read_scalar(o, s)) fail(ErrorKind::Runtime, "Could not infer dtype of ", Py_TYPE(o)->tp_name);
+    if (!read_element(o, s)) fail(ErrorKind::Runtime, "Could not infer dtype of ", Py_TYPE(o)->tp_name);
     t = s.is_float() ? default_dtype() : s.natural_dtype();
   }
   r.dtype = r.any ? promote(r.dtype, t) : t;
@@ -182,7 +191,7 @@ Scalar first_element(const TensorImpl* t);
 
 void store_number(PyObject* o, DType dtype, char* out) {
   Scalar s;
-  if (!read_scalar(o, s)) {
+  if (!read_element(o, s)) {
     if (is_tensor(o) && reinterpret_cast<TensorImpl*>(o)->numel == 1) {
       s = first_element(reinterpret_cast<TensorImpl*>(o));
     } else if (PyUnicode_Check(o)) {
@@ -248,7 +257,7 @@ Tensor tensor_from_object(PyObject* o, std::optional<DType> dtype) {
   }
   Scalar s;
   if (!PyList_Check(o) && !PyTuple_Check(o)) {
-    if (read_scalar(o, s)) {
+    if (read_element(o, s)) {
       // NumPy scalars keep their own dtype.
       DType natural = s.is_float() ? default_dtype() : s.natural_dtype();
       if (!dtype && std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0 && PyObject_CheckBuffer(o)) natural = from_buffer_object(o).dtype();
