@@ -132,7 +132,7 @@ namespace {
 
 // What a node is told at birth; all of it is zero before.
 inline void start_node(Node* node, const NodeInfo& info, size_t num_edges, size_t num_outputs) {
-  Py_SET_REFCNT(node->object(), 1);
+  first_reference(node->object());
   Py_SET_TYPE(node->object(), info.type);
   node->info = &info;
   newest_node = &info;

@@ -26,6 +26,12 @@ namespace retrograd {
 struct GcHead { uintptr_t words[2]; };
 static_assert(sizeof(GcHead) == 16);
 
+// The first reference to an object in memory that is not initialised. Py_SET_REFCNT alone would leave what looks like an immortal object as it is.
+inline void first_reference(PyObject* o) {
+  o->ob_refcnt = 0;
+  Py_SET_REFCNT(o, 1);
+}
+
 // Slots start on a cache line, so an object begins sizeof(GcHead) bytes into one.
 inline constexpr size_t kSlotStep = 64;
 

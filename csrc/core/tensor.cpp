@@ -42,7 +42,7 @@ void release_extra(TensorImpl* t) {
 // From the pool, with everything behind the inline dimensions zero; the caller fills in the rest, beginning with traits and dims.
 inline TensorImpl* take_tensor() {
   auto* t = reinterpret_cast<TensorImpl*>(pool.take());
-  Py_SET_REFCNT(t->object(), 1);
+  first_reference(t->object());
   Py_SET_TYPE(t->object(), tensor_type);  // no reference is taken: the type outlives every tensor
   t->grad_fn = nullptr;
   t->output_nr = t->view_version = 0;
