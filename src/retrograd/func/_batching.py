@@ -118,8 +118,10 @@ class Batch:
         if entry.random:
             return entry.rule(self, op, values, batched)
         if not any_batched:
-            return self.close(op(*values), None)
-        return self.close(entry.rule(self, op, values, batched))
+            result = op(*values)
+            return args[0] if result is values[0] else self.close(result, None)
+        result = entry.rule(self, op, values, batched)
+        return args[0] if result is values[0] else self.close(result)
 
     def _open_list(self, items: Sequence[Any]) -> tuple[list[Any], list[bool]]:
         pairs = [self.open(item) for item in items]

@@ -81,13 +81,13 @@ def _sizes_but(value: Tensor, dim: int) -> list[int]:
 def _index_fill(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     value, dim, index, number = values
     ndim = value.ndim - batched[0]
-    if not ndim or index.ndim - batched[2] != 1:
+    if not ndim or index.ndim - batched[2] != 1 or not value.numel():
         return loop(batch, op, values, batched)
     at = wrap_dim(dim, ndim)
     value = batch.full(value, batched[0])
     if not batched[2]:
         return op(value, at, index, number)
-    places = _spread(batch, index, True, value.shape, at)
+    places = _spread(batch, _ops.where(index < 0, index + value.shape[at], index), True, value.shape, at)
     return value.scatter_(at, places, number) if "_." in op.name else value.scatter(at, places, number)
 
 

@@ -84,6 +84,9 @@ def _added_product(batch: Batch, op: Any, values: Values, batched: Flags) -> Ten
 
 def _bare_product(name: str, batch: Batch, values: Values, batched: Flags) -> Tensor | None:
     _, first, second = values[:3]
+    if not batched[1] and not batched[2]:
+        first = batch.full(first, False)
+        batched[1] = True
     if name == "addr":
         return batch.full(first, batched[1]).unsqueeze(2) * batch.full(second, batched[2]).unsqueeze(1)
     if name == "addmv":
@@ -122,9 +125,15 @@ def _cross(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return op(first, second, dim=wrap_dim(values[2], first.ndim - 1))
 
 
+@rule("linalg_qr")
+def _qr(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
+    q, r = _decomposition(batch, op, values, batched)
+    return (q.new_empty((batch.size, 0)), r) if values[1] == "r" else (q, r)
+
+
 @rule(
-    "linalg_inv_ex", "linalg_det", "linalg_slogdet", "linalg_cholesky_ex", "linalg_lu_factor_ex", "linalg_qr", "_linalg_eigh",
-    "_linalg_svd", "linalg_pinv",
+    "linalg_inv_ex", "linalg_det", "linalg_slogdet", "linalg_cholesky_ex", "linalg_lu_factor_ex", "_linalg_eigh", "_linalg_svd",
+    "linalg_pinv",
 )  # fmt: skip
 def _decomposition(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     return op(*values) if values[0].ndim >= 3 else loop(batch, op, values, batched)
