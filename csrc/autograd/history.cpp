@@ -124,6 +124,7 @@ void set_view(const Tensor& result, const Tensor& source, ViewOrigin origin) {
   if (RG_UNLIKELY(s->has(kBatched)) && r->has(kBatched) && r->storage != s->storage) {
     release(std::exchange(r->storage, s->storage));  // one version counter for both
     retain(s->storage);
+    r->data = s->data;  // offsets are counted from there
   }
   TensorImpl* base = s->base ? s->base : s;
   if (RG_UNLIKELY(thread_state.inference_mode)) {
