@@ -57,8 +57,9 @@ NOT_BATCHED = {
 }  # fmt: skip
 
 
+# A tensor that is not batched cannot hold a batch.
+UNBATCHED_SELF = "being vmapped over but `self` not being vmapped over"
 REFUSALS = (
-    "being vmapped over but `self` not being vmapped over",  # a tensor that is not batched cannot hold a batch
     "Attempting to batch over indexing with a boolean mask",
     "self.stride(-1) must be 1 to view",  # examples are apart
 )
@@ -138,12 +139,14 @@ def outcome(function: Callable[[], Any]) -> Any:
         return error
 
 
-def compare(batch: Batched, function: Callable[..., tuple[Any, ...]], batched: tuple[bool, ...], dim: int) -> str:
-    """Runs a function by vmap and in a loop; says what differs, or nothing."""
+def compare(
+    batch: Batched, function: Callable[..., tuple[Any, ...]], batched: tuple[bool, ...], dim: int, refusals: tuple[str, ...] = ()
+) -> str:
+    """Runs a function by vmap and in a loop; says what differs, or nothing. vmap may refuse in the words of `refusals`."""
     rows = [outcome(lambda i=i: function(*batch.example(i, batched))) for i in range(SIZE)]
     dims = tuple(dim if b else None for b in batched)
     together = outcome(lambda: vmap(function, in_dims=dims)(*batch.inputs(batched, dim)))
-    if isinstance(together, Exception) and any(reason in str(together) for reason in REFUSALS):
+    if isinstance(together, Exception) and any(reason in str(together) for reason in (*REFUSALS, *refusals)):
         return ""
     failed = [row for row in rows if isinstance(row, Exception)]
     if failed:

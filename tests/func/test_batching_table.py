@@ -8,7 +8,7 @@ from retrograd import _C
 from retrograd.func import grad, vmap
 from retrograd.func._batching import batching_rule
 from retrograd.func._batching_pointwise import POINTWISE
-from tests.func.batches import NOT_BATCHED, Batched, batchable, compare, patterns, usual
+from tests.func.batches import NOT_BATCHED, UNBATCHED_SELF, Batched, batchable, compare, patterns, usual
 from tests.ops.cases import all_cases
 from tests.ops.harness import cotangent, ids, report, variants_of
 
@@ -16,13 +16,15 @@ ENTRIES = [entry for entry in ops.load() if batchable(entry)]
 
 
 def failures_of(entry, cases, make=None, variants=None, dtype="float64"):
+    """In place only the first tensor may be one that is not batched, and that is refused."""
     found = []
     for case in cases:
         for variant in variants or variants_of(entry)[:1]:
             batch = Batched(case, variant, dtype)
             function = batch.function if make is None else make(batch)
+            refusals = (UNBATCHED_SELF,) if variant == "inplace" else ()
             for batched, dim in patterns(batch.count):
-                if function is not None and (message := compare(batch, function, batched, dim)):
+                if function is not None and (message := compare(batch, function, batched, dim, () if batched[0] else refusals)):
                     found.append(f"{case} {variant} batched={batched} dim={dim}: {message}")
     return found
 

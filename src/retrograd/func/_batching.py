@@ -29,12 +29,20 @@ Rule = Callable[["Batch", Any, Values, Flags], Any]
 
 _rules: dict[str, Rule] = {}
 _random_rules: dict[str, Rule] = {}
+_logical_rules: set[str] = set()
 
 
-def rule(*names: str, random: bool = False) -> Callable[[Rule], Rule]:
-    """Registers the rule of ops, by overload name. A rule of random ops runs also where nothing is batched."""
+def rule(*names: str, random: bool = False, logical: bool = False) -> Callable[[Any], Any]:
+    """Registers the rule of ops, by overload name.
 
-    def register(function: Rule) -> Rule:
+    Args:
+        random: the rule runs also where nothing is batched, and makes its results tensors of the level itself.
+        logical: the first argument of the op, as the program sees it, is added to the end of `values`.
+    """
+
+    def register(function: Any) -> Any:
+        if logical:
+            _logical_rules.update(names)
         for name in names:
             if name in _rules or name in _random_rules:
                 raise ValueError(f"{name} has two batching rules")
@@ -57,6 +65,7 @@ class _Entry(NamedTuple):
     rule: Rule
     random: bool
     inplace: bool
+    logical: bool  # the rule has to see the examples: args are passed on
     tensors: tuple[int, ...]  # positions of arguments that may be tensors
     lists: tuple[int, ...]  # and of lists of them
 
@@ -79,7 +88,7 @@ def _entry_of(op: Any) -> _Entry:
     tensors = tuple(i for i, t in enumerate(types) if t in ("Tensor", "Tensor?", "Operand"))
     lists = tuple(i for i, t in enumerate(types) if t in ("Tensor[]", "Tensor?[]"))
     inplace = name.split(".")[0].endswith("_")
-    entry = _entries[op] = _Entry(found or loop, name in _random_rules, inplace, tensors, lists)
+    entry = _entries[op] = _Entry(found or loop, name in _random_rules, inplace, name in _logical_rules, tensors, lists)
     return entry
 
 
@@ -120,6 +129,8 @@ class Batch:
         if not any_batched:
             result = op(*values)
             return args[0] if result is values[0] else self.close(result, None)
+        if entry.logical:
+            values.append(args[0])
         result = entry.rule(self, op, values, batched)
         return args[0] if result is values[0] else self.close(result)
 

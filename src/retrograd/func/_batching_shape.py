@@ -225,11 +225,13 @@ def _new_empty_strided(batch: Batch, op: Any, values: Values, batched: Flags) ->
     return op(value, (batch.size, *size), (_extent(size, stride), *stride), *rest)
 
 
-@rule("as_strided")
+@rule("as_strided", logical=True)
 def _as_strided(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    """Examples lie stride(0) apart; an offset is counted from the beginning of the example."""
-    value, size, stride, offset = values
-    first = value.storage_offset()
-    return op(value, (batch.size, *size), (value.stride(0), *stride), first + (offset or 0))
+    """Examples lie stride(0) apart. An offset is counted from where the example begins that this one is a view of."""
+    value, size, stride, offset, example = values
+    start = value.storage_offset()
+    if offset is not None:
+        start += offset - example.storage_offset()
+    return op(value, (batch.size, *size), (value.stride(0), *stride), start)
 
 
