@@ -56,7 +56,9 @@ def weighted(batch):
             for i, value in zip(wanted, floats, strict=True):
                 full[i] = value
             outputs = [o for o in batch.function(*full) if isinstance(o, retrograd.Tensor) and o.is_floating_point() and o.requires_grad]
-            return sum([(o * cotangent(retrograd, o, k)).sum() for k, o in enumerate(outputs)], retrograd.zeros((), dtype=retrograd.float64))
+            return sum(
+                [(o * cotangent(retrograd, o, k)).sum() for k, o in enumerate(outputs)], retrograd.zeros((), dtype=retrograd.float64)
+            )
 
         return grad(total, argnums=tuple(range(len(chosen))))(*chosen)
 
@@ -69,7 +71,9 @@ GRADIENT_NOT_BATCHED = {
 }
 
 
-@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.test.get("grad") is not False and e.qualified not in GRADIENT_NOT_BATCHED], ids=ids)
+@pytest.mark.parametrize(
+    "entry", [e for e in ENTRIES if e.test.get("grad") is not False and e.qualified not in GRADIENT_NOT_BATCHED], ids=ids
+)
 def test_gradients(entry):
     """vmap(grad(f)): derivatives run on batched tensors."""
     report(failures_of(entry, usual(entry), make=weighted))
@@ -86,7 +90,9 @@ def test_every_rule_belongs_to_an_op():
 
     batching_rule("sin")
     names = {e.qualified for e in ops.load()} | {f"{e.name}_.{e.overload}" if e.overload else f"{e.name}_" for e in ops.load()}
-    assert {n for n in _batching._rules if n.rstrip("_") not in POINTWISE} - names - {f"{n.split('.')[0]}_.{n.partition('.')[2]}" for n in POINTWISE} == set()
+    assert {n for n in _batching._rules if n.rstrip("_") not in POINTWISE} - names - {
+        f"{n.split('.')[0]}_.{n.partition('.')[2]}" for n in POINTWISE
+    } == set()
 
 
 def test_vmap_of_a_sum_is_one_op():

@@ -68,7 +68,7 @@ def _one_dtype(values: Values) -> bool:
 
 @rule("addmv", "addr", "addbmm", "baddbmm")
 def _added_product(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    target, first, second, beta, alpha = values
+    target, _, _, beta, alpha = values
     wanted = {"addmv": (2, 1), "addr": (1, 1), "addbmm": (3, 3), "baddbmm": (3, 3)}[op.name]
     if _ranks(values, batched, 1, 2) != wanted or not _one_dtype(values) or beta == 0:
         return loop(batch, op, values, batched)

@@ -233,5 +233,3 @@ def _as_strided(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor
     if offset is not None:
         start += offset - example.storage_offset()
     return op(value, (batch.size, *size), (value.stride(0), *stride), start)
-
-

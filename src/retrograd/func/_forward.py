@@ -154,7 +154,7 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 def _blocks(column: Tensor, sizes: list[int], inputs: list[Tensor]) -> list[Tensor]:
     """From (elements of all inputs, *output) to (*output, *input) for each input."""
     shape = column.shape[1:]
-    return [part.movedim(0, -1).reshape(*shape, *i.shape) for part, i in zip(column.split(sizes), inputs, strict=True)]
+    return [part.movedim(0, -1).reshape((*shape, *i.shape)) for part, i in zip(column.split(sizes), inputs, strict=True)]
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from retrograd import _C
@@ -58,7 +59,9 @@ def forward_batched(cls: Any, batch: Batch, args: tuple[Any, ...]) -> Any:
 def _by_own_rule(cls: Any, batch: Batch, values: list[Any], flags: list[bool], spec: Any) -> Any:
     in_dims = tree_unflatten([0 if f else None for f in flags], spec)
     result = cls.vmap(VmapInfo(batch.size, batch.randomness), in_dims, *tree_unflatten(values, spec))
-    expected = "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with the output. "
+    expected = (
+        "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with the output. "
+    )
     if not isinstance(result, tuple):
         raise RuntimeError(f"{expected}Got a {type(result)} instead")
     if len(result) != 2:
@@ -113,10 +116,10 @@ class _Run:
             inner = ctx.inner = _Context(batch, ctx)
             outputs = _entered(batch, output if self.many else (output,), self.out_flags)
             self.cls.setup_context(inner, self.arguments(batch, values), tuple(outputs) if self.many else outputs[0])
-            inner.finish(batch)
+            inner.finish()
 
     def backward(self, ctx: Any, grads: Sequence[Any]) -> list[Any]:
-        with batch_level(self.size, self.randomness) as batch, ctx.inner.entered(batch, ctx.saved_tensors):
+        with batch_level(self.size, self.randomness) as batch, ctx.inner.lent(batch, ctx.saved_tensors):
             found = self.cls._backward_of(ctx.inner, *_entered(batch, grads, self.out_flags))
             found = list(found) if isinstance(found, tuple) else [found]
             while len(found) > len(self.flags) and found[-1] is None:
@@ -139,7 +142,7 @@ class _Run:
         return value.sum(0) if batched else value * self.size
 
     def jvp(self, ctx: Any, tangents: Sequence[Any]) -> Any:
-        with batch_level(self.size, self.randomness) as batch, ctx.inner.entered(batch, ctx.saved_tensors):
+        with batch_level(self.size, self.randomness) as batch, ctx.inner.lent(batch, ctx.saved_tensors):
             found = self.cls.jvp(ctx.inner, *_entered(batch, tangents, self.flags))
             items = found if isinstance(found, tuple) else (found,)
             pairs = [(*batch.open(t), f) for t, f in zip(items, self.out_flags, strict=True)]
@@ -156,14 +159,12 @@ class _Context:
     """The ctx that the original Function sees: the real one behind it keeps whole batches."""
 
     def __init__(self, batch: Batch, ctx: Any) -> None:
-        self.__dict__["_batch"] = batch
-        self.__dict__["_ctx"] = ctx
-        self.__dict__["_saved"] = ()
-        self.__dict__["_flags"] = []
-        self.__dict__["saved_tensors"] = ()
-
-    def _values(self, tensors: Sequence[Any]) -> list[Any]:
-        return [self._batch.open(t)[0] for t in tensors]
+        self._batch: Any = batch  # both while setup_context runs
+        self._ctx: Any = ctx
+        self._saved: tuple[Any, ...] = ()
+        self._flags: list[bool] = []
+        self.saved_tensors: tuple[Any, ...] = ()  # while backward or jvp runs
+        self.needs_input_grad: tuple[bool, ...] = ctx.needs_input_grad[1:]
 
     def save_for_backward(self, *tensors: Any) -> None:
         self._saved = tensors
@@ -172,45 +173,34 @@ class _Context:
         self._saved = self._saved or tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
-        self._ctx.mark_dirty(*self._values(tensors))
+        self._ctx.mark_dirty(*(self._batch.open(t)[0] for t in tensors))
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
-        self._ctx.mark_non_differentiable(*self._values(tensors))
+        self._ctx.mark_non_differentiable(*(self._batch.open(t)[0] for t in tensors))
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        pass
+        """Accepted for PyTorch's sake, as on any ctx."""
 
     def set_materialize_grads(self, value: bool) -> None:
         self._ctx.set_materialize_grads(value)
 
-    @property
-    def needs_input_grad(self) -> tuple[bool, ...]:
-        return self._ctx.needs_input_grad[1:]
-
-    def finish(self, batch: Batch) -> None:
+    def finish(self) -> None:
         """After setup_context: what was saved goes to the real ctx."""
-        pairs = [batch.open(t) for t in self._saved]
+        pairs = [self._batch.open(t) for t in self._saved]
         self._flags = [p[1] for p in pairs]
         values = [p[0] for p in pairs]
         self._ctx.save_for_backward(*values)
         self._ctx.save_for_forward(*values)
         self._saved, self._batch, self._ctx = (), None, None
 
-    def entered(self, batch: Batch, saved: Sequence[Any]) -> _Entered:
-        return _Entered(self, tuple(_entered(batch, saved, self._flags)))
-
-
-class _Entered:
-    """Lends a ctx the saved tensors of the level that is running."""
-
-    def __init__(self, context: _Context, saved: tuple[Any, ...]) -> None:
-        self.context, self.saved = context, saved
-
-    def __enter__(self) -> None:
-        self.context.saved_tensors = self.saved  # type: ignore[attr-defined]
-
-    def __exit__(self, *_: Any) -> None:
-        self.context.saved_tensors = ()  # type: ignore[attr-defined]
+    @contextmanager
+    def lent(self, batch: Batch, saved: Sequence[Any]) -> Iterator[None]:
+        """Has the saved tensors, as examples of the level that runs, until the end of the block."""
+        self.saved_tensors = tuple(_entered(batch, saved, self._flags))
+        try:
+            yield
+        finally:
+            self.saved_tensors = ()
 
 
 class _Vmapped(Function):
@@ -219,7 +209,7 @@ class _Vmapped(Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(run: _Run, *values: Any) -> Any:  # type: ignore[override]
+    def forward(run: _Run, *values: Any) -> Any:
         return run.forward(values)
 
     @staticmethod

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-
-if TYPE_CHECKING:
-    from retrograd.nn import Module
 
 _ops = _C._ops
 
 
 def functional_call(
-    module: Module,
+    module: Any,
     parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
     args: Any = None,
     kwargs: dict[str, Any] | None = None,
@@ -59,7 +56,7 @@ def functional_call(
     return stateless._functional_call(module, values, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
-def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """The parameters and the buffers of several modules of one class, each stacked along a new first dimension, to vmap over.
 
     Example::

@@ -228,7 +228,7 @@ def jacrev(
         rows = _rows(outputs, sizes, output_spec, vjp_fn, chunk_size)
         parts = [row.split(sizes) for row in rows]
         blocks = [
-            tree_unflatten([p[k].reshape(*o.shape, *i.shape) for p, i in zip(parts, inputs, strict=True)], input_spec)
+            tree_unflatten([p[k].reshape((*o.shape, *i.shape)) for p, i in zip(parts, inputs, strict=True)], input_spec)
             for k, o in enumerate(outputs)
         ]
         jacobian = tree_unflatten(blocks, output_spec)

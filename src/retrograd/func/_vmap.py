@@ -167,7 +167,9 @@ def _out_dims(func: Any, out_dims: Any, spec: Any) -> list[Any]:
     if isinstance(out_dims, int) or out_dims is None:
         return [out_dims] * spec.num_leaves
     dims = _broadcast_to_and_flatten(out_dims, spec)
-    if any(not isinstance(d, int) and d is not None for d in (dims if dims is not None else [out_dims] if isinstance(out_dims, str) else [])):
+    if any(
+        not isinstance(d, int) and d is not None for d in (dims if dims is not None else [out_dims] if isinstance(out_dims, str) else [])
+    ):
         raise ValueError(
             f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints representing "
             "where in the outputs the vmapped dimension should appear."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import retrograd as torch
 from retrograd import _C, Tensor
@@ -121,9 +122,9 @@ prelu = _ops.prelu
 hardshrink = _ops.hardshrink
 softshrink = _ops.softshrink
 one_hot = _ops.one_hot
-bilinear = torch.bilinear
-cosine_similarity = torch.cosine_similarity
-pairwise_distance = torch.pairwise_distance
+bilinear: Any = torch.bilinear
+cosine_similarity: Any = torch.cosine_similarity
+pairwise_distance: Any = torch.pairwise_distance
 relu_ = Tensor.relu_
 leaky_relu_ = Tensor.leaky_relu_
 elu_ = Tensor.elu_

@@ -38,7 +38,9 @@ class _Container(NamedTuple):
 _containers: dict[type, _Container] = {}
 
 
-def register_pytree_node(cls: type, flatten_fn: Callable[[Any], tuple[Any, Any]], unflatten_fn: Callable[[Any, Any], Any], **_: Any) -> None:
+def register_pytree_node(
+    cls: type, flatten_fn: Callable[[Any], tuple[Any, Any]], unflatten_fn: Callable[[Any, Any], Any], **_: Any
+) -> None:
     """Makes a class a container: `flatten_fn(tree)` gives (children, context), `unflatten_fn(children, context)` the tree."""
     if cls in _containers:
         raise ValueError(f"{cls} is already registered as pytree node.")
@@ -81,7 +83,7 @@ def _kind(tree: Any, container: _Container) -> Any:
 class TreeSpec:
     """The structure of a tree: the type of the container, what it needs to be made again, and the structures of its children."""
 
-    __slots__ = ("children_specs", "context", "num_leaves", "type", "_container")
+    __slots__ = ("_container", "children_specs", "context", "num_leaves", "type")
 
     def __init__(self, type: Any, context: Any, children_specs: list[TreeSpec], container: _Container | None = None) -> None:
         self.type = type
@@ -148,7 +150,9 @@ def tree_flatten(tree: PyTree, is_leaf: _IsLeaf = None) -> tuple[list[Any], Tree
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
     """The tree of a structure with these leaves."""
     if not isinstance(treespec, TreeSpec):
-        raise TypeError(f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type {type(treespec)}.")
+        raise TypeError(
+            f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type {type(treespec)}."
+        )
     items = list(leaves)
     if len(items) != treespec.num_leaves:
         raise ValueError(
