@@ -14,10 +14,6 @@ from typing import Any, NoReturn
 
 from retrograd import _C, autograd
 from retrograd._C import Tensor
-from retrograd.func._forward import _blocks
-from retrograd.func._forward import jvp as jvp_of
-from retrograd.func._reverse import basis
-from retrograd.func._vmap import vmap
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -221,6 +217,8 @@ def _reverse_jacobian(output: Tensor, o: int, inputs: Sequence[Tensor], create_g
 
 def _vectorized_jacobian(outputs: Sequence[Tensor], inputs: Sequence[Tensor], create_graph: bool) -> list[list[Tensor]]:
     """The Jacobian by output and input, in one backward for all rows."""
+    from retrograd.func._reverse import basis
+
     sizes = [o.numel() for o in outputs]
     tracked = [(o, v) for o, v in zip(outputs, basis(outputs, sizes), strict=True) if o.requires_grad]
     found: Sequence[Any] = [None] * len(inputs)
@@ -240,6 +238,11 @@ def _vectorized_jacobian(outputs: Sequence[Tensor], inputs: Sequence[Tensor], cr
 
 def _forward_jacobian(func: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[bool, list[list[Tensor]]]:
     """By forward mode, all columns in one run of the function. (whether func returns a tuple, Jacobian by output and input)."""
+    from retrograd.func._forward import _blocks
+    from retrograd.func._forward import jvp as jvp_of
+    from retrograd.func._reverse import basis
+    from retrograd.func._vmap import vmap
+
     many = False
 
     def push(*tangents: Tensor) -> tuple[Tensor, ...]:
