@@ -26,6 +26,10 @@ void apply(Call& call) {
   self->writer->info->apply(inner);
   finish_outputs(self->writer, out);
 
+  if (RG_UNLIKELY(thread_state.attention) && out[0] && varies_more(out[0].get(), whole.get())) {
+    whole = engine_ops.clone_as(engine_ops.varied(grad, out[0]), self->base_strides.get());
+    part = engine_ops.as_strided(whole, self->view_sizes.get(), self->view_strides.get(), self->view_offset + whole->offset());
+  }
   if (out[0]) {
     engine_ops.copy_inplace(part, out[0]);
   } else {

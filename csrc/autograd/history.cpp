@@ -124,6 +124,10 @@ void set_view(const Tensor& result, const Tensor& source, ViewOrigin origin) {
   if (RG_UNLIKELY(s->has(kBatched)) && r->has(kBatched) && r->storage != s->storage) {
     release(std::exchange(r->storage, s->storage));  // one version counter for both
     retain(s->storage);
+    // Nobody reads there, but offsets are counted by it: as far from its source as the tensors with all samples are from each other.
+    const TensorImpl *whole = r->extra->batched, *source_whole = s->extra->batched;
+    const bool shared = whole->storage == source_whole->storage;
+    r->data = static_cast<char*>(s->data) + (shared ? static_cast<char*>(whole->data) - static_cast<char*>(source_whole->data) : 0);
   }
   TensorImpl* base = s->base ? s->base : s;
   if (RG_UNLIKELY(thread_state.inference_mode)) {

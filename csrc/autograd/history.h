@@ -81,6 +81,7 @@ struct EngineOps {
   Tensor (*sum_to)(const Tensor& t, IntSpan sizes);
   Tensor (*cast)(const Tensor& t, DType dtype);
   Tensor (*as_strided)(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset);
+  Tensor (*varied)(const Tensor& t, const Tensor& like);  // t, with room for what differs between samples where `like` does
   void (*copy_inplace)(const Tensor& dst, const Tensor& src);
   void (*zero_inplace)(const Tensor& dst);
   Node* (*as_strided_node)(const Tensor& base, const TensorImpl* view);  // AsStridedBackward0 without running the op

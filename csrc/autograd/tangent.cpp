@@ -99,6 +99,15 @@ void set_tangent(const Tensor& t, uint32_t level, const Tensor& value) {
   t->flags |= kDual;
 }
 
+void renew_tangent(const Tensor& base, uint32_t level, const Tensor& value) {
+  set_tangent(base, level, value);
+  DualLevel* owner = find_level(level);
+  for (Tangent *tangent = owner ? owner->first : nullptr, *next; tangent; tangent = next) {
+    next = tangent->next_of_level;
+    if (tangent->owner->base == base.get()) drop_tangent(tangent);  // derived from the old one; found again when asked for
+  }
+}
+
 void copy_tangents(const Tensor& to, const Tensor& from, uint32_t below) {
   for (const uint32_t level : levels_of(from))
     if (level < below) set_tangent(to, level, tangent_of(from, level));

@@ -66,6 +66,7 @@ template <class... Args> Levels levels_of(const Args&... args) {
 Tensor tangent_of(const Tensor& t, uint32_t level);  // undefined: zero
 inline Tensor tangent_of(const Operand& o, uint32_t level) { return o.tensor ? tangent_of(Tensor::borrow(o.tensor), level) : Tensor(); }
 void set_tangent(const Tensor& t, uint32_t level, const Tensor& value);
+void renew_tangent(const Tensor& base, uint32_t level, const Tensor& value);  // views of `base` will see it too
 void copy_tangents(const Tensor& to, const Tensor& from, uint32_t below = UINT32_MAX);
 
 // See Note [Levels of tangents].

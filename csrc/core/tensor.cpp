@@ -363,6 +363,15 @@ Tensor batched(const Tensor& whole, int64_t dim, int32_t level) {
   return t;
 }
 
+bool varies_more(const TensorImpl* t, const TensorImpl* than) {
+  for (; t->has(kBatched); t = t->extra->batched) {
+    const bool both = is_batched(than, t->extra->batch_level);
+    if (t->extra->batch_dim >= 0 && !(both && than->extra->batch_dim >= 0)) return true;
+    if (both) than = than->extra->batched;
+  }
+  return false;
+}
+
 bool is_batched(const TensorImpl* t, int32_t level) { return t->has(kBatched) && t->extra->batch_level == level; }
 
 void drop_tangent(Tangent* tangent) {

@@ -236,6 +236,7 @@ Tensor from_storage(Storage* storage, DType dtype, IntSpan sizes, IntSpan stride
 
 Tensor batched(const Tensor& whole, int64_t dim, int32_t level);  // see Note [Batched tensors]; dim -1: the same for every sample
 bool is_batched(const TensorImpl* t, int32_t level);
+bool varies_more(const TensorImpl* t, const TensorImpl* than);  // differs between samples of a vmap for which `than` is the same
 
 TensorExtra& extra_of(TensorImpl* t);
 void drop_tangent(Tangent* tangent);  // from its tensor and its level

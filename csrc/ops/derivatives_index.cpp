@@ -1,5 +1,7 @@
 #include "ops/derivatives_index.h"
 
+#include "core/state.h"
+
 #include "ops/derivatives.h"
 
 namespace retrograd::derivatives {
@@ -10,26 +12,32 @@ Tensor zero_of(const Tensor& grad) { return scalar_tensor(0.0, grad.dtype(), gra
 
 }  // namespace
 
-// The zeros are new, so writing them in place is safe also when the write is recorded.
+// The zeros are new, so writing them in place is safe also when the write is recorded. Not inside vmap: there they are the same for every
+// sample, and what is written is not.
 Tensor gather_grad(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
-  return ops::scatter_add_(zeros_like_sizes(grad, sizes), dim, index, grad);
+  const Tensor out = zeros_like_sizes(grad, sizes);
+  return thread_state.attention ? ops::scatter_add(out, dim, index, grad) : ops::scatter_add_(out, dim, index, grad);
 }
 
 Tensor index_select_grad(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
-  return ops::index_add_(zeros_like_sizes(grad, sizes), dim, index, grad, 1);
+  const Tensor out = zeros_like_sizes(grad, sizes);
+  return thread_state.attention ? ops::index_add(out, dim, index, grad, 1) : ops::index_add_(out, dim, index, grad, 1);
 }
 
 Tensor index_grad(const Tensor& grad, IntSpan sizes, std::span<const Tensor> indices) {
-  return ops::index_put_(zeros_like_sizes(grad, sizes), indices, grad, true);
+  const Tensor out = zeros_like_sizes(grad, sizes);
+  return thread_state.attention ? ops::index_put(out, indices, grad, true) : ops::index_put_(out, indices, grad, true);
 }
 
 Tensor take_grad(const Tensor& grad, IntSpan sizes, const Tensor& index) {
-  return ops::put_(zeros_like_sizes(grad, sizes), index, grad, true);
+  const Tensor out = zeros_like_sizes(grad, sizes);
+  return thread_state.attention ? ops::put(out, index, grad, true) : ops::put_(out, index, grad, true);
 }
 
 Tensor masked_select_grad(const Tensor& grad, IntSpan sizes, const Tensor& mask) {
   const Shape shape = broadcast_shapes(mask.sizes(), sizes);
-  return sum_to(ops::masked_scatter_(zeros_like_sizes(grad, shape), mask, grad), sizes);
+  const Tensor out = zeros_like_sizes(grad, shape);
+  return sum_to(thread_state.attention ? ops::masked_scatter(out, mask, grad) : ops::masked_scatter_(out, mask, grad), sizes);
 }
 
 Tensor scatter_src_grad(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes) {

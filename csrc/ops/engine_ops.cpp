@@ -16,6 +16,7 @@ Tensor clone_as(const Tensor& t, IntSpan strides) { return ops::_clone_as(t, str
 Tensor sum_to(const Tensor& t, IntSpan sizes) { return derivatives::sum_to(t, sizes); }
 Tensor cast(const Tensor& t, DType dtype) { return ops::_to_copy(t, dtype, std::nullopt); }
 Tensor as_strided(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset) { return ops::as_strided(t, sizes, strides, offset); }
+Tensor varied(const Tensor& t, const Tensor& like) { return ops::new_zeros(like, t.sizes(), t.dtype(), {}, {}, {}, {}) + t; }
 
 // While a graph of the gradient is built these are recorded like any write in place.
 void copy_inplace(const Tensor& dst, const Tensor& src) {
@@ -55,6 +56,7 @@ void register_engine_ops() {
                 .sum_to = sum_to,
                 .cast = cast,
                 .as_strided = as_strided,
+                .varied = varied,
                 .copy_inplace = copy_inplace,
                 .zero_inplace = zero_inplace,
                 .as_strided_node = as_strided_node};

@@ -103,6 +103,13 @@ void give_inplace(const Tensor& self, uint32_t level, const Tensor& value) {
     set_tangent(base, level, ops::_clone_as(ops::zeros_like(primal(base, level), {}, {}, {}, {}, {}, {}), base.strides()));
     present = tangent_of(self, level);
   }
+  if (present && varies_more(value.get(), present.get())) {
+    // The tangent has been the same for every sample of a vmap; what is written is not.
+    const Tensor base = self->base ? Tensor::borrow(self->base) : self;
+    const Tensor owner = tangent_of(base, level) ? base : self;
+    renew_tangent(owner, level, ops::_clone_as(engine_ops.varied(tangent_of(owner, level), value), owner.strides()));
+    present = tangent_of(self, level);
+  }
   if (present && !(requires_grad(present) && is_leaf(present.get()))) {
     ops::copy_(present, value, false);
   } else {

@@ -406,6 +406,34 @@ void run_jvp(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_
   }
 }
 
+// The level of vmap that has to do with these arguments, if any.
+Handler* batch_of(PyObject* const* args, Py_ssize_t nargs) {
+  Handler* h = RG_LIKELY(!thread_state.attention) ? nullptr : op_handler();
+  if (!h || h->kind != HandlerKind::Batch) return nullptr;
+  for (Py_ssize_t i = 0; i < nargs; ++i)
+    if (is_tensor(args[i]) && is_batched(reinterpret_cast<TensorImpl*>(args[i]), h->level)) return h;
+  return nullptr;
+}
+
+// Inside vmap forward runs on whole batches, below the level and tracked there as anything else is; Python knows how. The node that is
+// recorded here is the one of the samples.
+PyObject* call_forward_batched(PyObject* cls, FunctionNode* node, Handler* h, PyObject* const* args, Py_ssize_t nargs) {
+  Ref output;
+  {
+    Ref forward(checked(PyObject_GetAttrString(cls, "_forward_batched")));
+    std::vector<PyObject*> all{h->callable};
+    all.insert(all.end(), args, args + nargs);
+    const Below below(h);
+    output = Ref(checked(PyObject_Vectorcall(forward.get(), all.data(), all.size(), nullptr)));
+  }
+  const GradOff off;
+  const TangentsOff plain;
+  Ref inputs(checked(PyTuple_New(nargs)));
+  for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(inputs.get(), i, Py_NewRef(args[i]));
+  Ref done(checked(PyObject_CallMethod(cls, "setup_context", "OOO", node->object(), inputs.get(), output.get())));
+  return output.release();
+}
+
 PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
   FunctionClass* fc = class_of(cls);
   size_t tensors = 0;
@@ -437,7 +465,9 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
   }
 
   Ref result;
-  {
+  if (Handler* h = batch_of(args, nargs); RG_UNLIKELY(h != nullptr)) {
+    result = Ref(call_forward_batched(cls, node, h, args, nargs));
+  } else {
     const GradOff off;
     const TangentsOff plain;
     result = Ref(call_forward(cls, node, args, nargs));

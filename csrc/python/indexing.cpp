@@ -18,6 +18,7 @@ struct Indexed {
   std::vector<Tensor> indices;  // in order; undefined for a dimension that is kept; a mask stands for as many dimensions as it has
   int64_t dim = 0;              // the next dimension of view
   bool advanced = false;        // some index is defined
+  bool reading = true;          // not for an assignment
 
   void keep() {
     indices.emplace_back();
@@ -109,7 +110,12 @@ void apply_item(Indexed& r, PyObject* o, int64_t position) {
     r.add(full(ints({1}), Scalar(o == Py_True), DType::Bool, r.view.device()));
   } else if (is_tensor(o)) {
     const Tensor t = Tensor::borrow(o);
-    if (t.dim() == 0 && is_integral(t.dtype()) && t.dtype() != DType::UInt8 && read_int(o, integer)) {
+    if (t->has(kBatched) && r.reading && t.dim() == 0 && is_integral(t.dtype()) && t.dtype() != DType::UInt8) {
+      // An integer that differs between samples of a vmap: there is no view of them, but a dimension less as with any other.
+      std::vector<Tensor> at(static_cast<size_t>(r.dim));
+      at.push_back(t);
+      r.view = ops::index(r.view, at);
+    } else if (t.dim() == 0 && is_integral(t.dtype()) && t.dtype() != DType::UInt8 && read_int(o, integer)) {
       r.view = select_at(r.view, r.dim, integer, position);
     } else if (t.dim() == 0 && (t.dtype() == DType::Bool || t.dtype() == DType::UInt8)) {
       r.view = ops::unsqueeze(r.view, r.dim);
@@ -126,8 +132,8 @@ void apply_item(Indexed& r, PyObject* o, int64_t position) {
   }
 }
 
-Indexed apply_index(const Tensor& self, PyObject* index) {
-  Indexed r{.view = self, .indices = {}};
+Indexed apply_index(const Tensor& self, PyObject* index, bool reading) {
+  Indexed r{.view = self, .indices = {}, .reading = reading};
   if (!reads_as_tuple(index)) {
     if (index == Py_Ellipsis) return r;
     apply_item(r, index, 0);
@@ -155,7 +161,7 @@ Indexed apply_index(const Tensor& self, PyObject* index) {
 }
 
 Tensor get_item(const Tensor& self, PyObject* index) {
-  Indexed r = apply_index(self, index);
+  Indexed r = apply_index(self, index, true);
   if (!r.advanced) return r.view.is(self) ? ops::alias_view(self) : r.view;
   return ops::index(r.view, r.indices);
 }
@@ -206,12 +212,20 @@ int assign(PyObject* self, PyObject* index, PyObject* value) {
       return;
     }
     const Tensor t = Tensor::borrow(self);
-    Indexed r = apply_index(t, index);
+    Indexed r = apply_index(t, index, false);
     if (!r.advanced) {
       const Tensor source = drop_leading_ones(value_tensor(value, t), r.view);
       ops::copy_(r.view, source, false);
       return;
     }
+    size_t used = 0, differing = 0;
+    for (const Tensor& i : r.indices) {
+      used += bool(i);
+      differing += i && i->has(kBatched) && i.dim() == 0;
+    }
+    RG_CHECK(!differing || used == 1,
+             "vmap: an integer that differs between samples cannot be combined with other index tensors in an assignment. Give the index "
+             "tensors one dimension, or use index_put_().");
     Tensor source = value_tensor(value, t);
     if (source.dtype() != t.dtype() && source.numel() == 1 && source.dim() == 0) source = ops::_to_copy(source, t.dtype(), std::nullopt);
     ops::index_put_(r.view, r.indices, source, false);

@@ -70,6 +70,7 @@ _LAZY = {
     "memory_summary": "retrograd._memory",
     "set_printoptions": "retrograd._tensor_str",
     "load": "retrograd.serialization",
+    "vmap": "retrograd.func",
     "save": "retrograd.serialization",
     "is_anomaly_enabled": "retrograd.autograd.anomaly_mode",
     "is_anomaly_check_nan_enabled": "retrograd.autograd.anomaly_mode",

@@ -225,7 +225,16 @@ def _join(body: str, suffixes: list[str], indent: int) -> str:
 # -- the whole ----------------------------------------------------------------
 
 
+def _batched(t: Any, level: int) -> str:
+    """A tensor inside vmap: the samples of all."""
+    value, dim = retrograd._C._unwrap_batched(t, level)
+    lines = _repr(value, None).replace("\n", "\n    ")
+    return f"BatchedTensor(lvl={level}, bdim={dim}, value=\n    {lines}\n)"
+
+
 def _repr(t: Any, contents: str | None) -> str:
+    if level := retrograd._C._batch_level(t):
+        return _batched(t, level)
     plain = type(t) is retrograd.Tensor or type(t) is retrograd.nn.Parameter
     prefix = "tensor(" if plain else f"{type(t).__name__}("
     values = t.detach()

@@ -240,16 +240,19 @@ def test_grad_outputs_may_be_given():
     assert gradgradcheck(lambda t: t**3, (x,), gen_non_contig_grad_outputs=True)
 
 
-@pytest.mark.skipif(not OURS, reason="ours")
-def test_forward_mode_is_checked_or_refused():
-    try:
-        import retrograd.autograd.forward_ad  # noqa: F401
-    except ImportError:
-        with pytest.raises(NotImplementedError, match="forward-mode AD is not available"):
-            gradcheck(lambda x: x * 2, (values(2),), check_forward_ad=True)
-    else:
-        assert gradcheck(lambda x: x.sin() * x, (values(2),), check_forward_ad=True)
-        assert gradcheck(lambda x: x.sin() * x, (values(2),), check_forward_ad=True, fast_mode=True)
+def test_forward_mode():
+    assert gradcheck(lambda x: x.sin() * x, (values(2),), check_forward_ad=True)
+    assert gradcheck(lambda x: x.sin() * x, (values(2),), check_forward_ad=True, fast_mode=True)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_batches_of_tangents(fast):
+    def f(a, b):
+        return (a @ b).sin(), a.cumprod(0)
+
+    options = {"check_forward_ad": True, "check_batched_forward_grad": True, "check_batched_grad": True, "fast_mode": fast}
+    assert gradcheck(f, (values(3, 2), values(2, 2)), **options)
+    assert gradgradcheck(f, (values(3, 2), values(2, 2)), check_fwd_over_rev=True, check_batched_grad=True, fast_mode=fast)
 
 
 # -- Jacobians ----------------------------------------------------------------

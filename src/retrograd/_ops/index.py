@@ -32,7 +32,7 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
     if values.numel() <= 16:  # a few comparisons are cheaper than a sort
         found = torch.zeros(wanted.shape, dtype=torch.bool, device=wanted.device)
         for value in values:
-            found |= wanted == value
+            found = found | (wanted == value)
     else:
         values = values.sort().values
         at = torch.searchsorted(values, wanted.contiguous()).clamp(max=values.numel() - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import retrograd as torch
+from retrograd._batched import whole
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
@@ -17,7 +18,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
         # A norm below eps is replaced by it, but for the derivative the vector stays a function of its own norm.
         with torch.no_grad():
             floor = norm.clamp_min(eps)
-        return x / (norm if torch.equal(floor, norm) else norm + (floor - norm.detach()))
+        return x / (norm if torch.equal(whole(floor), whole(norm)) else norm + (floor - norm.detach()))
 
     return (unit(x1) * unit(x2)).sum(dim)
 

@@ -7,6 +7,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import retrograd as torch
+from retrograd._batched import whole
 
 _TITLES = {
     "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
@@ -54,7 +55,8 @@ def _check_quantile(input: Any, q: Any, interpolation: str) -> Any:
         raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if q.dtype != input.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
-    if q.lt(0).logical_or(q.gt(1)).any():
+    values = whole(q)
+    if values.lt(0).logical_or(values.gt(1)).any():
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     return q
 
@@ -220,7 +222,7 @@ def _check_weights(name: str, weights: Any, observations: int, integral: bool) -
             f"cov(): expected {name} to have the same numel as there are observations in the input "
             f"but got {weights.numel()} != {observations}"
         )
-    if weights.numel() and weights.min() < 0:
+    if weights.numel() and whole(weights).min() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -242,18 +244,18 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         _check_weights("aweights", aweights, n, integral=False)
         w = aweights if w is None else w * aweights
     total: Any = torch.tensor(n, dtype=torch.int64) if w is None else w.sum()
-    if w is not None and n and total == 0:
+    if w is not None and n and (whole(total) == 0).any():
         raise ZeroDivisionError("cov(): weights sum to zero, can't be normalized")
     mean = x.mean(1, keepdim=True) if w is None else (x * w).sum(1, keepdim=True) / total
     if w is None or aweights is None or correction == 0:
         freedom = total - correction
     else:
         freedom = total - correction * (w * aweights).sum() / total
-    if freedom <= 0:
+    if (whole(freedom) <= 0).any():
         warnings.warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", stacklevel=2
         )
-        freedom = torch.zeros_like(freedom)
+        freedom = freedom.clamp(min=0)
     centred = x - mean
     weighted = centred if w is None else centred * w
     return (centred @ weighted.t() / freedom).squeeze()

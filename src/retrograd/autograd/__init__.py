@@ -125,43 +125,35 @@ def grad(
     if retain_graph is None:
         retain_graph = create_graph
     if is_grads_batched:
-        return _batched_grad(roots, wanted, grads, retain_graph, create_graph, allow, materialize_grads)
-    result = _C._run_backward(roots, grads, retain_graph, create_graph, wanted, allow, False)
+        result = _batched_grad(roots, wanted, grads, retain_graph, create_graph, allow)
+    else:
+        result = _C._run_backward(roots, grads, retain_graph, create_graph, wanted, allow, False)
     if materialize_grads:
-        result = tuple(_zeros_for(w) if r is None else r for r, w in zip(result, wanted, strict=True))
+        result = tuple(_zeros_for(w, create_graph) if r is None else r for r, w in zip(result, wanted, strict=True))
     return result
 
 
-def _zeros_for(wanted: Any) -> Tensor:
+def _zeros_for(wanted: Any, create_graph: bool) -> Tensor:
     if isinstance(wanted, GradientEdge):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-    return _C._ops.zeros_like(wanted, requires_grad=True)
+    return _C._ops.zeros_like(wanted, requires_grad=create_graph)
 
 
-def _batched_grad(
-    roots: Any, wanted: Any, grads: Any, retain_graph: bool, create_graph: bool, allow: bool, materialize: bool
-) -> tuple[Any, ...]:
-    """One run per entry of the batch; the results are stacked."""
-    sizes = {g.shape[0] for g in grads if g is not None}
+def _batched_grad(roots: Any, wanted: Any, grads: Any, retain_graph: bool, create_graph: bool, allow: bool) -> tuple[Any, ...]:
+    """One run for the whole batch, by vmap."""
+    from retrograd.func._vmap import batch_level
+
+    sizes = {g.shape[0] for g in grads if g is not None and g.ndim}
     if len(sizes) != 1:
         raise RuntimeError(
             "is_grads_batched=True expects every grad_output to have the same leading batch dimension, got " + str(sorted(sizes))
         )
-    (batch,) = sizes
-    rows = []
-    for i in range(batch):
-        row = tuple(None if g is None else g[i] for g in grads)
-        keep = retain_graph or i + 1 < batch
-        rows.append(_C._run_backward(roots, row, keep, create_graph, wanted, allow, False))
-    columns = []
-    for j, target in enumerate(wanted):
-        column = [row[j] for row in rows]
-        if all(c is None for c in column):
-            zero = _zeros_for(target) if materialize else None
-            columns.append(None if zero is None else zero.expand(batch, *zero.shape))
-        else:
-            columns.append(_C._ops.stack([_C._ops.zeros_like(target) if c is None else c for c in column]))
-    return tuple(columns)
+    (size,) = sizes
+    with batch_level(size) as batch:
+        vectors = tuple(None if g is None else batch.close(g) for g in grads)
+        found = _C._run_backward(roots, vectors, retain_graph, create_graph, wanted, allow, False)
+        rows = [None if g is None else batch.full(*batch.open(g)) for g in found]
+    return tuple(rows)
 
 
 def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:

@@ -110,7 +110,7 @@ class Function(_C._FunctionBase, metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """Says how to run on a batch."""
+        """Says how to run on a batch: `args` with the batch at `in_dims` (None where there is none). Returns (output, out_dims)."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
         )
@@ -124,6 +124,18 @@ class Function(_C._FunctionBase, metaclass=FunctionMeta):
                 "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
             )
         return (cls.vjp if own_vjp else cls.backward)(ctx, *grads)
+
+    @classmethod
+    def _forward_batched(cls, batch: Any, *args: Any) -> Any:
+        """Forward for arguments that vmap has batched; see func/_function.py."""
+        if cls.setup_context is Function.setup_context:
+            raise RuntimeError(
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
+                "setup_context staticmethod. For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+            )
+        from retrograd.func._function import forward_batched
+
+        return forward_batched(cls, batch, args)
 
     @classmethod
     def _count_arguments(cls) -> int:

@@ -215,39 +215,52 @@ def _reverse_jacobian(output: Tensor, o: int, inputs: Sequence[Tensor], create_g
     return whole
 
 
-def _forward_jacobian(func: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[bool, list[list[Tensor]]]:
-    """By forward mode: a column for each run of the function. (whether func returns a tuple, Jacobian by output and input)."""
-    try:
-        from retrograd.autograd import forward_ad
-    except ImportError:
-        raise NotImplementedError('strategy="forward-mode" needs forward-mode AD, which is not available yet: use "reverse-mode"') from None
-    columns: list[list[list[Tensor]]] = []
-    many = False
-    outputs: tuple[Tensor, ...] = ()
-    for i, tensor in enumerate(inputs):
-        columns.append([])
-        one = _ops.zeros_like(tensor, requires_grad=False)
-        for place in itertools.product(*(range(n) for n in tensor.shape)):
-            with _C._NoGrad():
-                one.zero_()
-                one[place] = 1
-            with forward_ad.dual_level():
-                args = list(inputs)
-                args[i] = forward_ad.make_dual(tensor, one.clone())
-                many, outputs = _tensors(func(*args), "outputs of the user-provided function", "jacobian")
-                parts = [forward_ad.unpack_dual(o) for o in outputs]
-            columns[i].append([_ops.zeros_like(p.primal, requires_grad=False) if p.tangent is None else p.tangent for p in parts])
-            outputs = tuple(p.primal for p in parts)
-    if not outputs:
-        many, outputs = _tensors(func(*inputs), "outputs of the user-provided function", "jacobian")
-    result = []
-    for o, output in enumerate(outputs):
-        row = []
-        for tensor, column in zip(inputs, columns, strict=True):
+def _vectorized_jacobian(outputs: Sequence[Tensor], inputs: Sequence[Tensor], create_graph: bool) -> list[list[Tensor]]:
+    """The Jacobian by output and input, in one backward for all rows."""
+    from retrograd.func._reverse import basis
+
+    sizes = [o.numel() for o in outputs]
+    tracked = [(o, v) for o, v in zip(outputs, basis(outputs, sizes), strict=True) if o.requires_grad]
+    found: Sequence[Any] = [None] * len(inputs)
+    if tracked and sum(sizes):
+        roots, vectors = zip(*tracked, strict=True)
+        found = autograd.grad(
+            roots, inputs, vectors, retain_graph=create_graph, create_graph=create_graph, allow_unused=True, is_grads_batched=True
+        )
+    whole: list[list[Tensor]] = [[] for _ in outputs]
+    for rows, tensor in zip(found, inputs, strict=True):
+        parts = [None] * len(outputs) if rows is None else rows.split(sizes)
+        for o, (part, output) in enumerate(zip(parts, outputs, strict=True)):
             shape = (*output.shape, *tensor.shape)
-            row.append(_ops.stack([c[o] for c in column], output.dim()).view(shape) if column else _ops.zeros(shape, dtype=output.dtype))
-        result.append(row)
-    return many, result
+            whole[o].append(_ops.zeros(shape, dtype=tensor.dtype, device=tensor.device) if part is None else part.reshape(shape))
+    return whole
+
+
+def _forward_jacobian(func: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[bool, list[list[Tensor]]]:
+    """By forward mode, all columns in one run of the function. (whether func returns a tuple, Jacobian by output and input)."""
+    from retrograd.func._forward import _blocks
+    from retrograd.func._forward import jvp as jvp_of
+    from retrograd.func._reverse import basis
+    from retrograd.func._vmap import vmap
+
+    many = False
+
+    def push(*tangents: Tensor) -> tuple[Tensor, ...]:
+        nonlocal many
+
+        def run(*points: Tensor) -> tuple[Tensor, ...]:
+            nonlocal many
+            many, outputs = _tensors(func(*points), "outputs of the user-provided function", "jacobian")
+            return outputs
+
+        return jvp_of(run, tuple(inputs), tangents)[1]
+
+    sizes = [t.numel() for t in inputs]
+    if sum(sizes):
+        columns = vmap(push)(*basis(inputs, sizes))
+    else:
+        columns = tuple(c.new_zeros((0, *c.shape)) for c in push(*(_ops.zeros_like(t) for t in inputs)))
+    return many, [_blocks(column, sizes, list(inputs)) for column in columns]
 
 
 def _check_strategy(strategy: str) -> None:
@@ -271,8 +284,9 @@ def jacobian(
     For several outputs and for several inputs a tuple each: `jacobian(f, (a, b))[i][j]` is that of output i with respect to input j.
 
     Args:
-        vectorize: accepted; rows are computed one after another in any case.
-        strategy: "reverse-mode" runs a backward for each element of the output, "forward-mode" a forward for each of the input.
+        vectorize: compute all rows, or columns, at once by vmap instead of one after another.
+        strategy: "reverse-mode" runs a backward for each element of the output, "forward-mode" a forward for each of the input (only
+            with `vectorize`).
 
     Example::
 
@@ -308,7 +322,10 @@ def jacobian(
             points = _fresh(given, create_graph)
             many_outputs, outputs = _tensors(func(*points), "outputs of the user-provided function", "jacobian")
             _check_outputs(outputs, strict)
-            whole = [_reverse_jacobian(output, o, points, create_graph, strict) for o, output in enumerate(outputs)]
+            if vectorize:
+                whole = _vectorized_jacobian(outputs, points, create_graph)
+            else:
+                whole = [_reverse_jacobian(output, o, points, create_graph, strict) for o, output in enumerate(outputs)]
         rows = tuple(_result(row, many, create_graph) for row in whole)
         return rows if many_outputs else rows[0]
 

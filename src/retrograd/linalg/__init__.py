@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import retrograd as torch
 from retrograd import _C
+from retrograd._batched import whole
 from retrograd._ops.linalg import multi_dot
 
 _ops = _C._ops
@@ -70,6 +71,7 @@ def _written(result, out):
 
 def _check_info(info, text) -> None:
     """Raises for the first matrix of a batch with a nonzero verdict; `text` makes the message from it."""
+    info = whole(info)
     if not info.any():
         return
     if info.dim() == 0:
@@ -392,7 +394,7 @@ def cond(A, p=None, *, out=None):
         raise RuntimeError(f"linalg.cond: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
     inverse, info = _ops.linalg_inv_ex(A)
     result = matrix_norm(A, p) * matrix_norm(inverse, p)
-    return _written(torch.where(info != 0, torch.full_like(result, math.inf), result) if bool(info.any()) else result, out)
+    return _written(torch.where(info != 0, torch.full_like(result, math.inf), result) if bool(whole(info).any()) else result, out)
 
 
 # ---- products and the rest ----
@@ -434,7 +436,7 @@ def matrix_exp(A):
     if A.numel() == 0:
         return A.clone()
     with torch.no_grad():
-        largest = float(A.abs().sum(-1).amax())
+        largest = float(whole(A).abs().sum(-1).amax())
     squarings = max(0, math.ceil(math.log2(largest)) + 3) if largest > 0 and math.isfinite(largest) else 0
     x = A / 2**squarings  # norm at most 1/8: the term of degree 14 is below 1e-22
     eye = torch.eye(A.size(-1), dtype=A.dtype)

@@ -7,6 +7,7 @@ import warnings
 
 import retrograd as torch
 from retrograd import _C, Tensor
+from retrograd._batched import whole
 
 _ops = _C._ops
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
@@ -158,7 +159,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
         if var < 0:
             raise ValueError("var has negative entry/entries")
         var = torch.full_like(input, float(var))
-    elif torch.any(var < 0):
+    elif torch.any(whole(var) < 0):
         raise ValueError("var has negative entry/entries")
     if var.size() != input.size():
         if input.size()[:-1] == var.size():

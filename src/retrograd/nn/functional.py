@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import retrograd as torch
 from retrograd import _C, Tensor
@@ -121,9 +122,9 @@ prelu = _ops.prelu
 hardshrink = _ops.hardshrink
 softshrink = _ops.softshrink
 one_hot = _ops.one_hot
-bilinear = torch.bilinear
-cosine_similarity = torch.cosine_similarity
-pairwise_distance = torch.pairwise_distance
+bilinear: Any = torch.bilinear
+cosine_similarity: Any = torch.cosine_similarity
+pairwise_distance: Any = torch.pairwise_distance
 relu_ = Tensor.relu_
 leaky_relu_ = Tensor.leaky_relu_
 elu_ = Tensor.elu_
@@ -290,7 +291,7 @@ def _dropped(input: Tensor, p: float, shape, training: bool, inplace: bool) -> T
     if not training or p == 0 or input.numel() == 0:
         return input
     keep = 1.0 - p
-    mask = torch.empty(shape, dtype=input.dtype, device=input.device).bernoulli_(keep)
+    mask = torch.bernoulli(torch.empty(shape, dtype=input.dtype, device=input.device), keep)
     if keep > 0:
         mask.div_(keep)
     return input.mul_(mask) if inplace else input * mask
@@ -349,7 +350,7 @@ def _alpha_dropped(input: Tensor, p: float, shape, training: bool, inplace: bool
         return input.mul_(0) if inplace else input * 0
     limit = -1.7580993408473766
     scale = 1.0 / math.sqrt((1 - p) * (1 + p * limit * limit))
-    keep = torch.empty(shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
+    keep = torch.bernoulli(torch.empty(shape, dtype=input.dtype, device=input.device), 1 - p)
     shift = (1 - keep) * (scale * limit) - scale * limit * p
     keep = keep * scale
     return input.mul_(keep).add_(shift) if inplace else input * keep + shift

@@ -1,0 +1,264 @@
+"""How an op runs on a batch: the handler of a vmap level, and the table of rules.
+
+A tensor that is batched at a level looks to the program like one example; its physical value has the whole batch, always along dimension 0
+here. An op that meets one calls the handler of the level, which takes the physical values out and runs the op's rule:
+
+    @rule("cumsum", "cumprod")
+    def _(batch, op, values, batched): ...
+
+`values` are the arguments of the op with physical tensors, `batched` says for each of them whether it has the batch dimension (for a list of
+tensors a list). A rule returns physical results, all with the batch at dimension 0. It runs below its level: what it calls are ordinary
+ops on ordinary tensors, or on tensors of the vmap outside. An op without a rule takes `loop`: one example after the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from retrograd import _C
+from retrograd._C import Tensor
+
+_ops = _C._ops
+_unwrap, _make = _C._unwrap_batched, _C._make_batched
+
+Values = list[Any]
+Flags = list[Any]  # bool, or list[bool] for a list of tensors
+Rule = Callable[["Batch", Any, Values, Flags], Any]
+
+_rules: dict[str, Rule] = {}
+_random_rules: dict[str, Rule] = {}
+_logical_rules: set[str] = set()
+
+
+def rule(*names: str, random: bool = False, logical: bool = False) -> Callable[[Any], Any]:
+    """Registers the rule of ops, by overload name.
+
+    Args:
+        random: the rule runs also where nothing is batched, and makes its results tensors of the level itself.
+        logical: the first argument of the op, as the program sees it, is added to the end of `values`.
+    """
+
+    def register(function: Any) -> Any:
+        if logical:
+            _logical_rules.update(names)
+        for name in names:
+            if name in _rules or name in _random_rules:
+                raise ValueError(f"{name} has two batching rules")
+            (_random_rules if random else _rules)[name] = function
+        return function
+
+    return register
+
+
+def batching_rule(name: str) -> Rule | None:
+    """The rule of an op, by overload name: "sum.dim", "mul_". None where the loop is used."""
+    from retrograd.func import _batching_rules  # noqa: F401  (fills the tables)
+
+    return _rules.get(name) or _random_rules.get(name)
+
+
+class _Entry(NamedTuple):
+    """What the handler has to know of an op."""
+
+    rule: Rule
+    random: bool
+    inplace: bool
+    logical: bool  # the rule has to see the examples: args are passed on
+    tensors: tuple[int, ...]  # positions of arguments that may be tensors
+    lists: tuple[int, ...]  # and of lists of them
+
+
+_entries: dict[Any, _Entry] = {}
+_PARAMETER = re.compile(r"(\S+) \w+(?:=.*)?")
+
+
+def parameter_types(schema: str) -> list[str]:
+    """The types in a schema: `f(Tensor a, int[] b=[0, 1]) -> Tensor` has Tensor and int[]."""
+    arguments = schema[schema.index("(") + 1 : schema.rindex(") -> ")]
+    parts = re.split(r", (?![^\[]*\])", arguments)
+    return [match[1] for part in parts if (match := _PARAMETER.fullmatch(part))]
+
+
+def _entry_of(op: Any) -> _Entry:
+    name: str = op.name
+    found = batching_rule(name)
+    types = parameter_types(op.schema)
+    tensors = tuple(i for i, t in enumerate(types) if t in ("Tensor", "Tensor?", "Operand"))
+    lists = tuple(i for i, t in enumerate(types) if t in ("Tensor[]", "Tensor?[]"))
+    inplace = name.split(".")[0].endswith("_")
+    entry = _entries[op] = _Entry(found or loop, name in _random_rules, inplace, name in _logical_rules, tensors, lists)
+    return entry
+
+
+class Batch:
+    """One vmap level: its number, the size of its batch, and what it says about randomness. Called for each op that meets the level."""
+
+    __slots__ = ("level", "randomness", "size")
+
+    def __init__(self, level: int, size: int, randomness: str = "error") -> None:
+        self.level = level
+        self.size = size
+        self.randomness = randomness
+
+    def __call__(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        entry = _entries.get(op) or _entry_of(op)
+        level = self.level
+        values: Values = list(args)
+        batched: Flags = [False] * len(values)
+        any_batched = False
+        for i in entry.tensors:
+            value = args[i]
+            if isinstance(value, Tensor) and (pair := _unwrap(value, level)) is not None:
+                values[i] = pair[0]
+                if pair[1] is not None:
+                    batched[i] = any_batched = True
+                    if pair[1]:
+                        values[i] = pair[0].movedim(pair[1], 0)
+        for i in entry.lists:
+            values[i], batched[i] = self._open_list(args[i])
+            any_batched = any_batched or True in batched[i]
+        if entry.inplace:
+            if any_batched and not batched[0]:
+                raise RuntimeError(_unbatched_self(op.name))
+            (entry.rule if any_batched or entry.random else _plain)(self, op, values, batched)
+            return args[0]
+        if entry.random:
+            return entry.rule(self, op, values, batched)
+        if not any_batched:
+            result = op(*values)
+            return args[0] if result is values[0] else self.close(result, None)
+        if entry.logical:
+            values.append(args[0])
+        result = entry.rule(self, op, values, batched)
+        return args[0] if result is values[0] else self.close(result)
+
+    def _open_list(self, items: Sequence[Any]) -> tuple[list[Any], list[bool]]:
+        pairs = [self.open(item) for item in items]
+        return [p[0] for p in pairs], [p[1] for p in pairs]
+
+    def open(self, value: Any) -> tuple[Any, bool]:
+        """(the physical value, whether it has the batch at dimension 0)."""
+        pair = _unwrap(value, self.level) if isinstance(value, Tensor) else None
+        if pair is None:
+            return value, False
+        if pair[1]:
+            return pair[0].movedim(pair[1], 0), True
+        return pair[0], pair[1] is not None
+
+    def close(self, result: Any, bdim: int | None = 0) -> Any:
+        """Physical results as tensors of the level."""
+        if isinstance(result, Tensor):
+            return _make(result, bdim, self.level)
+        if isinstance(result, (tuple, list)):
+            return [self.close(r, bdim) for r in result]
+        return result
+
+    def full(self, value: Tensor, batched: bool) -> Tensor:
+        """The value with the batch dimension, expanded where it had none."""
+        return value if batched else value.expand(self.size, *value.shape)
+
+
+def _plain(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
+    """The op itself: for ops that treat leading dimensions as a batch already."""
+    return op(*values)
+
+
+def _unbatched_self(name: str) -> str:
+    return (
+        f"vmap: aten::{name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements "
+        "than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. Please try to use "
+        f"out-of-place operators instead of {name}. If said operator is being called inside the PyTorch framework, please file a bug "
+        "report instead."
+    )
+
+
+# -- one example after the other ------------------------------------------------------------------
+
+
+def _example(value: Any, batched: Any, i: int) -> Any:
+    if isinstance(value, list):
+        return [_example(v, b, i) for v, b in zip(value, batched, strict=True)]
+    return value.select(0, i) if batched is True else value
+
+
+def _imagined(value: Any, batched: Any) -> Any:
+    """An example where there is none: zeros of its shape."""
+    if isinstance(value, list):
+        return [_imagined(v, b) for v, b in zip(value, batched, strict=True)]
+    return value.new_zeros(value.shape[1:]) if batched is True else value
+
+
+def _stack(rows: list[Any]) -> Any:
+    if isinstance(rows[0], Tensor):
+        return _ops.stack(rows)
+    if isinstance(rows[0], (tuple, list)):
+        return [_stack(list(column)) for column in zip(*rows, strict=True)]
+    raise RuntimeError(f"vmap: this op gives a {type(rows[0]).__name__} for each example, which cannot be batched")
+
+
+def _none(result: Any) -> Any:
+    if isinstance(result, Tensor):
+        return result.new_empty((0, *result.shape))
+    return [_none(r) for r in result]
+
+
+def loop(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
+    """Runs an op for each example and stacks the results."""
+    rows = [op(*(_example(v, b, i) for v, b in zip(values, batched, strict=True))) for i in range(batch.size)]
+    if op.name.split(".")[0].endswith("_"):
+        return values[0]
+    if not rows:
+        return _none(op(*(_imagined(v, b) for v, b in zip(values, batched, strict=True))))
+    return _stack(rows)
+
+
+# -- what rules share -----------------------------------------------------------------------------
+
+
+def rank(value: Tensor, batched: bool) -> int:
+    """How many dimensions an example has."""
+    return value.ndim - 1 if batched else value.ndim
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """The physical dimension of dimension `dim` of an example with `ndim` of them."""
+    if dim < 0:
+        dim += ndim
+        if dim < 0:
+            raise _out_of_range(dim - ndim, ndim)
+    elif dim >= ndim:
+        raise _out_of_range(dim, ndim)
+    return dim + 1
+
+
+def _out_of_range(dim: int, ndim: int) -> IndexError:
+    low, high = (-ndim, ndim - 1) if ndim else (-1, 0)
+    return IndexError(f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})")
+
+
+def wrap_dims(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
+    return tuple([wrap_dim(d, ndim) for d in dims])
+
+
+def padded(value: Tensor, ndim: int) -> Tensor:
+    """A batched value whose examples get leading dimensions of size 1, up to `ndim`."""
+    missing = ndim + 1 - value.ndim
+    if missing <= 0:
+        return value
+    shape = value.shape
+    return value.view((shape[0], *(1,) * missing, *shape[1:]))
+
+
+def examples_like(values: Sequence[Tensor], batched: Sequence[bool]) -> list[Tensor]:
+    """Tensors that broadcast against each other by example: batched ones are padded to the largest rank among all."""
+    ndim = max([v.ndim - b for v, b in zip(values, batched, strict=True)])
+    return [padded(v, ndim) if b else v for v, b in zip(values, batched, strict=True)]
+
+
+for _name in (
+    "_to_copy", "alias.view", "clone", "conj", "detach", "imag", "positive", "real", "resolve_conj", "resolve_neg", "zero_",
+    "fill.Scalar", "fill_.inplace_Scalar", "zeros_like", "ones_like", "empty_like", "full_like",
+):  # fmt: skip
+    rule(_name)(_plain)

@@ -1,0 +1,111 @@
+"""Every op of the table on a batch: what vmap gives is what a loop over the examples gives."""
+
+import pytest
+
+import ops
+import retrograd
+from retrograd import _C
+from retrograd.func import grad, vmap
+from retrograd.func._batching import batching_rule
+from retrograd.func._batching_pointwise import POINTWISE
+from tests.func.batches import NOT_BATCHED, UNBATCHED_SELF, Batched, batchable, compare, patterns, usual
+from tests.ops.cases import all_cases
+from tests.ops.harness import cotangent, ids, report, variants_of
+
+ENTRIES = [entry for entry in ops.load() if batchable(entry)]
+
+
+def failures_of(entry, cases, make=None, variants=None, dtype="float64"):
+    """In place only the first tensor may be one that is not batched, and that is refused."""
+    found = []
+    for case in cases:
+        for variant in variants or variants_of(entry)[:1]:
+            batch = Batched(case, variant, dtype)
+            function = batch.function if make is None else make(batch)
+            refusals = (UNBATCHED_SELF,) if variant == "inplace" else ()
+            for batched, dim in patterns(batch.count):
+                if function is not None and (message := compare(batch, function, batched, dim, () if batched[0] else refusals)):
+                    found.append(f"{case} {variant} batched={batched} dim={dim}: {message}")
+    return found
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=ids)
+def test_values(entry):
+    report(failures_of(entry, all_cases(entry)))
+
+
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if "inplace" in e.variants and f"{e.name}_" not in NOT_BATCHED], ids=ids)
+def test_values_in_place(entry):
+    report(failures_of(entry, usual(entry), variants=["inplace"]))
+
+
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.name in POINTWISE], ids=ids)
+def test_values_of_integers(entry):
+    report(failures_of(entry, usual(entry)[:3], dtype="int64"))
+
+
+def weighted(batch):
+    """The op as a function that gives one number: gradients of all its outputs at once."""
+    wanted = batch.case.differentiable
+
+    def function(*tensors):
+        chosen = [tensors[i] for i in wanted]
+
+        def total(*floats):
+            full = list(tensors)
+            for i, value in zip(wanted, floats, strict=True):
+                full[i] = value
+            outputs = [o for o in batch.function(*full) if isinstance(o, retrograd.Tensor) and o.is_floating_point() and o.requires_grad]
+            return sum(
+                [(o * cotangent(retrograd, o, k)).sum() for k, o in enumerate(outputs)], retrograd.zeros((), dtype=retrograd.float64)
+            )
+
+        return grad(total, argnums=tuple(range(len(chosen))))(*chosen)
+
+    return function if wanted else None
+
+
+GRADIENT_NOT_BATCHED = {
+    "masked_scatter": "as many numbers of the source as the mask says",
+    "linalg_lu_factor_ex": "the derivative reads its pivots",
+}
+
+
+@pytest.mark.parametrize(
+    "entry", [e for e in ENTRIES if e.test.get("grad") is not False and e.qualified not in GRADIENT_NOT_BATCHED], ids=ids
+)
+def test_gradients(entry):
+    """vmap(grad(f)): derivatives run on batched tensors."""
+    report(failures_of(entry, usual(entry), make=weighted))
+
+
+def test_the_list_of_pointwise_ops_is_complete():
+    known = {e.qualified for e in ops.load() if e.kernel.kind == "pointwise" or e.kernel.elementwise}
+    assert known - set(POINTWISE) == {"where", "masked_fill", "masked_fill.tensor"}
+    assert set(POINTWISE) <= known
+
+
+def test_every_rule_belongs_to_an_op():
+    from retrograd.func import _batching
+
+    batching_rule("sin")
+    names = {e.qualified for e in ops.load()} | {f"{e.name}_.{e.overload}" if e.overload else f"{e.name}_" for e in ops.load()}
+    assert {n for n in _batching._rules if n.rstrip("_") not in POINTWISE} - names - {
+        f"{n.split('.')[0]}_.{n.partition('.')[2]}" for n in POINTWISE
+    } == set()
+
+
+def test_vmap_of_a_sum_is_one_op():
+    seen = []
+
+    def log(op, args, kwargs):
+        seen.append(op.name)
+        return op(*args)
+
+    x = retrograd.ones(4, 5)
+    _C._push_op_handler(log)
+    try:
+        vmap(lambda x: x.sum())(x)
+    finally:
+        _C._pop_op_handler()
+    assert seen == ["sum.dim"]
