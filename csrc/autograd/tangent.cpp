@@ -102,9 +102,11 @@ void set_tangent(const Tensor& t, uint32_t level, const Tensor& value) {
 void renew_tangent(const Tensor& base, uint32_t level, const Tensor& value) {
   set_tangent(base, level, value);
   DualLevel* owner = find_level(level);
-  for (Tangent *tangent = owner ? owner->first : nullptr, *next; tangent; tangent = next) {
-    next = tangent->next_of_level;
-    if (tangent->owner->base == base.get()) drop_tangent(tangent);  // derived from the old one; found again when asked for
+  Tangent* tangent = owner ? owner->first : nullptr;
+  while (tangent) {
+    const bool derived = tangent->owner->base == base.get();  // from the old one; found again when asked for
+    if (derived) drop_tangent(tangent);                       // and whatever that frees: the list may be another one now
+    tangent = derived ? owner->first : tangent->next_of_level;
   }
 }
 
