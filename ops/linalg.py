@@ -540,6 +540,12 @@ op(
     errors=(E(S(T(3)), RuntimeError, "torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: "),),
 )
 op(
+    "_lu_permutation(Tensor pivots, int rows, dtype dtype) -> Tensor",
+    variants="internal",
+    kernel=native(),
+    doc="The permutation matrix that a list of row exchanges makes.",
+)
+op(
     "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
     variants="function internal",
     kernel=composite(),

@@ -16,7 +16,7 @@ void check_dtype(const Tensor& t, const char* name) {
   RG_CHECK(is_floating(t.dtype()), name, ": Expected a floating point or complex tensor as input. Got ", dtype_title(t.dtype()));
   RG_CHECK(t.dtype() == DType::Float32 || t.dtype() == DType::Float64 || t.numel() == 0, name, ": Low precision dtypes not supported. Got ",
            dtype_title(t.dtype()));
-  RG_CHECK_AS(NotImplemented, !is_meta(t), name, ": not implemented for meta tensors");
+  RG_CHECK_AS(NotImplemented, !is_meta(t) || t->has(kBatched), name, ": not implemented for meta tensors");
 }
 
 Tensor empty_columns(IntSpan sizes, DType dtype, Device device) {

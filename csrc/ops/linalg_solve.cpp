@@ -224,12 +224,8 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& A, bool upper) {
   return {std::move(out), std::move(info)};
 }
 
-}  // namespace impl
-
-namespace composite {
-
 // Row i of P is the unit vector of the row that ended up in place i; P L U = A.
-static Tensor permutation(const Tensor& pivots, int64_t rows, DType dtype) {
+Tensor _lu_permutation(const Tensor& pivots, int64_t rows, DType dtype) {
   int64_t sizes[kMaxDims];
   const size_t batch_dims = static_cast<size_t>(pivots.dim() - 1);
   for (size_t d = 0; d < batch_dims; ++d) sizes[d] = pivots.size(static_cast<int64_t>(d));
@@ -255,6 +251,10 @@ static Tensor permutation(const Tensor& pivots, int64_t rows, DType dtype) {
   return cast_data(p, dtype);
 }
 
+}  // namespace impl
+
+namespace composite {
+
 std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor& LU_pivots, bool unpack_data, bool unpack_pivots) {
   lapack::check_matrix(LU_data, "lu_unpack", "LU_data");
   lapack::check_dtype(LU_data, "lu_unpack");
@@ -271,7 +271,7 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor
   }
   const Tensor packed = unpack_data ? ops::contiguous(LU_data) : LU_data;
   const Tensor none = empty(ints({0}), LU_data.dtype(), LU_data.device());
-  Tensor p = unpack_pivots ? permutation(LU_pivots, m, LU_data.dtype()) : none, l = none, u = none;
+  Tensor p = unpack_pivots ? ops::_lu_permutation(LU_pivots, m, LU_data.dtype()) : none, l = none, u = none;
   if (unpack_data) {
     l = ops::tril(m > n ? packed : ops::slice(packed, -1, 0, k, 1), -1);
     int64_t sizes[2] = {m, k};

@@ -192,7 +192,7 @@ def _masked_select(batch: Batch, op: Any, values: Values, batched: Flags) -> Ten
     if batched[1]:
         raise RuntimeError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch this would "
-            "return a differently shaped Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+            "return a differently shaped Tensor."
         )
     value = padded(value, mask.ndim)
     if value.ndim == 1:

@@ -236,7 +236,7 @@ def _searchsorted(batch: Batch, op: Any, values: Values, batched: Flags) -> Tens
 def _dynamic(name: str) -> str:
     return (
         "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-        f"aten::{name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+        f"aten::{name}: each sample would give a result of another size."
     )
 
 

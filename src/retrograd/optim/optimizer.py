@@ -169,8 +169,8 @@ class Optimizer:
         ids = {id(p) for p in param_group["params"]}
         if len(ids) != len(param_group["params"]):
             warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
-                "github.com/pytorch/pytorch/issues/40967 for more information",
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error. "
+                "Give each parameter once.",
                 stacklevel=4,
             )
         for group in self.param_groups:

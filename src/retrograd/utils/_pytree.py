@@ -62,6 +62,7 @@ register_pytree_node(list, lambda tree: (tree, None), lambda children, _: list(c
 register_pytree_node(tuple, lambda tree: (list(tree), None), lambda children, _: tuple(children))
 register_pytree_node(deque, lambda tree: (list(tree), tree.maxlen), lambda children, maxlen: deque(children, maxlen))
 _named_tuple = _Container(lambda tree: (list(tree), type(tree)), lambda children, cls: cls(*children))
+_return_type = _Container(lambda tree: (list(tree), type(tree)), lambda children, cls: cls(list(children)))  # of max() and the like
 
 
 def _is_named_tuple(cls: type) -> bool:
@@ -71,8 +72,11 @@ def _is_named_tuple(cls: type) -> bool:
 
 def _container_of(tree: Any) -> _Container | None:
     found = _containers.get(type(tree))
-    if found is None and isinstance(tree, tuple) and _is_named_tuple(type(tree)):
-        return _named_tuple
+    if found is None and isinstance(tree, tuple):
+        if _is_named_tuple(type(tree)):
+            return _named_tuple
+        if type(tree).__module__ == "torch.return_types":
+            return _return_type
     return found
 
 
