@@ -9,6 +9,7 @@ from tests.ops import numeric
 from tests.ops.cases import Case, cases
 from tests.ops.differences import has_differences
 from tests.ops.harness import ids, report
+from tests.ops.test_forward_mode import as_function, first_order, moves_as_it_says
 from tests.ops.test_gradients import CHECKED, TWICE
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated")
@@ -70,3 +71,17 @@ def test_second_order(entry):
                 refused += 1
                 break
     assert refused or nothing == sum(map(len, by_input(entry).values())), f"{entry.qualified}: second derivatives times {FACTOR} pass"
+
+
+@pytest.mark.parametrize("entry", CHECKED, ids=ids)
+def test_forward_mode(entry):
+    """A rule that is wrong by that much in one input is refused on at least one sample."""
+    accepted = []
+    for name, places in by_input(entry).items():
+        if is_constant(entry, name):
+            continue
+        moving = [(case, place) for case, place in places if moves_as_it_says(case) and numeric.analytic(case)]
+        plant = lambda wrong: lambda i, t: t * FACTOR if i == wrong else t
+        if moving and not any(first_order(case, as_function(case), plant(place)) for case, place in moving):
+            accepted.append(f"{entry.qualified}: the tangent of {name!r} times {FACTOR} passes on every sample")
+    report(accepted)

@@ -53,19 +53,20 @@ def _tangents(leaves):
     return [cotangent(retrograd, x, 50 + i) for i, x in enumerate(leaves)]
 
 
-def _dual_call(case, run):
-    """run() on the case's arguments with tangents; (outputs, leaves, tangents given)."""
+def _dual_call(case, run, plant=lambda i, t: t):
+    """run() on the case's arguments with tangents; (outputs, leaves, tangents). `plant` may put an error into the tangents used."""
     args, kwargs, leaves = _bind(case)
     tangents = _tangents(leaves)
-    table = {id(x): forward_ad.make_dual(x, t) for x, t in zip(leaves, tangents, strict=True)}
+    table = {id(x): forward_ad.make_dual(x, plant(i, t)) for i, (x, t) in enumerate(zip(leaves, tangents, strict=True))}
     dual = lambda x: table.get(id(x), x)
     outputs = run(_map(dual, args), {k: _map(dual, v) for k, v in kwargs.items()})
     return _floats(outputs), leaves, tangents
 
 
-def _first_order(case, run):
+def first_order(case, run, plant=lambda i, t: t):
+    """What is wrong with the tangents of a case; empty when nothing is."""
     with forward_ad.dual_level():
-        outputs, leaves, tangents = _dual_call(case, run)
+        outputs, leaves, tangents = _dual_call(case, run, plant)
         pairs = [forward_ad.unpack_dual(o) for o in outputs]
         kept = [i for i, p in enumerate(pairs) if p.primal.requires_grad]
         extra = [i for i, p in enumerate(pairs) if p.tangent is not None and i not in kept and bool((p.tangent != 0).any())]
@@ -84,23 +85,19 @@ def _first_order(case, run):
     return "" if _close(forward, backward) else f"forward mode gives {forward!r}, backward {backward!r}"
 
 
-def _moves_as_it_says(case):
+def moves_as_it_says(case):
     """scale_grad_by_freq makes the gradient of embedding something else than its derivative."""
     return not (case.entry.name == "embedding" and any(a is True for a in case.bind(retrograd)[0]))
 
 
-def _in_function(case):
+def as_function(case):
     return lambda args, kwargs: call(retrograd, case.entry, args, kwargs)
 
 
 @pytest.mark.parametrize("entry", CHECKED, ids=ids)
 def test_agrees_with_backward(entry):
     report(
-        [
-            f"{case}: {m}"
-            for case in differentiable_cases(entry)
-            if _moves_as_it_says(case) and (m := _first_order(case, _in_function(case)))
-        ]
+        [f"{case}: {m}" for case in differentiable_cases(entry) if moves_as_it_says(case) and (m := first_order(case, as_function(case)))]
     )
 
 
@@ -120,7 +117,7 @@ def test_in_place(entry):
         plain = call(retrograd, entry, args, kwargs) if set(entry.variants) & {"function", "method"} else args[0]
         if not isinstance(plain, retrograd.Tensor) or plain.shape != args[0].shape or plain.dtype != args[0].dtype:
             continue
-        if message := _first_order(case, run):
+        if message := first_order(case, run):
             failures.append(f"{case}: {message}")
     report(failures)
 
@@ -134,7 +131,7 @@ def test_forward_over_backward(entry):
         if case.index in skipped:
             continue
         with forward_ad.dual_level():
-            outputs, leaves, tangents = _dual_call(case, _in_function(case))
+            outputs, leaves, tangents = _dual_call(case, as_function(case))
             outputs = [o for o in outputs if o.requires_grad]
             if not outputs:
                 continue
