@@ -177,14 +177,7 @@ class Plan:
             guard = f"if ({base}) "
         if suffix in ("sizes", "strides"):
             return f"{guard}fn->{word}.save({base}.{suffix}());"
-        value = {
-            "dtype": f"{base}.dtype()",
-            "dim": f"{base}.dim()",
-            "numel": f"{base}.numel()",
-            "offset": f"{base}->offset()",
-            "device": f"{base}.device()",
-            "turned": f"runs_along_columns({base}.get())",
-        }[suffix]
+        value = opgen_jvp.geometry(base, suffix)
         return f"{guard}fn->{word} = {value};"
 
     def unpack_statement(self, word: str) -> str:

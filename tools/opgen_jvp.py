@@ -29,6 +29,18 @@ def has_rule(op: Op) -> bool:
     )
 
 
+def geometry(tensor: str, suffix: str) -> str:
+    """The C++ expression for `<tensor>_<suffix>` of a formula, but for lists of sizes."""
+    return {
+        "dtype": f"{tensor}.dtype()",
+        "dim": f"{tensor}.dim()",
+        "numel": f"{tensor}.numel()",
+        "offset": f"{tensor}->offset()",
+        "device": f"{tensor}.device()",
+        "turned": f"runs_along_columns({tensor}.get())",
+    }[suffix]
+
+
 def bind(op: Op, word: str) -> str:
     """Gives a word of a formula its meaning inside a rule for one level."""
     param = next((p for p in op.params if p.name == word), None)
@@ -45,14 +57,7 @@ def bind(op: Op, word: str) -> str:
         return f"const auto {word} = flatten_{suffix}({source});"
     if suffix in ("sizes", "strides"):
         return f"const IntSpan {word} = {source}.{suffix}();"
-    value = {
-        "dtype": f"{source}.dtype()",
-        "dim": f"{source}.dim()",
-        "numel": f"{source}.numel()",
-        "offset": f"{source}->offset()",
-        "device": f"{source}.device()",
-        "turned": f"runs_along_columns({source}.get())",
-    }[suffix]
+    value = geometry(source, suffix)
     return f"const auto {word} = {value};"
 
 
