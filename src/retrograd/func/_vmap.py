@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,29 +19,39 @@ _make, _unwrap = _C._make_batched, _C._unwrap_batched
 _push, _pop = _C._push_batch_handler, _C._pop_op_handler
 
 
-class _Depth(threading.local):
-    level = 0
+class _Running(threading.local):
+    """The levels of the vmaps that run in this thread, outermost first."""
+
+    def __init__(self) -> None:
+        self.levels: list[int] = []
 
 
-_depth = _Depth()
+_running = _Running()
+# A number for each call of vmap: a tensor that outlives its level is not taken for one of another.
+_numbers = itertools.count(1)
 
 
 def current_level() -> int:
     """How many vmaps are running in this thread."""
-    return _depth.level
+    return len(_running.levels)
+
+
+def depth_of(level: int) -> int:
+    """Which of the running vmaps a level is, counted from 1, outermost first; 0 for one that is over."""
+    return _running.levels.index(level) + 1 if level in _running.levels else 0
 
 
 @contextmanager
 def batch_level(size: int, randomness: str = "error") -> Iterator[Batch]:
     """Enters a vmap level: ops that meet a tensor that was made with `close()` of the batch run on all examples."""
-    _depth.level += 1
-    batch = Batch(_depth.level, size, randomness)
+    batch = Batch(next(_numbers) & 0x3FFFFFFF, size, randomness)
+    _running.levels.append(batch.level)
     _push(batch, batch.level)
     try:
         yield batch
     finally:
         _pop()
-        _depth.level -= 1
+        _running.levels.pop()
 
 
 def vmap(
