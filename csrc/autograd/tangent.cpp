@@ -51,6 +51,8 @@ void exit_dual_level(uint32_t id) {
   delete level;
 }
 
+uint32_t newest_dual_level() { return last_id; }
+
 bool dual_level_is_active(uint32_t level) { return find_level(level) != nullptr; }
 
 void Levels::add(const TensorImpl* t) {
@@ -58,7 +60,7 @@ void Levels::add(const TensorImpl* t) {
   for (const TensorImpl* owner : owners) {
     if (!owner || !owner->has(kDual)) continue;
     for (const Tangent* tangent = owner->extra->tangents; tangent; tangent = tangent->next) {
-      bool known = false;
+      bool known = tangent->level > thread_state.hidden_after && tangent->level <= thread_state.hidden_until;
       for (int i = 0; i < count; ++i) known |= ids[i] == tangent->level;
       if (known) continue;
       RG_CHECK(count < static_cast<int>(std::size(ids)), "forward-mode levels are nested too deeply");

@@ -16,6 +16,7 @@
 namespace retrograd {
 
 uint32_t enter_dual_level();
+uint32_t newest_dual_level();
 void exit_dual_level(uint32_t level);
 bool dual_level_is_active(uint32_t level);
 
@@ -32,9 +33,6 @@ template <class T>
   requires(!std::is_same_v<T, TensorImpl*>)
 bool has_tangent(const T&) {
   return false;
-}
-template <class... Args> bool any_tangent(const Args&... args) {
-  return thread_state.dual_levels != 0 && !thread_state.inference_mode && (has_tangent(args) || ...);
 }
 
 // The levels among some arguments, each once, outer ones first: a rule for an inner level may use the result, outer tangents included.
@@ -61,6 +59,11 @@ template <class... Args> Levels levels_of(const Args&... args) {
   Levels levels;
   (levels.add(args), ...);
   return levels;
+}
+
+template <class... Args> bool any_tangent(const Args&... args) {
+  return thread_state.dual_levels != 0 && !thread_state.inference_mode && (has_tangent(args) || ...) &&
+         (RG_LIKELY(!thread_state.hidden_until) || levels_of(args...).count != 0);
 }
 
 Tensor tangent_of(const Tensor& t, uint32_t level);  // undefined: zero

@@ -3,5 +3,6 @@
 namespace retrograd {
 
 thread_local constinit ThreadState thread_state;
+int64_t live_batched = 0;
 
 }  // namespace retrograd

@@ -15,21 +15,27 @@ struct ThreadState {
   bool inference_mode = false;
   bool torch_function_enabled = true;  // off inside DisableTorchFunction
   bool torch_function_subclasses = true;
-  bool attention = false;       // ops must look around: handlers or forward-mode levels are active
-  uint32_t dual_levels = 0;     // forward-mode levels entered, see autograd/tangent.h
-  Handler* handlers = nullptr;  // top of the interception stack, see python/intercept.h
-  Site mode_site;               // where gradient mode was switched off (owned)
+  bool attention = false;                       // ops must look around: handlers or forward-mode levels are active
+  uint32_t dual_levels = 0;                     // forward-mode levels entered, see autograd/tangent.h
+  uint32_t hidden_after = 0, hidden_until = 0;  // those in between belong to a vmap that ops run below: they do not see them
+  Handler* handlers = nullptr;                  // top of the interception stack, see python/intercept.h
+  Site mode_site;                               // where gradient mode was switched off (owned)
 };
 
 extern thread_local constinit ThreadState thread_state;
+extern int64_t live_batched;  // tensors of vmaps that exist, see Note [Batched tensors]; guarded by the GIL
 
+// A tensor that outlived its vmap must not meet a kernel: as long as there is any, ops look around.
+inline void set_attention() {
+  thread_state.attention = thread_state.handlers != nullptr || thread_state.dual_levels != 0 || live_batched != 0;
+}
 inline void set_handlers(Handler* top) {
   thread_state.handlers = top;
-  thread_state.attention = top != nullptr || thread_state.dual_levels != 0;
+  set_attention();
 }
 inline void set_dual_levels(uint32_t count) {
   thread_state.dual_levels = count;
-  thread_state.attention = thread_state.handlers != nullptr || count != 0;
+  set_attention();
 }
 
 inline void set_grad_mode(bool on) {

@@ -34,7 +34,10 @@ void release_extra(TensorImpl* t) {
   Py_XDECREF(e->hooks);
   Py_XDECREF(e->post_accumulate_hooks);
   Py_XDECREF(e->name);
-  Py_XDECREF(reinterpret_cast<PyObject*>(e->batched));
+  if (RG_UNLIKELY(e->batched != nullptr)) {
+    Py_DECREF(e->batched->object());
+    if (--live_batched == 0) set_attention();
+  }
   if (e->version_cell && --e->version_cell->refs == 0) delete e->version_cell;
   delete e;
 }
@@ -296,6 +299,7 @@ Tensor share(const TensorImpl* source) {
 void share_batch(TensorImpl* t, const TensorImpl* source) {
   TensorExtra& extra = extra_of(t);
   t->flags |= kBatched;
+  ++live_batched;
   extra.batched = source->extra->batched;
   Py_INCREF(extra.batched->object());
   extra.batch_level = source->extra->batch_level;
@@ -357,6 +361,7 @@ Tensor batched(const Tensor& whole, int64_t dim, int32_t level) {
   t->data = t->storage->data;
   t->flags |= static_cast<uint16_t>(kBatched | (whole->flags & kInference));
   TensorExtra& extra = extra_of(t.get());
+  ++live_batched;
   extra.batched = Tensor(whole).release();
   extra.batch_level = level;
   extra.batch_dim = static_cast<int32_t>(dim);

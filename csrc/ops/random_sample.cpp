@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/promote.h"
+#include "core/state.h"
 #include "ops.h"
 #include "ops/create.h"
 #include "ops/random.h"
@@ -169,6 +170,19 @@ struct Noise {
   Tensor factor, shift;  // input * factor (+ shift)
 };
 
+// Dropped elements take SELU's negative saturation value; a scale and a shift restore mean 0 and variance 1.
+constexpr double kSaturation = 1.7580993408473766;
+double alpha_scale(double p) { return 1 / std::sqrt((kSaturation * kSaturation * p + 1) * (1 - p)); }
+
+// The same by ops: handlers see them, and a vmap draws for each sample.
+Noise drawn_by_ops(const Tensor& like, double p, bool alpha) {
+  const Tensor noise = ops::bernoulli_p(like, 1 - p, nullptr);
+  if (!alpha) return {true, ops::div(noise, Scalar(1 - p)), {}};
+  const double a = alpha_scale(p);
+  const Tensor shift = ops::mul(ops::add(noise, Scalar(-1), Scalar(1)), Scalar(kSaturation * a));
+  return {true, ops::mul(noise, Scalar(a)), ops::add(shift, Scalar(kSaturation * a * p), Scalar(1))};
+}
+
 // What dropout multiplies with: `features` drops whole channels, `alpha` keeps the statistics of SELU.
 Noise dropout_noise(const Tensor& self, double p, bool train, bool features, bool alpha) {
   RG_CHECK(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
@@ -185,17 +199,16 @@ Noise dropout_noise(const Tensor& self, double p, bool train, bool features, boo
   } else {
     noise = retrograd::empty_like(self);
   }
+  if (RG_UNLIKELY(thread_state.attention)) return drawn_by_ops(noise, p, alpha);
   impl::bernoulli_inplace_(noise, 1 - p, nullptr);
   if (!alpha) {
     impl::div_out(noise, Scalar(1 - p), noise);
     return {true, noise, {}};
   }
-  // Dropped elements take SELU's negative saturation value; a and the shift restore mean 0 and variance 1.
-  constexpr double saturation = 1.7580993408473766;
-  const double a = 1 / std::sqrt((saturation * saturation * p + 1) * (1 - p));
+  const double a = alpha_scale(p);
   const Tensor shift = impl::add(noise, Scalar(-1), Scalar(1));
-  impl::mul_out(shift, Scalar(saturation * a), shift);
-  impl::add_out(shift, Scalar(saturation * a * p), Scalar(1), shift);
+  impl::mul_out(shift, Scalar(kSaturation * a), shift);
+  impl::add_out(shift, Scalar(kSaturation * a * p), Scalar(1), shift);
   impl::mul_out(noise, Scalar(a), noise);
   return {true, noise, shift};
 }

@@ -8,6 +8,7 @@ namespace retrograd::composite {
 
 void resize_(const Tensor& self, IntSpan size, std::optional<MemoryFormat> memory_format) {
   RG_CHECK(!requires_grad(self), "cannot resize variables that require grad");
+  RG_CHECK(!self->has(kBatched), "resize_() cannot be used inside vmap: a sample has no memory of its own");
   check_inplace(self, false);
   const std::vector<int64_t> sizes(size.begin(), size.end());  // may be the sizes of self itself
   resize_data(self, sizes);

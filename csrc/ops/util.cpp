@@ -28,6 +28,7 @@ uint64_t dim_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op) {
 
 void copy_data(const Tensor& dst, const Tensor& src) {
   if (dst.numel() == 0 || is_meta(dst)) return;
+  RG_CHECK(!src->has(kBatched), "a tensor that belongs to a vmap was used where its memory is needed; it may have outlived the vmap");
   GilRelease release(dst.numel() / 2);
   if (same_sizes(dst.get(), src.get())) {
     cpu::copy(dst.array(), src.array());

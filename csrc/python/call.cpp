@@ -289,6 +289,12 @@ void write_one(PyObject* object, const Tensor& result) {
            "Inplace update to inference tensor outside InferenceMode is not allowed.");
   RG_CHECK(is_floating(out.dtype()) || !is_floating(result.dtype()), "result type ", dtype_title(result.dtype()),
            " can't be cast to the desired output type ", dtype_title(out.dtype()));
+  if (RG_UNLIKELY(result->has(kBatched) || out->has(kBatched))) {
+    RG_CHECK(same_sizes(out.sizes(), result.sizes()), "out= cannot be resized inside vmap: it has size ", out.sizes(), ", the result has ",
+             result.sizes());
+    ops::copy_(out, result, false);
+    return;
+  }
   resize_out(out, result.sizes());
   copy_data(out, result);
   wrote_inplace(out);

@@ -99,20 +99,18 @@ thread_local constinit bool tangents_are_taken_care_of = false;
 
 PyObject* call_handler(OpRecord& op, PyObject* args) {
   Handler* const top = op_handler();
-  Handler* const saved = thread_state.handlers;
-  set_handlers(top->next);
+  const Below below(top);
   Handler* const outer = std::exchange(running, top->kind == HandlerKind::Op ? top : nullptr);
   PyObject* kwargs = PyDict_New();
   PyObject* result = PyObject_CallFunctionObjArgs(top->callable, op_object(op), args, kwargs, nullptr);
   running = outer;
   Py_DECREF(args);
   Py_XDECREF(kwargs);
-  set_handlers(saved);
   return checked(result);
 }
 
 void push_handler(PyObject* callable, HandlerKind kind, int32_t level) {
-  set_handlers(new Handler{Py_NewRef(callable), kind, level, thread_state.handlers});
+  set_handlers(new Handler{Py_NewRef(callable), kind, level, newest_dual_level(), thread_state.handlers});
 }
 
 PyObject* pop_handler() {

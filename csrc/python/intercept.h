@@ -32,7 +32,8 @@ enum class HandlerKind : uint8_t { Op, Function, Batch };
 struct Handler {
   PyObject* callable;  // owned
   HandlerKind kind;
-  int32_t level;  // Batch
+  int32_t level;        // Batch
+  uint32_t dual_level;  // the newest forward-mode level outside of it
   Handler* next;
 };
 
@@ -108,12 +109,46 @@ inline bool concerns(int32_t level, std::span<const Tensor> list) {
 }
 template <class T> bool concerns(int32_t, const T&) { return false; }
 
-// Takes a handler, and those inside it, off the stack for a while.
+// Takes a handler, and those inside it, off the stack for a while. Below a vmap the forward-mode levels that were entered inside it do not
+// exist: their tangents may be tensors of that vmap.
 struct Below {
   Handler* saved = thread_state.handlers;
-  explicit Below(Handler* h) { set_handlers(h->next); }
-  ~Below() { set_handlers(saved); }
+  uint32_t after = thread_state.hidden_after, until = thread_state.hidden_until;
+  explicit Below(Handler* h) {
+    set_handlers(h->next);
+    if (h->kind != HandlerKind::Batch || !thread_state.dual_levels) return;
+    thread_state.hidden_after = h->dual_level;
+    thread_state.hidden_until = newest_dual_level();
+  }
+  ~Below() {
+    set_handlers(saved);
+    thread_state.hidden_after = after;
+    thread_state.hidden_until = until;
+  }
 };
+
+// Whether arguments have tangents of forward-mode levels inside this vmap.
+template <class... Args> bool moves(const Handler* h, const Args&... args) {
+  if (!any_tangent(args...)) return false;
+  for (const uint32_t level : levels_of(args...))
+    if (level > h->dual_level) return true;
+  return false;
+}
+
+// A tensor of a vmap that is not running: nobody can compute with it.
+inline bool outlived(const Tensor& t) { return t && t->has(kBatched); }
+inline bool outlived(const Operand& o) { return o.tensor && o.tensor->has(kBatched); }
+inline bool outlived(std::span<const Tensor> list) {
+  for (const Tensor& t : list)
+    if (outlived(t)) return true;
+  return false;
+}
+template <class T> bool outlived(const T&) { return false; }
+template <class... Args> void check_not_outlived(const Args&... args) {
+  RG_CHECK(!(outlived(args) || ...),
+           "Either your tensor may have escaped from inside a function being vmapped and this is a user error, or its vmap runs in another "
+           "thread: a Tensor made inside vmap can be used there only. Return it from the function instead.");
+}
 
 extern thread_local constinit bool tangents_are_taken_care_of;  // of the op that is entered next
 
@@ -128,7 +163,8 @@ template <class R, class... A>
     return intercept<R>(op, args...);
   }
   Handler* h = op_handler();
-  if (h && !op.random && !(concerns(h->level, args) || ...)) {
+  if (!h) check_not_outlived(args...);
+  if (h && !op.random && !(concerns(h->level, args) || ...) && !(tangents && rule && moves(h, args...))) {
     done = true;
     const Below below(h);
     return whole(args...);
@@ -151,7 +187,8 @@ template <class... A>
     return true;
   }
   Handler* h = op_handler();
-  if (!h || op.random || (concerns(h->level, args) || ...)) return false;
+  if (!h) check_not_outlived(args...);
+  if (!h || op.random || (concerns(h->level, args) || ...) || moves(h, args...)) return false;
   const Below below(h);
   whole(args...);
   return true;
@@ -159,7 +196,12 @@ template <class... A>
 
 // Whether a level of vmap has made the write.
 template <class... Args> [[gnu::cold, gnu::noinline]] bool batch_writes(OpRecord& op, const Args&... args) {
-  if (!op_handler()) return false;
+  Handler* h = op_handler();
+  if (!h) return false;
+  if (h->kind == HandlerKind::Batch && !op.random && !(concerns(h->level, args) || ...)) {
+    const Below below(h);
+    return batch_writes(op, args...);
+  }
   intercept<Tensor>(op, args...);
   return true;
 }

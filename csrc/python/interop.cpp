@@ -251,6 +251,7 @@ void store_nested(PyObject* o, size_t depth, std::span<const int64_t> sizes, DTy
 Tensor tensor_from_object(PyObject* o, std::optional<DType> dtype) {
   if (is_tensor(o)) {
     const Tensor source = Tensor::borrow(o);
+    if (source->has(kBatched)) return ops::_to_copy(ops::detach(source), dtype, std::nullopt);
     Tensor out = empty(source.sizes(), dtype.value_or(source.dtype()), source.device());
     copy_data(out, source);
     return out;

@@ -218,6 +218,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
     RG_CHECK_AS(Type, value && is_tensor(value), "Variable data has to be a tensor, but got ", value ? Py_TYPE(value)->tp_name : "nothing");
     TensorImpl* t = impl(self);
     TensorImpl* source = impl(value);
+    RG_CHECK(!t->has(kBatched) && !source->has(kBatched), "mutating directly with `.data` under vmap transform is not allowed.");
     RG_CHECK(!(requires_grad(t) && !is_floating(source->dtype)),
              "data set to a tensor that requires gradients must be floating point dtype");
     Storage* old = t->storage;
@@ -340,6 +341,7 @@ PyObject* set_version(PyObject* self, PyObject* value) {
 // ---- subclasses ----
 
 Tensor share_as(PyTypeObject* type, const Tensor& source) {
+  RG_CHECK(!source->has(kBatched), "a tensor inside vmap cannot become one of the subclass ", type->tp_name);
   auto* t = reinterpret_cast<TensorImpl*>(checked(type->tp_alloc(type, 0)));
   Tensor out = Tensor::steal(t);
   t->dims = t->inline_dims;

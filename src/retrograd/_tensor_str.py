@@ -227,9 +227,11 @@ def _join(body: str, suffixes: list[str], indent: int) -> str:
 
 def _batched(t: Any, level: int) -> str:
     """A tensor inside vmap: the samples of all."""
+    from retrograd.func._vmap import depth_of
+
     value, dim = retrograd._C._unwrap_batched(t, level)
     lines = _repr(value, None).replace("\n", "\n    ")
-    return f"BatchedTensor(lvl={level}, bdim={dim}, value=\n    {lines}\n)"
+    return f"BatchedTensor(lvl={depth_of(level)}, bdim={dim}, value=\n    {lines}\n)"
 
 
 def _repr(t: Any, contents: str | None) -> str:

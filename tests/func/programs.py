@@ -211,4 +211,40 @@ def _kernel(torch: Any, apply: Any, params: Any, x: Any) -> Any:
     return sum(torch.einsum("naf,mbf->nmab", j.flatten(2), j.flatten(2)) for j in jacobians.values())
 
 
-PROGRAMS = {"containers": containers, "dimensions": dimensions, "modules": modules}
+def filled(torch: Any) -> Any:
+    """Functions that fill a tensor of zeros: in forward mode its tangent differs between the columns of a Jacobian, and it does not."""
+    _, w = inputs(torch)
+    f = torch.func
+
+    def fill(a: Any) -> Any:
+        y = torch.zeros(3, dtype=torch.float64)
+        y[0] = a.sum()
+        y[1:] = a[:2] ** 2
+        return y
+
+    def fill_and_multiply(a: Any) -> Any:
+        y = torch.zeros_like(a)
+        y[0] = a.sum()
+        y.mul_(a)
+        y[1:] += y[:1].clone() * a[1:]
+        return y
+
+    def overwrite(a: Any) -> Any:
+        y = a.clone()
+        y[0] = 1
+        y += a
+        return y
+
+    return [
+        [
+            f.jacfwd(g)(w),
+            f.jacrev(g)(w),
+            f.jacfwd(f.jacfwd(g))(w),
+            f.hessian(lambda q, g=g: g(q).pow(3).sum())(w),
+            f.jvp(lambda q, g=g: f.jvp(g, (q,), (w,))[1], (w,), (w,)),
+        ]
+        for g in (fill, fill_and_multiply, overwrite)
+    ]
+
+
+PROGRAMS = {"filled": filled, "containers": containers, "dimensions": dimensions, "modules": modules}

@@ -31,7 +31,8 @@ def failures_of(entry, cases, make=None, variants=None, dtype="float64"):
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=ids)
 def test_values(entry):
-    report(failures_of(entry, all_cases(entry)))
+    # Edges of an op that only derivatives call need not make sense.
+    report(failures_of(entry, usual(entry) if entry.name.startswith("_") else all_cases(entry)))
 
 
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if "inplace" in e.variants and f"{e.name}_" not in NOT_BATCHED], ids=ids)

@@ -91,6 +91,21 @@ def test_linearize_can_be_vmapped_and_differentiated():
     assert_close(grad(lambda t: push(t).sum())(X), expected.sum(0))
 
 
+def test_views_made_before_their_base_gets_a_tangent():
+    def f(a):
+        y = retrograd.zeros(3)
+        head, tail = y[:1], y[1:]
+        head.copy_(a[:1])
+        y.mul_(a)
+        tail += head.clone() * a[1:]
+        return y
+
+    expected = retrograd.tensor([[2.0, 0.0, 0.0], [4.0, 1.0, 0.0], [6.0, 0.0, 1.0]])
+    assert_close(jacfwd(f)(X), expected)
+    assert_close(jacrev(f)(X), expected)
+    assert_close(jvp(f, (X,), (X,))[1], expected @ X)
+
+
 # -- containers -----------------------------------------------------------------------------------
 
 Pair = namedtuple("Pair", "first second")

@@ -72,7 +72,7 @@ def test_chunks():
     sizes = []
 
     def f(t):
-        value, _ = _C._unwrap_batched(t, 1)
+        value, _ = _C._unwrap_batched(t, _C._batch_level(t))
         sizes.append(value.shape[0])
         return t * 2, {"sum": t.sum()}
 
@@ -179,6 +179,8 @@ RANDOM = {
     "uniform_": lambda x: (x * 0).uniform_(),
     "normal_": lambda x: (x * 0).normal_(),
     "exponential_": lambda x: (x * 0).exponential_(),
+    "torch.dropout": lambda x: retrograd.dropout(x.sum() * 0 + retrograd.ones(50), 0.5, True),
+    "torch.alpha_dropout": lambda x: retrograd.alpha_dropout(x.sum() * 0 + retrograd.ones(50), 0.5, True),
     "native_dropout": lambda x: retrograd.native_dropout(x.sum() * 0 + retrograd.ones(50), 0.5, True)[0],
 }
 BY_TENSOR = {
@@ -310,6 +312,62 @@ def test_nothing_is_kept():
     for _ in range(5):
         run()
     assert live_tensors() <= before
+
+
+def test_a_tensor_that_escapes_cannot_be_used():
+    kept = []
+    vmap(lambda x: (kept.append(x * 2), x)[1])(X)
+    (lost,) = kept
+    for use in (
+        lambda: lost + 1,
+        lambda: lost.sum(),
+        lambda: lost.view(3, 1),
+        lambda: lost.mul_(2),
+        lambda: retrograd.cat([lost, W]),
+        lambda: W.clone().copy_(lost),
+        lambda: vmap(lambda x: x + lost)(X),
+        lambda: vmap(vmap(lambda x: x * lost))(X),
+    ):
+        with pytest.raises(RuntimeError, match="may have escaped from inside a function being vmapped"):
+            use()
+    lost = None
+    kept.clear()
+    gc.collect()
+    assert_close(W + 1, retrograd.tensor([2.0, 3.0, 4.0]))
+
+
+def test_memory_of_a_sample_cannot_be_had():
+    for use, message in [
+        (lambda x: x.clone().resize_(5), "resize_\\(\\) cannot be used inside vmap"),
+        (lambda x: setattr(x, "data", x * 2), "mutating directly with `.data` under vmap transform is not allowed"),
+        (lambda x: retrograd.nn.Parameter(x), "cannot become one of the subclass"),
+        (lambda x: retrograd.add(x, 1, out=retrograd.empty(3)), "being vmapped over"),
+        (lambda x: retrograd.add(x, 1, out=x.new_empty(2)), "out= cannot be resized inside vmap"),
+    ]:
+        with pytest.raises(RuntimeError, match=message):
+            vmap(use)(X)
+    assert_close(vmap(lambda x: retrograd.add(x, 1, out=x.clone()))(X), X + 1)
+    with pytest.warns(UserWarning, match="To copy construct"):
+        assert_close(vmap(lambda x: retrograd.tensor(x))(X), X)
+
+
+def test_checkpoints():
+    from retrograd.utils.checkpoint import checkpoint
+
+    runs = []
+
+    def f(x):
+        runs.append(1)
+        return (x.sin() * W).exp()
+
+    assert_close(vmap(grad(lambda x: checkpoint(f, x, use_reentrant=False).sum()))(X), vmap(grad(lambda x: f(x).sum()))(X))
+    assert len(runs) == 3
+
+
+def test_shapes_changed_in_place():
+    x = retrograd.arange(24.0).reshape(2, 3, 4)
+    assert_close(vmap(lambda t: t.clone().t_())(x), x.mT)
+    assert_close(vmap(lambda t: t.clone().unsqueeze_(0).squeeze_(0).transpose_(0, 1))(x), x.mT)
 
 
 def test_threads_have_levels_of_their_own():

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
@@ -59,18 +59,9 @@ def batching_rule(name: str) -> Rule | None:
     return _rules.get(name) or _random_rules.get(name)
 
 
-class _Entry(NamedTuple):
-    """What the handler has to know of an op."""
+Runner = Callable[["Batch", Any, tuple[Any, ...]], Any]
 
-    rule: Rule
-    random: bool
-    inplace: bool
-    logical: bool  # the rule has to see the examples: args are passed on
-    tensors: tuple[int, ...]  # positions of arguments that may be tensors
-    lists: tuple[int, ...]  # and of lists of them
-
-
-_entries: dict[Any, _Entry] = {}
+_runners: dict[Any, Runner] = {}
 _PARAMETER = re.compile(r"(\S+) \w+(?:=.*)?")
 
 
@@ -81,15 +72,96 @@ def parameter_types(schema: str) -> list[str]:
     return [match[1] for part in parts if (match := _PARAMETER.fullmatch(part))]
 
 
-def _entry_of(op: Any) -> _Entry:
+def _runner_of(op: Any) -> Runner:
+    """What the handler does for an op; made when it is first seen."""
     name: str = op.name
     found = batching_rule(name)
     types = parameter_types(op.schema)
     tensors = tuple(i for i, t in enumerate(types) if t in ("Tensor", "Tensor?", "Operand"))
     lists = tuple(i for i, t in enumerate(types) if t in ("Tensor[]", "Tensor?[]"))
+    run = _general_runner(found or loop, name, tensors, lists)
+    if found in _short_ways and len(tensors) <= 2 and not lists:
+        run = _unary_runner(tensors[0]) if len(tensors) == 1 else _binary_runner(tensors, run)
+    _runners[op] = run
+    return run
+
+
+_short_ways: set[Rule] = set()  # rules of ops on elements, out of place
+
+
+def _general_runner(function: Rule, name: str, tensors: tuple[int, ...], lists: tuple[int, ...]) -> Runner:
+    random, logical = name in _random_rules, name in _logical_rules
     inplace = name.split(".")[0].endswith("_")
-    entry = _entries[op] = _Entry(found or loop, name in _random_rules, inplace, name in _logical_rules, tensors, lists)
-    return entry
+
+    def run(batch: Batch, op: Any, args: tuple[Any, ...]) -> Any:
+        level = batch.level
+        values: Values = list(args)
+        batched: Flags = [False] * len(values)
+        any_batched = False
+        for i in tensors:
+            value = args[i]
+            if isinstance(value, Tensor) and (pair := _unwrap(value, level)) is not None:
+                values[i] = pair[0]
+                if pair[1] is not None:
+                    batched[i] = any_batched = True
+                    if pair[1]:
+                        values[i] = pair[0].movedim(pair[1], 0)
+        for i in lists:
+            values[i], batched[i] = batch.open_list(args[i])
+            any_batched = any_batched or True in batched[i]
+        if inplace:
+            if any_batched and not batched[0]:
+                raise RuntimeError(_unbatched_self(name))
+            (function if any_batched or random else _plain)(batch, op, values, batched)
+            return args[0]
+        if random:
+            return function(batch, op, values, batched)
+        if not any_batched:
+            result = op(*values)
+            return args[0] if result is values[0] else batch.close(result, None)
+        if logical:
+            values.append(args[0])
+        result = function(batch, op, values, batched)
+        return args[0] if result is values[0] else batch.close(result)
+
+    return run
+
+
+def _unary_runner(place: int) -> Runner:
+    """One tensor, whose elements stay where they are: the batch too."""
+
+    def run(batch: Batch, op: Any, args: tuple[Any, ...]) -> Any:
+        value, dim = _unwrap(args[place], batch.level)
+        result = op(value, *args[1:]) if place == 0 else op(*args[:place], value, *args[place + 1 :])
+        return _make(result, dim, batch.level)
+
+    return run
+
+
+def _binary_runner(places: tuple[int, ...], general: Runner) -> Runner:
+    """Two tensors of one rank, a batched one and a smaller one, or a tensor and a number, need no preparation."""
+    if places != (0, 1):
+        return general
+
+    def run(batch: Batch, op: Any, args: tuple[Any, ...]) -> Any:
+        level = batch.level
+        first, second = _unwrap(args[0], level), _unwrap(args[1], level)
+        if second is None and not isinstance(args[1], Tensor):
+            return _make(op(first[0], *args[1:]), first[1], level)
+        a, a_dim = (args[0], None) if first is None else first
+        b, b_dim = (args[1], None) if second is None else second
+        if isinstance(a, Tensor) and a.dtype is b.dtype:
+            if a_dim == 0 and b_dim == 0:
+                fits = a.ndim == b.ndim
+            elif a_dim == 0:
+                fits = b_dim is None and a.ndim > b.ndim
+            else:
+                fits = b_dim == 0 and a_dim is None and b.ndim > a.ndim
+            if fits:
+                return _make(op(a, b, *args[2:]), 0, level)
+        return general(batch, op, args)
+
+    return run
 
 
 class Batch:
@@ -103,38 +175,9 @@ class Batch:
         self.randomness = randomness
 
     def __call__(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        entry = _entries.get(op) or _entry_of(op)
-        level = self.level
-        values: Values = list(args)
-        batched: Flags = [False] * len(values)
-        any_batched = False
-        for i in entry.tensors:
-            value = args[i]
-            if isinstance(value, Tensor) and (pair := _unwrap(value, level)) is not None:
-                values[i] = pair[0]
-                if pair[1] is not None:
-                    batched[i] = any_batched = True
-                    if pair[1]:
-                        values[i] = pair[0].movedim(pair[1], 0)
-        for i in entry.lists:
-            values[i], batched[i] = self._open_list(args[i])
-            any_batched = any_batched or True in batched[i]
-        if entry.inplace:
-            if any_batched and not batched[0]:
-                raise RuntimeError(_unbatched_self(op.name))
-            (entry.rule if any_batched or entry.random else _plain)(self, op, values, batched)
-            return args[0]
-        if entry.random:
-            return entry.rule(self, op, values, batched)
-        if not any_batched:
-            result = op(*values)
-            return args[0] if result is values[0] else self.close(result, None)
-        if entry.logical:
-            values.append(args[0])
-        result = entry.rule(self, op, values, batched)
-        return args[0] if result is values[0] else self.close(result)
+        return (_runners.get(op) or _runner_of(op))(self, op, args)
 
-    def _open_list(self, items: Sequence[Any]) -> tuple[list[Any], list[bool]]:
+    def open_list(self, items: Sequence[Any]) -> tuple[list[Any], list[bool]]:
         pairs = [self.open(item) for item in items]
         return [p[0] for p in pairs], [p[1] for p in pairs]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.func._batching import Batch, Flags, Values, padded, rule
+from retrograd.func._batching import Batch, Flags, Values, _short_ways, padded, rule
 
 _ops = _C._ops
 
@@ -116,6 +116,7 @@ def check_broadcast(target: Tensor, value: Tensor, batched: bool, ndim: int) -> 
         raise RuntimeError(f"output with shape {list(target.shape[1:])} doesn't match the broadcast shape {shape}")
 
 
+_short_ways.add(pointwise)
 for _name in POINTWISE:
     _stem, _, _overload = _name.partition(".")
     rule(_name)(pointwise)

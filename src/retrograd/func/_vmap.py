@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,29 +19,40 @@ _make, _unwrap = _C._make_batched, _C._unwrap_batched
 _push, _pop = _C._push_batch_handler, _C._pop_op_handler
 
 
-class _Depth(threading.local):
-    level = 0
+class _Running(threading.local):
+    """The levels of the vmaps that run in this thread, outermost first."""
+
+    def __init__(self) -> None:
+        self.levels: list[int] = []
 
 
-_depth = _Depth()
+_running = _Running()
+# A number for each call of vmap: a tensor that outlives its level is not taken for one of another.
+_numbers = itertools.count(1)
+_LARGEST = 0x3FFFFFFF
 
 
 def current_level() -> int:
     """How many vmaps are running in this thread."""
-    return _depth.level
+    return len(_running.levels)
+
+
+def depth_of(level: int) -> int:
+    """Which of the running vmaps a level is, counted from 1, outermost first; 0 for one that is over."""
+    return _running.levels.index(level) + 1 if level in _running.levels else 0
 
 
 @contextmanager
 def batch_level(size: int, randomness: str = "error") -> Iterator[Batch]:
     """Enters a vmap level: ops that meet a tensor that was made with `close()` of the batch run on all examples."""
-    _depth.level += 1
-    batch = Batch(_depth.level, size, randomness)
+    batch = Batch(next(_numbers) & _LARGEST, size, randomness)
+    _running.levels.append(batch.level)
     _push(batch, batch.level)
     try:
         yield batch
     finally:
         _pop()
-        _depth.level -= 1
+        _running.levels.pop()
 
 
 def vmap(
@@ -93,7 +105,15 @@ def _name(func: Any) -> str:
 
 
 def _inputs(func: Any, in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[Any], list[Any], Any]:
-    """(the size of the batch, the dimension of each leaf, the leaves, their structure)."""
+    """(the size of the batch, the dimension of each leaf, the leaves, their structure; None where the arguments are the leaves)."""
+    if in_dims == 0 and args and type(in_dims) is int:  # one dimension for tensors of one size
+        size = -1
+        for arg in args:
+            if not isinstance(arg, Tensor) or not arg.ndim or (size >= 0 and arg.shape[0] != size):
+                break
+            size = arg.shape[0]
+        else:
+            return size, [0] * len(args), list(args), None
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
             f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple matching "
@@ -149,18 +169,22 @@ def _checked_dim(func: Any, in_dims: Any, leaf: Any, dim: Any) -> int:
 def _run(
     func: Any, dims: list[Any], out_dims: Any, randomness: str, size: int, leaves: list[Any], spec: Any, kwargs: dict[str, Any]
 ) -> Any:
-    with batch_level(size, randomness) as batch:
-        level = batch.level
-        inside = []
-        for leaf, dim in zip(leaves, dims, strict=True):
-            if dim is not None:
-                leaf = _make(leaf.movedim(dim, 0) if dim else leaf, 0, level)
-            inside.append(leaf)
-        results, out_spec = tree_flatten(func(*tree_unflatten(inside, spec), **kwargs))
-        out_flat = _out_dims(func, out_dims, out_spec)
-        for i, (result, dim) in enumerate(zip(results, out_flat, strict=True)):
-            results[i] = _unbatched(func, batch, result, dim)
-    return tree_unflatten(results, out_spec)
+    level = next(_numbers) & _LARGEST
+    batch = Batch(level, size, randomness)
+    inside = [
+        leaf if dim is None else _make(leaf.movedim(dim, 0) if dim else leaf, 0, level) for leaf, dim in zip(leaves, dims, strict=True)
+    ]
+    levels = _running.levels
+    levels.append(level)
+    _push(batch, level)
+    try:
+        results, out_spec = tree_flatten(func(*(inside if spec is None else tree_unflatten(inside, spec)), **kwargs))
+        for i, dim in enumerate(_out_dims(func, out_dims, out_spec)):
+            results[i] = _unbatched(func, batch, results[i], dim)
+    finally:
+        _pop()
+        levels.pop()
+    return results[0] if out_spec.is_leaf() else tree_unflatten(results, out_spec)
 
 
 def _out_dims(func: Any, out_dims: Any, spec: Any) -> list[Any]:

@@ -199,11 +199,18 @@ class _Inputs(Function):
     """A node that keeps the arguments of a checkpoint as saved tensors."""
 
     @staticmethod
-    def forward(ctx: Any, anchor: Tensor, *args: Any) -> Tensor:
-        tensors = [a for a in args if isinstance(a, Tensor)]
-        ctx.save_for_backward(*tensors)
-        ctx.rest = [None if isinstance(a, Tensor) else (a,) for a in args]
+    def forward(anchor: Tensor, *args: Any) -> Tensor:
         return anchor.detach()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        args = inputs[1:]
+        ctx.save_for_backward(*(a for a in args if isinstance(a, Tensor)))
+        ctx.rest = [None if isinstance(a, Tensor) else (a,) for a in args]
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, anchor: Tensor, *args: Any) -> Any:
+        return anchor.detach(), in_dims[0]
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
