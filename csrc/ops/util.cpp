@@ -26,16 +26,30 @@ uint64_t dim_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op) {
   return mask & all;
 }
 
+namespace {
+
+// The strides of t seen as a tensor of these sizes, which it must broadcast to.
+void strides_in(const Tensor& t, IntSpan sizes, int64_t* strides) {
+  bool fits = t.dim() <= static_cast<int64_t>(sizes.size());
+  const size_t shift = fits ? sizes.size() - t.sizes().size() : 0;
+  for (size_t d = 0; fits && d < t.sizes().size(); ++d) fits = t.sizes()[d] == 1 || t.sizes()[d] == sizes[shift + d];
+  RG_CHECK(fits, "a tensor of size ", t.sizes(), " does not broadcast to size ", sizes);
+  broadcast_strides(t.get(), sizes, strides);
+}
+
+}  // namespace
+
 void copy_data(const Tensor& dst, const Tensor& src) {
   if (dst.numel() == 0 || is_meta(dst)) return;
   RG_CHECK(!src->has(kBatched), "a tensor that belongs to a vmap was used where its memory is needed; it may have outlived the vmap");
+  int64_t strides[kMaxDims];
+  const bool same = same_sizes(dst.get(), src.get());
+  if (!same) strides_in(src, dst.sizes(), strides);
   GilRelease release(dst.numel() / 2);
-  if (same_sizes(dst.get(), src.get())) {
+  if (same) {
     cpu::copy(dst.array(), src.array());
     return;
   }
-  int64_t strides[kMaxDims];
-  broadcast_strides(src.get(), dst.sizes(), strides);
   cpu::copy(dst.array(), {src->data, src->dtype, dst->ndim, dst->sizes(), strides});
 }
 
@@ -55,7 +69,7 @@ Tensor contiguous_data(const Tensor& t) {
 
 Tensor expand_data(const Tensor& t, IntSpan sizes) {
   int64_t strides[kMaxDims];
-  broadcast_strides(t.get(), sizes, strides);
+  strides_in(t, sizes, strides);
   return alias_as(t, sizes, {strides, sizes.size()}, t->offset());
 }
 
