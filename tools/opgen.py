@@ -99,6 +99,12 @@ def names(op: Op) -> str:
     return ", ".join(p.name for p in op.params)
 
 
+def is_elementwise(op: Op, table: list[Op]) -> bool:
+    if op.kernel.kind == "alias":
+        op = next(o for o in table if o.cname == op.kernel.target)
+    return op.kernel.kind == "pointwise" or op.kernel.elementwise
+
+
 def is_cpp(op: Op) -> bool:
     return op.kernel.kind != "python"
 
@@ -595,12 +601,13 @@ def ops_source(family: str, table: list[Op]) -> str:
         '#include "ops.h"\n#include "ops/derivatives.h"\n#include "ops/pointwise.h"\n#include "ops/forward.h"\n#include "ops/generated_support.h"\n#include "pointwise_tables.h"\n\nnamespace retrograd {\n',
     ]
     for op in mine:
-        composite = "true" if op.kernel.kind == "composite" else "false"
-        random = "true" if op.family == "random" else "false"
-        parts.append(f'OpRecord op_{op.cname} = {{"{op.qualified}", R"({op.schema})", {composite}, {random}}};')
+        flags = ", ".join(
+            "true" if on else "false" for on in (op.kernel.kind == "composite", op.family == "random", is_elementwise(op, table))
+        )
+        parts.append(f'OpRecord op_{op.cname} = {{"{op.qualified}", R"({op.schema})", {flags}}};')
         if "inplace" in op.variants:
             parts.append(
-                f'OpRecord op_{op.cname}_ = {{"{op.name}_{"." + op.overload if op.overload else ""}", R"({op.schema})", {composite}, {random}}};'
+                f'OpRecord op_{op.cname}_ = {{"{op.name}_{"." + op.overload if op.overload else ""}", R"({op.schema})", {flags}}};'
             )
     parts.append("\nnamespace impl {\nnamespace {\n}  // namespace\n")
     for op in mine:

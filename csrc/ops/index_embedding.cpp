@@ -44,7 +44,12 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, boo
 
 Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, int64_t num_weights, int64_t padding_idx,
                                 bool scale_grad_by_freq) {
+  RG_CHECK(grad_output.dim() > 0 && (indices.dtype() == DType::Int64 || indices.dtype() == DType::Int32),
+           "embedding_dense_backward: expected a gradient with at least one dimension and indices of dtype Long or Int, got ",
+           grad_output.sizes(), " and ", dtype_title(indices.dtype()));
   const int64_t width = grad_output.size(-1), n = indices.numel();
+  RG_CHECK(grad_output.numel() == n * width, "embedding_dense_backward: a gradient of size ", grad_output.sizes(), " does not go with ", n,
+           " indices");
   Tensor out = zeros(ints({num_weights, width}), grad_output.dtype(), grad_output.device());
   if (n == 0 || is_meta(out)) return out;
   const Tensor at = flat_indices(indices), grad = contiguous_data(grad_output);

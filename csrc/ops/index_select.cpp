@@ -172,6 +172,7 @@ namespace {
 
 Scalar element_of(const Tensor& value) {
   RG_CHECK(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");
+  if (is_meta(value)) return Scalar(0);  // nor will anything be written: self is on the same device
   const Tensor wide = cast_data(value, is_floating(value.dtype()) ? DType::Float64 : DType::Int64);
   return is_floating(value.dtype()) ? Scalar(*wide.data<double>()) : Scalar(*wide.data<int64_t>());
 }

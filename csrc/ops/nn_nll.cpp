@@ -21,11 +21,13 @@ struct Classes {
              dtype_title(target.dtype()));
     if (!is_floating(self.dtype())) fail_not_implemented("nll_loss_out_frame", self.dtype());
     const int64_t dims = self.dim();
+    RG_CHECK(dims > 0, "input tensor should be 1D or 2D");
     c = dims == 1 ? self.size(0) : self.size(1);
     n = dims == 1 ? 1 : self.size(0);
     d = 1;
     for (int64_t i = 2; i < dims; ++i) d *= self.size(i);
     check_same_device(self.get(), target.get(), "nll_loss");
+    RG_CHECK(target.numel() == n * d, "size mismatch (got input: ", self.sizes(), ", target: ", target.sizes(), ")");
     if (weight) {
       RG_CHECK(weight.dim() == 1 && weight.numel() == c, "weight tensor should be defined either for all ", c,
                " classes or no classes but got weight tensor of shape: ", weight.sizes());
@@ -110,6 +112,11 @@ Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Te
   if (out.numel() == 0 || is_meta(out)) return out;
   classes.set_strides(out);
   const bool whole = static_cast<Reduction>(reduction) != Reduction::None;
+  RG_CHECK(grad_output.numel() == (whole ? 1 : target.numel()) && total_weight.numel() == 1 && total_weight.dtype() == self.dtype() &&
+               !is_meta(grad_output) && !is_meta(total_weight),
+           "nll_loss_backward: expected a gradient of ", whole ? int64_t{1} : target.numel(), " element(s) and one total weight of dtype ",
+           dtype_name(self.dtype()), ", got ", grad_output.sizes(), " and ", total_weight.sizes(), " of ",
+           dtype_name(total_weight.dtype()));
   const Tensor grad = contiguous_data(cast_data(grad_output, self.dtype()));
   const int64_t grad_strides[2] = {whole ? 0 : classes.d, whole ? 0 : 1};
   cpu::IndexError e;

@@ -122,6 +122,8 @@ Tensor unfold_backward(const Tensor& self, IntSpan input_sizes, int64_t dim, int
   }
   const IntSpan input_strides{strides, input_sizes.size()};
   const Geometry windows = unfolded(alias_as(self, input_sizes, input_strides, 0), dim, size, step);
+  RG_CHECK(same_sizes(self.sizes(), IntSpan(windows.sizes, static_cast<size_t>(windows.ndim))), "unfold_backward: windows of size ",
+           IntSpan(windows.sizes, static_cast<size_t>(windows.ndim)), " are expected, got ", self.sizes());
   return _as_strided_transfer(self, windows.steps(), 0, input_sizes, input_strides, 0, true);
 }
 

@@ -41,6 +41,7 @@ void strides_in(const Tensor& t, IntSpan sizes, int64_t* strides) {
 
 void copy_data(const Tensor& dst, const Tensor& src) {
   if (dst.numel() == 0 || is_meta(dst)) return;
+  RG_CHECK(src->has(kBatched) || !is_meta(src), "Cannot copy out of meta tensor; no data!");
   RG_CHECK(!src->has(kBatched), "a tensor that belongs to a vmap was used where its memory is needed; it may have outlived the vmap");
   int64_t strides[kMaxDims];
   const bool same = same_sizes(dst.get(), src.get());

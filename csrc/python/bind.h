@@ -131,8 +131,9 @@ class Parsed {
     devices_ = 0;
     if (!lists_.empty()) lists_.clear();
   }
-  bool overloaded_ = false;  // some argument has __torch_function__
-  uint8_t devices_ = 0;      // bit per device type among the tensors, 0-d CPU tensors aside: they go with any device
+  bool overloaded_ = false;                     // some argument has __torch_function__
+  uint8_t devices_ = 0;                         // bit per device type among the tensors
+  static constexpr uint8_t kScalarOnCpu = 128;  // for 0-d CPU tensors, which elementwise ops take beside tensors of any device
 
  private:
   struct Value {
@@ -147,7 +148,8 @@ class Parsed {
   };
   bool read_tensor_list(int i, PyObject* object, bool optional_items);
   void note_device(const TensorImpl* t) {
-    devices_ |= static_cast<uint8_t>(t->ndim == 0 && t->storage->device.is_cpu() ? 0 : 1 << static_cast<int>(t->storage->device.type));
+    const bool scalar = t->ndim == 0 && t->storage->device.is_cpu();
+    devices_ |= static_cast<uint8_t>(scalar ? kScalarOnCpu : 1 << static_cast<int>(t->storage->device.type));
   }
   Value v_[kMaxParams];
   int64_t ints_[kMaxInts];

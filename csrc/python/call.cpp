@@ -233,7 +233,10 @@ bool takes_count(const Signature& s, const Args& a) {
 }
 
 // Tensors of several devices meet only in ops that copy between them, or that look at the sizes alone.
-void check_devices(const Group& g) {
+void check_devices(const Group& g, const OpRecord& op, uint8_t devices) {
+  const auto whole = static_cast<uint8_t>(devices & ~Parsed::kScalarOnCpu);
+  const bool several = (whole & (whole - 1)) != 0, cpu_alone = whole == 1 << static_cast<int>(DeviceType::CPU);
+  if (!several && (whole == devices || cpu_alone || op.elementwise)) return;
   for (const char* name :
        {"copy_", "copy", "to", "_to_copy", "type_as", "expand_as", "view_as", "reshape_as", "set_", "resize_as_", "empty_like"})
     if (std::strcmp(g.name, name) == 0) return;
@@ -254,7 +257,7 @@ PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_
       if (!match(s, args, p)) continue;
       if (RG_UNLIKELY(p.overloaded_) && thread_state.torch_function_enabled && thread_state.torch_function_subclasses)
         return call_torch_function(g.callable, self, items, args.positional, kwnames);
-      if (RG_UNLIKELY((p.devices_ & (p.devices_ - 1)) != 0)) check_devices(g);
+      if (RG_UNLIKELY((p.devices_ & (p.devices_ - 1)) != 0)) check_devices(g, *s.record, p.devices_);
       return s.call(p);
     }
     explain(g, args);
