@@ -5,6 +5,7 @@
 #include "autograd/history.h"
 #include "bindings.h"
 #include "ops.h"
+#include "ops/overlap.h"
 #include "ops/util.h"
 #include "python/bind.h"
 #include "python/intercept.h"
@@ -290,6 +291,7 @@ void write_one(PyObject* object, const Tensor& result) {
   RG_CHECK(is_floating(out.dtype()) || !is_floating(result.dtype()), "result type ", dtype_title(result.dtype()),
            " can't be cast to the desired output type ", dtype_title(out.dtype()));
   resize_out(out, result.sizes());
+  check_no_internal_overlap(out);
   copy_data(out, result);
   wrote_inplace(out);
 }

@@ -235,7 +235,7 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
       [[fallthrough]];
     case Kind::Float: {
       Scalar s;
-      if (!read_scalar(o, s) || s.is_bool()) {
+      if (!read_scalar(o, s)) {
         if (!is_tensor(o)) return false;
         auto* t = reinterpret_cast<TensorImpl*>(o);
         if (t->numel != 1 || t->device.type != DeviceType::CPU) return false;
