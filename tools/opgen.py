@@ -462,7 +462,7 @@ def pointwise_impl(op: Op) -> str:
     params = ", ".join(f"kernel_param({name})" for name in op.kernel.params)
     mask = " | ".join(f"1u << {DTYPE_ORDER.index(d)}" for d in op.kernel.dtypes)
     kind = {"same": "Same", "bool": "Bool", "float": "Float"}[op.kernel.out]
-    info = f'const PointwiseInfo pw_{op.cname} = {{"{op.kernel.label or op.name}", {mask}, PointwiseOut::{kind}, {len(inputs)}, {op.kernel.cost}, [] {{ return {kernel_table(op)}; }}}};\n'
+    info = f'const PointwiseInfo pw_{op.cname} = {{"{op.kernel.label or op.name}", {mask}, PointwiseOut::{kind}, {len(inputs)}, {op.kernel.cost}, [] {{ return {kernel_table(op)}; }}{", true" if op.kernel.exact_numbers else ""}}};\n'
     check = f"  {op.kernel.check}\n" if op.kernel.check else ""
     array = f"  const Operand in[] = {{{ins}}};\n"
     decl = f"  const KernelParam params[] = {{{params}}};\n" if params else ""
