@@ -111,6 +111,21 @@ def test_numbers_integers_cannot_hold():
     assert half.tolist() == [inf, 0.0]
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_numbers_beside_16_bit_tensors_are_not_rounded(dtype):
+    """1e-8 is zero in float16, but 60000 times it is not."""
+    x = torch.tensor([60000.0, 1000.0, 2.0], dtype=dtype)
+    wide = x.double()
+    for number in (1e-8, 1e10, 0.1, 3e-5):
+        for tensor in (number, torch.tensor(number), torch.tensor(number, dtype=torch.float64)):
+            assert torch.equal(x * tensor, (wide * number).float().to(dtype))
+            assert torch.equal(tensor * x, (wide * number).float().to(dtype))
+            assert torch.equal(x / tensor, (wide / number).float().to(dtype))
+        assert torch.equal(x.clone().mul_(number), (wide * number).float().to(dtype))
+        assert torch.equal(torch.mul(x, number, out=torch.empty(0, dtype=dtype)), (wide * number).float().to(dtype))
+        assert torch.equal(x.clone().div_(number), (wide / number).float().to(dtype))
+
+
 def test_linspace_of_integers_starts_from_whole_ends():
     assert torch.linspace(1, 2.5, 5, dtype=torch.int64).tolist() == [1, 1, 1, 1, 2]
     assert torch.linspace(-1.5, 1.5, 3, dtype=torch.int32).tolist() == [-1, 0, 1]
@@ -166,7 +181,30 @@ def test_weights_of_losses_have_no_derivative():
             call()
 
 
+def test_the_gradient_of_a_value_with_more_dimensions():
+    x, value = torch.ones(2), torch.full((1, 1), 3.0, requires_grad=True)
+    x[torch.tensor([False, True])] = value
+    x.sum().backward()
+    assert value.grad.tolist() == [[1.0]]
+
+
 # ---- arguments ----
+
+
+def test_a_tensor_with_a_dimension_is_no_integer():
+    assert [len(t) for t in torch.tensor_split(torch.arange(7), torch.tensor([3]))] == [3, 4]
+    assert [len(t) for t in torch.tensor_split(torch.arange(7), torch.tensor(3))] == [3, 2, 2]
+
+
+def test_svd_without_vectors():
+    assert [tuple(t.shape) for t in torch.svd(torch.ones(2, 4, 3), compute_uv=False)] == [(2, 4, 4), (2, 3), (2, 3, 3)]
+
+
+def test_tensors_of_one_element_are_numbers():
+    one = torch.ones(1)
+    assert torch.tensor([one, one * 2]).tolist() == [1.0, 2.0]
+    assert torch.tensor([[one, one.view(1, 1)], [3, 4]]).tolist() == [[1.0, 1.0], [3.0, 4.0]]
+    assert torch.tensor([torch.ones(2), torch.zeros(2)]).shape == (2, 2)
 
 
 def test_a_list_of_index_arrays_is_a_tuple_of_them():

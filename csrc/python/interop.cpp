@@ -135,7 +135,7 @@ void infer_shape(PyObject* outer, std::vector<int64_t>& sizes) {
     PyObject* first = checked(PySequence_GetItem(o, 0));  // a sequence may make its items on the fly: keep it
     Py_DECREF(std::exchange(o, first));
   }
-  if (is_tensor(o)) {
+  if (is_tensor(o) && (sizes.empty() || reinterpret_cast<TensorImpl*>(o)->numel != 1)) {  // of one element: a number
     for (const int64_t s : reinterpret_cast<TensorImpl*>(o)->shape()) sizes.push_back(s);
   }
 }

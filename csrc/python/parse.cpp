@@ -226,6 +226,7 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
       [[fallthrough]];
     case Kind::Int: {
       int64_t value;
+      if (is_tensor(o) && reinterpret_cast<TensorImpl*>(o)->ndim != 0) return false;
       if (!read_int(o, value)) return false;
       v.scalar = Scalar(value);
       return true;

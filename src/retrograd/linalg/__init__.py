@@ -591,7 +591,10 @@ class _SvdResult(NamedTuple):
 def _svd(input, some=True, compute_uv=True, *, out=None):
     """U, S and V (not its transpose)."""
     U, S, Vh = _converging(_ops._linalg_svd, input, not some, True)
-    return _written(_SvdResult(U, S, Vh.mT) if compute_uv else _SvdResult(torch.zeros_like(U), S, torch.zeros_like(Vh.mT)), out)
+    if not compute_uv:  # square, whatever `some` says
+        (m, n), batch = input.shape[-2:], input.shape[:-2]
+        return _written(_SvdResult(U.new_zeros((*batch, m, m)), S, U.new_zeros((*batch, n, n))), out)
+    return _written(_SvdResult(U, S, Vh.mT), out)
 
 
 def _lu(A, pivot=True, get_infos=False, out=None):
