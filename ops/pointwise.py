@@ -74,7 +74,7 @@ op(
 op(
     "mul(Tensor self, Operand other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("multiply(x, y)"),
+    kernel=pointwise("multiply(x, y)", exact_numbers=True),
     grad={"self": "grad * other", "other": "grad * self"},
     jvp="elementwise",
     doc="self * other.",
@@ -85,7 +85,7 @@ op(
 op(
     "div(Tensor self, Operand other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("x / y", dtypes=FLOATING, out="float", cost=6),
+    kernel=pointwise("x / y", dtypes=FLOATING, out="float", cost=6, exact_numbers=True),
     grad={"self": "grad / other", "other": "ops::_div_backward_other(grad, self, other)"},
     jvp="elementwise",
     doc="self / other; integers give a floating result.",

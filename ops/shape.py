@@ -4,7 +4,7 @@ Views alias the memory of `self`; their derivatives put the gradient back where 
 derivatives as ops of their own, so that second derivatives follow.
 """
 
-from ops import alias, composite, native, op, python, view
+from ops import Kernel, alias, composite, native, op, python, view
 from ops.samples import E, I, S, T
 
 DIM_ERROR = r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"
@@ -545,6 +545,21 @@ op(
     kernel=composite(),
     doc="Views of the given sizes along a dimension.",
     **_SPLIT_SIZES,
+)
+# The function has a name of its own for the argument, the method has not.
+op(
+    "split.named(Tensor self, int split_size_or_sections, int dim=0) -> Tensor[]",
+    variants="function",
+    kernel=Kernel("alias", target="split_Tensor"),
+    doc="Views of split_size_or_sections indices each along a dimension; the last may have fewer.",
+    samples=[S(T(5, 2), split_size_or_sections=2), S(T(2, 5), split_size_or_sections=3, dim=1)],
+)
+op(
+    "split.named_sizes(Tensor self, int[] split_size_or_sections, int dim=0) -> Tensor[]",
+    variants="function",
+    kernel=Kernel("alias", target="split_sizes"),
+    doc="Views of the given sizes along a dimension.",
+    samples=[S(T(5, 2), split_size_or_sections=(2, 3)), S(T(2, 5), split_size_or_sections=(1, 0, 4), dim=1)],
 )
 op(
     "split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",

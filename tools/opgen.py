@@ -295,10 +295,12 @@ def record(op: Op, plan: Plan, *, inplace: bool) -> tuple[str, str]:
         (late if is_result else early).append(statement)
     if (op.kernel.kind == "pointwise" or op.kernel.elementwise) and len(plan.inputs) > 0:
         target = "self" if inplace else "result"
-        for p in plan.inputs:
-            ptr = f"{p.name}.tensor" if p.type == "Operand" else f"{p.name}.get()"
+        pointers = {p.name: f"{p.name}.tensor" if p.type == "Operand" else f"{p.name}.get()" for p in plan.inputs}
+        for name, ptr in pointers.items():
+            # Another input's dtype may get into the gradient of one that has the result's.
+            others = "".join(f" || promotes({other}, {target}.get())" for other in pointers.values() if other != ptr)
             late.append(
-                f"if (fn->edges[{plan.edge(p.name)}].node && differs({ptr}, {target}.get())) remember_shape(fn, {plan.edge(p.name)}, {ptr});"
+                f"if (fn->edges[{plan.edge(name)}].node && (differs({ptr}, {target}.get()){others})) remember_shape(fn, {plan.edge(name)}, {ptr});"
             )
     if inplace:
         return "\n    ".join(make + early), "\n    ".join(late)
@@ -424,7 +426,7 @@ def dispatch_inplace(op: Op) -> str:
     elif op.grad:
         plan = Plan(op)
         before, after = record(op, plan, inplace=True)
-        body.append(f"  const bool needs = {needs_grad(plan)};")
+        body.append(f"  const bool needs = is_floating(self.dtype()) && ({needs_grad(plan)});")
         body.append("  check_inplace(self, needs);")
         body.append(
             f"  if (needs && thread_state.grad_mode) {{\n    {before}\n    {kernel}\n    wrote_inplace(self);\n    {after}\n    rebase_history(self, guard.release());\n  }} else {{\n    {kernel}\n    wrote_inplace(self);\n  }}"
@@ -459,7 +461,7 @@ def pointwise_impl(op: Op) -> str:
     params = ", ".join(f"kernel_param({name})" for name in op.kernel.params)
     mask = " | ".join(f"1u << {DTYPE_ORDER.index(d)}" for d in op.kernel.dtypes)
     kind = {"same": "Same", "bool": "Bool", "float": "Float"}[op.kernel.out]
-    info = f'const PointwiseInfo pw_{op.cname} = {{"{op.kernel.label or op.name}", {mask}, PointwiseOut::{kind}, {len(inputs)}, {op.kernel.cost}, [] {{ return {kernel_table(op)}; }}}};\n'
+    info = f'const PointwiseInfo pw_{op.cname} = {{"{op.kernel.label or op.name}", {mask}, PointwiseOut::{kind}, {len(inputs)}, {op.kernel.cost}, [] {{ return {kernel_table(op)}; }}{", true" if op.kernel.exact_numbers else ""}}};\n'
     check = f"  {op.kernel.check}\n" if op.kernel.check else ""
     array = f"  const Operand in[] = {{{ins}}};\n"
     decl = f"  const KernelParam params[] = {{{params}}};\n" if params else ""
@@ -686,6 +688,15 @@ def signature_text(op: Op, method: bool) -> str:
     return "(" + ", ".join(shown) + ")"
 
 
+def differentiable(op: Op) -> bool:
+    """Whether results can have a history. Composites: what they are made of decides, so they are taken to."""
+    if op.kernel.kind == "alias":
+        return differentiable(next(o for o in ops.table if o.cname == op.kernel.target))
+    if op.kernel.kind == "pointwise" and op.kernel.out == "bool":
+        return False
+    return any(not f.startswith("not_implemented") for f in op.grad.values()) or op.kernel.kind in ("composite", "python")
+
+
 def thunk(op: Op, index: int, mode: str) -> str:
     args = ", ".join(f"p.{ACCESSOR[q.type]}({i})" for i, q in enumerate(op.params))
     name = f"{op.cname}_{index}_{mode}"
@@ -693,7 +704,7 @@ def thunk(op: Op, index: int, mode: str) -> str:
     if mode == "inplace":
         return f"PyObject* t_{name}(Parsed& p) {{ return wrap(ops::{op.cname}_({args})); }}\n"
     if "out" in op.variants and mode == "function":
-        inputs = [q for q in op.params if q.is_tensor]
+        inputs = [q for q in op.params if q.is_tensor and differentiable(op)]
         checks = ", ".join(f"p.{ACCESSOR[q.type]}({i})" for i, q in enumerate(op.params) if q in inputs) or "Tensor()"
         if op.kernel.kind == "pointwise":
             write = f'check_out(p, "{op.name}", any_requires_grad({checks})); if (thread_state.attention) return write_out(p, ops::{op.cname}({args})); impl::{op.cname}_out({args}, p.out()); return finish_out(p);'

@@ -12,10 +12,11 @@ namespace vm {
 
 [[maybe_unused]] double erfcx(double x) {
   if (x < 0.5) return x < -26.7 ? kInf<double> : std::exp(x * x) * std::erfc(x);
-  return erfcx_large(x);
+  return x > 1e300 ? 1 / (x * 1.77245385090551602730) : erfcx_large(x);
 }
 
 [[maybe_unused]] double log_ndtr(double x) {
+  if (x < -1e154) return -kInf<double>;  // the square overflows
   const double t = x * 0.70710678118654752440;
   return x < -1 ? std::log(0.5 * erfcx(-t)) - t * t : std::log1p(-0.5 * std::erfc(t));
 }

@@ -1,44 +1,17 @@
 // Copies and conversions: clone, contiguous, to, copy_, fill_, zero_.
 #include <algorithm>
-#include <cfloat>
-#include <limits>
 
 #include "autograd/history.h"
 #include "core/promote.h"
 #include "ops.h"
 #include "ops/create.h"
 #include "ops/overlap.h"
+#include "ops/pointwise_checks.h"
 #include "ops/shape.h"
 
 namespace retrograd {
 
-void check_fill_value(const Scalar& value, DType dtype) {
-  if (!value.is_float() && !is_integral(dtype)) return;
-  const bool fits = visit_dtype(dtype, [&](auto zero) {
-    using V = decltype(zero);
-    constexpr DType target = DTypeOf<V>::value;
-    if constexpr (target == DType::Bool || target == DType::Float64) {
-      return true;
-    } else if constexpr (is_floating(target)) {
-      const double v = value.to_double();
-      constexpr double limit = target == DType::Float16    ? 65504.0
-                               : target == DType::BFloat16 ? 3.3895313892515355e38
-                                                           : static_cast<double>(FLT_MAX);
-      return !(v > limit || v < -limit) || v == std::numeric_limits<double>::infinity() || v == -std::numeric_limits<double>::infinity();
-    } else {
-      // Negative numbers wrap in unsigned types, as far down as their range goes.
-      constexpr double low = target == DType::UInt8 ? -255.0 : static_cast<double>(std::numeric_limits<V>::min());
-      constexpr double high = static_cast<double>(std::numeric_limits<V>::max());
-      const double v = value.to_double();
-      if (target == DType::Int64) return !value.is_float() || (v >= low && v < high);
-      return v >= low && v <= high;
-    }
-  });
-  if (RG_LIKELY(fits)) return;
-  constexpr const char* names[] = {"bool",    "uint8_t",   "int8_t",        "int16_t", "int",
-                                   "int64_t", "c10::Half", "c10::BFloat16", "float",   "double"};
-  fail(ErrorKind::Runtime, "value cannot be converted to type ", names[static_cast<int>(dtype)], " without overflow");
-}
+void check_fill_value(const Scalar& value, DType dtype) { impl::check_representable(value, dtype); }
 
 namespace impl {
 

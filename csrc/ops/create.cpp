@@ -116,6 +116,7 @@ Tensor empty_permuted(IntSpan size, IntSpan physical_layout, std::optional<DType
 
 Tensor scalar_tensor(Scalar s, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
                      std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  check_fill_value(s, dtype.value_or(default_dtype()));
   return created(retrograd::scalar_tensor(s, dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory)),
                  requires_grad);
 }

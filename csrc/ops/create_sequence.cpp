@@ -85,6 +85,8 @@ template <class F> Tensor space(Scalar start, Scalar end, int64_t steps, std::op
   Tensor out = retrograd::empty(ints({steps}), type, device);
   if (type == DType::Float32) {
     spread(out, static_cast<float>(start.to_double()), static_cast<float>(end.to_double()), map);
+  } else if (is_integral(type)) {  // the ends are whole before the steps are taken
+    spread(out, std::trunc(start.to_double()), std::trunc(end.to_double()), map);
   } else {
     spread(out, start.to_double(), end.to_double(), map);
   }

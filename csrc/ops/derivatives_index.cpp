@@ -58,8 +58,10 @@ Tensor index_put_self_grad(const Tensor& grad, std::span<const Tensor> indices, 
 }
 
 Tensor index_put_values_grad(const Tensor& grad, std::span<const Tensor> indices, IntSpan sizes) {
-  if (indices.empty()) return sum_to(grad, sizes);
-  return sum_to(ops::index(grad, indices), sizes);
+  const Tensor read = indices.empty() ? grad : ops::index(grad, indices);
+  const size_t dims = static_cast<size_t>(read.dim());
+  if (sizes.size() <= dims) return sum_to(read, sizes);
+  return ops::reshape(sum_to(read, sizes.subspan(sizes.size() - dims)), sizes);  // leading ones more than were written to
 }
 
 Tensor index_copy_source_grad(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes) {

@@ -79,15 +79,16 @@ Tensor logit_backward(const Tensor& grad, const Tensor& self, std::optional<doub
   return ops::where(inside, grad / (self * (1 - self)), outside);
 }
 
-// i1' = i0 - i1 / x, which is 1/2 at 0.
+// i1' = i0 - i1 / x, which is 1/2 at 0. Around it 1 / x overflows.
+static constexpr double kTiny = 1e-30;
 Tensor i1_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
-  const Tensor safe = ops::where(ops::eq(self, 0), 1.0, self);
-  return grad * ops::where(ops::eq(self, 0), 0.5, ops::i0(self) - result / safe);
+  const Tensor tiny = ops::lt(ops::abs(self), kTiny), safe = ops::where(tiny, 1.0, self);
+  return grad * ops::where(tiny, 0.5, ops::i0(self) - result / safe);
 }
 Tensor i1e_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
-  const Tensor safe = ops::where(ops::eq(self, 0), 1.0, self);
+  const Tensor tiny = ops::lt(ops::abs(self), kTiny), safe = ops::where(tiny, 1.0, self);
   const Tensor slope = ops::special_i0e(self) - result * (ops::sgn(safe) + ops::reciprocal(safe));
-  return grad * ops::where(ops::eq(self, 0), 0.5, slope);
+  return grad * ops::where(tiny, 0.5, slope);
 }
 
 Tensor special_entr_backward(const Tensor& grad, const Tensor& self) { return -(grad * (ops::log(self) + 1)); }

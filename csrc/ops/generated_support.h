@@ -12,6 +12,8 @@ inline bool differs(const TensorImpl* input, const TensorImpl* result) {
   return input->dtype != result->dtype || !same_sizes(input, result);
 }
 
+inline bool promotes(const TensorImpl* input, const TensorImpl* result) { return input && input->dtype != result->dtype; }
+
 // A matrix whose columns lie one after the other, such as a transposed weight.
 inline bool runs_along_columns(const TensorImpl* t) {
   return t->ndim == 2 && t->stride(0) == 1 && t->stride(1) == t->size(0) && t->size(0) != 1;

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "ops/lapack.h"
 
 namespace retrograd::lapack {
@@ -50,6 +53,15 @@ int64_t batch_count(const Tensor& t) {
   int64_t n = 1;
   for (int64_t d = 0; d + 2 < t.dim(); ++d) n *= t.size(d);
   return n;
+}
+
+bool all_finite(const Tensor& t) {
+  bool finite = true;
+  visit(t, [&](auto zero) {
+    using T = decltype(zero);
+    finite = std::all_of(t.data<T>(), t.data<T>() + t.numel(), [](T x) { return std::isfinite(x); });
+  });
+  return finite;
 }
 
 void fail_missing(const std::string& routine) {

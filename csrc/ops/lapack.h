@@ -20,6 +20,8 @@ Tensor copy_columns(const Tensor& t);                                           
 Tensor batch_tensor(const Tensor& t, DType dtype, std::initializer_list<int64_t> tail);  // t's batch dims, then `tail`
 int64_t batch_count(const Tensor& t);                                                    // product of all but the last two dims
 
+bool all_finite(const Tensor& t);  // of empty_columns()
+
 template <class T> T* matrix_at(const Tensor& t, int64_t i) { return t.data<T>() + i * t.size(-1) * t.size(-2); }  // of empty_columns()
 
 [[noreturn]] void fail_missing(const std::string& routine);

@@ -1,4 +1,8 @@
 // Orthogonal decompositions: QR, symmetric eigenvalues, singular values.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "autograd/history.h"
 #include "ops.h"
 #include "ops/lapack.h"
@@ -91,6 +95,11 @@ std::tuple<Tensor, Tensor> _linalg_eigh(const Tensor& A, std::string_view UPLO, 
     GilRelease release(A.numel() * n);
     for (int64_t i = 0; i < lapack::batch_count(A) && !failed; ++i) {
       T *a = lapack::matrix_at<T>(vectors, i), *w = values.data<T>() + i * n, best = 0;
+      if (!std::all_of(a, a + n * n, [](T x) { return std::isfinite(x); })) {  // LAPACK might not return
+        std::fill(a, a + n * n, std::numeric_limits<T>::quiet_NaN());
+        std::fill(w, w + n, std::numeric_limits<T>::quiet_NaN());
+        continue;
+      }
       int best_int = 0, ask = -1;
       syevd(&job, &uplo, &order, a, &lda, w, &best, &ask, &best_int, &ask, &failed);
       std::vector<T> work(static_cast<size_t>(best) + 1);
@@ -119,6 +128,9 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
   u = compute_uv ? columns_like(A, m, u_columns) : empty(ints({0}), A.dtype(), A.device());
   vh = compute_uv ? columns_like(A, v_rows, n) : empty(ints({0}), A.dtype(), A.device());
   const Tensor work_a = lapack::copy_columns(A);
+  // LAPACK may give nonsense for them, or never return.
+  RG_CHECK(lapack::all_finite(work_a),
+           "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.");
   const char job = !compute_uv ? 'N' : full_matrices ? 'A' : 'S';
   const int rows = static_cast<int>(m), columns = static_cast<int>(n), lda = ld(m), ldu = ld(m), ldvt = ld(compute_uv ? v_rows : 1);
   int failed = 0;

@@ -218,7 +218,13 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& A, bool upper) {
     using T = decltype(zero);
     auto* potrf = lapack::routine<T, Potrf>("potrf_");
     GilRelease release(A.numel() * n / 16);
-    for (int64_t i = 0; i < lapack::batch_count(A); ++i) potrf(&uplo, &order, lapack::matrix_at<T>(out, i), &lda, info.data<int>() + i);
+    for (int64_t i = 0; i < lapack::batch_count(A); ++i) {
+      T* a = lapack::matrix_at<T>(out, i);
+      int* verdict = info.data<int>() + i;
+      potrf(&uplo, &order, a, &lda, verdict);
+      for (int64_t d = 0; d < n && !*verdict; ++d)  // not every LAPACK takes a NaN for "not positive"
+        if (std::isnan(a[d * (n + 1)])) *verdict = static_cast<int>(d + 1);
+    }
   });
   (upper ? cpu::indexing().triu : cpu::indexing().tril)(out.array(), out.array(), 0);  // LAPACK leaves the other triangle as it was
   return {std::move(out), std::move(info)};

@@ -1,12 +1,19 @@
 // Losses between two tensors of one shape: a pointwise kernel, then a reduction.
 #include <cmath>
 
+#include "autograd/history.h"
 #include "cpu/reduce.h"
 #include "ops/checks.h"
 #include "ops/derivatives.h"
 #include "ops/nn.h"
 
 namespace retrograd {
+
+void check_constant(const Tensor& t, const char* op, const char* argument) {
+  RG_CHECK(!(t && thread_state.grad_mode && requires_grad(t)), "The function '", op, "' is not differentiable with respect to argument '",
+           argument, "'. This input cannot have requires_grad True.");
+}
+
 namespace impl {
 namespace {
 
@@ -49,6 +56,7 @@ Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduct
 }
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction) {
+  check_constant(weight, "binary_cross_entropy", "weight");
   RG_CHECK(self.dtype() == target.dtype(), "Found dtype ", dtype_title(target.dtype()), " but expected ", dtype_title(self.dtype()));
   if (!is_floating(self.dtype())) fail_not_implemented("binary_cross_entropy", self.dtype());
   if (self.numel() && !is_meta(self)) {  // both bounds in one pass: max |x - 0.5| <= 0.5
@@ -62,6 +70,8 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
 
 Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& pos_weight,
                                         int64_t reduction) {
+  check_constant(weight, "binary_cross_entropy_with_logits", "weight");
+  check_constant(pos_weight, "binary_cross_entropy_with_logits", "pos_weight");
   check_floating(self, target, "binary_cross_entropy_with_logits");
   Tensor elements = pos_weight ? _bce_with_logits_weighted(self, target, pos_weight) : _bce_with_logits(self, target);
   if (weight) elements = mul(elements, weight);

@@ -89,6 +89,7 @@ namespace impl {
 
 std::tuple<Tensor, Tensor> nll_loss_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
                                             int64_t ignore_index) {
+  check_constant(weight, "nll_loss_forward", "weight");
   RG_CHECK(self.dim() == 1 || self.dim() == 2, "input tensor should be 1D or 2D");
   RG_CHECK(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
   RG_CHECK(self.dim() == 1 ? target.numel() == 1 : target.dim() == 1 && self.size(0) == target.size(0),
@@ -98,6 +99,7 @@ std::tuple<Tensor, Tensor> nll_loss_forward(const Tensor& self, const Tensor& ta
 
 std::tuple<Tensor, Tensor> nll_loss2d_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
                                               int64_t ignore_index) {
+  check_constant(weight, "nll_loss2d_forward", "weight");
   RG_CHECK(self.dim() >= 3, "only batches of spatial inputs supported (3D tensors and up), but got input of dimension: ", self.dim());
   bool match = target.dim() == self.dim() - 1 && target.size(0) == self.size(0);
   for (int64_t d = 1; match && d < target.dim(); ++d) match = target.size(d) == self.size(d + 1);

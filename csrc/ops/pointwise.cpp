@@ -199,9 +199,44 @@ template <class... In> [[gnu::noinline]] Tensor pointwise_of(const PointwiseInfo
   return pointwise(op, operands, params);
 }
 
+// Whether there is a number beside a 16-bit tensor that its dtype cannot hold, such as 1e-8.
+bool loses_digits(const PointwiseInfo& op, std::span<const Operand> in) {
+  if (RG_LIKELY(!op.exact_numbers)) return false;
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorImpl *beside = in[1 - i].tensor, *t = in[i].tensor;
+    if (!beside || (beside->dtype != DType::Float16 && beside->dtype != DType::BFloat16)) continue;
+    if (beside->device.type != DeviceType::CPU || beside->has(kBatched)) continue;
+    double value;
+    if (!t) {
+      value = in[i].scalar.to_double();
+    } else if (t->ndim == 0 && beside->ndim > 0 && t->dtype >= DType::Float32 && !t->has(kBatched)) {
+      value = t->dtype == DType::Float32 ? *static_cast<const float*>(t->data) : *static_cast<const double*>(t->data);
+    } else {
+      continue;
+    }
+    const float single = static_cast<float>(value);
+    const float held = beside->dtype == DType::Float16 ? float(Half(single)) : float(BFloat16(single));
+    return held != single && value == value;
+  }
+  return false;
+}
+
+// Computed in float32, and rounded once. Undefined where that is not what is to be computed in anyway.
+Tensor pointwise_wide(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params) {
+  Prepared p = prepare(op, in);
+  if (p.compute != DType::Float16 && p.compute != DType::BFloat16) return Tensor();
+  const DType narrow = std::exchange(p.compute, DType::Float32);
+  find_loop(op, p.compute);
+  Tensor wide = new_output(p, DType::Float32);
+  run(op, p, in, params.data(), wide);
+  return cast_data(wide, narrow);
+}
+
 }  // namespace
 
 Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params) {
+  if (RG_UNLIKELY(loses_digits(op, in)))
+    if (Tensor exact = pointwise_wide(op, in, params)) return exact;
   if (Tensor fast = try_fast(op, in, params.data())) return fast;
   const Prepared p = prepare(op, in);
   find_loop(op, p.compute);
@@ -221,7 +256,8 @@ Tensor pointwise(const PointwiseInfo& op, TensorImpl* a, TensorImpl* b, std::spa
 }
 
 void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params, const Tensor& out) {
-  if (try_fast_inplace(op, in, params.data(), out.get())) return;
+  const bool exact = loses_digits(op, in);
+  if (!exact && try_fast_inplace(op, in, params.data(), out.get())) return;
   const Prepared p = prepare(op, in);
   const DType dtype = result_dtype(op, p.compute);
   RG_CHECK(can_cast(dtype, out.dtype()), "result type ", dtype_title(dtype), " can't be cast to the desired output type ",
@@ -240,7 +276,9 @@ void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::sp
   bool direct = out.dtype() == dtype;
   for (const Operand& o : in)
     if (o.tensor) direct &= check_no_partial_overlap(out.get(), o.tensor);
-  if (direct) {
+  if (Tensor wide; RG_UNLIKELY(exact) && (wide = pointwise_wide(op, in, params))) {
+    copy_data(out, wide);
+  } else if (direct) {
     run(op, p, in, params.data(), out);
   } else {
     Tensor result = new_output(p, dtype);

@@ -23,6 +23,7 @@ struct PointwiseInfo {
   uint8_t inputs;
   uint8_t cost;
   const cpu::Loop* (*loops)();  // by dtype
+  bool exact_numbers = false;   // a number beside a 16-bit tensor is not rounded to its dtype
 };
 
 Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params);

@@ -43,6 +43,8 @@ Tensor _expand_reduced(const Tensor& self, IntSpan size, OptInts dim, bool keepd
   int64_t at = 0;
   for (int64_t d = 0; d < ndim; ++d) {
     const bool reduced = has_dim(mask, d);
+    RG_CHECK(reduced || (at < self.dim() && self.size(at) == size[static_cast<size_t>(d)]), "_expand_reduced: ", self.sizes(),
+             " is no reduction of ", size);
     strides[d] = reduced ? 0 : self.stride(at);
     if (!reduced || keepdim) ++at;
   }

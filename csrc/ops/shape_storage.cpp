@@ -61,7 +61,7 @@ void set_source_Tensor_storage_offset_(const Tensor& self, const Tensor& source,
     format_strides(size, MemoryFormat::Contiguous, strides);
     stride = {strides, size.size()};
   }
-  use_memory(self, source, size, stride, storage_offset);
+  use_memory(self, source, size, stride, source->offset() + storage_offset);
 }
 
 Tensor sum_to_size(const Tensor& self, IntSpan size) {

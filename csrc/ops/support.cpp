@@ -1,6 +1,7 @@
 #include "core/promote.h"
 #include "cpu/copy.h"
 #include "ops/generated_support.h"
+#include "ops/overlap.h"
 #include "ops/pointwise.h"
 #include "ops/util.h"
 
@@ -12,6 +13,7 @@ void copy_result(const Tensor& self, const Tensor& result) {
   RG_CHECK(same_sizes(self.get(), result.get()), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", result.sizes());
   RG_CHECK(can_cast(result.dtype(), self.dtype()), "result type ", dtype_name(result.dtype()), " can't be cast to the desired output type ",
            dtype_name(self.dtype()));
+  check_no_internal_overlap(self);
   copy_data(self, result);
 }
 

@@ -5,6 +5,7 @@
 #include "autograd/history.h"
 #include "bindings.h"
 #include "ops.h"
+#include "ops/overlap.h"
 #include "ops/util.h"
 #include "python/bind.h"
 #include "python/intercept.h"
@@ -299,6 +300,7 @@ void write_one(PyObject* object, const Tensor& result) {
     return;
   }
   resize_out(out, result.sizes());
+  check_no_internal_overlap(out);
   copy_data(out, result);
   wrote_inplace(out);
 }

@@ -3,6 +3,7 @@
 #include "autograd/history.h"
 #include "core/state.h"
 #include "ops.h"
+#include "ops/create.h"
 #include "ops/util.h"
 #include "python/bind.h"
 #include "python/guard.h"
@@ -89,7 +90,14 @@ bool reads_as_tuple(PyObject* o) {
   if (!PyList_Check(o) || PyList_GET_SIZE(o) >= 32) return false;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); ++i) {
     PyObject* item = PyList_GET_ITEM(o, i);
-    if (PySlice_Check(item) || item == Py_Ellipsis || item == Py_None) return true;
+    if (PySlice_Check(item) || item == Py_Ellipsis || item == Py_None || is_tensor(item) || PySequence_Check(item)) {
+      const char* text =
+          "Using a non-tuple sequence for multidimensional indexing is deprecated: x[[a, b]] is read as x[a, b] here, by NumPy as one "
+          "index "
+          "array. Write x[tuple(seq)] or x[torch.tensor(seq)].";
+      if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw PythonError();
+      return true;
+    }
   }
   return false;
 }
@@ -189,7 +197,10 @@ PyObject* subscript(PyObject* self, PyObject* index) {
 Tensor value_tensor(PyObject* value, const Tensor& target) {
   if (is_tensor(value)) return Tensor::borrow(value);
   Scalar s;
-  if (read_scalar(value, s)) return scalar_tensor(s, target.dtype(), target.device());
+  if (read_scalar(value, s)) {
+    if (is_integral(target.dtype())) check_fill_value(s, target.dtype());
+    return scalar_tensor(s, target.dtype(), target.device());
+  }
   return tensor_from_object(value, target.dtype());
 }
 
@@ -211,6 +222,7 @@ int assign(PyObject* self, PyObject* index, PyObject* value) {
       Py_DECREF(checked(result));
       return;
     }
+    if (index == Py_False) return;
     const Tensor t = Tensor::borrow(self);
     Indexed r = apply_index(t, index, false);
     if (!r.advanced) {

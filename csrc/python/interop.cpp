@@ -44,7 +44,7 @@ bool dtype_of_format(const char* format, Py_ssize_t item, DType& out) {
 }
 
 const char* format_of_dtype(DType t) {
-  static constexpr const char* formats[kNumDTypes] = {"?", "B", "b", "h", "i", "q", "e", nullptr, "f", "d"};
+  static constexpr const char* formats[kNumDTypes] = {"?", "B", "b", "h", "i", sizeof(long) == 8 ? "l" : "q", "e", nullptr, "f", "d"};
   return formats[static_cast<int>(t)];
 }
 
@@ -135,7 +135,7 @@ void infer_shape(PyObject* outer, std::vector<int64_t>& sizes) {
     PyObject* first = checked(PySequence_GetItem(o, 0));  // a sequence may make its items on the fly: keep it
     Py_DECREF(std::exchange(o, first));
   }
-  if (is_tensor(o)) {
+  if (is_tensor(o) && (sizes.empty() || reinterpret_cast<TensorImpl*>(o)->numel != 1)) {  // of one element: a number
     for (const int64_t s : reinterpret_cast<TensorImpl*>(o)->shape()) sizes.push_back(s);
   }
 }
@@ -203,7 +203,7 @@ void store_number(PyObject* o, DType dtype, char* out) {
   if (dtype != DType::Bool && !is_floating(dtype) && (s.is_float() || dtype != DType::Int64)) {
     const bool is_unsigned = dtype == DType::UInt8;  // a negative integer counts from the top, as in PyTorch
     const int64_t bits = itemsize(dtype) * 8, high = is_unsigned ? 255 : INT64_MAX >> (64 - bits), low = is_unsigned ? 0 : -high - 1;
-    const bool fits = s.is_float() ? !(s.d < static_cast<double>(low) || s.d > static_cast<double>(high))
+    const bool fits = s.is_float() ? s.d >= static_cast<double>(low) && s.d <= static_cast<double>(high)
                                    : s.i >= (is_unsigned ? -255 : low) && s.i <= high;
     RG_CHECK(fits, "value cannot be converted to type ", dtype_name(dtype), " without overflow");
   }

@@ -226,6 +226,7 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
       [[fallthrough]];
     case Kind::Int: {
       int64_t value;
+      if (is_tensor(o) && reinterpret_cast<TensorImpl*>(o)->ndim != 0) return false;
       if (!read_int(o, value)) return false;
       v.scalar = Scalar(value);
       return true;
@@ -235,7 +236,7 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
       [[fallthrough]];
     case Kind::Float: {
       Scalar s;
-      if (!read_scalar(o, s) || s.is_bool()) {
+      if (!read_scalar(o, s)) {
         if (!is_tensor(o)) return false;
         auto* t = reinterpret_cast<TensorImpl*>(o);
         if (t->numel != 1 || t->device.type != DeviceType::CPU) return false;

@@ -423,7 +423,7 @@ PyObject* get_dict(PyObject* self, void*) {
   return PyObject_GenericGetDict(self, nullptr);
 }
 
-Py_hash_t hash(PyObject* self) { return _Py_HashPointer(self); }
+Py_hash_t hash(PyObject* self) { return reinterpret_cast<Py_hash_t>(self); }  // the id, as in PyTorch
 
 PyGetSetDef getset[] = {
     {"shape", get_shape, nullptr, "The size of each dimension, a torch.Size.", nullptr},

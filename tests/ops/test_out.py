@@ -88,6 +88,8 @@ def test_empty_is_resized_silently_and_other_shapes_with_a_warning(entry):
 
 @pytest.mark.parametrize("entry", entries(_has_out), ids=ids)
 def test_autograd_is_refused(entry):
+    if entry.kernel.kind in ("native", "pointwise") and not entry.grad:
+        pytest.skip("has no derivative: there is nothing to refuse")
     for case in cases(entry):
         if not case.differentiable:
             continue

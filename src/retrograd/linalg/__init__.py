@@ -66,7 +66,21 @@ matrix_power = torch.matrix_power
 
 
 def _written(result, out):
-    return result if out is None else out.resize_(result.shape).copy_(result)
+    """`out` with the numbers of `result`, where there is one; a tuple for a result of several tensors."""
+    if out is None:
+        return result
+    if isinstance(result, tuple):
+        if not isinstance(out, (tuple, list)) or len(out) != len(result):
+            raise TypeError(f"out= must be a tuple of {len(result)} Tensors")
+        both = [_written(r, o) for r, o in zip(result, out, strict=True)]
+        return type(result)(*both) if hasattr(result, "_fields") else type(result)(both)
+    if torch.is_grad_enabled() and (result.requires_grad or out.requires_grad):
+        raise RuntimeError(
+            "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+        )
+    if result.dtype.is_floating_point and not out.dtype.is_floating_point:
+        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
+    return out.resize_(result.shape).copy_(result)
 
 
 def _check_info(info, text) -> None:
@@ -95,7 +109,7 @@ def solve_ex(A, B, *, left=True, check_errors=False, out=None):
     both = _ops.linalg_solve_ex(A, B, left=left)
     if check_errors:
         _check_info(both[1], lambda where, _: f"torch.linalg.solve_ex: {where}The solver failed because the input matrix is singular.")
-    return both
+    return _written(both, out)
 
 
 def inv(A, *, out=None):
@@ -122,7 +136,7 @@ def inv_ex(A, *, check_errors=False, out=None):
                 f"matrix is singular."
             ),
         )
-    return both
+    return _written(both, out)
 
 
 def det(A, *, out=None):
@@ -132,7 +146,7 @@ def det(A, *, out=None):
 
 def slogdet(A, *, out=None):
     """Sign and logarithm of the absolute value of the determinant."""
-    return _ops.linalg_slogdet(A)
+    return _written(_ops.linalg_slogdet(A), out)
 
 
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
@@ -164,7 +178,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
                 f"(the leading minor of order {k} is not positive-definite)."
             ),
         )
-    return both
+    return _written(both, out)
 
 
 class _LuResult(NamedTuple):
@@ -182,17 +196,26 @@ def lu_factor(A, *, pivot=True, out=None):
             f"still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
         ),
     )
-    return _LuResult(LU, pivots)
+    return _written(_LuResult(LU, pivots), out)
 
 
 def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
     """lu_factor() that reports singular matrices in `info` instead of raising."""
-    return _ops.linalg_lu_factor_ex(A, pivot=pivot)
+    result = _ops.linalg_lu_factor_ex(A, pivot=pivot)
+    if check_errors:
+        _check_info(
+            result[2],
+            lambda where, k: (
+                f"torch.linalg.lu_factor_ex: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If "
+                f"you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+            ),
+        )
+    return _written(result, out)
 
 
 def lu(A, *, pivot=True, out=None):
     """P, L and U with A = P L U."""
-    return _ops.linalg_lu(A, pivot=pivot)
+    return _written(_ops.linalg_lu(A, pivot=pivot), out)
 
 
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
@@ -212,7 +235,7 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
 
 def qr(A, mode="reduced", *, out=None):
     """Q and R with A = Q R, Q orthogonal and R upper triangular."""
-    return _ops.linalg_qr(A, mode)
+    return _written(_ops.linalg_qr(A, mode), out)
 
 
 def _converging(function, *args):
@@ -226,7 +249,7 @@ def _converging(function, *args):
 
 def eigh(A, UPLO="L", *, out=None):
     """Eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
-    return _converging(_ops.linalg_eigh, A, UPLO)
+    return _written(_converging(_ops.linalg_eigh, A, UPLO), out)
 
 
 def eigvalsh(A, UPLO="L", *, out=None):
@@ -236,7 +259,7 @@ def eigvalsh(A, UPLO="L", *, out=None):
 
 def svd(A, full_matrices=True, *, driver=None, out=None):
     """U, S and Vh with A = U diag(S) Vh."""
-    return _converging(_ops.linalg_svd, A, full_matrices)
+    return _written(_converging(_ops.linalg_svd, A, full_matrices), out)
 
 
 def svdvals(A, *, driver=None, out=None):
@@ -263,7 +286,8 @@ def eigvals(A, *, out=None):
 
 def pinv(A, *, atol=None, rtol=None, hermitian=False, out=None):
     """The Moore-Penrose inverse."""
-    return _written(_ops.linalg_pinv(A, atol=_number(atol), rtol=_number(rtol), hermitian=hermitian), out)
+    atol, rtol = _number(atol), _number(rtol)
+    return _written(_converging(lambda: _ops.linalg_pinv(A, atol=atol, rtol=rtol, hermitian=hermitian)), out)
 
 
 def _number(value):
@@ -307,6 +331,8 @@ def lstsq(A, B, rcond=None, *, driver=None):
             f"torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype {A.dtype} and other's "
             f"dtype {B.dtype}"
         )
+    if not A.is_floating_point():
+        raise RuntimeError(f"torch.linalg.lstsq: Expected a floating point or complex tensor as input. Got {_title(A.dtype)}")
     driver = driver or "gelsy"
     m, n = A.shape[-2:]
     rtol = rcond if rcond is not None else torch.finfo(A.dtype).eps * max(m, n)
@@ -438,7 +464,7 @@ def matrix_exp(A):
     with torch.no_grad():
         largest = float(whole(A).abs().sum(-1).amax())
     squarings = max(0, math.ceil(math.log2(largest)) + 3) if largest > 0 and math.isfinite(largest) else 0
-    x = A / 2**squarings  # norm at most 1/8: the term of degree 14 is below 1e-22
+    x = A * 2.0**-squarings  # norm at most 1/8: the term of degree 14 is below 1e-22
     eye = torch.eye(A.size(-1), dtype=A.dtype)
     # exp(x) - 1 is kept apart from 1, or squaring would lose digits of small matrices.
     rest = x
@@ -451,6 +477,8 @@ def matrix_exp(A):
 
 def householder_product(input, tau, *, out=None):
     """The first columns of the product of reflections I - tau_i v_i v_i^T, v_i below the diagonal of column i with a leading 1."""
+    if input.dim() < 2:
+        raise RuntimeError("torch.linalg.householder_product: input must have at least 2 dimensions.")
     m, n = input.shape[-2:]
     k = tau.size(-1)
     if m < n or n < k:
@@ -494,10 +522,10 @@ def tensorsolve(A, B, dims=None, *, out=None):
 
 def vander(x, *, N=None):
     """Powers 0 to N - 1 of each element."""
+    if N is not None and N <= 1:
+        raise RuntimeError("N must be greater than 1.")
     N = x.size(-1) if N is None else N
     if N <= 1:
-        if N < 1:
-            raise RuntimeError("N must be greater than 1.")
         return torch.ones((*x.shape, 1), dtype=x.dtype)
     powers = x.unsqueeze(-1).expand(*x.shape, N - 1).cumprod(-1)
     return torch.cat([torch.ones((*x.shape, 1), dtype=powers.dtype), powers], -1)
@@ -537,10 +565,11 @@ def _cholesky_inverse(L, upper=False, *, out=None):
 def _triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, out=None):
     """(solution of A X = b for triangular A, a copy of A)."""
     matrix = A.mT if transpose else A
-    return _TriangularResult(
+    result = _TriangularResult(
         solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular),
         A.mT.clone(memory_format=torch.contiguous_format).mT,
     )
+    return _written(result, out)
 
 
 class _TriangularResult(NamedTuple):
@@ -550,7 +579,7 @@ class _TriangularResult(NamedTuple):
 
 def _qr(input, some=True, *, out=None):
     """Q and R; without `some`, a square Q."""
-    return qr(input, "reduced" if some else "complete")
+    return qr(input, "reduced" if some else "complete", out=out)
 
 
 class _SvdResult(NamedTuple):
@@ -561,14 +590,17 @@ class _SvdResult(NamedTuple):
 
 def _svd(input, some=True, compute_uv=True, *, out=None):
     """U, S and V (not its transpose)."""
-    U, S, Vh = _ops._linalg_svd(input, not some, True)
-    return _SvdResult(U, S, Vh.mT) if compute_uv else _SvdResult(torch.zeros_like(U), S, torch.zeros_like(Vh.mT))
+    U, S, Vh = _converging(_ops._linalg_svd, input, not some, True)
+    if not compute_uv:  # square, whatever `some` says
+        (m, n), batch = input.shape[-2:], input.shape[:-2]
+        return _written(_SvdResult(U.new_zeros((*batch, m, m)), S, U.new_zeros((*batch, n, n))), out)
+    return _written(_SvdResult(U, S, Vh.mT), out)
 
 
 def _lu(A, pivot=True, get_infos=False, out=None):
     """Packed LU factors, pivots and, when asked for, LAPACK's verdicts."""
     LU, pivots, info = _ops.linalg_lu_factor_ex(A, pivot=pivot)
-    return (LU, pivots, info) if get_infos else (LU, pivots)
+    return _written((LU, pivots, info) if get_infos else (LU, pivots), out)
 
 
 def _lu_solve(b, LU_data, LU_pivots, *, out=None):

@@ -489,6 +489,8 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
             f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got input of "
             f"size{list(input.shape)}"
         )
+    if not input.is_floating_point():
+        raise NotImplementedError(f'"rms_norm" not implemented for {input.dtype}')
     dims = tuple(range(-len(shape), 0))
     wide = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
     eps = torch.finfo(wide.dtype).eps if eps is None else eps

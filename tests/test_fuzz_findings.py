@@ -1,0 +1,246 @@
+"""What random calls beside PyTorch brought to light, one test per cause."""
+
+import math
+
+import pytest
+
+import retrograd as torch
+from retrograd.testing import assert_close
+
+inf, nan = math.inf, math.nan
+
+
+# ---- decompositions of matrices with NaN and infinity ----
+
+
+@pytest.mark.parametrize("bad", [nan, inf, -inf])
+def test_svd_of_what_is_not_finite_is_an_error(bad):
+    """LAPACK may not return from it: the matrix below made pinverse() hang."""
+    values = [-bad, 0.72607421875, 1.4404296875, 1e300, -0.474609375, 1.533203125, 1.1025390625, 0.8896484375, 60000.0, 1.5, 0.85, -0.578]
+    A = torch.tensor(values, dtype=torch.float64).view(4, 3)
+    for function in (torch.linalg.svd, torch.linalg.svdvals, torch.linalg.pinv, torch.svd):
+        with pytest.raises(torch.linalg.LinAlgError, match="the input matrix contained non-finite values"):
+            function(A)
+
+
+@pytest.mark.parametrize("bad", [nan, inf])
+def test_eigenvalues_of_what_is_not_finite(bad):
+    A = torch.stack([torch.eye(3), torch.full((3, 3), bad), torch.eye(3)])
+    values, vectors = torch.linalg.eigh(A)
+    assert values.isnan().all(1).tolist() == [False, True, False]
+    assert vectors[1].isnan().all()
+
+
+@pytest.mark.parametrize(("row", "minor"), [(0, 1), (1, 2), (2, 3)])
+def test_cholesky_sees_nan(row, minor):
+    A = torch.eye(3)
+    A[row, row] = nan
+    with pytest.raises(torch.linalg.LinAlgError, match=f"leading minor of order {minor} is not positive-definite"):
+        torch.linalg.cholesky(A)
+    assert torch.linalg.cholesky_ex(A).info == minor
+
+
+def test_matrix_exp_of_large_numbers():
+    assert torch.matrix_exp(torch.full((2, 2), 1e30)).isinf().all()
+
+
+# ---- out= ----
+
+
+@pytest.mark.parametrize("name", ["qr", "svd", "eigh", "slogdet", "lu", "lu_factor", "lu_factor_ex", "inv_ex", "cholesky_ex"])
+def test_several_outputs_are_written(name):
+    A = torch.tensor([[4.0, 1.0], [1.0, 3.0]])
+    function = getattr(torch.linalg, name)
+    expected = function(A)
+    out = tuple(torch.empty(0, dtype=t.dtype) for t in expected)
+    result = function(A, out=out)
+    assert type(result) is type(expected)
+    for given, r, e in zip(out, result, expected, strict=True):
+        assert r is given
+        assert_close(given, e)
+    with pytest.raises(TypeError, match="out= must be a tuple of"):
+        function(A, out=out[0])
+
+
+def test_linalg_out_does_not_take_gradients():
+    A = torch.eye(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        torch.linalg.inv(A, out=torch.empty(2, 2))
+
+
+def test_lu_factor_ex_checks_when_asked():
+    assert torch.linalg.lu_factor_ex(torch.zeros(2, 2)).info == 1
+    with pytest.raises(RuntimeError, match=r"U\[1,1\] is zero"):
+        torch.linalg.lu_factor_ex(torch.zeros(2, 2), check_errors=True)
+
+
+@pytest.mark.parametrize("name", ["gt", "eq", "logical_and", "less", "floor_divide"])
+def test_out_of_what_has_no_derivative(name):
+    x = torch.ones(2, requires_grad=True)
+    out = torch.zeros(2) if name == "floor_divide" else torch.zeros(2, dtype=torch.bool)
+    getattr(torch, name)(x, torch.ones(2), out=out)
+    assert not out.requires_grad
+
+
+def test_out_that_overlaps_itself():
+    message = "more than one element of the written-to tensor refers to a single memory location"
+    with pytest.raises(RuntimeError, match=message):
+        torch.arange(4, out=torch.zeros(1, dtype=torch.int64).expand(4))
+    with pytest.raises(RuntimeError, match=message):
+        torch.zeros(1, 2).expand(3, 2).cumsum_(0)
+
+
+# ---- numbers ----
+
+
+def test_numbers_integers_cannot_hold():
+    x = torch.zeros(3, dtype=torch.uint8)
+    for index in (0, slice(0, 2), x == 0, [0, 1], ...):
+        for value in (inf, nan, 300, -1.5):
+            with pytest.raises(RuntimeError, match="value cannot be converted to type uint8_t without overflow"):
+                x[index] = value
+    x[0] = -1  # counts from the top
+    assert x.tolist() == [255, 0, 0]
+    for value in (nan, inf):
+        with pytest.raises(RuntimeError, match="value cannot be converted to type int32 without overflow"):
+            torch.tensor([1, value], dtype=torch.int32)
+        with pytest.raises(RuntimeError, match="without overflow"):
+            torch.scalar_tensor(value, dtype=torch.int64)
+    half = torch.zeros(2, dtype=torch.float16)
+    half[0] = 7e4
+    assert half.tolist() == [inf, 0.0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_numbers_beside_16_bit_tensors_are_not_rounded(dtype):
+    """1e-8 is zero in float16, but 60000 times it is not."""
+    x = torch.tensor([60000.0, 1000.0, 2.0], dtype=dtype)
+    wide = x.double()
+    for number in (1e-8, 1e10, 0.1, 3e-5):
+        for tensor in (number, torch.tensor(number), torch.tensor(number, dtype=torch.float64)):
+            assert torch.equal(x * tensor, (wide * number).float().to(dtype))
+            assert torch.equal(tensor * x, (wide * number).float().to(dtype))
+            assert torch.equal(x / tensor, (wide / number).float().to(dtype))
+        assert torch.equal(x.clone().mul_(number), (wide * number).float().to(dtype))
+        assert torch.equal(torch.mul(x, number, out=torch.empty(0, dtype=dtype)), (wide * number).float().to(dtype))
+        assert torch.equal(x.clone().div_(number), (wide / number).float().to(dtype))
+
+
+def test_linspace_of_integers_starts_from_whole_ends():
+    assert torch.linspace(1, 2.5, 5, dtype=torch.int64).tolist() == [1, 1, 1, 1, 2]
+    assert torch.linspace(-1.5, 1.5, 3, dtype=torch.int32).tolist() == [-1, 0, 1]
+
+
+def test_far_tails():
+    x = torch.tensor([-inf, -1e200, inf], dtype=torch.float64)
+    assert torch.special.log_ndtr(x).tolist() == [-inf, -inf, 0.0]
+    assert torch.special.erfcx(torch.tensor([inf, -inf])).tolist() == [0.0, inf]
+
+
+def test_bessel_derivatives_near_zero():
+    x = torch.tensor([0.0, 1e-40, -1e-38, 1e-20], requires_grad=True)
+    for function in (torch.special.i1, torch.special.i1e):
+        (grad,) = torch.autograd.grad(function(x).sum(), x)
+        assert_close(grad, torch.full((4,), 0.5))
+
+
+# ---- autograd ----
+
+
+def test_a_gradient_has_the_dtype_of_its_input():
+    x = torch.ones(2, dtype=torch.float16, requires_grad=True)
+    for function in (torch.special.xlog1py, torch.xlogy):
+        (grad,) = torch.autograd.grad(function(x, torch.tensor([1, 2])).sum(), x)
+        assert grad.dtype == torch.float16
+
+
+def test_integers_do_not_take_a_history():
+    x = torch.ones(3, requires_grad=True)
+    y = torch.zeros(3, dtype=torch.int64)
+    y.copy_(x)
+    y[0] = x[0]
+    y[:] = x
+    assert not y.requires_grad
+    assert y.is_leaf
+
+
+def test_weights_of_losses_have_no_derivative():
+    w = torch.ones(3, requires_grad=True)
+    x, classes, F = torch.full((2, 3), 0.3), torch.tensor([0, 1]), torch.nn.functional
+    message = "is not differentiable with respect to argument '{}'. This input cannot have requires_grad True"
+    for call, name in (
+        (lambda: F.nll_loss(x, classes, weight=w), "weight"),
+        (lambda: F.cross_entropy(x, classes, weight=w), "weight"),
+        (lambda: F.binary_cross_entropy(x, x, weight=w), "weight"),
+        (lambda: F.binary_cross_entropy_with_logits(x, x, weight=w), "weight"),
+        (lambda: F.binary_cross_entropy_with_logits(x, x, pos_weight=w), "pos_weight"),
+    ):
+        with pytest.raises(RuntimeError, match=message.format(name)):
+            call()
+        with torch.no_grad():
+            call()
+
+
+def test_the_gradient_of_a_value_with_more_dimensions():
+    x, value = torch.ones(2), torch.full((1, 1), 3.0, requires_grad=True)
+    x[torch.tensor([False, True])] = value
+    x.sum().backward()
+    assert value.grad.tolist() == [[1.0]]
+
+
+# ---- arguments ----
+
+
+def test_a_tensor_with_a_dimension_is_no_integer():
+    assert [len(t) for t in torch.tensor_split(torch.arange(7), torch.tensor([3]))] == [3, 4]
+    assert [len(t) for t in torch.tensor_split(torch.arange(7), torch.tensor(3))] == [3, 2, 2]
+
+
+def test_svd_without_vectors():
+    assert [tuple(t.shape) for t in torch.svd(torch.ones(2, 4, 3), compute_uv=False)] == [(2, 4, 4), (2, 3), (2, 3, 3)]
+
+
+def test_tensors_of_one_element_are_numbers():
+    one = torch.ones(1)
+    assert torch.tensor([one, one * 2]).tolist() == [1.0, 2.0]
+    assert torch.tensor([[one, one.view(1, 1)], [3, 4]]).tolist() == [[1.0, 1.0], [3.0, 4.0]]
+    assert torch.tensor([torch.ones(2), torch.zeros(2)]).shape == (2, 2)
+
+
+def test_a_list_of_index_arrays_is_a_tuple_of_them():
+    x = torch.arange(6).view(3, 2)
+    a, b = [0, 1], [1, 0]
+    for index in ([a, b], [torch.tensor(a), torch.tensor(b)], [a, torch.tensor(b)]):
+        with pytest.warns(UserWarning, match="Using a non-tuple sequence for multidimensional indexing is deprecated"):
+            assert x[index].tolist() == [1, 2]
+    with pytest.warns(UserWarning, match="non-tuple sequence"):
+        x[[a, b]] = 9
+    assert x.tolist() == [[0, 9], [9, 3], [4, 5]]
+
+
+def test_assigning_to_nothing():
+    x = torch.ones(2)
+    x[False] = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    assert x.tolist() == [1.0, 1.0]
+    assert not x.requires_grad
+    assert x._version == 0
+
+
+def test_a_bool_is_a_float():
+    assert torch.nn.functional.dropout(torch.ones(2), True).tolist() == [0.0, 0.0]
+
+
+def test_set_counts_from_the_offset_of_its_source():
+    source = torch.arange(6.0)[2:]
+    assert torch.empty(0).set_(source, 1, (2,), (1,)).tolist() == [3.0, 4.0]
+
+
+def test_hash_is_the_id():
+    x = torch.ones(1)
+    assert hash(x) == id(x)
+
+
+def test_numpy_knows_int64():
+    numpy = pytest.importorskip("numpy")
+    assert torch.arange(2).numpy().dtype.char == numpy.dtype(numpy.int64).char
+    assert repr(torch.arange(2).numpy()) == repr(numpy.arange(2))
