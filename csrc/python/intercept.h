@@ -11,6 +11,7 @@
 
 #include <Python.h>
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -32,9 +33,18 @@ enum class HandlerKind : uint8_t { Op, Function, Batch };
 struct Handler {
   PyObject* callable;  // owned
   HandlerKind kind;
-  int32_t level;  // Batch
+  int32_t level;        // Batch
+  uint32_t dual_level;  // Batch: the last level of forward mode entered before it
   Handler* next;
 };
+
+// Levels of forward mode nest with those of vmap. On the tensors of a vmap there are tangents of transforms inside it; those of transforms
+// outside are on the tensors that it maps over, where the ops that its handler calls see them and nothing else.
+inline void set_handler_stack(Handler* top) {
+  set_handlers(top);
+  while (top && top->kind != HandlerKind::Batch) top = top->next;
+  thread_state.first_visible_level = top ? top->dual_level + 1 : 0;
+}
 
 // The innermost handler that may see ops.
 inline Handler* op_handler() {
@@ -98,21 +108,43 @@ template <class R, class... Args> [[gnu::cold, gnu::noinline]] R intercept(OpRec
   return boxing::Unbox<R>::from(call_handler(op, tuple));
 }
 
-// Whether a level of vmap has to do with an op on these arguments.
-inline bool concerns(int32_t level, const Tensor& t) { return t && is_batched(t.get(), level); }
-inline bool concerns(int32_t level, const Operand& o) { return o.tensor && is_batched(o.tensor, level); }
-inline bool concerns(int32_t level, std::span<const Tensor> list) {
-  for (const Tensor& t : list)
-    if (concerns(level, t)) return true;
-  return false;
+// Whether a level of vmap has to do with an op on these arguments: they are batched there, or their tangents are, as after a write in place
+// to a tensor from outside the transform.
+enum class Concern : uint8_t { None, Tangents, Samples };
+inline Concern concern(const Handler* h, const TensorImpl* t) {
+  if (!t) return Concern::None;
+  return is_batched(t, h->level) ? Concern::Samples : has_tangent_after(h->dual_level, t) ? Concern::Tangents : Concern::None;
 }
-template <class T> bool concerns(int32_t, const T&) { return false; }
+inline Concern concern(const Handler* h, const Tensor& t) { return concern(h, t.get()); }
+inline Concern concern(const Handler* h, const Operand& o) { return concern(h, o.tensor); }
+inline Concern concern(const Handler* h, std::span<const Tensor> list) {
+  Concern most = Concern::None;
+  for (const Tensor& t : list) most = std::max(most, concern(h, t));
+  return most;
+}
+template <class T>
+  requires(!std::is_convertible_v<T, const TensorImpl*>)
+Concern concern(const Handler*, const T&) {
+  return Concern::None;
+}
+template <class... Args> Concern concern_of(const Handler* h, const Args&... args) {
+  Concern most = Concern::None;
+  ((most = std::max(most, concern(h, args))), ...);
+  return most;
+}
 
 // Takes a handler, and those inside it, off the stack for a while.
 struct Below {
   Handler* saved = thread_state.handlers;
-  explicit Below(Handler* h) { set_handlers(h->next); }
-  ~Below() { set_handlers(saved); }
+  uint32_t visible = thread_state.last_visible_level;
+  explicit Below(const Handler* h) {
+    set_handler_stack(h->next);
+    if (h->kind == HandlerKind::Batch) thread_state.last_visible_level = std::min(visible, h->dual_level);
+  }
+  ~Below() {
+    set_handler_stack(saved);
+    thread_state.last_visible_level = visible;
+  }
 };
 
 extern thread_local constinit bool tangents_are_taken_care_of;  // of the op that is entered next
@@ -128,10 +160,16 @@ template <class R, class... A>
     return intercept<R>(op, args...);
   }
   Handler* h = op_handler();
-  if (h && !op.random && !(concerns(h->level, args) || ...)) {
+  if (const Concern most = h && !op.random ? concern_of(h, args...) : Concern::Samples; most != Concern::Samples) {
     done = true;
-    const Below below(h);
-    return whole(args...);
+    const auto run = [&] {
+      const Below below(h);
+      return whole(args...);
+    };
+    if (most == Concern::None || !tangents || !rule) return run();
+    R result = run();
+    rule(result, args...);
+    return result;
   }
   if (tangents && rule && any_tangent(args...)) {
     done = true;
@@ -151,16 +189,42 @@ template <class... A>
     return true;
   }
   Handler* h = op_handler();
-  if (!h || op.random || (concerns(h->level, args) || ...)) return false;
+  if (!h || op.random || concern_of(h, args...) != Concern::None) return false;
   const Below below(h);
   whole(args...);
   return true;
 }
 
-// Whether a level of vmap has made the write.
-template <class... Args> [[gnu::cold, gnu::noinline]] bool batch_writes(OpRecord& op, const Args&... args) {
-  if (!op_handler()) return false;
-  intercept<Tensor>(op, args...);
+// A write, inside a vmap, to a tensor that does not belong to it. It can be recorded here, for transforms inside the vmap, or where the handler
+// writes, on the tensors that are mapped over, for those outside; not for both, and never twice.
+enum class Reach : uint8_t { None = 0, Inside = 1, Outside = 2 };
+int reach_of(int32_t level, const TensorImpl* t);  // which leaves are behind a tensor; a set of Reach
+bool belongs_inside(int reached);                  // throws when both are
+template <class... Args> [[gnu::cold, gnu::noinline]] bool records_below(const Tensor& self, const Args&... args) {
+  const Handler* h = op_handler();
+  if (!h || h->kind != HandlerKind::Batch || is_batched(self.get(), h->level)) return false;
+  int reached = reach_of(h->level, self.get());
+  const auto add = [&]<class T>(const T& arg) {
+    if constexpr (std::is_same_v<T, Tensor>) reached |= arg ? reach_of(h->level, arg.get()) : 0;
+    if constexpr (std::is_same_v<T, Operand>) reached |= arg.tensor ? reach_of(h->level, arg.tensor) : 0;
+    if constexpr (std::is_convertible_v<T, std::span<const Tensor>>)
+      for (const Tensor& t : std::span<const Tensor>(arg)) reached |= t ? reach_of(h->level, t.get()) : 0;
+  };
+  (add(args), ...);
+  return !belongs_inside(reached);
+}
+
+// Whether a level of vmap has made the write. `recorded`: this is recorded above, so it must not be below, on the same tensor.
+template <class... Args>
+[[gnu::cold, gnu::noinline]] bool batch_writes(bool recorded, OpRecord& op, const Tensor& self, const Args&... args) {
+  const Handler* h = op_handler();
+  if (!h) return false;
+  struct Restore {
+    bool on = thread_state.grad_enabled;
+    ~Restore() { set_grad_mode(on); }
+  } restore;
+  if (recorded && h->kind == HandlerKind::Batch && !is_batched(self.get(), h->level)) set_grad_mode(false);
+  intercept<Tensor>(op, self, args...);
   return true;
 }
 
