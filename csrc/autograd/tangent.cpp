@@ -32,6 +32,14 @@ bool same_layout(const TensorImpl* a, const TensorImpl* b) {
   return true;
 }
 
+Levels all_levels_of(const Tensor& t) {
+  Levels levels;
+  levels.first = 0;
+  levels.last = UINT32_MAX;
+  levels.add(t);
+  return levels;
+}
+
 }  // namespace
 
 uint32_t enter_dual_level() {
@@ -39,6 +47,8 @@ uint32_t enter_dual_level() {
   set_dual_levels(thread_state.dual_levels + 1);
   return active->id;
 }
+
+uint32_t last_dual_level() { return last_id; }
 
 void exit_dual_level(uint32_t id) {
   DualLevel** at = &active;
@@ -51,8 +61,6 @@ void exit_dual_level(uint32_t id) {
   delete level;
 }
 
-uint32_t newest_dual_level() { return last_id; }
-
 bool dual_level_is_active(uint32_t level) { return find_level(level) != nullptr; }
 
 void Levels::add(const TensorImpl* t) {
@@ -60,7 +68,7 @@ void Levels::add(const TensorImpl* t) {
   for (const TensorImpl* owner : owners) {
     if (!owner || !owner->has(kDual)) continue;
     for (const Tangent* tangent = owner->extra->tangents; tangent; tangent = tangent->next) {
-      bool known = tangent->level > thread_state.hidden_after && tangent->level <= thread_state.hidden_until;
+      bool known = tangent->level < first || tangent->level > last;
       for (int i = 0; i < count; ++i) known |= ids[i] == tangent->level;
       if (known) continue;
       RG_CHECK(count < static_cast<int>(std::size(ids)), "forward-mode levels are nested too deeply");
@@ -113,7 +121,7 @@ void renew_tangent(const Tensor& base, uint32_t level, const Tensor& value) {
 }
 
 void copy_tangents(const Tensor& to, const Tensor& from, uint32_t below) {
-  for (const uint32_t level : levels_of(from))
+  for (const uint32_t level : all_levels_of(from))
     if (level < below) set_tangent(to, level, tangent_of(from, level));
 }
 
@@ -130,7 +138,7 @@ Tensor same_history(const Tensor& t) {
 Tensor primal(const Tensor& t, uint32_t level) {
   if (!t || !has_tangent(t.get())) return t;
   bool drops = false;
-  for (const uint32_t other : levels_of(t)) drops |= other >= level;
+  for (const uint32_t other : all_levels_of(t)) drops |= other >= level;
   if (!drops) return t;
   Tensor out = same_history(t);
   copy_tangents(out, t, level);

@@ -16,7 +16,7 @@
 namespace retrograd {
 
 uint32_t enter_dual_level();
-uint32_t newest_dual_level();
+uint32_t last_dual_level();  // whatever is entered from now on is later
 void exit_dual_level(uint32_t level);
 bool dual_level_is_active(uint32_t level);
 
@@ -35,10 +35,11 @@ bool has_tangent(const T&) {
   return false;
 }
 
-// The levels among some arguments, each once, outer ones first: a rule for an inner level may use the result, outer tangents included.
+// The levels among some arguments that are visible, each once, outer ones first: a rule for an inner level may use the result, outer tangents included.
 struct Levels {
   uint32_t ids[64];
   int count = 0;
+  uint32_t first = thread_state.first_visible_level, last = thread_state.last_visible_level;
   void add(const TensorImpl* t);
   void add(const Tensor& t) {
     if (t) add(t.get());
@@ -60,10 +61,18 @@ template <class... Args> Levels levels_of(const Args&... args) {
   (levels.add(args), ...);
   return levels;
 }
-
 template <class... Args> bool any_tangent(const Args&... args) {
-  return thread_state.dual_levels != 0 && !thread_state.inference_mode && (has_tangent(args) || ...) &&
-         (RG_LIKELY(!thread_state.hidden_until) || levels_of(args...).count != 0);
+  return thread_state.dual_levels != 0 && !thread_state.inference_mode && (has_tangent(args) || ...) && levels_of(args...).count != 0;
+}
+
+// Whether an argument has a tangent of a level entered after `level`.
+inline bool has_tangent_after(uint32_t level, const TensorImpl* t) {
+  for (const TensorImpl* owner : {t, static_cast<const TensorImpl*>(t->base)}) {
+    if (!owner || !owner->has(kDual)) continue;
+    for (const Tangent* tangent = owner->extra->tangents; tangent; tangent = tangent->next)
+      if (tangent->level > level) return true;
+  }
+  return false;
 }
 
 Tensor tangent_of(const Tensor& t, uint32_t level);  // undefined: zero

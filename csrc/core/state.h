@@ -15,11 +15,12 @@ struct ThreadState {
   bool inference_mode = false;
   bool torch_function_enabled = true;  // off inside DisableTorchFunction
   bool torch_function_subclasses = true;
-  bool attention = false;                       // ops must look around: handlers or forward-mode levels are active
-  uint32_t dual_levels = 0;                     // forward-mode levels entered, see autograd/tangent.h
-  uint32_t hidden_after = 0, hidden_until = 0;  // those in between belong to a vmap that ops run below: they do not see them
-  Handler* handlers = nullptr;                  // top of the interception stack, see python/intercept.h
-  Site mode_site;                               // where gradient mode was switched off (owned)
+  bool attention = false;                    // ops must look around: handlers or forward-mode levels are active
+  uint32_t dual_levels = 0;                  // forward-mode levels entered, see autograd/tangent.h
+  uint32_t first_visible_level = 0;          // the tangents that ops see: inside a vmap those of the transforms in it,
+  uint32_t last_visible_level = UINT32_MAX;  // below it those outside; see python/intercept.h
+  Handler* handlers = nullptr;               // top of the interception stack, see python/intercept.h
+  Site mode_site;                            // where gradient mode was switched off (owned)
 };
 
 extern thread_local constinit ThreadState thread_state;

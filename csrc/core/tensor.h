@@ -46,11 +46,12 @@ enum TensorFlags : uint16_t {
   kInference = 4,  // made under inference_mode
   kDataAlias = 8,  // made by .data: has a version counter of its own in `extra`
   kRetainsGrad = 16,
-  kNumber = 32,    // a Python number wrapped as a 0-d tensor: weakest in type promotion
-  kMarked = 64,    // see Note [Joining the collector]
-  kPooled = 128,   // lives in the pool; instances of Python subclasses do not
-  kDual = 256,     // has tangents, see autograd/tangent.h
-  kBatched = 512,  // one sample, as vmap shows it, of the tensor in extra->batched; see Note [Batched tensors]
+  kNumber = 32,         // a Python number wrapped as a 0-d tensor: weakest in type promotion
+  kMarked = 64,         // see Note [Joining the collector]
+  kPooled = 128,        // lives in the pool; instances of Python subclasses do not
+  kDual = 256,          // has tangents, see autograd/tangent.h
+  kBatched = 512,       // one sample, as vmap shows it, of the tensor in extra->batched; see Note [Batched tensors]
+  kPrivateLeaf = 1024,  // made by a forward rule for itself: nobody asked for its gradient
 };
 
 // Why a tensor has no history, for error messages and why_no_grad().

@@ -40,6 +40,17 @@ struct Edges {
   void add(const Tensor& t) { items.push_back(gradient_edge(t.get())); }
 };
 
+// Whether anything behind a tensor has a history: the samples of a vmap, the tangents of outer levels.
+bool moves(const TensorImpl* t) {
+  if (requires_grad(t)) return true;
+  if (!t->extra) return false;
+  if (t->has(kBatched) && moves(t->extra->batched)) return true;
+  if (!t->has(kDual)) return false;
+  for (const Tangent* tangent = t->extra->tangents; tangent; tangent = tangent->next)
+    if (moves(tangent->value)) return true;
+  return false;
+}
+
 Tensor fitted(Tensor value, const Tensor& result) {
   if (!same_sizes(value.get(), result.get())) value = ops::expand(value, result.sizes(), false);
   if (value.dtype() != result.dtype()) value = ops::_to_copy(value, result.dtype(), std::nullopt);
@@ -77,7 +88,7 @@ void give(const Tensor& result, uint32_t level, const Tensor& given, bool view) 
   if (!given || !result || !is_floating(result.dtype())) return;
   Tensor value = fitted(given, result);
   if (!view) {
-    if (!same_strides(value.get(), result.get()) && dense_and_nonoverlapping(result.get())) {
+    if (!same_strides(value.get(), result.get()) && !has_internal_overlap(result.get())) {  // samples of a vmap may have gaps
       value = ops::_clone_as(value, result.strides());
     } else if (value->storage->refs > 1 || Py_REFCNT(value->object()) > 2) {  // here and in the rule
       value = ops::clone(value);                                              // nobody else's: a write in place goes into it
@@ -119,13 +130,14 @@ void give_inplace(const Tensor& self, uint32_t level, const Tensor& value) {
 
 std::vector<Tensor> transposed(std::span<const Tensor> inputs, uint32_t level,
                                const std::function<std::vector<Tensor>(std::span<const Tensor>)>& run) {
-  bool record = false;
+  bool record = false, deeper = false;
   std::vector<Tensor> leaves(inputs.size()), tangents(inputs.size());
   Edges wanted, roots, seeds;
   for (size_t i = 0; i < inputs.size(); ++i) {
     tangents[i] = tangent_of(inputs[i], level);
     leaves[i] = primal(inputs[i], level);
     record |= requires_grad(leaves[i]) || requires_grad(tangents[i]);
+    deeper |= (leaves[i] && moves(leaves[i].get())) || (tangents[i] && moves(tangents[i].get()));
     if (!tangents[i]) continue;
     if (requires_grad(leaves[i])) {
       const GradMode on(true);
@@ -133,11 +145,12 @@ std::vector<Tensor> transposed(std::span<const Tensor> inputs, uint32_t level,
     } else {
       Tensor leaf = alias(leaves[i]);
       copy_tangents(leaf, leaves[i]);
-      leaf->flags |= kRequiresGrad;
+      leaf->flags |= kRequiresGrad | kPrivateLeaf;
       leaves[i] = leaf;
     }
   }
   record = record && thread_state.grad_mode;
+  deeper = deeper && !record && thread_state.grad_mode;
 
   std::vector<Tensor> outputs, probes, gradients;
   {
@@ -148,7 +161,7 @@ std::vector<Tensor> transposed(std::span<const Tensor> inputs, uint32_t level,
       Tensor probe;
       if (out && requires_grad(out)) {
         probe = ops::zeros_like(out, {}, {}, {}, {}, {}, {});
-        probe->flags |= kRequiresGrad;
+        probe->flags |= kRequiresGrad | kPrivateLeaf;
       }
       probes.push_back(probe);
       probe ? roots.add(out) : roots.items.push_back({});
@@ -165,8 +178,17 @@ std::vector<Tensor> transposed(std::span<const Tensor> inputs, uint32_t level,
     along.push_back(fitted(tangents[i], gradients[i]));
   }
   if (along.empty()) return std::vector<Tensor>(outputs.size());
-  return run_backward(back.items, along, seeds.items,
-                      {.keep_graph = record, .create_graph = record, .accumulate = false, .has_inputs = true});
+  std::vector<Tensor> values = run_backward(
+      back.items, along, seeds.items, {.keep_graph = record, .create_graph = record || deeper, .accumulate = false, .has_inputs = true});
+  if (deeper) {  // the values themselves have no history but that of the leaves made here
+    for (Tensor& value : values) {
+      if (!value) continue;
+      Tensor stripped = alias(value);
+      copy_tangents(stripped, value);
+      value = stripped;
+    }
+  }
+  return values;
 }
 
 }  // namespace retrograd::forward

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "autograd/history.h"
+#include "autograd/tangent.h"
 #include "ops.h"
 #include "ops/lapack.h"
 
@@ -183,13 +183,17 @@ Tensor linalg_pinv(const Tensor& A, std::optional<double> atol, std::optional<do
 }  // namespace impl
 
 namespace composite {
+namespace {
+
+// Derivatives of the values need the vectors. Those of a batched tensor may be wanted outside its vmap.
+bool is_differentiated(const Tensor& A) { return (thread_state.grad_mode && requires_grad(A)) || has_tangent(A) || A->has(kBatched); }
+
+}  // namespace
 
 std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& A, std::string_view UPLO) { return ops::_linalg_eigh(A, UPLO, true); }
-Tensor linalg_eigvalsh(const Tensor& A, std::string_view UPLO) {
-  return std::get<0>(ops::_linalg_eigh(A, UPLO, thread_state.grad_mode && requires_grad(A)));
-}
+Tensor linalg_eigvalsh(const Tensor& A, std::string_view UPLO) { return std::get<0>(ops::_linalg_eigh(A, UPLO, is_differentiated(A))); }
 std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& A, bool full_matrices) { return ops::_linalg_svd(A, full_matrices, true); }
-Tensor linalg_svdvals(const Tensor& A) { return std::get<1>(ops::_linalg_svd(A, false, thread_state.grad_mode && requires_grad(A))); }
+Tensor linalg_svdvals(const Tensor& A) { return std::get<1>(ops::_linalg_svd(A, false, is_differentiated(A))); }
 
 }  // namespace composite
 }  // namespace retrograd

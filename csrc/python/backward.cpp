@@ -29,8 +29,6 @@ void check_gradient(const Tensor& root, const Tensor& grad, size_t i) {
   RG_CHECK(requires_grad(root), "element ", i, " of tensors does not require grad and does not have a grad_fn", why_no_grad(root));
   RG_CHECK(same_sizes(root.get(), grad.get()), "Mismatch in shape: grad_output[", i, "] has a shape of torch.Size(", grad.sizes(),
            ") and output[", i, "] has a shape of torch.Size(", root.sizes(), ").");
-  RG_CHECK(is_floating(grad.dtype()) == is_floating(root.dtype()),
-           "For complex Tensors, both grad_output and output are required to have the same dtype.");
 }
 
 // The edge of a tensor, or of a GradientEdge (node, output_nr). New reference.
@@ -41,7 +39,8 @@ Edge edge_of(PyObject* o, const char* what) {
     Py_INCREF(e.node->object());
     return e;
   }
-  fail(ErrorKind::Type, what, " must be Tensors or GradientEdges, got ", Py_TYPE(o)->tp_name);
+  fail(what == std::string_view("inputs") ? ErrorKind::Runtime : ErrorKind::Type, "all ", what,
+       " have to be Tensors or GradientEdges, but got ", Py_TYPE(o)->tp_name);
 }
 
 Py_ssize_t length(PyObject* sequence) { return PySequence_Fast_GET_SIZE(sequence); }
@@ -62,6 +61,7 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
         const Tensor root = Tensor::borrow(t);
         if (grad) {
           check_gradient(root, grad, static_cast<size_t>(i));
+          if (!is_floating(grad.dtype())) grad = ops::_to_copy(grad, root.dtype(), std::nullopt);
         } else {
           grad = initial_gradient(root, static_cast<size_t>(i));
         }
@@ -87,10 +87,8 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
     std::vector<Tensor> result = run_backward(roots.edges, roots.grads, wanted.edges, options);
     if (accumulate) Py_RETURN_NONE;
     for (size_t i = 0; i < result.size(); ++i)
-      RG_CHECK(result[i] || allow_unused,
-               "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired "
-               "behavior. (input ",
-               i, ")");
+      RG_CHECK(result[i] || allow_unused, "The differentiated Tensor at index ", i,
+               " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
     return wrap_tuple(result);
   });
 }

@@ -1,6 +1,9 @@
 #include "python/intercept.h"
 
+#include <unordered_set>
+
 #include "ops/generator.h"
+#include "python/autograd.h"
 #include "python/bind.h"
 #include "python/types.h"
 
@@ -24,12 +27,12 @@ struct Reenter {
     if (!record->composite || !running || running->next != thread_state.handlers) return;
     active = true;
     below = thread_state.handlers;
-    set_handlers(running);
+    set_handler_stack(running);
     entered_composite = record;
   }
   ~Reenter() {
     if (!active) return;
-    set_handlers(below);
+    set_handler_stack(below);
     entered_composite = nullptr;
   }
 };
@@ -95,6 +98,40 @@ bool intercepts(const OpRecord& op) {
   return h && h->kind == HandlerKind::Op;
 }
 
+int reach_of(int32_t level, const TensorImpl* t) {
+  constexpr int inside = static_cast<int>(Reach::Inside), outside = static_cast<int>(Reach::Outside);
+  int reached = 0;
+  if (is_batched(t, level)) reached |= reach_of(level, t->extra->batched);
+  if (t->has(kPrivateLeaf)) return reached;
+  if (t->has(kRequiresGrad)) return reached | (is_batched(t, level) ? inside : outside);
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> stack;
+  const auto visit = [&](const Node* n) {
+    if (n && seen.insert(n).second) stack.push_back(n);
+  };
+  visit(grad_fn_of(const_cast<TensorImpl*>(t)));
+  while (!stack.empty() && reached != (inside | outside)) {
+    const Node* n = stack.back();
+    stack.pop_back();
+    if (n->info == &accumulate_grad_info) {
+      const TensorImpl* leaf = static_cast<const AccumulateGrad*>(n)->variable;
+      if (leaf && !leaf->has(kPrivateLeaf)) reached |= is_batched(leaf, level) ? inside : outside;
+    }
+    for (size_t i = 0; i < n->num_edges; ++i) visit(n->edges[i].node);
+  }
+  return reached;
+}
+
+bool belongs_inside(int reached) {
+  const bool inside = reached & static_cast<int>(Reach::Inside);
+  RG_CHECK(
+      !inside || !(reached & static_cast<int>(Reach::Outside)),
+      "vmap: a write in place to a tensor that was not made from the tensors of this vmap (zeros(...), say) cannot be differentiated by a "
+      "transform inside the vmap and by one outside it. Make it from an input, as in x.new_zeros(...) or zeros_like(x), or write out of "
+      "place.");
+  return inside;
+}
+
 thread_local constinit bool tangents_are_taken_care_of = false;
 
 PyObject* call_handler(OpRecord& op, PyObject* args) {
@@ -110,13 +147,13 @@ PyObject* call_handler(OpRecord& op, PyObject* args) {
 }
 
 void push_handler(PyObject* callable, HandlerKind kind, int32_t level) {
-  set_handlers(new Handler{Py_NewRef(callable), kind, level, newest_dual_level(), thread_state.handlers});
+  set_handler_stack(new Handler{Py_NewRef(callable), kind, level, last_dual_level(), thread_state.handlers});
 }
 
 PyObject* pop_handler() {
   Handler* top = thread_state.handlers;
   RG_CHECK(top, "the handler stack is empty");
-  set_handlers(top->next);
+  set_handler_stack(top->next);
   PyObject* callable = top->callable;
   delete top;
   return callable;

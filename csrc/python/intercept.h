@@ -11,6 +11,7 @@
 
 #include <Python.h>
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -33,9 +34,17 @@ struct Handler {
   PyObject* callable;  // owned
   HandlerKind kind;
   int32_t level;        // Batch
-  uint32_t dual_level;  // the newest forward-mode level outside of it
+  uint32_t dual_level;  // Batch: the last level of forward mode entered before it
   Handler* next;
 };
+
+// Levels of forward mode nest with those of vmap. On the tensors of a vmap there are tangents of transforms inside it; those of transforms
+// outside are on the tensors that it maps over, where the ops that its handler calls see them and nothing else.
+inline void set_handler_stack(Handler* top) {
+  set_handlers(top);
+  while (top && top->kind != HandlerKind::Batch) top = top->next;
+  thread_state.first_visible_level = top ? top->dual_level + 1 : 0;
+}
 
 // The innermost handler that may see ops.
 inline Handler* op_handler() {
@@ -99,41 +108,45 @@ template <class R, class... Args> [[gnu::cold, gnu::noinline]] R intercept(OpRec
   return boxing::Unbox<R>::from(call_handler(op, tuple));
 }
 
-// Whether a level of vmap has to do with an op on these arguments.
-inline bool concerns(int32_t level, const Tensor& t) { return t && is_batched(t.get(), level); }
-inline bool concerns(int32_t level, const Operand& o) { return o.tensor && is_batched(o.tensor, level); }
-inline bool concerns(int32_t level, std::span<const Tensor> list) {
-  for (const Tensor& t : list)
-    if (concerns(level, t)) return true;
-  return false;
+// Whether a level of vmap has to do with an op on these arguments: they are batched there, or their tangents are, as after a write in place
+// to a tensor from outside the transform.
+enum class Concern : uint8_t { None, Tangents, Samples };
+inline Concern concern(const Handler* h, const TensorImpl* t) {
+  if (!t) return Concern::None;
+  return is_batched(t, h->level) ? Concern::Samples : has_tangent_after(h->dual_level, t) ? Concern::Tangents : Concern::None;
 }
-template <class T> bool concerns(int32_t, const T&) { return false; }
+inline Concern concern(const Handler* h, const Tensor& t) { return concern(h, t.get()); }
+inline Concern concern(const Handler* h, const Operand& o) { return concern(h, o.tensor); }
+inline Concern concern(const Handler* h, std::span<const Tensor> list) {
+  Concern most = Concern::None;
+  for (const Tensor& t : list) most = std::max(most, concern(h, t));
+  return most;
+}
+template <class T>
+  requires(!std::is_convertible_v<T, const TensorImpl*>)
+Concern concern(const Handler*, const T&) {
+  return Concern::None;
+}
+template <class... Args> Concern concern_of(const Handler* h, const Args&... args) {
+  Concern most = Concern::None;
+  ((most = std::max(most, concern(h, args))), ...);
+  return most;
+}
 
 // Takes a handler, and those inside it, off the stack for a while. Below a vmap the forward-mode levels that were entered inside it do not
 // exist: their tangents may be tensors of that vmap.
 struct Below {
   Handler* saved = thread_state.handlers;
-  uint32_t after = thread_state.hidden_after, until = thread_state.hidden_until;
-  explicit Below(Handler* h) {
-    set_handlers(h->next);
-    if (h->kind != HandlerKind::Batch || !thread_state.dual_levels) return;
-    thread_state.hidden_after = h->dual_level;
-    thread_state.hidden_until = newest_dual_level();
+  uint32_t visible = thread_state.last_visible_level;
+  explicit Below(const Handler* h) {
+    set_handler_stack(h->next);
+    if (h->kind == HandlerKind::Batch) thread_state.last_visible_level = std::min(visible, h->dual_level);
   }
   ~Below() {
-    set_handlers(saved);
-    thread_state.hidden_after = after;
-    thread_state.hidden_until = until;
+    set_handler_stack(saved);
+    thread_state.last_visible_level = visible;
   }
 };
-
-// Whether arguments have tangents of forward-mode levels inside this vmap.
-template <class... Args> bool moves(const Handler* h, const Args&... args) {
-  if (!any_tangent(args...)) return false;
-  for (const uint32_t level : levels_of(args...))
-    if (level > h->dual_level) return true;
-  return false;
-}
 
 // A tensor of a vmap that is not running: nobody can compute with it.
 inline bool outlived(const Tensor& t) { return t && t->has(kBatched); }
@@ -164,10 +177,16 @@ template <class R, class... A>
   }
   Handler* h = op_handler();
   if (!h) check_not_outlived(args...);
-  if (h && !op.random && !(concerns(h->level, args) || ...) && !(tangents && rule && moves(h, args...))) {
+  if (const Concern most = h && !op.random ? concern_of(h, args...) : Concern::Samples; most != Concern::Samples) {
     done = true;
-    const Below below(h);
-    return whole(args...);
+    const auto run = [&] {
+      const Below below(h);
+      return whole(args...);
+    };
+    if (most == Concern::None || !tangents || !rule) return run();
+    R result = run();
+    rule(result, args...);
+    return result;
   }
   if (tangents && rule && any_tangent(args...)) {
     done = true;
@@ -188,21 +207,42 @@ template <class... A>
   }
   Handler* h = op_handler();
   if (!h) check_not_outlived(args...);
-  if (!h || op.random || (concerns(h->level, args) || ...) || moves(h, args...)) return false;
+  if (!h || op.random || concern_of(h, args...) != Concern::None) return false;
   const Below below(h);
   whole(args...);
   return true;
 }
 
-// Whether a level of vmap has made the write.
-template <class... Args> [[gnu::cold, gnu::noinline]] bool batch_writes(OpRecord& op, const Args&... args) {
-  Handler* h = op_handler();
+// A write, inside a vmap, to a tensor that does not belong to it. It can be recorded here, for transforms inside the vmap, or where the handler
+// writes, on the tensors that are mapped over, for those outside; not for both, and never twice.
+enum class Reach : uint8_t { None = 0, Inside = 1, Outside = 2 };
+int reach_of(int32_t level, const TensorImpl* t);  // which leaves are behind a tensor; a set of Reach
+bool belongs_inside(int reached);                  // throws when both are
+template <class... Args> [[gnu::cold, gnu::noinline]] bool records_below(const Tensor& self, const Args&... args) {
+  const Handler* h = op_handler();
+  if (!h || h->kind != HandlerKind::Batch || is_batched(self.get(), h->level)) return false;
+  int reached = reach_of(h->level, self.get());
+  const auto add = [&]<class T>(const T& arg) {
+    if constexpr (std::is_same_v<T, Tensor>) reached |= arg ? reach_of(h->level, arg.get()) : 0;
+    if constexpr (std::is_same_v<T, Operand>) reached |= arg.tensor ? reach_of(h->level, arg.tensor) : 0;
+    if constexpr (std::is_convertible_v<T, std::span<const Tensor>>)
+      for (const Tensor& t : std::span<const Tensor>(arg)) reached |= t ? reach_of(h->level, t.get()) : 0;
+  };
+  (add(args), ...);
+  return !belongs_inside(reached);
+}
+
+// Whether a level of vmap has made the write. `recorded`: this is recorded above, so it must not be below, on the same tensor.
+template <class... Args>
+[[gnu::cold, gnu::noinline]] bool batch_writes(bool recorded, OpRecord& op, const Tensor& self, const Args&... args) {
+  const Handler* h = op_handler();
   if (!h) return false;
-  if (h->kind == HandlerKind::Batch && !op.random && !(concerns(h->level, args) || ...)) {
-    const Below below(h);
-    return batch_writes(op, args...);
-  }
-  intercept<Tensor>(op, args...);
+  struct Restore {
+    bool on = thread_state.grad_enabled;
+    ~Restore() { set_grad_mode(on); }
+  } restore;
+  if (recorded && h->kind == HandlerKind::Batch && !is_batched(self.get(), h->level)) set_grad_mode(false);
+  intercept<Tensor>(op, self, args...);
   return true;
 }
 

@@ -356,6 +356,10 @@ int to_bool(PyObject* self) {
         auto* t = reinterpret_cast<TensorImpl*>(self);
         RG_CHECK(t->numel != 0, "Boolean value of Tensor with no values is ambiguous");
         RG_CHECK(t->numel == 1, "Boolean value of Tensor with more than one value is ambiguous");
+        RG_CHECK(!t->has(kBatched),
+                 "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. Inside vmap a Tensor stands "
+                 "for one "
+                 "sample of each of the batch at once: write torch.where(condition, a, b) instead of if.");
         const Scalar s = first_element(t);
         result = s.is_float() ? s.d != 0 : s.i != 0;
       }) != 0)

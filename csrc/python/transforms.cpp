@@ -157,6 +157,10 @@ PyObject* make_dual(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
              "Trying to set a forward gradient that has a different size than that of the original Tensor, "
              "this is not supported. Tensor is of size ",
              given.sizes(), " while the given forward gradient is of size ", tangent.sizes(), ".");
+    RG_CHECK_AS(
+        NotImplemented, level >= thread_state.first_visible_level,
+        "make_dual: inside vmap, for a level of forward mode that was entered outside it. Enter the level inside the function that is "
+        "mapped, or use func.jvp.");
     const Tensor dual = ops::alias_view(lifted(given));
     forward::give(dual, level, tangent);
     return wrap(dual);

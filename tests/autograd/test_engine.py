@@ -731,3 +731,50 @@ def test_loop_of_steps_leaves_nothing_behind():
         step(w)
     gc.collect()
     assert len(gc.get_objects()) - before < 20
+
+
+def test_grad_wants_inputs():
+    with pytest.raises(RuntimeError, match="`inputs` argument to `grad\\(\\)` cannot be empty"):
+        torch.autograd.grad(torch.ones(3, requires_grad=True).sum(), [])
+
+
+def test_inputs_that_are_no_tensors():
+    x = torch.ones(3, requires_grad=True)
+    for call in (lambda: torch.autograd.grad(x.sum(), [3]), lambda: x.sum().backward(inputs=[3])):
+        with pytest.raises(RuntimeError, match="all inputs have to be Tensors or GradientEdges, but got int"):
+            call()
+
+
+def test_unused_input_is_named():
+    x, y = torch.ones(3, requires_grad=True), torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="The differentiated Tensor at index 1 appears to not have been used in the graph"):
+        torch.autograd.grad(x.sum(), (x, y))
+
+
+def test_integer_gradient_of_a_root():
+    x = torch.ones(3, requires_grad=True)
+    (x * 2).backward(torch.tensor([1, 2, 3]))
+    assert x.grad.dtype == torch.float32
+    assert x.grad.tolist() == [2, 4, 6]
+
+
+def test_batched_gradients_are_checked():
+    x = torch.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+        torch.autograd.grad(x * x, x, is_grads_batched=True)
+    with pytest.raises(RuntimeError, match=r"we interpret the first dimension .* grad_output\[0\] has a shape of torch.Size\(\[2, 4\]\)"):
+        torch.autograd.grad(x * x, x, torch.ones(2, 4), is_grads_batched=True)
+
+
+def test_old_names():
+    log = []
+    x = torch.ones(3, requires_grad=True)
+    engine = torch.autograd.Variable._execution_engine
+    x.register_hook(lambda g: engine.queue_callback(lambda: log.append("end")))
+    x.sum().backward()
+    assert log == ["end"]
+    with pytest.raises(RuntimeError, match="Final callbacks can only be installed during backward pass"):
+        engine.queue_callback(lambda: None)
+    assert isinstance(x, torch.autograd.Variable)
+    assert not isinstance(3, torch.autograd.Variable)
+    assert torch.autograd.Variable(torch.ones(2), requires_grad=True).requires_grad

@@ -268,3 +268,22 @@ def test_jacobians_have_a_row_per_input_element():
     assert_close(numerical, expected)
     assert_close(analytical, expected)
     assert reentrant and sizes and types
+
+
+@both_modes
+def test_a_wrong_jvp_is_told_from_a_wrong_backward(fast_mode):
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t * 3
+
+    with pytest.raises(GradcheckError, match="Jacobian computed with forward mode mismatch for output 0 with respect to input 0"):
+        gradcheck(Wrong.apply, (values(2),), check_forward_ad=True, fast_mode=fast_mode)

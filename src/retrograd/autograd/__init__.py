@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd import _C
@@ -109,6 +109,8 @@ def grad(
         warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True)", FutureWarning, stacklevel=2)
     allow = materialize_grads if allow_unused is None else allow_unused
     roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if any(isinstance(r, Tensor) and _C._has_torch_function(r) for r in (*roots, *wanted)) or _C._is_torch_function_mode_enabled():
         kwargs = {
             "grad_outputs": grad_outputs,
@@ -143,6 +145,15 @@ def _batched_grad(roots: Any, wanted: Any, grads: Any, retain_graph: bool, creat
     """One run for the whole batch, by vmap."""
     from retrograd.func._vmap import batch_level
 
+    for i, (root, g) in enumerate(zip(roots, grads, strict=False)):
+        if g is None and root.numel() != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if g is not None and isinstance(root, Tensor) and g.shape[1:] != root.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the "
+                f"remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: grad_output[{i}] "
+                f"has a shape of {g.shape} and output[{i}] has a shape of {root.shape}."
+            )
     sizes = {g.shape[0] for g in grads if g is not None and g.ndim}
     if len(sizes) != 1:
         raise RuntimeError(
@@ -156,10 +167,28 @@ def _batched_grad(roots: Any, wanted: Any, grads: Any, retain_graph: bool, creat
     return tuple(rows)
 
 
-def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:
+class _VariableMeta(type):
+    def __instancecheck__(cls, other: object) -> bool:
+        return isinstance(other, Tensor)
+
+
+class _Engine:
+    """What libraries reach for on PyTorch's engine object."""
+
+    @staticmethod
+    def queue_callback(callback: Callable[[], Any]) -> None:
+        """Calls `callback` when the backward that is running has finished."""
+        _C._queue_callback(callback)
+
+
+class Variable(metaclass=_VariableMeta):
     """PyTorch's old name: tensors are variables."""
-    out = data.detach() if requires_grad or data.requires_grad else data
-    return out.requires_grad_(requires_grad)
+
+    _execution_engine = _Engine()
+
+    def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # type: ignore[misc]
+        out = data.detach() if requires_grad or data.requires_grad else data
+        return out.requires_grad_(requires_grad)
 
 
 # The function hides the module of its name, as in PyTorch; `from retrograd.autograd.gradcheck import ...` still finds it.

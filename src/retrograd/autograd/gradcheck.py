@@ -416,7 +416,7 @@ class _Check:
 
     def fail(self, analytical: Tensor, numerical: Tensor, i: int, output: Tensor, o: int, mode: str = "") -> None:
         raise GradcheckError(
-            f"{mode}Jacobian mismatch for output {o} with respect to input {i},\nnumerical:{numerical}\nanalytical:{analytical}\n"
+            f"Jacobian {mode}mismatch for output {o} with respect to input {i},\nnumerical:{numerical}\nanalytical:{analytical}\n"
             + self.worst(analytical, numerical, i, output, o)
             + self.advice(output)
         )
@@ -488,7 +488,7 @@ class _Check:
 
     def explain_fast(self, analytical: Tensor, numerical: Tensor, i: int, output: Tensor, o: int, mode: str = "") -> None:
         text = (
-            f"{mode}Jacobian mismatch for output {o} with respect to input "
+            f"Jacobian {mode}mismatch for output {o} with respect to input "
             f"{i},\nnumerical:{numerical.item()}\nanalytical:{analytical.item()}\n\n"
             "These are the Jacobians in a random direction of the input and of the output (fast mode). In full they are:\n\n"
         )
@@ -590,7 +590,7 @@ class _Check:
         return [_ops.stack([row[o] for row in rows]) if rows else _zeros(0, outputs[o].numel(), outputs[o]) for o in range(len(outputs))]
 
     def forward_mode(self, outputs: tuple[Tensor, ...]) -> None:
-        mode = "While computing in forward mode: "
+        mode = "computed with forward mode "
         for i in self.wanted:
             if self.fast:
                 u = _unit_like(self.inputs[i])
