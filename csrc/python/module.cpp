@@ -1,8 +1,8 @@
 // The extension module: a table of contents.
 #include <Python.h>
 
-#include "cpu/fork_gate.h"
 #include "cpu/blas.h"
+#include "cpu/fork_gate.h"
 #include "ops/engine_ops.h"
 #include "python/autograd.h"
 #include "python/bind.h"
