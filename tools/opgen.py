@@ -425,7 +425,7 @@ def dispatch_inplace(op: Op) -> str:
     elif op.grad:
         plan = Plan(op)
         before, after = record(op, plan, inplace=True)
-        body.append(f"  const bool needs = {needs_grad(plan)};")
+        body.append(f"  const bool needs = {needs_grad(plan)} && is_floating(self.dtype());")
         body.append("  check_inplace(self, needs);")
         body.append(
             f"  if (needs && thread_state.grad_mode) {{\n    {before}\n    {kernel}\n    wrote_inplace(self);\n    {after}\n    rebase_history(self, guard.release());\n  }} else {{\n    {kernel}\n    wrote_inplace(self);\n  }}"

@@ -87,10 +87,8 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
     std::vector<Tensor> result = run_backward(roots.edges, roots.grads, wanted.edges, options);
     if (accumulate) Py_RETURN_NONE;
     for (size_t i = 0; i < result.size(); ++i)
-      RG_CHECK(result[i] || allow_unused,
-               "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired "
-               "behavior. (input ",
-               i, ")");
+      RG_CHECK(result[i] || allow_unused, "The differentiated Tensor at index ", i,
+               " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
     return wrap_tuple(result);
   });
 }
