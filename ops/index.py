@@ -333,7 +333,7 @@ op(
     inplace="index_fill_tensor_into",
     grad={
         "self": "ops::index_fill_int_Scalar(grad, dim, index, 0)",
-        "value": "cast_to(ops::sum(ops::index_select(grad, dim, index), std::nullopt), value_dtype)",
+        "value": "cast_to(ops::sum(where_filled(grad, dim, index), std::nullopt), value_dtype)",
     },
     node="IndexFillBackward1",
     jvp="linear",

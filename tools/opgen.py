@@ -258,10 +258,8 @@ def record(op: Op, plan: Plan, *, inplace: bool) -> tuple[str, str]:
     list_out = len(plan.outputs) == 1 and plan.outputs[0].type == "Tensor[]"
     n_out = "result.size()" if list_out else str(len(plan.outputs))
     make = [f"auto* fn = make_node<{op.node}>({n_edges}, {n_out});"]
-    # Saving a tensor may run a hook that throws, and so may the kernel of an in-place op.
-    guarded = inplace or any(kind in ("Tensor", "Operand", "TensorList") for _, kind, *_ in plan.fields.values())
-    if guarded:
-        make.append("NodeGuard guard(fn);")
+    # The edge of a view that cannot follow its base throws, saving a tensor may run a hook that does, and so may the kernel of an in-place op.
+    make.append("NodeGuard guard(fn);")
     for p in plan.inputs:
         if p is plan.list_input:
             make.append(f"for (size_t i = 0; i < {p.name}.size(); ++i) if ({p.name}[i]) fn->set_edge(i, {p.name}[i]);")
@@ -304,7 +302,7 @@ def record(op: Op, plan: Plan, *, inplace: bool) -> tuple[str, str]:
             )
     if inplace:
         return "\n    ".join(make + early), "\n    ".join(late)
-    finish = ["guard.release();"] if guarded else []
+    finish = ["guard.release();"]
     if list_out:
         finish.append(
             "for (size_t i = 0; i < result.size(); ++i) set_history(result[i], fn, static_cast<uint32_t>(i));\n    if (result.empty()) Py_DECREF(fn->object());"

@@ -61,7 +61,8 @@ void accumulate(TensorImpl* variable, Tensor& grad) {
 
 void apply(Call& call) {
   TensorImpl* variable = static_cast<AccumulateGrad*>(call.node)->variable;
-  if (RG_UNLIKELY(!variable)) return;
+  if (RG_UNLIKELY(!variable) || RG_UNLIKELY(!requires_grad(variable))) return;  // requires_grad_(False) since
+  RG_CHECK(!grad_fn_of(variable), "leaf variable has been moved into the graph interior");
   if (RG_LIKELY(call.in[0].defined())) accumulate(variable, call.in[0]);
   if (RG_UNLIKELY(variable->extra && variable->extra->post_accumulate_hooks)) engine_hooks.post_accumulate(variable);
 }

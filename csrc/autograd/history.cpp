@@ -33,11 +33,44 @@ void move_retained(Node* from, uint32_t from_nr, Node* to, uint32_t to_nr) {
   Py_XDECREF(old_key);
 }
 
+// `t` was made where nobody could follow it, and memory under it is written: `what` says by whom.
+[[noreturn, gnu::cold]] void fail_view_write(const TensorImpl* t, const char* what) {
+  const ViewOrigin origin = t->view_origin;
+  const bool no_grad = origin == ViewOrigin::NoGradMode, inference = origin == ViewOrigin::InferenceMode;
+  const Node* fn = t->grad_fn;
+  std::string text = fn ? str_cat("Output ", t->output_nr, " of ", forward_name(fn), " is a view ") : "A view ";
+  if (no_grad || inference || !fn) {
+    if (fn) text += "of a view which ";
+    text += str_cat("was created in ", inference ? "inference" : "no_grad", " mode and ", what, " modified inplace",
+                    inference ? " in normal mode." : " with grad mode enabled.");
+  } else {
+    text += str_cat("and ", what, " modified inplace.");
+  }
+  if (no_grad || inference) {
+    text += str_cat(
+        " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and "
+        "the inplace either both inside the ",
+        no_grad ? "no_grad" : "inference_mode",
+        " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+  } else if (origin == ViewOrigin::MultiOutput) {
+    text +=
+        " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+        "modified inplace. You should replace the inplace operation by an out-of-place one.";
+  } else {
+    text +=
+        " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
+        "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
+        "behavior is forbidden. You can fix this by cloning the output of the custom Function.";
+  }
+  fail(ErrorKind::Runtime, text);
+}
+
 // See Note [Views and in-place writes].
 void refresh_view(TensorImpl* t) {
   const uint32_t version = version_of(t);
   if (t->view_version == version || (!t->grad_fn && !requires_grad(t->base))) return;
   const NodeInfo* being_made = newest_node;
+  if (RG_UNLIKELY(t->view_origin != ViewOrigin::Default)) fail_view_write(t, "its base or another view of its base has been");
   Node* node = engine_ops.as_strided_node(Tensor::borrow(t->base), t);
   newest_node = being_made;
   t->view_version = version;
@@ -62,32 +95,6 @@ Node* accumulator_of(TensorImpl* t) {
     if (!gc_tracked(node->object())) PyObject_GC_Track(node->object());
   }
   return node;
-}
-
-[[noreturn, gnu::cold]] void fail_view_write(TensorImpl* t) {
-  const char* what = "";
-  switch (t->view_origin) {
-    case ViewOrigin::NoGradMode:
-    case ViewOrigin::InferenceMode:
-      fail(ErrorKind::Runtime, "A view was created in ", t->view_origin == ViewOrigin::NoGradMode ? "no_grad" : "inference",
-           " mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is "
-           "forbidden. You can clarify your code by moving both the view and the inplace either both inside the ",
-           t->view_origin == ViewOrigin::NoGradMode ? "no_grad" : "inference_mode",
-           " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
-    case ViewOrigin::MultiOutput:
-      what =
-          " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
-          "modified inplace. You should replace the inplace operation by an out-of-place one.";
-      break;
-    default:
-      what =
-          " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
-          "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
-          "behavior is forbidden. You can fix this by cloning the output of the custom Function.";
-  }
-  Node* fn = grad_fn_of(t);
-  fail(ErrorKind::Runtime, "Output ", t->output_nr, " of ", fn ? forward_name(fn) : "a function",
-       " is a view and is being modified inplace.", what);
 }
 
 }  // namespace
@@ -145,6 +152,11 @@ void set_view(const Tensor& result, const Tensor& source, ViewOrigin origin) {
   r->view_version = version_of(r);
 }
 
+void check_view_write(TensorImpl* t) {
+  if (RG_UNLIKELY(t->view_origin != ViewOrigin::Default)) fail_view_write(t, "is being");
+  RG_CHECK(!(requires_grad(t) && is_leaf(t->base)), "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
 void check_inplace(const Tensor& self, bool needs_grad) {
   TensorImpl* t = self.get();
   if (RG_UNLIKELY(t->has(kInference) && !thread_state.inference_mode))
@@ -153,9 +165,7 @@ void check_inplace(const Tensor& self, bool needs_grad) {
          "inplace update.");
   if (!needs_grad || !thread_state.grad_mode) return;
   if (t->base) {
-    if (t->view_origin != ViewOrigin::Default) fail_view_write(t);
-    RG_CHECK(!(requires_grad(t) && is_leaf(t->base) && requires_grad(t->base)),
-             "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    check_view_write(t);
   }
   RG_CHECK(!(requires_grad(t) && is_leaf(t)), "a leaf Variable that requires grad is being used in an in-place operation.");
 }
@@ -169,6 +179,7 @@ void rebase_history(const Tensor& self, Node* node) {
   TensorImpl* t = self.get();
   if (t->base) {
     replace_history(t->base, make_copy_slices(t->base, t, node));
+    t->view_version = version_of(t) - 1;  // stale, whoever looked at it since the write
     refresh_view(t);
     return;
   }

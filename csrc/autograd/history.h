@@ -58,6 +58,7 @@ void set_view(const Tensor& result, const Tensor& source, ViewOrigin origin = Vi
 
 // Before and after a write in place. `needs_grad`: whether any input of the op requires grad.
 void check_inplace(const Tensor& self, bool needs_grad);
+void check_view_write(TensorImpl* view);              // the part of check_inplace() that is about views
 void rebase_history(const Tensor& self, Node* node);  // takes over the node's reference
 void wrote_inplace(const Tensor& self);               // version and site
 

@@ -41,6 +41,14 @@ namespace {
   throw Error(ErrorKind::Runtime, text);
 }
 
+[[noreturn, gnu::cold]] void fail_detached(const Node* owner) {
+  std::string text =
+      "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported: use .detach(), which "
+      "leaves the history of this tensor as it is.";
+  if (owner->site.code) text += "\n  saved for " + std::string(node_name(owner)) + " at " + site_text(owner->site);
+  throw Error(ErrorKind::Runtime, text);
+}
+
 inline void keep(SavedTensor& saved, TensorImpl* t) {  // takes over a reference
   saved.tensor = t;
   saved.version = version_of(t);
@@ -82,6 +90,7 @@ void fail_freed(const Node* node) {
 void SavedTensor::save(TensorImpl* t) {
   if (!t) return;
   output_nr = t->output_nr;
+  had_history = t->grad_fn != nullptr;
   if (RG_UNLIKELY((t->flags & (kInference | kDataAlias)) || saved_hooks_depth > 0 || (t->storage->flags & kStorageExported)))
     return save_slow(*this, t);
   Py_INCREF(t->object());
@@ -125,6 +134,7 @@ Tensor SavedTensor::unpack_plain(Node* owner) const {
     return {};
   }
   if (RG_UNLIKELY(version_of(tensor) != version)) fail_modified(*this, owner, false);
+  if (RG_UNLIKELY(had_history && !tensor->grad_fn)) fail_detached(owner);
   if (RG_UNLIKELY(tensor->storage->hidden_writes != hidden_writes)) fail_modified(*this, owner, true);
   if (RG_UNLIKELY(tensor->storage->flags & (kStorageExported | kStorageFingerprint))) check_fingerprint(*this, owner);
   return Tensor::borrow(tensor);

@@ -20,6 +20,7 @@ struct SavedTensor {
   uint32_t hidden_writes = 0;
   uint32_t output_nr = 0;
   bool is_output = false;
+  bool had_history = false;    // which detach_() must not take away
   bool fingerprinted = false;  // see autograd/fingerprint.h
 
   void save(TensorImpl* t);

@@ -63,6 +63,7 @@ void fill_scalar_(const Tensor& self, Scalar value) {
 }
 void fill_tensor_(const Tensor& self, const Tensor& value) {
   RG_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(), " dimensions.");
+  check_no_internal_overlap(self);
   copy_data(self, value);
 }
 void zero_(const Tensor& self) { fill_data(self, Scalar(0)); }

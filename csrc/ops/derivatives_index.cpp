@@ -170,6 +170,12 @@ std::tuple<Tensor, Tensor> scatter_reduce_grad(const Tensor& grad, const Tensor&
   return reduce_grad(Elements{dim, index}, grad, self, src, reduce, include_self, result, needs_self, needs_src);
 }
 
+// An index that is named twice is filled once.
+Tensor where_filled(const Tensor& grad, int64_t dim, const Tensor& index) {
+  const Tensor filled = ops::index_fill_int_Scalar(retrograd::zeros(grad.sizes(), DType::Bool, grad.device()), dim, index, 1);
+  return ops::where(filled, grad, 0.0);
+}
+
 std::tuple<Tensor, Tensor> index_reduce_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                                              std::string_view reduce, bool include_self, const Tensor& result, bool needs_self,
                                              bool needs_source) {

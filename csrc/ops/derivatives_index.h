@@ -27,6 +27,7 @@ Tensor as_strided_of_copy(const Tensor& t, IntSpan size, IntSpan stride,
 std::tuple<Tensor, Tensor> scatter_reduce_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                                                std::string_view reduce, bool include_self, const Tensor& result, bool needs_self,
                                                bool needs_src);
+Tensor where_filled(const Tensor& grad, int64_t dim, const Tensor& index);  // zeros elsewhere
 std::tuple<Tensor, Tensor> index_reduce_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                                              std::string_view reduce, bool include_self, const Tensor& result, bool needs_self,
                                              bool needs_source);

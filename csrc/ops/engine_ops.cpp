@@ -42,8 +42,17 @@ struct GradMode {
 
 Node* as_strided_node(const Tensor& base, const TensorImpl* view) {
   GradMode on;
-  const Tensor made = ops::as_strided(base, view->shape(), {view->strides(), view->ndim}, view->offset());
-  return std::exchange(made->grad_fn, nullptr);
+  const bool leads_on = requires_grad(base);
+  Tensor from = base;
+  if (!leads_on) {  // a view that had a history of its own: the new one ends at the base
+    from = alias(base);
+    from->flags |= kRequiresGrad;
+  }
+  const Tensor made = ops::as_strided(from, view->shape(), {view->strides(), view->ndim}, view->offset());
+  Node* node = std::exchange(made->grad_fn, nullptr);
+  if (!leads_on)
+    if (Node* end = std::exchange(node->edges[0].node, nullptr)) Py_DECREF(end->object());
+  return node;
 }
 
 }  // namespace

@@ -20,11 +20,21 @@ void check_no_internal_overlap(const Tensor& out) {
       "before performing the operation.");
 }
 
+void warn_expanded_write(const Tensor& out, const char* op) {
+  if (RG_LIKELY(!has_internal_overlap(out.get()))) return;
+  const std::string text = str_cat("Use of ", op,
+                                   " on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This "
+                                   "also applies to advanced indexing e.g. tensor[mask] = scalar");
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw PythonError();
+}
+
 bool check_no_partial_overlap(const TensorImpl* out, const TensorImpl* in) {
   if (out->storage != in->storage || out->numel == 0 || in->numel == 0) return true;
-  if (out->data == in->data && out->dtype == in->dtype && same_sizes(out, in)) {
+  if (out->data == in->data && out->dtype == in->dtype && out->numel == in->numel && out->ndim >= in->ndim) {
+    const int more = out->ndim - in->ndim;  // dimensions of one element: the number of elements is the same
     bool same = true;
-    for (int d = 0; d < out->ndim; ++d) same &= out->size(d) <= 1 || out->stride(d) == in->stride(d);
+    for (int d = 0; d < in->ndim; ++d)
+      same &= out->size(d + more) == in->size(d) && (in->size(d) <= 1 || out->stride(d + more) == in->stride(d));
     if (same) return true;
   }
   const auto [a, a_end] = extent(out);

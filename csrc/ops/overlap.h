@@ -6,6 +6,7 @@
 namespace retrograd {
 
 void check_no_internal_overlap(const Tensor& out);
+void warn_expanded_write(const Tensor& out, const char* op);  // for ops that write one value anyway
 // True when `out` may be written while `in` is read (disjoint, or element for element the same). False when that is unclear and a
 // temporary is wanted; throws when the two certainly overlap in part.
 bool check_no_partial_overlap(const TensorImpl* out, const TensorImpl* in);

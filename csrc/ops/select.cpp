@@ -117,7 +117,7 @@ void masked_fill_into(const Tensor& self, const Tensor& mask, const Operand& val
   check_fill_value(self, value);
   const Shape shape = broadcast_shapes(self.sizes(), mask.sizes());
   RG_CHECK(same_sizes(self.sizes(), shape), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
-  check_no_internal_overlap(self);
+  warn_expanded_write(self, "masked_fill_");
   common_device(mask, self, value, "masked_fill_");
   select_into(self, mask, value, self);
 }

@@ -11,6 +11,8 @@ void resize_(const Tensor& self, IntSpan size, std::optional<MemoryFormat> memor
   RG_CHECK(!self->has(kBatched), "resize_() cannot be used inside vmap: a sample has no memory of its own");
   check_inplace(self, false);
   const std::vector<int64_t> sizes(size.begin(), size.end());  // may be the sizes of self itself
+  const bool same = same_sizes(self.sizes(), sizes) && (!memory_format || has_format(self.get(), *memory_format));
+  if (same) return;
   resize_data(self, sizes);
   if (memory_format && *memory_format != MemoryFormat::Preserve) {
     int64_t strides[kMaxDims];

@@ -114,8 +114,6 @@ Tensor checked_gradient(const char* name, size_t index, const TensorMeta& meta, 
     grad = engine_ops.sum_to(grad, meta.sizes);
   }
   if (grad.dtype() != meta.dtype) {
-    RG_CHECK(is_floating(grad.dtype()) || !is_floating(meta.dtype), "Function ", name, " returned an invalid gradient at index ", index,
-             " - expected dtype ", dtype_title(meta.dtype), " but got ", dtype_title(grad.dtype()));
     grad = engine_ops.cast(grad, meta.dtype);
   }
   return grad;
@@ -257,33 +255,40 @@ struct GradOff {
   ~GradOff() { set_grad_mode(saved); }
 };
 
-// Connects one output of forward to the node and returns what the caller gets.
-Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool executable) {
+bool is_differentiable(const FunctionState& s, const TensorImpl* out) {
+  return is_floating(out->dtype) && !contains(s.non_differentiable, out);
+}
+
+// Connects one output of forward to the node and returns what the caller gets. `differentiable_outputs`: how many there are.
+Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool executable, int differentiable_outputs) {
   FunctionState& s = *node->state;
   const bool dirty = contains(s.dirty, out.get());
-  const bool differentiable = is_floating(out.dtype()) && !contains(s.non_differentiable, out.get()) && executable;
-  const ViewOrigin origin = s.outputs.size() > 1 ? ViewOrigin::MultiOutput : ViewOrigin::CustomFunction;
+  const bool differentiable = executable && is_differentiable(s, out.get());
+  const ViewOrigin origin = differentiable_outputs > 1 ? ViewOrigin::MultiOutput : ViewOrigin::CustomFunction;
   if (dirty) {
-    RG_CHECK(!(executable && requires_grad(out) && is_leaf(out.get())),
-             "a leaf Variable that requires grad has been used in an in-place operation.");
-    if (executable && out->base)
-      RG_CHECK(!(requires_grad(out->base) && is_leaf(out->base)),
-               "a view of a leaf Variable that requires grad is being used in an in-place operation.");
     wrote_inplace(out);
     if (!differentiable) {
       // Said not to be differentiable any more: its history ends here.
       if (executable && out->grad_fn && contains(s.non_differentiable, out.get())) Py_CLEAR(out->grad_fn);
-      return out;
+      return !executable && is_input && requires_grad(out) ? alias(out) : out;
     }
-    Py_INCREF(node->object());
+    if (!is_input && PyErr_WarnEx(PyExc_UserWarning,
+                                  "ctx.mark_dirty() received a tensor that was not an input. Only inputs that forward() wrote to in place "
+                                  "are to be given to it.",
+                                  1) != 0)
+      throw PythonError();
     if (out->base) {
       RG_CHECK(s.outputs.size() <= 1,
                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
                "Tensor. Hint: make sure "
                "the input is not a view (using .clone() for example), or let one Function write in place and return that one Tensor, and "
                "another do the rest.");
+      check_view_write(out.get());
+      Py_INCREF(node->object());
       rebase_history(out, node);
     } else {
+      RG_CHECK(out->grad_fn || !requires_grad(out), "a leaf Variable that requires grad has been used in an in-place operation.");
+      Py_INCREF(node->object());
       replace_history(out.get(), node, nr);
     }
     return out;
@@ -291,11 +296,10 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
   if (is_input) {
     // Returned as it came: an alias of it becomes the output, so that the input keeps its own history.
     Tensor same = alias(out);
-    if (differentiable) set_view(same, out, origin);
+    if (differentiable || !requires_grad(out)) set_view(same, out, origin);
     out = same;
-  } else if (out->base && differentiable) {
-    out->view_origin = origin;
   }
+  if (out->base) out->view_origin = origin;
   if (!differentiable) return out;
   Py_INCREF(node->object());
   Node* old = out->grad_fn;
@@ -382,8 +386,8 @@ void run_jvp(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_
     checked(result.get());
     const bool single = !PyTuple_Check(result.get());
     const auto count = single ? size_t{1} : static_cast<size_t>(PyTuple_GET_SIZE(result.get()));
-    RG_CHECK(count == outputs.size(), "A custom Function's jvp must return one tangent for each output of forward: expected ",
-             outputs.size(), ", got ", count);
+    RG_CHECK(count == outputs.size(), "Function's jvp returned an invalid number of forward gradients (expected ", outputs.size(),
+             " but got ", count, ")");
     for (size_t k = 0; k < count; ++k) {
       PyObject* o = single ? result.get() : PyTuple_GET_ITEM(result.get(), static_cast<Py_ssize_t>(k));
       if (!outputs[k] || o == Py_None) {
@@ -392,7 +396,8 @@ void run_jvp(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_
       }
       RG_CHECK_AS(Type, is_tensor(o), "expected Tensor or None from jvp (got ", Py_TYPE(o)->tp_name, "): tangent ", k);
       const Tensor value = primal(Tensor::borrow(o), level);
-      RG_CHECK(same_sizes(value.get(), outputs[k].get()), "A custom Function's jvp returned a tangent of size ", value.sizes(),
+      RG_CHECK(same_sizes(value.get(), outputs[k].get()),
+               "Trying to set a forward gradient that has a different size than that of the original Tensor: jvp returned ", value.sizes(),
                " for output ", k, " of size ", outputs[k].sizes());
       if (written[k]) {
         forward::give_inplace(outputs[k], level, value);
@@ -477,9 +482,12 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
   const Py_ssize_t count = single ? 1 : PyTuple_GET_SIZE(result.get());
   Ref out(checked(PyTuple_New(count)));
   std::vector<Tensor> outputs(static_cast<size_t>(count)), raw(static_cast<size_t>(count));
+  int differentiable_outputs = 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* o = single ? result.get() : PyTuple_GET_ITEM(result.get(), i);
-    s->outputs.emplace_back(is_tensor(o) ? reinterpret_cast<TensorImpl*>(o) : nullptr);
+    const TensorImpl* t = is_tensor(o) ? reinterpret_cast<TensorImpl*>(o) : nullptr;
+    s->outputs.emplace_back(t);
+    differentiable_outputs += t && executable && is_differentiable(*s, t);
   }
   node->num_outputs = static_cast<uint32_t>(count ? count : 1);
   Py_ssize_t dirty_seen = 0;
@@ -494,7 +502,7 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
     const auto k = static_cast<size_t>(i);
     raw[k] = Tensor::borrow(o);
     dirty_seen += contains(s->dirty, raw[k].get());
-    outputs[k] = connect(node, raw[k], is_input, static_cast<uint32_t>(i), executable);
+    outputs[k] = connect(node, raw[k], is_input, static_cast<uint32_t>(i), executable, differentiable_outputs);
     PyTuple_SET_ITEM(out.get(), i, wrap(outputs[k]));
   }
   RG_CHECK(!s->dirty || dirty_seen >= PyTuple_GET_SIZE(s->dirty),

@@ -170,7 +170,8 @@ Indexed apply_index(const Tensor& self, PyObject* index, bool reading) {
 
 Tensor get_item(const Tensor& self, PyObject* index) {
   Indexed r = apply_index(self, index, true);
-  if (!r.advanced) return r.view.is(self) ? ops::alias_view(self) : r.view;
+  if (!r.advanced && r.view.is(self)) return PySlice_Check(index) ? ops::slice(self, 0, 0, self.size(0), 1) : ops::alias_view(self);
+  if (!r.advanced) return r.view;
   return ops::index(r.view, r.indices);
 }
 

@@ -92,26 +92,26 @@ PyObject* storage_info(PyObject* self, PyObject*) {
 
 PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(requires_grad(impl(self))); }
 
-void set_requires_grad_to(TensorImpl* t, bool on) {
+void set_requires_grad_to(TensorImpl* t, bool on, const char* refusal = "only Tensors of floating point dtype can require gradients") {
   if (on) {
-    RG_CHECK(is_floating(t->dtype), "only Tensors of floating point dtype can require gradients");
+    RG_CHECK(is_floating(t->dtype), refusal);
     RG_CHECK(!(t->has(kInference) && !thread_state.inference_mode),
              "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   }
-  if (!is_leaf(t)) {
-    if (on) return;  // it already does
-    RG_CHECK(on,
+  if (on && t->grad_fn) return;  // it already does
+  if (!on)
+    RG_CHECK(is_leaf(t),
              "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't "
              "require "
              "differentiation use var_no_grad = var.detach().");
-  }
   t->flags = static_cast<uint16_t>(on ? t->flags | kRequiresGrad : t->flags & ~kRequiresGrad);
 }
 
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
     RG_CHECK_AS(Runtime, value && PyBool_Check(value), "requires_grad must be a bool");
-    set_requires_grad_to(impl(self), value == Py_True);
+    RG_CHECK(value == Py_False || is_leaf(impl(self)), "you can only change requires_grad flags of leaf variables.");
+    set_requires_grad_to(impl(self), value == Py_True, "only Tensors of floating point and complex dtype can require gradients");
   });
 }
 
@@ -308,6 +308,7 @@ PyObject* get_cut(PyObject* self, void*) {
 PyObject* detach_inplace(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     TensorImpl* t = impl(self);
+    if (thread_state.inference_mode) return Py_NewRef(self);  // nothing touches a history there
     RG_CHECK(!t->base,
              "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
              "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these "
@@ -369,7 +370,7 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
                 "cls must be a type that inherits from Tensor");
     Tensor out = reinterpret_cast<PyTypeObject*>(type) == tensor_type ? alias(handle(data))
                                                                       : share_as(reinterpret_cast<PyTypeObject*>(type), handle(data));
-    set_requires_grad_to(out.get(), needs_grad);
+    set_requires_grad_to(out.get(), needs_grad, "Only Tensors of floating point and complex dtype can require gradients");
     return wrap(std::move(out));
   });
 }

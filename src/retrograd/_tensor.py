@@ -180,7 +180,7 @@ def __dir__(self: Tensor) -> list[str]:
 @_method
 def __copy__(self: Tensor) -> Tensor:
     """A new tensor object on the same memory."""
-    new = Tensor._make_subclass(type(self), self.detach(), self.requires_grad and self.is_leaf)
+    new = Tensor._make_subclass(type(self), self.detach(), self.requires_grad)
     if self.__dict__:
         new.__dict__.update(self.__dict__)
     return new
@@ -289,7 +289,7 @@ def numpy(self: Tensor, *, force: bool = False):
 
     if force:
         return self.detach().cpu().resolve_conj().resolve_neg().numpy()
-    if self.requires_grad:
+    if self.requires_grad and _C.is_grad_enabled():
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if self.dtype is _C.bfloat16:
         raise TypeError("Got unsupported ScalarType BFloat16")
@@ -297,7 +297,7 @@ def numpy(self: Tensor, *, force: bool = False):
         raise TypeError(
             f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
         )
-    return np.asarray(memoryview(self))
+    return np.asarray(memoryview(self.detach() if self.requires_grad else self))
 
 
 @_method
@@ -323,7 +323,7 @@ def T(self: Tensor) -> Tensor:
 def mT(self: Tensor) -> Tensor:
     if self.dim() == 1:
         raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    return self.transpose(-2, -1) if self.dim() else self.view_as(self)
+    return self.transpose(-2, -1) if self.dim() else self
 
 
 @_property

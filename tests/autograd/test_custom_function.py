@@ -340,7 +340,29 @@ def test_returning_an_input(inner):
 def test_returning_an_input_without_gradient():
     x = torch.tensor(1.0)
     y = function(lambda ctx, a: a, lambda ctx, g: g).apply(x)
-    assert y is not x and not y.requires_grad
+    assert y is not x and not y.requires_grad and y._is_view() and y._base is x
+
+
+def test_view_of_an_input_after_the_input_changed():
+    y = leaf(1.0, 2.0) * 2
+    v = function(lambda ctx, a: a[0], lambda ctx, g: torch.stack([g * 3, g * 0])).apply(y)
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace. This view was created inside"):
+        v.backward()
+
+
+def test_view_of_an_input_under_no_grad():
+    y = leaf(1.0, 2.0) * 2
+    with torch.no_grad():
+        v = function(lambda ctx, a: a[0], lambda ctx, g: g).apply(y)
+    with pytest.raises(RuntimeError, match="This view was created inside a custom Function"):
+        v.mul_(2)
+
+
+def test_one_view_beside_a_number_is_no_multiple_view():
+    v, _ = function(lambda ctx, a: (a[0], 3), lambda ctx, g, _: g).apply(leaf(1.0, 2.0) * 2)
+    with pytest.raises(RuntimeError, match="This view was created inside a custom Function"):
+        v.mul_(2)
 
 
 def test_returning_a_view_of_an_input():
@@ -402,6 +424,48 @@ def test_mark_dirty_of_a_view():
     assert z is v and y.grad_fn.name() == "torch::autograd::CopySlices" and y.tolist() == [6.0, 4.0]
     y.sum().backward()
     assert x.grad.tolist() == [2.0, 1.0]
+
+
+def test_mark_dirty_of_a_view_is_in_the_history_of_the_view():
+    x = leaf(3.0, 4.0)
+    v = (x * 1)[:1]
+    Double.apply(v).sum().backward()
+    assert x.grad.tolist() == [2.0, 0.0]
+
+
+def test_mark_dirty_of_one_of_many_views():
+    with pytest.raises(RuntimeError, match="Output 1 of Unbind is a view and is being modified inplace"):
+        Double.apply((leaf(3.0, 4.0) * 1).unbind()[1])
+
+
+def test_mark_dirty_under_no_grad():
+    x = leaf(3.0) * 1
+    with torch.no_grad():
+        y = Double.apply(x)
+    assert y is not x and not y.requires_grad and x.item() == y.item() == 6.0 and x._version == 2
+
+
+def test_mark_dirty_counts_a_refused_write():
+    x = leaf(3.0)
+    with pytest.raises(RuntimeError, match="a leaf Variable"):
+        Double.apply(x)
+    assert x._version == 2
+
+
+def test_mark_dirty_of_no_input():
+    def forward(ctx, x):
+        y = x * 2
+        ctx.mark_dirty(y)
+        return y
+
+    with pytest.warns(UserWarning, match=r"ctx.mark_dirty\(\) received a tensor that was not an input"):
+        function(forward, lambda ctx, g: g * 2).apply(leaf(3.0))
+
+
+def test_gradient_of_integers_is_converted():
+    x = leaf(3.0)
+    function(lambda ctx, a: a * 2, lambda ctx, g: torch.tensor(2)).apply(x).backward()
+    assert x.grad.item() == 2.0 and x.grad.dtype == x.dtype
 
 
 def test_mark_dirty_errors():

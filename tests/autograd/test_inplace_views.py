@@ -451,3 +451,95 @@ def test_detach_of_a_view_in_place():
     _, y = inner(1.0, 2.0)
     with pytest.raises(RuntimeError, match=r"Can't detach views in-place"):
         y[0].detach_()
+
+
+# -- views that nobody can follow ---------------------------------------------
+
+BEHIND_ITS_BACK = "its base or another view of its base has been modified inplace"
+
+
+def test_view_made_under_no_grad_after_its_base_changed():
+    _, y = inner(1.0, 2.0)
+    with torch.no_grad():
+        v = y[0]
+    y.mul_(2)
+    for use in (lambda: v * 2, lambda: v.grad_fn, lambda: v.is_leaf):
+        with pytest.raises(RuntimeError, match="A view was created in no_grad mode and " + BEHIND_ITS_BACK):
+            use()
+    with torch.no_grad():
+        assert (v * 2).item() == 4.0
+    assert v.detach().item() == 2.0
+
+
+@pytest.mark.parametrize("split", [lambda t: t.split(1), lambda t: t.unbind(), lambda t: t.chunk(2)])
+def test_one_of_many_views_after_the_base_changed(split):
+    _, y = inner(1.0, 2.0)
+    v = split(y)[1]
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match=r"Output 1 of \w+ is a view and " + BEHIND_ITS_BACK):
+        v.sum()
+
+
+def test_leaf_that_is_a_view():
+    leaf = torch.tensor([1.0, 2.0]).view(2).requires_grad_()
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        leaf[:1].mul_(2)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        leaf[0:0] += 1.0
+
+
+def test_history_of_a_leaf_that_is_a_view_ends_when_its_base_changes():
+    base = torch.tensor([1.0, 2.0])
+    leaf = base.view(2).requires_grad_()
+    v = leaf.view(2)
+    base.mul_(2)
+    assert v.grad_fn.name() == "AsStridedBackward0" and v.requires_grad
+    assert v.grad_fn.next_functions == ((None, 0),)
+    (v * 3).sum().backward()
+    assert leaf.grad is None
+
+
+def test_integers_have_no_history():
+    x = torch.tensor(1.5, requires_grad=True)
+    t = torch.zeros(2, dtype=torch.int64)
+    t.copy_(x)
+    t[0] = x * 2
+    assert t.tolist() == [3, 1] and not t.requires_grad and t.is_leaf
+
+
+def test_expanded_memory_filled_with_one_value():
+    mask = torch.tensor([True, False, True])
+    for write in (lambda t: t.masked_fill_(mask, 2.0), lambda t: t.index_fill_(0, torch.tensor([0]), 2.0)):
+        t = torch.zeros(1).expand(3)
+        with pytest.warns(UserWarning, match="on expanded tensors is deprecated"):
+            write(t)
+        assert t.tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(RuntimeError, match="single memory location"):
+        torch.zeros(1).expand(3).fill_(torch.tensor(2.0, requires_grad=True))
+
+
+def test_assignment_to_itself_with_one_more_dimension():
+    t = torch.arange(3.0)
+    t[None] = t
+    assert t.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_index_fill_counts_an_index_once():
+    x = torch.tensor(2.0, requires_grad=True)
+    t = torch.zeros(3).index_fill(0, torch.tensor([1, 1, 0]), x)
+    t.sum().backward()
+    assert x.grad.item() == 2.0
+
+
+@pytest.mark.parametrize("index", [slice(None), slice(0, 3), slice(0, 9, 1)])
+def test_slice_of_everything_is_a_slice(index):
+    _, y = inner(1.0, 2.0, 3.0)
+    assert y[index].grad_fn.name() == "SliceBackward0"
+
+
+def test_resize_to_the_same_size_is_no_write():
+    t = torch.zeros(2, 3)
+    t.resize_(2, 3)
+    assert t._version == 0
+    t.resize_(3, 2)
+    assert t.shape == (3, 2)

@@ -300,3 +300,35 @@ def test_constructors_make_new_leaves():
         y = torch.tensor(x)
     assert not y.requires_grad and y.data_ptr() != x.data_ptr()
     assert torch.as_tensor(x) is x
+
+
+def test_no_gradient_for_a_leaf_that_stopped_wanting_one():
+    x = torch.ones(2, requires_grad=True)
+    y = (x * 2).sum()
+    x.requires_grad_(False)
+    y.backward()
+    assert x.grad is None
+
+
+def test_the_attribute_is_for_leaves():
+    y = torch.ones(2, requires_grad=True) * 2
+    assert y.requires_grad_() is y
+    for value in (True, False):
+        with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
+            y.requires_grad = value
+
+
+def test_numpy_under_no_grad():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="on Tensor that requires grad"):
+        x.numpy()
+    with torch.no_grad():
+        assert x.numpy().tolist() == [1.0, 1.0]
+
+
+def test_detach_of_a_view_in_place_in_inference_mode():
+    x = torch.ones(2, requires_grad=True)
+    v = torch.ones(2).view(2)
+    with torch.inference_mode():
+        assert x.detach_() is x and x.requires_grad
+        assert v.detach_() is v

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import sys
 import weakref
 
 import pytest
@@ -351,3 +352,22 @@ def test_functions_defined_again_and_again():
     assert [value for value, _ in results] == list(range(20))
     assert [cls() for _, cls in results] == [None] * 20
     assert len(gc.get_objects()) - before < 60  # the results themselves, but no types
+
+
+def test_refused_views_leave_no_nodes():
+    y = torch.ones(2, requires_grad=True) * 1
+    v = y.unbind()[0]
+    y.mul_(2)
+
+    def attempt():
+        for use in (lambda: v * 2, lambda: v.view(1), lambda: torch.stack([v, v]), lambda: v.sum(), lambda: v + v):
+            with pytest.raises(RuntimeError, match="its base or another view of its base"):
+                use()
+
+    attempt()
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for _ in range(200):
+        attempt()
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 100

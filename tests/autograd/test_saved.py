@@ -271,3 +271,21 @@ def test_nothing_is_saved_without_grad():
     del constant
     assert ref() is None
     assert y.grad_fn is None
+
+
+def test_a_saved_tensor_that_lost_its_history():
+    x = torch.ones(2, requires_grad=True)
+    y = x * 3
+    z = y * y
+    y.detach_()
+    with pytest.raises(RuntimeError, match=r"a saved tensor that has been detached in-place, i.e. with .detach_\(\)"):
+        z.sum().backward()
+
+
+def test_a_leaf_that_became_a_view_with_history():
+    base = torch.ones(2)
+    x = base.view(2).requires_grad_()
+    y = (x * 2).sum()
+    base[0] = y
+    with pytest.raises(RuntimeError, match="leaf variable has been moved into the graph interior"):
+        y.backward()
