@@ -244,3 +244,12 @@ def test_numpy_knows_int64():
     numpy = pytest.importorskip("numpy")
     assert torch.arange(2).numpy().dtype.char == numpy.dtype(numpy.int64).char
     assert repr(torch.arange(2).numpy()) == repr(numpy.arange(2))
+
+
+def test_arange_of_a_step_that_is_no_number():
+    for arguments in ((1, 0, float("nan")), (0, 1, float("nan"))):
+        with pytest.raises(RuntimeError, match="step must be nonzero"):
+            torch.arange(*arguments)
+    with pytest.raises(RuntimeError, match="without overflow"):
+        torch.arange(0, 1, float("inf"), dtype=torch.int64)
+    assert torch.arange(-(2**63), 2**63 - 1, 2**62).tolist() == [-(2**63), -(2**62), 0, 2**62]

@@ -38,10 +38,13 @@ Tensor arange_of(Scalar start, Scalar end, Scalar step, std::optional<DType> dty
   const DType type = dtype.value_or(floats ? default_dtype() : DType::Int64);
   RG_CHECK_AS(NotImplemented, type != DType::Bool, "\"arange_cpu\" not implemented for 'Bool'");
   RG_CHECK(!requires_grad.value_or(false) || is_floating(type), "Only Tensors of floating point and complex dtype can require gradients");
+  RG_CHECK(!std::isnan(step.to_double()), "step must be nonzero");
   if (type == DType::Int64) {
+    RG_CHECK(std::isfinite(step.to_double()), "value cannot be converted to type int64_t without overflow");
     check_range(start.to_double(), end.to_double(), step.to_int() == 0, step.to_double() > 0);
     const int64_t a = start.to_int(), b = end.to_int(), s = step.to_int();
-    const auto distance = static_cast<uint64_t>(s > 0 ? b - a : a - b), by = static_cast<uint64_t>(s > 0 ? s : -s);
+    const auto from = static_cast<uint64_t>(a), to = static_cast<uint64_t>(b), by_signed = static_cast<uint64_t>(s);  // may wrap
+    const uint64_t distance = s > 0 ? to - from : from - to, by = s > 0 ? by_signed : 0 - by_signed;
     const bool nothing = s > 0 ? b <= a : b >= a;
     Tensor out = retrograd::empty(ints({nothing ? 0 : static_cast<int64_t>((distance - 1) / by + 1)}), type, device);
     generate(out, [a, s](int64_t i) { return a + i * s; });
