@@ -12,10 +12,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-FAMILIES = ("pointwise", "reduce", "shape", "index", "linalg", "nn", "create", "random")
+FAMILIES = ("pointwise", "complex", "reduce", "shape", "index", "linalg", "nn", "create", "random")
 
 # ---- dtype sets a kernel may be compiled for ----
 FLOATING = ("f16", "bf16", "f32", "f64")
+COMPLEX = ("c64", "c128")
 INTEGRAL = ("u8", "i8", "i16", "i32", "i64")
 NUMERIC = INTEGRAL + FLOATING
 ALL = ("bool",) + NUMERIC
@@ -54,7 +55,7 @@ class Kernel:
     kind: str
     expr: str = ""
     dtypes: tuple[str, ...] = ()
-    out: str = "same"  # pointwise: same | bool | float (integers are promoted to the default float dtype first)
+    out: str = "same"  # pointwise: same | bool | float (integers are promoted to the default float dtype first) | real (of complex ones)
     params: tuple[str, ...] = ()  # pointwise: scalar arguments the expression uses
     cost: int = 4  # pointwise: rough ns per 8 elements, decides when to use threads
     check: str = ""  # C++ statement run before a pointwise kernel (argument checks)
@@ -62,6 +63,7 @@ class Kernel:
     rare: tuple[str, str] | tuple[()] = ()  # pointwise: a test of the inputs, and the expression for the few elements that pass it
     target: str = ""  # python: "module:function"; alias: cname of the op it is another name of
     exact_numbers: bool = False  # pointwise, two inputs: a number beside a 16-bit tensor is not rounded to its dtype
+    complex: str = ""  # pointwise: the expression for complex elements, if there is one; native: "yes" when the kernel takes them, "lazy" when conjugates too
     elementwise: bool = False  # native: broadcasts like a pointwise op, so gradients are brought back to the inputs' shapes and dtypes
 
 
@@ -87,6 +89,7 @@ class Op:
     nondiff: tuple[str, ...] = ()  # differentiable-looking arguments that are declared not to be
     outputs_nondiff: tuple[str, ...] = ()
     view_origin: str = "Default"
+    wirtinger: bool = False  # the formulas are written for complex numbers, conjugates included; others are conjugated as a whole (see apply_node)
     test: dict[str, Any] = field(default_factory=dict)  # per-op settings of the table-driven tests
 
     @property
@@ -147,17 +150,24 @@ def camel(name: str) -> str:
     return "".join(word.capitalize() for word in name.strip("_").split("_"))
 
 
-def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ...] = (), cost: int = 4, check: str = "", label: str = "", rare: tuple[str, str] | tuple[()] = (), exact_numbers: bool = False) -> Kernel:
-    """An elementwise kernel from one C expression of x, y, z (the tensor arguments in order) and the named scalar parameters."""
-    return Kernel("pointwise", expr, tuple(dtypes), out, tuple(params), cost, check, label, rare, exact_numbers=exact_numbers)
+def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ...] = (), cost: int = 4, check: str = "", label: str = "", rare: tuple[str, str] | tuple[()] = (), exact_numbers: bool = False, complex: bool | str = False) -> Kernel:
+    """An elementwise kernel from one C expression of x, y, z (the tensor arguments in order) and the named scalar parameters.
+
+    `complex`: True where the same expression serves complex elements, else theirs."""
+    if complex:
+        dtypes = (*dtypes, *COMPLEX)
+    for_complex = expr if complex is True else complex or ""
+    return Kernel("pointwise", expr, tuple(dtypes), out, tuple(params), cost, check, label, rare, exact_numbers=exact_numbers, complex=for_complex)
 
 
 _pointwise_kernel = pointwise  # the module ops.pointwise takes the name over when it is imported; load() gives it back
 
 
-def native(elementwise: bool = False) -> Kernel:
-    """impl::<cname>(args...) in csrc/ops: computes from plain memory, records nothing."""
-    return Kernel("native", elementwise=elementwise)
+def native(elementwise: bool = False, complex: bool | str = False) -> Kernel:
+    """impl::<cname>(args...) in csrc/ops: computes from plain memory, records nothing.
+
+    `complex`: True for a kernel that takes complex numbers, "lazy" for one that also minds Note [Lazy conjugation]."""
+    return Kernel("native", elementwise=elementwise, complex="yes" if complex is True else complex or "")
 
 
 def view() -> Kernel:

@@ -41,14 +41,14 @@ for _name, _doc in (("zeros", "Filled with zeros."), ("ones", "Filled with ones.
     op(
         f"{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
         variants="function",
-        kernel=native(),
+        kernel=native(complex="lazy"),
         doc=f"{_doc} The size, dtype and stride order of self.",
         samples=_LIKE_SAMPLES,
     )
     op(
         f"new_{_name}(Tensor self, int[] size, *, {OPTIONS}) -> Tensor",
         variants="method",
-        kernel=native(),
+        kernel=native(complex="lazy"),
         doc=f"{_doc} The dtype and device of self.",
         samples=[S(T(2, grad=False), (2, 3)), S(I(2), (2,))],
     )
@@ -64,7 +64,7 @@ op(
 op(
     f"empty_like(Tensor self, *, {LIKE}) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     doc="Memory that is not set, of the size, dtype and stride order of self.",
     samples=_LIKE_SAMPLES,
     test=EMPTY_TEST,
@@ -72,7 +72,7 @@ op(
 op(
     f"new_empty(Tensor self, int[] size, *, {OPTIONS}) -> Tensor",
     variants="method",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     doc="Memory that is not set, of the dtype and device of self.",
     samples=[S(T(2, grad=False), (2, 3))],
     test=EMPTY_TEST,
@@ -89,7 +89,7 @@ op(
 op(
     f"new_empty_strided(Tensor self, int[] size, int[] stride, *, {OPTIONS}) -> Tensor",
     variants="method",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     doc="`empty_strided` with the dtype and device of self.",
     samples=[S(T(2, grad=False), (2, 3), (1, 2))],
     test=EMPTY_TEST,
@@ -117,14 +117,14 @@ op(
 op(
     f"full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     doc="Filled with a value; the size, dtype and stride order of self.",
     samples=[S(T(2, 3, grad=False), 2), S(I(3), 2.5)],
 )
 op(
     f"new_full(Tensor self, int[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
     variants="method",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     doc="Filled with a value; the dtype and device of self.",
     samples=[S(T(2, grad=False), (2, 3), 1.5), S(I(2), (2,), 3.5)],
 )

@@ -12,7 +12,7 @@ DIM_ERROR = "Dimension out of range"
 op(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     variants="function method out",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "gather_grad(grad, self_sizes, dim, index)"},
     jvp="linear",
     doc="out[i][j] = self[index[i][j]][j] for dim 0. sparse_grad is accepted and ignored: gradients are dense.",
@@ -57,7 +57,7 @@ _SCATTER_ERRORS = (
 op(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="scatter_src_into",
     grad={"self": "ops::scatter_value(grad, dim, index, 0)", "src": "scatter_src_grad(grad, dim, index, src_sizes)"},
     node="ScatterBackward0",
@@ -75,7 +75,7 @@ op(
 op(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="scatter_value_into",
     grad={"self": "ops::scatter_value(grad, dim, index, 0)"},
     node="ScatterBackward1",
@@ -114,7 +114,7 @@ op(
 op(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="scatter_add_into",
     grad={"self": "grad", "src": "scatter_src_grad(grad, dim, index, src_sizes)"},
     jvp="linear",
@@ -137,7 +137,7 @@ _REDUCED = [
 op(
     "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="scatter_reduce_into",
     node="ScatterReduceBackward0",
     grad={"self, src": "scatter_reduce_grad(grad, self, dim, index, src, reduce, include_self, result, needs_self, needs_src)"},
@@ -167,7 +167,7 @@ op(
 op(
     "take(Tensor self, Tensor index) -> Tensor",
     variants="function method out",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "take_grad(grad, self_sizes, index)"},
     jvp="linear",
     doc="Elements of the flattened tensor.",
@@ -182,7 +182,7 @@ op(
 op(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
     variants="function method inplace",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="put_into",
     grad={"self": "put_self_grad(grad, index, accumulate)", "source": "ops::reshape(ops::take(grad, index), source_sizes)"},
     jvp="linear",
@@ -225,7 +225,7 @@ op(
 op(
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
     variants="function method out",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "index_select_grad(grad, self_sizes, dim, index)"},
     jvp="linear",
     doc="The slices along dim that a vector of indices names.",
@@ -248,7 +248,7 @@ op(
 op(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="index_add_into",
     grad={"self": "grad", "source": "scaled(index_copy_source_grad(grad, dim, index, source_sizes), alpha)"},
     jvp="linear",
@@ -283,7 +283,7 @@ op(
 op(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="index_copy_into",
     grad={"self": "ops::index_fill_int_Scalar(grad, dim, index, 0)", "source": "index_copy_source_grad(grad, dim, index, source_sizes)"},
     jvp="linear",
@@ -314,7 +314,7 @@ op(
 op(
     "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="index_fill_into",
     grad={"self": "ops::index_fill_int_Scalar(grad, dim, index, 0)"},
     node="IndexFillBackward0",
@@ -329,7 +329,7 @@ op(
 op(
     "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="index_fill_tensor_into",
     grad={
         "self": "ops::index_fill_int_Scalar(grad, dim, index, 0)",
@@ -350,7 +350,7 @@ op(
 op(
     "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="index_reduce_into",
     grad={"self, source": "index_reduce_grad(grad, self, dim, index, source, reduce, include_self, result, needs_self, needs_source)"},
     doc="Combines self with source in the slices along dim that index names: reduce is prod, mean, amax or amin.",
@@ -374,7 +374,7 @@ op(
 op(
     "index(Tensor self, Tensor?[] indices) -> Tensor",
     variants="internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "index_grad(grad, self_sizes, indices)"},
     jvp="linear",
     doc="self[i0, :, i1, ...] for tensors of integers or masks; None takes a dimension whole.",
@@ -391,7 +391,7 @@ op(
 op(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     variants="function method inplace",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="index_put_into",
     grad={"self": "index_put_self_grad(grad, indices, accumulate)", "values": "index_put_values_grad(grad, indices, values_sizes)"},
     jvp="linear",
@@ -433,7 +433,7 @@ op(
 op(
     "masked_select(Tensor self, Tensor mask) -> Tensor",
     variants="function method out",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "masked_select_grad(grad, self_sizes, mask)"},
     jvp="linear",
     doc="The elements where a mask is true, as a vector.",
@@ -446,7 +446,7 @@ op(
 op(
     "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
     variants="function method inplace",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="masked_scatter_into",
     grad={"self": "masked_scatter_self_grad(grad, mask, self_sizes)", "source": "masked_scatter_source_grad(grad, mask, source_sizes)"},
     jvp="linear",
@@ -468,7 +468,7 @@ op(
 op(
     "_nonzero(Tensor self) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     doc="nonzero() without as_tuple.",
     samples=[S(I(3, 4, high=2))],
 )
@@ -503,7 +503,7 @@ op(
 _SCATTER_SIZE = r"expected src to have a size equal to the slice of self. src size = \[2\], slice size = \[3\]"
 op(
     "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={
         "self": "ops::select_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), dim, index)",
         "src": "cast_to(ops::select(grad, dim, index), src_dtype)",
@@ -518,7 +518,7 @@ op(
 )
 op(
     "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={
         "self": "ops::slice_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), dim, start, end, step)",
         "src": "cast_to(ops::slice(grad, dim, start, end, step), src_dtype)",
@@ -530,7 +530,7 @@ op(
 )
 op(
     "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={
         "self": "ops::diagonal_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), offset, dim1, dim2)",
         "src": "cast_to(ops::diagonal(grad, offset, dim1, dim2), src_dtype)",
@@ -542,7 +542,7 @@ op(
 )
 op(
     "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={
         "self": "ops::as_strided_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), size, stride, storage_offset)",
         "src": "cast_to(as_strided_of_copy(grad, size, stride, storage_offset), src_dtype)",

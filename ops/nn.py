@@ -301,7 +301,7 @@ op(
 op(
     "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "constant_pad_grad(grad, pad)"},
     jvp="ops::constant_pad_nd(self_t, pad, 0)",
     doc="Adds elements of one value around a tensor, the last dimension first; negative amounts cut.",

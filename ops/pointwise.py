@@ -23,7 +23,7 @@ def far_quotient(expr: str) -> tuple[str, str]:
 op(
     "add(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("add_scaled(x, y, alpha)", params=("alpha",), check="check_alpha(self, other, alpha);"),
+    kernel=pointwise("add_scaled(x, y, alpha)", params=("alpha",), check="check_alpha(self, other, alpha);", complex=True),
     grad={"self": "grad", "other": "times(grad, alpha)"},
     jvp="elementwise",
     doc="self + alpha * other.",
@@ -38,7 +38,7 @@ op(
 op(
     "sub(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("sub_scaled(x, y, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);"),
+    kernel=pointwise("sub_scaled(x, y, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True),
     grad={"self": "grad", "other": "times(grad, -alpha)"},
     jvp="elementwise",
     doc="self - alpha * other.",
@@ -53,7 +53,7 @@ op(
 op(
     "rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     variants="function",
-    kernel=pointwise("sub_scaled(y, x, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);"),
+    kernel=pointwise("sub_scaled(y, x, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True),
     grad={"self": "times(grad, -alpha)", "other": "grad"},
     jvp="elementwise",
     doc="other - alpha * self.",
@@ -63,7 +63,7 @@ op(
 op(
     "rsub.scalar(Tensor self, Operand other, Scalar alpha=1) -> Tensor",
     variants="function",
-    kernel=pointwise("sub_scaled(y, x, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);"),
+    kernel=pointwise("sub_scaled(y, x, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True),
     grad={"self": "times(grad, -alpha)"},
     node="RsubBackward1",
     jvp="elementwise",
@@ -74,7 +74,7 @@ op(
 op(
     "mul(Tensor self, Operand other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("multiply(x, y)", exact_numbers=True),
+    kernel=pointwise("multiply(x, y)", exact_numbers=True, complex=True),
     grad={"self": "grad * other", "other": "grad * self"},
     jvp="elementwise",
     doc="self * other.",
@@ -85,7 +85,7 @@ op(
 op(
     "div(Tensor self, Operand other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("x / y", dtypes=FLOATING, out="float", cost=6, exact_numbers=True),
+    kernel=pointwise("x / y", dtypes=FLOATING, out="float", cost=6, exact_numbers=True, complex=True),
     grad={"self": "grad / other", "other": "ops::_div_backward_other(grad, self, other)"},
     jvp="elementwise",
     doc="self / other; integers give a floating result.",
@@ -96,7 +96,7 @@ op(
 op(
     "_div_backward_other(Tensor grad_output, Tensor self, Operand other) -> Tensor",
     variants="internal",
-    kernel=pointwise("-x * ((y / z) / z)", dtypes=FLOATING, out="float", cost=8),
+    kernel=pointwise("-x * ((y / z) / z)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={
         "grad_output": "ops::_div_backward_other(grad, self, other)",
         "self": "ops::_div_backward_other(grad, grad_output, other)",
@@ -255,7 +255,7 @@ op(
 op(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("add_product(x, y, z, value)", dtypes=NUMERIC, params=("value",)),
+    kernel=pointwise("add_product(x, y, z, value)", dtypes=NUMERIC, params=("value",), complex=True),
     grad={"self": "grad", "tensor1": "product_backward(grad, tensor2, value)", "tensor2": "product_backward(grad, tensor1, value)"},
     jvp="elementwise",
     doc="self + value * tensor1 * tensor2.",
@@ -272,7 +272,7 @@ op(
 op(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("x + value * (y / z)", dtypes=FLOATING, params=("value",), cost=6, check="check_addcdiv(tensor1, tensor2);"),
+    kernel=pointwise("x + value * (y / z)", dtypes=FLOATING, params=("value",), cost=6, check="check_addcdiv(tensor1, tensor2);", complex=True),
     grad={
         "self": "grad",
         "tensor1": "times(grad, value) / tensor2",
@@ -292,7 +292,7 @@ op(
 op(
     "lerp.tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
     variants="function method inplace out",
-    kernel=pointwise("lerp_of(x, y, z)", dtypes=FLOATING, check="check_lerp(self, end, weight);"),
+    kernel=pointwise("lerp_of(x, y, z)", dtypes=FLOATING, check="check_lerp(self, end, weight);", complex=True),
     grad={"self": "grad * (1 - weight)", "end": "grad * weight", "weight": "grad * (end - self)"},
     node="LerpBackward1",
     jvp="elementwise",
@@ -303,7 +303,7 @@ op(
 op(
     "lerp(Tensor self, Tensor end, Scalar weight) -> Tensor",
     variants="function method inplace out",
-    kernel=pointwise("lerp_of(x, y, weight)", dtypes=FLOATING, params=("weight",), check="check_lerp(self, end);"),
+    kernel=pointwise("lerp_of(x, y, weight)", dtypes=FLOATING, params=("weight",), check="check_lerp(self, end);", complex=True),
     grad={"self": "ops::mul(grad, 1 - weight.to_double())", "end": "ops::mul(grad, weight)"},
     node="LerpBackward0",
     jvp="elementwise",
@@ -328,7 +328,7 @@ for name, sign, full, words in (
     op(
         f"{name}(Tensor self, Operand other) -> Tensor",
         variants=EVERYWHERE,
-        kernel=pointwise(f"x {sign} y", out="bool"),
+        kernel=pointwise(f"x {sign} y", out="bool", complex=name in ("eq", "ne")),
         grad={"self": "zero_gradient(grad)", "other": "zero_gradient(grad)"},  # of the in-place form on floats; a bool result has none
         jvp="zero",
         doc=f"Whether each element {words} that of other.",
@@ -338,7 +338,7 @@ for name, sign, full, words in (
     )
 
 for name, expr, dtypes, words in (
-    ("isnan", "x != x", ALL, "is nan"),
+    ("isnan", "is_nan(x)", ALL, "is nan"),
     ("isinf", "is_inf(x)", ALL, "is infinite"),
     ("isfinite", "is_finite(x)", ALL, "is neither infinite nor nan"),
     ("isposinf", "is_inf(x) && x > T(0)", ALL, "is inf"),
@@ -349,7 +349,7 @@ for name, expr, dtypes, words in (
     op(
         f"{name}(Tensor self) -> Tensor",
         variants="function method out" if name in ("isposinf", "isneginf", "signbit") else "function method",
-        kernel=pointwise(expr, dtypes=dtypes, out="bool"),
+        kernel=pointwise(expr, dtypes=dtypes, out="bool", complex={"isnan": True, "isinf": True, "isfinite": True, "isreal": "x.im == 0"}.get(name, False)),
         doc=f"Whether each element {words}.",
         samples=unary() + [S(I(3, low=-2)), S(B(3)), S(T(6, values=(0.0, -0.0, 1.0, float("inf"), float("-inf"), float("nan"))))],
     )
@@ -386,7 +386,7 @@ for name, expr, words in (
     op(
         f"logical_{name}(Tensor self, Tensor other) -> Tensor",
         variants=EVERYWHERE,
-        kernel=pointwise(expr, out="bool"),
+        kernel=pointwise(expr, out="bool", complex=True),
         doc=f"Whether the truth values of self and other {words}.",
         samples=[S(B(3, 4), B(4)), S(I(5), I(5)), S(T(4), B(4)), S(T(), T(3)), S(B(0), B(0))],
         errors=(E(S(B(3), B(4)), RuntimeError, "must match the size of tensor b"),),
@@ -395,7 +395,7 @@ for name, expr, words in (
 op(
     "logical_not(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("x == T(0)", out="bool"),
+    kernel=pointwise("x == T(0)", out="bool", complex=True),
     doc="Whether each element is zero or false.",
     samples=unary() + [S(B(3)), S(I(4))],
     reference="numpy.logical_not",
@@ -747,51 +747,12 @@ op(
     test={"grad": False},  # not differentiable, as in PyTorch
 )
 
-# ---- complex numbers, which there are none of yet ----
-
-op(
-    "real(Tensor self) -> Tensor",
-    variants="function",
-    kernel=view(),
-    doc="The real part: self.",
-    samples=unary() + [S(I(3))],
-    test={"alias": "self"},
-)
-op(
-    "conj(Tensor self) -> Tensor",
-    kernel=view(),
-    doc="The complex conjugate: self, for real numbers.",
-    samples=unary() + [S(I(3))],
-    test={"alias": "self"},
-)
-op(
-    "resolve_conj(Tensor self) -> Tensor",
-    kernel=view(),
-    doc="self with any pending conjugation carried out.",
-    samples=unary(),
-    test={"alias": "self"},
-)
-op(
-    "resolve_neg(Tensor self) -> Tensor",
-    kernel=view(),
-    doc="self with any pending negation carried out.",
-    samples=unary(),
-    test={"alias": "self"},
-)
-op(
-    "imag(Tensor self) -> Tensor",
-    variants="function",
-    kernel=view(),
-    doc="The imaginary part of a complex tensor.",
-    errors=(E(S(T(3)), RuntimeError, "imag is not implemented for tensors with non-complex dtypes"),),
-)
-
 # ---- selection ----
 
 op(
     "where(Tensor condition, Operand self, Operand other) -> Tensor",
     variants="function out",
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, complex=True),
     grad={"self": "ops::where(condition, grad, 0.0)", "other": "ops::where(condition, 0.0, grad)"},
     jvp="elementwise",
     doc="self where the condition holds, other elsewhere.",
@@ -830,7 +791,7 @@ op(
 op(
     "masked_fill.tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
     variants="function method inplace",
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, complex=True),
     inplace="masked_fill_tensor_inplace",
     grad={"self": "ops::masked_fill(grad, mask, 0)", "value": "ops::where(mask, grad, 0.0)"},
     node="MaskedFillBackward1",
@@ -844,7 +805,7 @@ op(
 op(
     "masked_fill(Tensor self, Tensor mask, Scalar value) -> Tensor",
     variants="function method inplace",
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, complex=True),
     inplace="masked_fill_inplace",
     grad={"self": "ops::masked_fill(grad, mask, 0)"},
     jvp="elementwise",

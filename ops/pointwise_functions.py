@@ -13,7 +13,7 @@ FUNCTION = "function method out"
 op(
     "neg(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("-x", dtypes=NUMERIC, check="check_neg(self);"),
+    kernel=pointwise("-x", dtypes=NUMERIC, check="check_neg(self);", complex=True),
     grad={"self": "-grad"},
     jvp="elementwise",
     doc="-self.",
@@ -24,9 +24,10 @@ op(
 op(
     "abs(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("abs_of(x)", dtypes=NUMERIC),
+    kernel=pointwise("abs_of(x)", dtypes=NUMERIC, out="real", complex=True),
     grad={"self": "grad * ops::sgn(self)"},
-    jvp="elementwise",
+    wirtinger=True,
+    jvp="along(self_t, ops::sgn(self))",
     doc="Absolute value of each element.",
     samples=unary() + [S(I(5, low=-4))],
     errors=(E(S(B(3)), RuntimeError, "not implemented for 'Bool'"),),
@@ -37,9 +38,10 @@ for name in ("sign", "sgn"):
     op(
         f"{name}(Tensor self) -> Tensor",
         variants=EVERYWHERE,
-        kernel=pointwise("sign_of(x)"),
-        grad={"self": "zero_gradient(grad)"},
-        jvp="elementwise",
+        kernel=pointwise("sign_of(x)", complex=name == "sgn", check="check_sign(self);" if name == "sign" else ""),
+        grad={"self": "zero_gradient(grad)" if name == "sign" else "sgn_backward(grad, self, result)"},
+        wirtinger=True,
+        jvp="elementwise",  # of complex numbers too: the derivative is its own adjoint
         doc="-1, 0 or 1 after the sign of each element.",
         samples=unary() + [S(I(5, low=-4)), S(B(3))],
         reference="numpy.sign",
@@ -55,7 +57,7 @@ op(
 op(
     "pow(Tensor self, Tensor exponent) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24),
+    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24, complex=True),
     grad={"self": "pow_backward_self(grad, self, exponent)", "exponent": "pow_backward_exponent(grad, self, exponent, result)"},
     node="PowBackward1",
     jvp="elementwise",
@@ -67,7 +69,7 @@ op(
 op(
     "pow.scalar(Tensor self, Scalar exponent) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, complex=True),
     inplace="pow_scalar_inplace",
     grad={"self": "pow_backward(grad, self, exponent)"},
     node="PowBackward0",
@@ -80,7 +82,7 @@ op(
 op(
     "pow.self_scalar(Operand self, Tensor exponent) -> Tensor",
     variants="function out",
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, complex=True),
     grad={"exponent": "pow_backward_exponent(grad, self, exponent, result)"},
     node="PowBackward2",
     jvp="elementwise",
@@ -90,19 +92,19 @@ op(
 op(
     "_pow_left(Operand self, Tensor exponent) -> Tensor",
     variants="internal",
-    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24, label="pow"),
+    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24, label="pow", complex=True),
     doc="A number to the power of exponent, whatever its layout.",
 )
 op(
     "_pow(Tensor self, Operand exponent) -> Tensor",
     variants="internal",
-    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24),
+    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24, complex=True),
     doc="self to the power of a number, without the shortcuts of pow.",
 )
 op(
     "_scaled_product(Tensor self, Tensor other, Scalar scale) -> Tensor",
     variants="internal",
-    kernel=pointwise("scale * x * y", dtypes=FLOATING, out="float", params=("scale",)),
+    kernel=pointwise("scale * x * y", dtypes=FLOATING, out="float", params=("scale",), complex=True),
     grad={"self": "ops::_scaled_product(grad, other, scale)", "other": "ops::_scaled_product(grad, self, scale)"},
     jvp="elementwise",
     doc="scale * self * other: the derivative of a square, a hyperbolic tangent, ...",
@@ -115,11 +117,11 @@ op(
     samples=unary() + [S(I(3))],
     reference="numpy.square",
 )
-op("_square(Tensor self) -> Tensor", variants="internal", kernel=pointwise("multiply(x, x)", dtypes=NUMERIC), doc="self * self.")
+op("_square(Tensor self) -> Tensor", variants="internal", kernel=pointwise("multiply(x, x)", dtypes=NUMERIC, complex=True), doc="self * self.")
 op(
     "sqrt(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("sqrt_(x)", dtypes=FLOATING, out="float", cost=6),
+    kernel=pointwise("sqrt_(x)", dtypes=FLOATING, out="float", cost=6, complex=True),
     grad={"self": "grad / (result * 2)"},
     jvp="elementwise",
     doc="Square root of each element.",
@@ -130,7 +132,7 @@ op(
 op(
     "rsqrt(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("rsqrt_(x)", dtypes=FLOATING, out="float", cost=8),
+    kernel=pointwise("rsqrt_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "ops::_scaled_product(grad, ops::pow_scalar(result, 3), -0.5)"},
     jvp="elementwise",
     doc="1 / sqrt(self).",
@@ -140,7 +142,7 @@ op(
 op(
     "reciprocal(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("1 / x", dtypes=FLOATING, out="float", cost=6),
+    kernel=pointwise("1 / x", dtypes=FLOATING, out="float", cost=6, complex=True),
     grad={"self": "ops::_scaled_product(grad, result * result, -1)"},
     jvp="elementwise",
     doc="1 / self.",
@@ -154,7 +156,7 @@ op(
 op(
     "exp(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("exp_(x)", dtypes=FLOATING, out="float", cost=8),
+    kernel=pointwise("exp_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "grad * result"},
     jvp="elementwise",
     doc="e to the power of each element.",
@@ -165,7 +167,7 @@ op(
 op(
     "log(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("log_(x)", dtypes=FLOATING, out="float", cost=8),
+    kernel=pointwise("log_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "grad / self"},
     jvp="elementwise",
     doc="Natural logarithm of each element.",
@@ -177,7 +179,7 @@ op(
 op(
     "exp2(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("exp2_(x)", dtypes=FLOATING, out="float", cost=8),
+    kernel=pointwise("exp2_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "ops::_scaled_product(grad, result, 0.6931471805599453)"},
     jvp="elementwise",
     doc="2 to the power of each element.",
@@ -187,7 +189,7 @@ op(
 op(
     "expm1(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("expm1_(x)", dtypes=FLOATING, out="float", cost=10),
+    kernel=pointwise("expm1_(x)", dtypes=FLOATING, out="float", cost=10, complex=True),
     grad={"self": "grad * (result + 1)"},
     jvp="elementwise",
     doc="exp(self) - 1, accurate near 0.",
@@ -198,7 +200,7 @@ op(
 op(
     "log2(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("log2_(x)", dtypes=FLOATING, out="float", cost=8),
+    kernel=pointwise("log2_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "grad / (self * 0.6931471805599453)"},
     jvp="elementwise",
     doc="Logarithm to base 2.",
@@ -209,7 +211,7 @@ op(
 op(
     "log10(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("log10_(x)", dtypes=FLOATING, out="float", cost=8),
+    kernel=pointwise("log10_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "grad / (self * 2.302585092994046)"},
     jvp="elementwise",
     doc="Logarithm to base 10.",
@@ -220,7 +222,7 @@ op(
 op(
     "log1p(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("log1p_(x)", dtypes=FLOATING, out="float", cost=10),
+    kernel=pointwise("log1p_(x)", dtypes=FLOATING, out="float", cost=10, complex=True),
     grad={"self": "grad / (self + 1)"},
     node="Log1PBackward0",
     jvp="elementwise",
@@ -232,7 +234,7 @@ op(
 op(
     "logaddexp(Tensor self, Tensor other) -> Tensor",
     variants=FUNCTION,
-    kernel=pointwise("log_add_exp_(x, y)", dtypes=FLOATING, cost=16),
+    kernel=pointwise("log_add_exp_(x, y)", dtypes=FLOATING, cost=16, complex=True),
     grad={"self": "grad * ops::sigmoid(self - other)", "other": "grad * ops::sigmoid(other - self)"},
     jvp="elementwise",
     doc="log(exp(self) + exp(other)) without overflow.",
@@ -256,7 +258,7 @@ op(
 op(
     "xlogy(Tensor self, Tensor other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10),
+    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10, complex=True),
     grad={"self": "xlogy_backward_self(grad, self, other)", "other": "grad * self / other"},
     jvp="elementwise",
     doc="self * log(other), 0 where self is 0.",
@@ -266,7 +268,7 @@ op(
 op(
     "xlogy.scalar(Tensor self, Operand other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10),
+    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10, complex=True),
     grad={"self": "xlogy_backward_self(grad, self, other)"},
     node="XlogyBackward2",
     jvp="elementwise",
@@ -276,7 +278,7 @@ op(
 op(
     "xlogy.self_scalar(Operand self, Tensor other) -> Tensor",
     variants="function out",
-    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10),
+    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10, complex=True),
     grad={"other": "xlogy_backward_other(grad, self, other)"},
     node="XlogyBackward1",
     jvp="elementwise",
@@ -295,7 +297,7 @@ for name, expr, low, high, formula, words in (
         f"{name}(Tensor self) -> Tensor",
         variants=EVERYWHERE,
         # Past the range that the vectorised reduction covers, the C library's function does the few that are there.
-        kernel=pointwise(f"{expr}_(x)", dtypes=FLOATING, out="float", cost=12, rare=("abs_(x) > trig_bound<T>()", f"std::{expr}(x)")),
+        kernel=pointwise(f"{expr}_(x)", dtypes=FLOATING, out="float", cost=12, rare=("abs_(x) > trig_bound<T>()", f"std::{expr}(x)"), complex=True),
         grad={"self": formula},
         jvp="elementwise",
         doc=f"{words} of each element, in radians.",
@@ -311,7 +313,7 @@ for name, low, high, formula, words in (
     op(
         f"{name}(Tensor self) -> Tensor",
         variants=EVERYWHERE,
-        kernel=pointwise(f"{name}_(x)", dtypes=FLOATING, out="float", cost=12),
+        kernel=pointwise(f"{name}_(x)", dtypes=FLOATING, out="float", cost=12, complex=True),
         grad={"self": formula},
         jvp="elementwise",
         doc=f"{words} of each element, in radians.",
@@ -338,8 +340,7 @@ op(
         dtypes=FLOATING,
         out="float",
         cost=16,
-        rare=("abs_(x) > trig_bound<T>() / 4", "std::sin(T(3.141592653589793) * x) / (T(3.141592653589793) * x)"),
-    ),
+        rare=("abs_(x) > trig_bound<T>() / 4", "std::sin(T(3.141592653589793) * x) / (T(3.141592653589793) * x)"), complex=True),
     grad={"self": "sinc_backward(grad, self)"},
     jvp="elementwise",
     doc="sin(pi x) / (pi x), 1 at 0.",
@@ -387,7 +388,7 @@ op(
 op(
     "tanh(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("tanh_(x)", dtypes=FLOATING, out="float", cost=10),
+    kernel=pointwise("tanh_(x)", dtypes=FLOATING, out="float", cost=10, complex=True),
     grad={"self": "ops::tanh_backward(grad, result)"},
     jvp="elementwise",
     doc="Hyperbolic tangent of each element.",
@@ -398,7 +399,7 @@ op(
 op(
     "tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
     variants="internal",
-    kernel=pointwise("x * (1 - y * y)", dtypes=FLOATING, out="float"),
+    kernel=pointwise("x * (1 - y * y)", dtypes=FLOATING, out="float", complex=True),
     grad={"grad_output": "ops::tanh_backward(grad, output)", "output": "ops::_scaled_product(grad * grad_output, output, -2)"},
     jvp="elementwise",
     doc="Gradient of tanh, from its result.",
@@ -406,7 +407,7 @@ op(
 op(
     "sigmoid(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("sigmoid_(x)", dtypes=FLOATING, out="float", cost=10),
+    kernel=pointwise("sigmoid_(x)", dtypes=FLOATING, out="float", cost=10, complex=True),
     grad={"self": "ops::sigmoid_backward(grad, result)"},
     jvp="elementwise",
     doc="1 / (1 + exp(-self)).",
@@ -416,7 +417,7 @@ op(
 op(
     "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
     variants="internal",
-    kernel=pointwise("x * (1 - y) * y", dtypes=FLOATING, out="float"),
+    kernel=pointwise("x * (1 - y) * y", dtypes=FLOATING, out="float", complex=True),
     grad={"grad_output": "ops::sigmoid_backward(grad, output)", "output": "grad * grad_output * (1 - output * 2)"},
     jvp="elementwise",
     doc="Gradient of sigmoid, from its result.",
@@ -432,7 +433,7 @@ for name, low, high, formula, words in (
     op(
         f"{name}(Tensor self) -> Tensor",
         variants=EVERYWHERE,
-        kernel=pointwise(f"{name}_(x)", dtypes=FLOATING, out="float", cost=12),
+        kernel=pointwise(f"{name}_(x)", dtypes=FLOATING, out="float", cost=12, complex=True),
         grad={"self": formula},
         jvp="elementwise",
         doc=f"{words} of each element.",

@@ -61,7 +61,7 @@ def along_dim(*args, **kwargs):
 op(
     "_sum_to(Tensor self, int[] size) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "ops::expand(grad, self_sizes, false)"},
     jvp="linear",
     doc="Sums over the dims that broadcasting from `size` expanded.",
@@ -114,7 +114,7 @@ op(
 
 op(
     "sum(Tensor self, *, dtype? dtype=None) -> Tensor",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "sum_backward(grad, self_sizes, std::nullopt, false, self_dtype)"},
     jvp="linear",
     doc="Sum of all elements. Integers and bool give int64.",
@@ -125,7 +125,7 @@ op(
 op(
     "sum.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     variants=FUNCTION,
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "sum_backward(grad, self_sizes, dim, keepdim, self_dtype)"},
     node="SumBackward1",
     jvp="linear",
@@ -145,7 +145,7 @@ op(
 op(
     "mean(Tensor self, *, dtype? dtype=None) -> Tensor",
     variants=FUNCTION,
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "mean_backward(grad, self_sizes, std::nullopt, false, self_dtype)"},
     jvp="linear",
     doc="Mean of all elements.",
@@ -167,7 +167,7 @@ op(
 op(
     "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     variants=FUNCTION,
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "mean_backward(grad, self_sizes, dim, keepdim, self_dtype)"},
     node="MeanBackward1",
     jvp="linear",
@@ -182,7 +182,7 @@ op(
 )
 op(
     "prod(Tensor self, *, dtype? dtype=None) -> Tensor",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "prod_backward(grad, self, result)"},
     doc="Product of all elements.",
     samples=[
@@ -199,7 +199,7 @@ op(
 op(
     "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     variants=FUNCTION,
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "prod_backward(grad, self, result, dim, keepdim)"},
     node="ProdBackward1",
     doc="Product over a dim.",
@@ -216,7 +216,7 @@ op(
 op(
     "trace(Tensor self) -> Tensor",
     variants="function method",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "trace_backward(grad, self_sizes)"},
     jvp="linear",
     doc="Sum of the diagonal of a matrix.",
@@ -233,14 +233,14 @@ for name, doc in (("any", "Whether any element is true (nonzero)."), ("all", "Wh
     op(
         f"{name}(Tensor self) -> Tensor",
         variants=FUNCTION,
-        kernel=native(),
+        kernel=native(complex=True),
         doc=doc,
         samples=[S(B(5)), S(B()), S(B(0)), S(T(3, 4, grad=False)), S(I(2, 3))],
     )
     op(
         f"{name}.dims(Tensor self, int[]? dim, bool keepdim=False) -> Tensor",
         variants=FUNCTION,
-        kernel=native(),
+        kernel=native(complex=True),
         doc=doc[:-1] + " along dims.",
         samples=[
             S(B(3, 4), 1),
@@ -256,7 +256,7 @@ for name, doc in (("any", "Whether any element is true (nonzero)."), ("all", "Wh
     )
 op(
     "count_nonzero(Tensor self, int[]? dim=None) -> Tensor",
-    kernel=native(),
+    kernel=native(complex=True),
     doc="Number of elements that are not zero, along dims.",
     samples=[S(I(3, 4)), S(I(3, 4), 0), S(I(3, 4), (0, 1)), S(B(5)), S(T(3, grad=False)), S(I(), 0), S(I(0))],
     errors=(OUT_OF_RANGE,),
@@ -398,7 +398,8 @@ for name, word in (("var", "Variance"), ("std", "Standard deviation")):
     op(
         f"{name}.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
         variants=FUNCTION,
-        kernel=native(),
+        kernel=native(complex=True),
+        wirtinger=True,
         grad={
             "self": "var_backward(grad, self, dim, correction, keepdim)"
             if name == "var"
@@ -438,7 +439,8 @@ for name, word in (("var_mean", "Variance and mean"), ("std_mean", "Standard dev
     op(
         f"{name}.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
         variants="function",
-        kernel=native(),
+        kernel=native(complex=True),
+        wirtinger=True,
         grad={"self": f"{name}_backward({args})"},
         doc=f"{word} over dims: squared deviations divided by n - correction.",
         samples=[S(T(3, 4), 1, correction=0), S(T(3, 4), correction=2), S(T(2, 3, 4), (0, 2), correction=0.5, keepdim=True)],
@@ -451,7 +453,7 @@ NO_INTEGER_NORM = E(S(I(3)), RuntimeError, "linalg.vector_norm: Expected a float
 op(
     "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "vector_norm_backward(grad, self, ord, result, dim, keepdim)"},
     doc="Vector norm over dims: (sum |x|^ord)^(1/ord), the number of nonzeros for 0, the extremes of |x| for inf and -inf.",
     samples=[*ORDERS, S(T(3, 4)), S(T(3, 4), 2, (0, 1), True), S(T(2, 3, 4), 3, (0, 2)), S(T()), S(T(0))],
@@ -484,7 +486,7 @@ op(
 )
 op(
     "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "dist_backward(grad, self, other, p, result)", "other": "dist_backward(grad, other, self, p, result)"},
     doc="p-norm of self - other.",
     samples=[
@@ -604,7 +606,7 @@ op(
 op(
     "cumsum(Tensor self, int dim, *, dtype? dtype=None) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "ops::_reverse_cumsum(cast_to(grad, self_dtype), dim)"},
     jvp="linear",
     doc="Running sum along a dim.",
@@ -614,7 +616,7 @@ op(
 op(
     "_reverse_cumsum(Tensor self, int dim) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "ops::cumsum(grad, dim, {})"},
     jvp="linear",
     doc="Running sum from the end of a dim.",
@@ -624,7 +626,7 @@ op(
 op(
     "cumprod(Tensor self, int dim, *, dtype? dtype=None) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "cumprod_backward(grad, self, dim, result)"},
     doc="Running product along a dim.",
     samples=[
@@ -639,7 +641,7 @@ op(
 op(
     "_linear_recurrence(Tensor self, Tensor factor, int dim, bool reverse) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={
         "self": "ops::_linear_recurrence(grad, factor, dim, !reverse)",
         "factor": "recurrence_factor_backward(grad, factor, dim, reverse, result)",
@@ -976,7 +978,7 @@ op(
 )
 op(
     "equal(Tensor self, Tensor other) -> bool",
-    kernel=native(),
+    kernel=native(complex=True),
     doc="Whether two tensors have the same size and elements.",
     samples=[
         S(I(3), I(3)),

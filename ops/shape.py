@@ -29,7 +29,7 @@ op(
 op(
     "view.dtype(Tensor self, dtype dtype) -> Tensor",
     variants="method internal",
-    kernel=native(),
+    kernel=native(complex=True),
     doc="The same bytes read as another dtype; the last dimension grows or shrinks when the element sizes differ. Carries no gradient.",
     samples=[S(T(3, 8, grad=False), "int64"), S(T(2, 8, grad=False), "uint8"), S(T(8, grad=False), "float64"), S(T(grad=False), "float32")],
     test={"noncontiguous": False},  # the bytes of an element lie side by side in a contiguous last dimension only
@@ -37,7 +37,7 @@ op(
 op(
     "_unsafe_view(Tensor self, int[] size) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "ops::reshape(grad, self_sizes)"},
     jvp="linear",
     doc="`view` of a tensor that nobody else holds: the result is not tracked as a view.",
@@ -330,7 +330,7 @@ op(
 op(
     "select_backward(Tensor self, int[] input_sizes, int dim, int index) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "ops::select(grad, dim, index)"},
     jvp="linear",
     doc="Zeros of input_sizes with self at one index of one dimension.",
@@ -349,7 +349,7 @@ op(
 op(
     "slice_backward(Tensor self, int[] input_sizes, int dim, int? start, int? end, int step) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "ops::slice(grad, dim, start, end, step)"},
     jvp="linear",
     doc="Zeros of input_sizes with self in a slice of one dimension.",
@@ -383,7 +383,7 @@ op(
 op(
     "diagonal_backward(Tensor self, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "ops::diagonal(grad, offset, dim1, dim2)"},
     jvp="linear",
     doc="Zeros of input_sizes with self on a diagonal.",
@@ -392,7 +392,7 @@ op(
 op(
     "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     node="DiagonalBackward0_copy",
     grad={"self": "ops::diagonal_backward(grad, self_sizes, offset, dim1, dim2)"},
     jvp="linear",
@@ -401,7 +401,7 @@ op(
 )
 op(
     "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "ops::diagonal(grad, offset, dim1, dim2)"},
     jvp="linear",
     doc="Matrices in dim1 and dim2 whose diagonals are the last dimension of self.",
@@ -440,7 +440,7 @@ op(
 op(
     "unfold_backward(Tensor self, int[] input_sizes, int dim, int size, int step) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "ops::unfold(grad, dim, size, step)"},
     jvp="linear",
     doc="Adds windows up where they came from.",
@@ -481,7 +481,7 @@ op(
     "_as_strided_transfer(Tensor self, int[] stride, int offset, int[] out_size, int[] out_stride, int out_offset, bool to_input)"
     " -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     node="AsStridedTransferBackward0",
     grad={"self": "ops::_as_strided_transfer(grad, out_stride, out_offset, self_sizes, stride, offset, !to_input)"},
     jvp="linear",
@@ -507,7 +507,7 @@ op(
 )
 op(
     "detach(Tensor self) -> Tensor",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     doc="The same memory without history.",
     samples=[S(T(3, 4, grad=False)), S(T(grad=False))],
 )
@@ -572,7 +572,7 @@ op(
 )
 op(
     "unsafe_split.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]",
-    kernel=native(),
+    kernel=native(complex=True),
     node="UnsafeSplitBackward0",
     grad={"self": "split_backward(grads, split_size, dim, self_sizes, self_dtype, self_device)"},
     jvp="linear",
@@ -581,7 +581,7 @@ op(
 )
 op(
     "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "split_sizes_backward(grads, split_sizes, dim, self_sizes, self_dtype, self_device)"},
     jvp="linear",
     doc="`split_with_sizes` whose results may be written in place.",
@@ -681,7 +681,7 @@ _CAT_ERRORS = (
 op(
     "cat(Tensor[] tensors, int dim=0) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"tensors": "cat_backward(grad, tensors_shapes, tensors_dtypes, dim)"},
     jvp="linear",
     doc="Joins tensors along an existing dimension.",
@@ -707,7 +707,7 @@ op(
 op(
     "stack(Tensor[] tensors, int dim=0) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"tensors": "stack_backward(grad, tensors_dtypes, dim)"},
     jvp="linear",
     doc="Joins tensors of one shape along a new dimension.",
@@ -741,7 +741,7 @@ alias("row_stack", of="vstack")
 op(
     "_block_diag(Tensor[] tensors) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(complex=True),
     node="BlockDiagBackward0",
     grad={"tensors": "block_diag_backward(grad, tensors_shapes, tensors_dtypes)"},
     jvp="linear",
@@ -761,7 +761,7 @@ op(
 op(
     "repeat(Tensor self, int[] repeats) -> Tensor",
     variants="method internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "repeat_backward(grad, repeats, self_sizes)"},
     jvp="linear",
     doc="Copies of self side by side, so many along each dimension.",
@@ -789,7 +789,7 @@ op(
 op(
     "repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     doc="Each index i of repeats, repeats[i] times.",
     samples=[S(I(4)), S(I(0))],
 )
@@ -809,7 +809,7 @@ op(
 )
 op(
     "flip(Tensor self, int[] dims) -> Tensor",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "ops::flip(grad, dims)"},
     jvp="linear",
     doc="Reverses the order along the given dimensions.",
@@ -838,7 +838,7 @@ op(
 )
 op(
     "roll(Tensor self, int[] shifts, int[] dims=[]) -> Tensor",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "roll_backward(grad, shifts, dims)"},
     jvp="linear",
     doc="Shifts along dimensions (of the flattened tensor without dims); what leaves at one end comes back at the other.",
@@ -852,7 +852,7 @@ op(
 )
 op(
     "rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "ops::rot90(grad, -k, dims)"},
     jvp="linear",
     doc="Rotates the plane of two dimensions by k quarter turns.",
@@ -868,7 +868,7 @@ for _name in ("tril", "triu"):
     op(
         f"{_name}(Tensor self, int diagonal=0) -> Tensor",
         variants="function method inplace out",
-        kernel=native(),
+        kernel=native(complex=True),
         inplace=f"{_name}_",
         grad={"self": f"ops::{_name}(grad, diagonal)"},
         jvp="linear",
@@ -901,7 +901,7 @@ for _name, _doc, _samples in (
 
 op(
     "clone(Tensor self) -> Tensor",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     grad={"self": "grad"},
     jvp="linear",
     doc="A copy with memory of its own and the same stride order.",
@@ -910,7 +910,7 @@ op(
 )
 op(
     "clone.format(Tensor self, *, memory_format? memory_format) -> Tensor",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     node="CloneBackward0",
     grad={"self": "grad"},
     jvp="linear",
@@ -924,7 +924,7 @@ op(
 op(
     "_clone_as(Tensor self, int[] stride) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     node="CloneBackward0",
     grad={"self": "grad"},
     jvp="linear",
@@ -949,7 +949,7 @@ op(
 op(
     "_to_copy(Tensor self, *, dtype? dtype=None, device? device=None) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     grad={"self": "ops::_to_copy(grad, self_dtype, self_device)"},
     jvp="linear",
     doc="A copy with another dtype or device.",
@@ -985,7 +985,7 @@ op(
     doc="Self with the dtype and device of another tensor.",
     samples=[S(T(3), I(2))],
 )
-for _name in ("float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool"):
+for _name in ("float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool", "cfloat", "cdouble"):
     # The overload keeps C++ from meeting its own keywords.
     op(
         f"{_name}.convert(Tensor self, *, memory_format? memory_format=None) -> Tensor",
@@ -997,7 +997,7 @@ for _name in ("float", "double", "half", "bfloat16", "int", "long", "short", "ch
 op(
     "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
     variants="inplace",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     inplace="copy_",
     node="CopyBackwards",
     grad={"self": "zeros_of(grad)", "src": "copy_backward(grad, src_sizes, src_dtype, src_device)"},
@@ -1019,7 +1019,7 @@ op(
 op(
     "fill.Scalar(Tensor self, Scalar value) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     node="FillBackward0",
     grad={"self": "zeros_of(grad)"},
     jvp="zero",
@@ -1029,7 +1029,7 @@ op(
 op(
     "fill.Tensor(Tensor self, Tensor value) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     node="FillBackward1",
     grad={"self": "zeros_of(grad)", "value": "fill_value_backward(grad, value_dtype)"},
     jvp="linear",
@@ -1039,7 +1039,7 @@ op(
 op(
     "fill.inplace_Scalar(Tensor self, Scalar value) -> Tensor",
     variants="inplace",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     inplace="fill_scalar_",
     node="FillBackward2",
     grad={"self": "zeros_of(grad)"},
@@ -1050,7 +1050,7 @@ op(
 op(
     "fill.inplace_Tensor(Tensor self, Tensor value) -> Tensor",
     variants="inplace",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     inplace="fill_tensor_",
     node="FillBackward3",
     grad={"self": "zeros_of(grad)", "value": "fill_value_backward(grad, value_dtype)"},
@@ -1062,7 +1062,7 @@ op(
 op(
     "zero(Tensor self) -> Tensor",
     variants="inplace",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     inplace="zero_",
     grad={"self": "zeros_of(grad)"},
     jvp="linear",

@@ -3,7 +3,7 @@
     python tools/make_references.py             rewrites tests/ops/references/*.json.gz; needs torch
     python tools/make_references.py --check     says which samples have no stored result yet; needs nothing
 
-float64 (with gradients), float32 and int64 are stored for every sample, the other dtypes for the first two of each op.
+float64 and complex128 (with gradients), float32 and int64 are stored for every sample, the other dtypes for the first two of each op.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import ops
 from tests.ops import references
-from tests.ops.cases import Case, all_cases, fits
+from tests.ops.cases import Case, all_cases, fits, specs_of
 from tests.ops.differences import comparable
 from tests.ops.harness import TOLERANCE, Record, differing, entries, run
-from tests.ops.tensors import DTYPES
+from tests.ops.tensors import COMPLEX, DTYPES
 
-ALWAYS = ("float64", "float32", "int64")
+ALWAYS = ("float64", "float32", "int64", "complex128")
 
 
 def dtypes_for(case: Case) -> list[str]:
-    return [d for d in DTYPES if (d in ALWAYS or case.index < 2) and fits(case, d)]
+    found = [d for d in DTYPES if (d in ALWAYS or case.index < 2) and fits(case, d)]
+    floats = any(spec.kind == "float" for spec in specs_of(case.sample))
+    return found + [d for d in COMPLEX if floats and (d in ALWAYS or case.index < 2)]
 
 
 def drop_rounded(narrow: Record, wide: Record) -> None:

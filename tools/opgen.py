@@ -53,8 +53,11 @@ CPP_TYPE = {
     "bf16": "BFloat16",
     "f32": "float",
     "f64": "double",
+    "c64": "Complex<float>",
+    "c128": "Complex<double>",
 }
-DTYPE_ORDER = list(CPP_TYPE)
+DTYPE_NUMBER = {d: i for i, d in enumerate(CPP_TYPE)} | {"c64": 16, "c128": 17}  # as in core/dtype.h
+NUM_DTYPES = 18
 # type of a saved value, its FieldKind, and how a formula gets it back
 SAVED = {
     "Tensor": ("SavedTensor", "Tensor"), "Tensor?": ("SavedTensor", "Tensor"), "Operand": ("SavedOperand", "Operand"),
@@ -209,10 +212,12 @@ def node_struct(op: Op, plan: Plan) -> str:
     saved = f"const SavedField {op.node}_saved[] = {{{table}}};\n" if plan.fields else ""
     span = f"{op.node}_saved" if plan.fields else "{}"
     offset = f"offsetof({op.node}, edge_array)" if fixed else "0"
+    # What is linear with real coefficients has the same formula for complex numbers.
+    conjugates = ", .conjugates = true" if not op.wirtinger and op.jvp != "linear" else ""
     return (
         f"struct {op.node} : Node {{\n  static const NodeInfo info;\n{fields}{edges}}};\n{saved}"
         f"{apply_function(op, plan)}"
-        f'const NodeInfo {op.node}::info = {{.name = "{op.node}", .bytes = sizeof({op.node}), .edges_offset = {offset}, .apply = {op.node}_apply, .saved = {span}}};\n'
+        f'const NodeInfo {op.node}::info = {{.name = "{op.node}", .bytes = sizeof({op.node}), .edges_offset = {offset}, .apply = {op.node}_apply, .saved = {span}{conjugates}}};\n'
     )
 
 
@@ -322,6 +327,34 @@ def saves_only_inputs(op: Op, plan: Plan) -> bool:
     return bool(kinds) and op.kernel.kind not in ("pointwise", "view") and not kinds.keys() & {r.name for r in op.returns}
 
 
+def kernel_name(op: Op) -> str:
+    return f"{op.cname}_kernel" if op.kernel.kind == "native" else f"impl::{op.cname}"
+
+
+def guards(op: Op) -> str:
+    """Native kernels behind a test of their arguments: none meets lazy elements, and complex ones only those made for them."""
+    tensors = [p for p in op.params if p.is_tensor]
+    test = "is_lazy" if op.kernel.complex else "is_unusual"
+    unusual = " || ".join(f"{test}({p.name})" for p in tensors) if op.kernel.complex != "lazy" else ""
+    check = "" if op.kernel.complex else "".join(f' check_real("{op.name}", {p.name});' for p in tensors)
+    for p in op.params:
+        if p.type in ("Scalar", "Scalar?") and tensors and not op.kernel.complex:
+            number = p.name if p.type == "Scalar" else f"*{p.name}"
+            given = "" if p.type == "Scalar" else f"{p.name} && "
+            unusual += f" || ({given}({number}).is_complex())"
+            check += f' {"if (" + p.name + ") " if given else ""}check_real("{op.name}", {number});'
+    out = []
+    if op.variants & {"function", "method", "internal"} or not op.inplace:
+        args = ", ".join(f"plain({p.name})" if p.is_tensor else p.name for p in op.params)
+        guard = f"  if (RG_UNLIKELY({unusual})) {{{check} return impl::{op.cname}({args}); }}\n" if unusual else ""
+        out.append(f"{return_type(op)} {op.cname}_kernel({arguments(op)}) {{\n{guard}  return impl::{op.cname}({names(op)});\n}}\n")
+    if op.inplace:
+        args = ", ".join("held" if p.name == "self" else f"plain({p.name})" if p.is_tensor else p.name for p in op.params)
+        guard = "" if not unusual else f"  if (RG_UNLIKELY({unusual})) {{{check} const Tensor held = plain(self); impl::{op.inplace}({args}); if (!held.is(self)) copy_data(self, held); return; }}\n"
+        out.append(f"void {op.inplace}_kernel({arguments(op)}) {{\n{guard}  impl::{op.inplace}({names(op)});\n}}\n")
+    return "".join(out)
+
+
 def dispatch(op: Op) -> str:
     ret = return_type(op)
     kind = op.kernel.kind
@@ -339,14 +372,14 @@ def dispatch(op: Op) -> str:
         out.append(f"{ret} {op.cname}({arguments(op)}) {{\n" + "\n".join(body) + "\n}\n")
         return "\n".join(out)
     many = len(op.returns) > 1
-    compute = f"impl::{op.cname}({call_args})"
+    compute = f"{kernel_name(op)}({call_args})"
     if body:  # a plain value: vmap has no say in it
         body.append(f"  {'' if ret == 'void' else 'return '}{compute};")
         out.append(f"{ret} {op.cname}({arguments(op)}) {{\n" + "\n".join(body) + "\n}\n")
         return "\n".join(out)
     rule = f"{op.cname}_jvp" if opgen_jvp.has_rule(op) else "nullptr"
     compute = (
-        f"RG_LIKELY(!thread_state.attention) ? {compute} : attend(done, op_{op.cname}, ops::{op.cname}, impl::{op.cname}, {rule}{args})"
+        f"RG_LIKELY(!thread_state.attention) ? {compute} : attend(done, op_{op.cname}, ops::{op.cname}, {kernel_name(op)}, {rule}{args})"
     )
     body.append("  bool done = false;")
     if many:
@@ -370,13 +403,13 @@ def dispatch(op: Op) -> str:
         if kind == "view" and not list_out:
             guard = f" && !result.is({first})"
         elif not list_out and any(p.type in ("Tensor", "Tensor?", "Operand") for p in op.params):
-            guard = f" && is_floating({result}.dtype())"
+            guard = f" && is_differentiable({result}.dtype())"
         if saves_only_inputs(op, plan) and not many and not list_out:
             # Hooks on saved tensors see the inputs first, so that the recomputation of a checkpoint can stop before the kernel of its last op.
             body.insert(
                 0,
                 f"  if (RG_UNLIKELY(saved_hooks_depth > 0) && !thread_state.attention && thread_state.grad_mode && {needs_grad(plan)}) {{\n    {before}\n"
-                f"    {ret} result = impl::{op.cname}({call_args});\n    {after}\n    return result;\n  }}",
+                f"    {ret} result = {kernel_name(op)}({call_args});\n    {after}\n    return result;\n  }}",
             )
         body.append(f"  if (thread_state.grad_mode) {{\n    if ({needs_grad(plan)}{guard}) {{\n    {before}\n    {after}\n    }}")
         if list_out:
@@ -396,10 +429,10 @@ def dispatch(op: Op) -> str:
 def inplace_kernel(op: Op, target: str) -> str:
     """The statement that computes into `target`."""
     if op.inplace:
-        return f"impl::{op.inplace}({names(op)});"
+        return f"{op.inplace}_kernel({names(op)});"
     if op.kernel.kind == "pointwise":
         return f"impl::{op.cname}_out({names(op)}, {target});"
-    return f"copy_result({target}, impl::{op.cname}({names(op)}));"
+    return f"copy_result({target}, {kernel_name(op)}({names(op)}));"
 
 
 def dispatch_inplace(op: Op) -> str:
@@ -427,7 +460,7 @@ def dispatch_inplace(op: Op) -> str:
     elif op.grad:
         plan = Plan(op)
         before, after = record(op, plan, inplace=True)
-        body.append(f"  const bool needs = is_floating(self.dtype()) && ({needs_grad(plan)});")
+        body.append(f"  const bool needs = is_differentiable(self.dtype()) && ({needs_grad(plan)});")
         body.append("  check_inplace(self, needs);")
         body.append(
             f"  if (needs && thread_state.grad_mode && (RG_LIKELY(!thread_state.attention) || !records_below({names(op)}))) {{\n    {before}\n    {kernel('true')}\n    wrote_inplace(self);\n    {after}\n    rebase_history(self, guard.release());\n  }} else {{\n    {kernel('false')}\n    wrote_inplace(self);\n  }}"
@@ -460,10 +493,13 @@ def pointwise_impl(op: Op) -> str:
     inputs = pointwise_inputs(op)
     ins = ", ".join(f"Operand({p.name})" for p in inputs)
     params = ", ".join(f"kernel_param({name})" for name in op.kernel.params)
-    mask = " | ".join(f"1u << {DTYPE_ORDER.index(d)}" for d in op.kernel.dtypes)
-    kind = {"same": "Same", "bool": "Bool", "float": "Float"}[op.kernel.out]
+    mask = " | ".join(f"1u << {DTYPE_NUMBER[d]}" for d in op.kernel.dtypes)
+    kind = {"same": "Same", "bool": "Bool", "float": "Float", "real": "Real"}[op.kernel.out]
     info = f'const PointwiseInfo pw_{op.cname} = {{"{op.kernel.label or op.name}", {mask}, PointwiseOut::{kind}, {len(inputs)}, {op.kernel.cost}, [] {{ return {kernel_table(op)}; }}{", true" if op.kernel.exact_numbers else ""}}};\n'
     check = f"  {op.kernel.check}\n" if op.kernel.check else ""
+    for p in op.params:
+        if p.name in op.kernel.params and p.type == "Scalar":
+            check += f"  if (RG_UNLIKELY({p.name}.is_complex())) check_complex_param({p.name}, {{{ins}}});\n"
     array = f"  const Operand in[] = {{{ins}}};\n"
     decl = f"  const KernelParam params[] = {{{params}}};\n" if params else ""
     p = "params" if params else "{}"
@@ -484,7 +520,7 @@ _canonical: dict[tuple, Op] = {}
 def canonical(op: Op) -> Op:
     """The first op with the same kernel: overloads that differ in their derivative only share one."""
     k = op.kernel
-    return _canonical.setdefault((k.expr, k.dtypes, k.out, k.params, k.rare, len(pointwise_inputs(op))), op)
+    return _canonical.setdefault((k.expr, k.complex, k.dtypes, k.out, k.params, k.rare, len(pointwise_inputs(op))), op)
 
 
 def kernel_files(table: list[Op]) -> dict[str, list[Op]]:
@@ -507,7 +543,7 @@ def kernel_table(op: Op) -> str:
 def kernel_source(name: str, group: list[Op]) -> str:
     parts = [
         HEADER.format(family=group[0].family),
-        '#include "cpu/pointwise_loop.h"\n#include "pointwise_tables.h"\n\nnamespace retrograd::cpu {\nnamespace {\nusing namespace RG_LEVEL_NS;\n',
+        '#include "cpu/complex_math.h"\n#include "cpu/pointwise_loop.h"\n#include "pointwise_tables.h"\n\nnamespace retrograd::cpu {\nnamespace {\nusing namespace RG_LEVEL_NS;\n',
     ]
     rows = []
     for op in group:
@@ -526,16 +562,21 @@ def kernel_source(name: str, group: list[Op]) -> str:
         parts.append(
             f"// {op.schema}\ntemplate <class T> struct F_{op.cname} {{\n{members}  {make}\n  RG_INLINE {result} operator()({args}) const {{ return static_cast<{result}>({op.kernel.expr}); }}\n{rare}}};\n"
         )
-        cells = []
-        for d in DTYPE_ORDER:
-            if d not in op.kernel.dtypes:
-                cells.append("nullptr")
-                continue
+        functor = f"F_{op.cname}"
+        if op.kernel.complex:
+            functor = f"C_{op.cname}"
+            returned = {"bool": "bool", "real": "typename T::real_type"}.get(op.kernel.out, "T")
+            parts.append(
+                f"template <class T> struct {functor} {{\n{members}  {make.replace(f'F_{op.cname}', functor)}\n  RG_INLINE {returned} operator()({args}) const {{ return static_cast<{returned}>({op.kernel.complex}); }}\n}};\n"
+            )
+        cells = ["nullptr"] * NUM_DTYPES
+        for d in op.kernel.dtypes:
             ctype = CPP_TYPE[d]
             out = "bool" if op.kernel.out == "bool" else ctype
-            cells.append(
-                f"pointwise_loop<F_{op.cname}, {ctype}, {out}, {len(inputs)}, {'true' if op.kernel.cost <= ops.CHEAP else 'false'}>"
-            )
+            if d in ops.COMPLEX and op.kernel.out == "real":
+                out = f"{ctype}::real_type"
+            cheap = "true" if op.kernel.cost <= ops.CHEAP and d not in ops.COMPLEX else "false"
+            cells[DTYPE_NUMBER[d]] = f"pointwise_loop<{functor if d in ops.COMPLEX else f'F_{op.cname}'}, {ctype}, {out}, {len(inputs)}, {cheap}>"
         rows.append(f"    .{op.cname} = {{{', '.join(cells)}}},")
     parts.append("}  // namespace\n")
     struct = ops.camel(name)
@@ -617,6 +658,9 @@ def ops_source(family: str, table: list[Op]) -> str:
         if op.kernel.kind == "pointwise":
             parts.append(pointwise_impl(op))
     parts.append("}  // namespace impl\n\nnamespace ops {\nusing namespace derivatives;\n\nnamespace {\n")
+    for op in mine:
+        if op.kernel.kind == "native":
+            parts.append(guards(op))
     done = set()
     for op in mine:
         if op.grad and op.node not in done:

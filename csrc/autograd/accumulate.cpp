@@ -11,7 +11,7 @@ namespace {
 
 bool may_steal(const Tensor& grad, const TensorImpl* variable) {
   if (Py_REFCNT(grad->object()) > 1 || grad->storage->refs != 1 || grad->base || (grad->flags & kDataAlias)) return false;
-  if (grad->storage->flags & (kStorageExternal | kStorageExported)) return false;
+  if (grad->storage->flags & (kStorageExternal | kStorageExported) || grad->flags & kLazy) return false;
   if (!keep_grad_layout) return true;
   // The layout contract: a dense variable gets a gradient with its strides, any other a contiguous one.
   if (dense_and_nonoverlapping(variable)) {

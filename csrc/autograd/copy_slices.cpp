@@ -9,8 +9,14 @@ namespace {
 struct CopySlices : Node {
   Node* writer;  // owned
   SavedInts base_sizes, base_strides, view_sizes, view_strides;
-  int64_t view_offset;  // relative to the base
+  int64_t view_bytes;   // from the base's first element
+  DType view_dtype;     // another than the base's where the view is of the parts of complex numbers
+  uint16_t lazy;        // flags the view has and the base has not, or the other way round
 };
+
+Tensor part_of(const Tensor& whole, const CopySlices* self) {
+  return engine_ops.view_of(whole, {self->view_sizes.get(), self->view_strides.get(), self->view_bytes, self->view_dtype, self->lazy});
+}
 
 void apply(Call& call) {
   auto* self = static_cast<CopySlices*>(call.node);
@@ -18,17 +24,17 @@ void apply(Call& call) {
   if (!grad) return;
   if (!self->writer) fail_freed(self);
   Tensor whole = engine_ops.clone_as(grad, self->base_strides.get());
-  Tensor part = engine_ops.as_strided(whole, self->view_sizes.get(), self->view_strides.get(), self->view_offset + whole->offset());
+  Tensor part = part_of(whole, self);
 
   Tensor in[1] = {engine_ops.clone(part)};
   std::vector<Tensor> out(self->writer->num_edges);
   Call inner{self->writer, in, out, call.task, call.keep_graph, call.node};
-  self->writer->info->apply(inner);
+  apply_node(inner);
   finish_outputs(self->writer, out);
 
   if (RG_UNLIKELY(thread_state.attention) && out[0] && varies_more(out[0].get(), whole.get())) {
     whole = engine_ops.clone_as(engine_ops.varied(grad, out[0]), self->base_strides.get());
-    part = engine_ops.as_strided(whole, self->view_sizes.get(), self->view_strides.get(), self->view_offset + whole->offset());
+    part = part_of(whole, self);
   }
   if (out[0]) {
     engine_ops.copy_inplace(part, out[0]);
@@ -79,7 +85,9 @@ Node* make_copy_slices(TensorImpl* base, const TensorImpl* view, Node* writer) {
   node->base_strides.save({base->strides(), base->ndim});
   node->view_sizes.save(view->shape());
   node->view_strides.save({view->strides(), view->ndim});
-  node->view_offset = view->offset() - base->offset();
+  node->view_bytes = bytes_into(view, base);
+  node->view_dtype = view->dtype;
+  node->lazy = (view->flags ^ base->flags) & kLazy;
   return node;
 }
 

@@ -259,6 +259,30 @@ Node* GraphTask::pop() {
   return n;
 }
 
+namespace {
+
+[[gnu::noinline]] void apply_conjugated(Call& call) {
+  std::vector<Tensor> in(call.in.begin(), call.in.end());  // hooks see the gradients as they came
+  for (Tensor& grad : in)
+    if (grad && is_complex(grad.dtype())) grad = engine_ops.conj(grad);
+  Call inner = call;
+  inner.in = in;
+  call.node->info->apply(inner);
+  for (Tensor& grad : call.out)
+    if (grad && is_complex(grad.dtype())) grad = engine_ops.conj(grad);
+}
+
+}  // namespace
+
+// Derivatives in the table are written as for real numbers: the incoming gradient times the derivative. Of a holomorphic function the gradient
+// is that with the derivative conjugated, which is the same formula with conjugates going in and coming out.
+void apply_node(Call& call) {
+  if (RG_UNLIKELY(call.node->info->conjugates))
+    for (const Tensor& grad : call.in)
+      if (RG_UNLIKELY(grad && is_complex(grad.dtype()))) return apply_conjugated(call);
+  call.node->info->apply(call);
+}
+
 void finish_outputs(Node* n, std::span<Tensor> out) {
   if (RG_LIKELY(!n->extra || n->extra->shapes.empty())) return;
   const auto& shapes = n->extra->shapes;
@@ -310,7 +334,7 @@ void GraphTask::run_node(Node* n) {
     if (any) {
       Call call{n, in, out, this, options.keep_graph, n};
       try {
-        n->info->apply(call);
+        apply_node(call);
       } catch (const Error&) {
         rethrow_with_node(n);
       }
@@ -424,7 +448,7 @@ std::vector<Tensor> run_single(Node* n, std::span<Tensor> in) {
   GraphTask task({.keep_graph = true, .create_graph = thread_state.grad_mode});
   std::vector<Tensor> out(n->num_edges);
   Call call{n, in, out, &task, true, n};
-  n->info->apply(call);
+  apply_node(call);
   finish_outputs(n, out);
   return out;
 }

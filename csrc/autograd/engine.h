@@ -29,6 +29,7 @@ std::vector<Tensor> run_single(Node* node, std::span<Tensor> in);
 
 // Brings gradients back to the size and dtype of inputs that were broadcast or promoted.
 void finish_outputs(Node* node, std::span<Tensor> out);
+void apply_node(Call& call);  // runs the formulas of call.node
 
 // Rare things that involve Python, in python/engine_hooks.cpp. All are optional and may throw.
 struct EngineHooks {

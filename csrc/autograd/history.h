@@ -74,6 +74,20 @@ std::string why_no_grad(const Tensor& t);
 std::string made_by(const Tensor& t);
 
 // What the autograd layer needs from the ops above it; registered by csrc/ops/engine_ops.cpp.
+// Where a view lies in its base. Its elements may be the parts of the base's (real and complex), their conjugates or negatives.
+struct ViewGeometry {
+  IntSpan sizes, strides;
+  int64_t bytes;  // from the base's first element
+  DType dtype;
+  int lazy;  // flags that differ
+};
+inline int64_t bytes_into(const TensorImpl* view, const TensorImpl* base) {
+  return static_cast<char*>(view->data) - static_cast<char*>(base->data);
+}
+inline ViewGeometry geometry_in(const TensorImpl* view, const TensorImpl* base) {
+  return {view->shape(), {view->strides(), view->ndim}, bytes_into(view, base), view->dtype, (view->flags ^ base->flags) & kLazy};
+}
+
 struct EngineOps {
   Tensor (*add)(const Tensor& a, const Tensor& b);
   void (*add_inplace)(const Tensor& a, const Tensor& b);  // no history, no version
@@ -81,7 +95,8 @@ struct EngineOps {
   Tensor (*clone_as)(const Tensor& t, IntSpan strides);  // into a new tensor with these strides
   Tensor (*sum_to)(const Tensor& t, IntSpan sizes);
   Tensor (*cast)(const Tensor& t, DType dtype);
-  Tensor (*as_strided)(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset);
+  Tensor (*conj)(const Tensor& t);
+  Tensor (*view_of)(const Tensor& t, const ViewGeometry& geometry);  // of a tensor laid out like the base
   Tensor (*varied)(const Tensor& t, const Tensor& like);  // t, with room for what differs between samples where `like` does
   void (*copy_inplace)(const Tensor& dst, const Tensor& src);
   void (*zero_inplace)(const Tensor& dst);

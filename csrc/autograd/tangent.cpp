@@ -87,8 +87,7 @@ Tensor tangent_of(const Tensor& t, uint32_t level) {
   if (!whole) return {};
   // A view made before its base got a tangent: its tangent is the same view of it.
   RG_CHECK(same_layout(whole->value, t->base), "forward mode: the tangent of a tensor that has views must have the layout of the tensor");
-  const Tensor value =
-      engine_ops.as_strided(Tensor::borrow(whole->value), t.sizes(), t.strides(), t->offset() - t->base->offset() + whole->value->offset());
+  const Tensor value = engine_ops.view_of(Tensor::borrow(whole->value), geometry_in(t.get(), t->base));
   set_tangent(t, level, value);
   return value;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #if defined(__F16C__)
 #include <immintrin.h>
@@ -10,14 +11,22 @@
 
 namespace retrograd {
 
-enum class DType : uint8_t { Bool, UInt8, Int8, Int16, Int32, Int64, Float16, BFloat16, Float32, Float64 };
-// complex64 and complex128 go after Float64: promotion order within a category is the numeric order (see promote()).
-inline constexpr int kNumDTypes = 10;
+// Promotion order within a category is the numeric order (see promote()). Complex dtypes are those with bit 4 set, so that one test of a
+// tensor's traits finds them; the numbers between are free.
+enum class DType : uint8_t { Bool, UInt8, Int8, Int16, Int32, Int64, Float16, BFloat16, Float32, Float64, Complex64 = 16, Complex128 };
+inline constexpr int kNumDTypes = 18;
+inline constexpr int kComplexBit = 16;
 
-inline constexpr int64_t kItemSize[kNumDTypes] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8};
+inline constexpr int64_t kItemSize[kNumDTypes] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 0, 0, 0, 0, 0, 0, 8, 16};
+inline constexpr int64_t kMaxItemSize = 16;
 constexpr int64_t itemsize(DType t) { return kItemSize[static_cast<int>(t)]; }
-constexpr bool is_floating(DType t) { return t >= DType::Float16; }
+constexpr bool is_complex(DType t) { return static_cast<int>(t) & kComplexBit; }
+constexpr bool is_floating(DType t) { return t >= DType::Float16 && t <= DType::Float64; }
+constexpr bool is_differentiable(DType t) { return t >= DType::Float16; }              // floating or complex
 constexpr bool is_integral(DType t) { return t > DType::Bool && t < DType::Float16; }  // bool excluded
+constexpr DType real_dtype(DType t) { return t == DType::Complex64 ? DType::Float32 : t == DType::Complex128 ? DType::Float64 : t; }
+// 16-bit floats have no complex dtype of their own here; they go with complex64.
+constexpr DType complex_dtype(DType t) { return t == DType::Float64 || t == DType::Complex128 ? DType::Complex128 : DType::Complex64; }
 
 struct Half {
   uint16_t bits;
@@ -92,6 +101,38 @@ struct BFloat16 {
   }
 };
 
+// A complex number. Products and quotients are the textbook ones, without C's recovery of infinities from nan.
+template <class R> struct Complex {
+  using real_type = R;
+  R re, im;
+  Complex() = default;
+  constexpr Complex(R real, R imag) : re(real), im(imag) {}
+  template <class N> requires(std::is_arithmetic_v<N>)
+  constexpr Complex(N real) : re(static_cast<R>(real)), im(0) {}
+  template <class S> constexpr explicit Complex(const Complex<S>& z) : re(static_cast<R>(z.re)), im(static_cast<R>(z.im)) {}
+
+  constexpr Complex operator-() const { return {-re, -im}; }
+  constexpr Complex& operator+=(Complex z) { return *this = *this + z; }
+  constexpr Complex& operator*=(Complex z) { return *this = *this * z; }
+  friend constexpr Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
+  friend constexpr Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
+  friend constexpr Complex operator*(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+  // The divisor is scaled to its larger part, so that its square cannot overflow.
+  friend Complex operator/(Complex a, Complex b) {
+    const R x = b.re < 0 ? -b.re : b.re, y = b.im < 0 ? -b.im : b.im;
+    if (x >= y) {
+      if (x == 0 && y == 0) return {a.re / x, a.im / y};
+      const R ratio = b.im / b.re, scale = R(1) / (b.re + b.im * ratio);
+      return {(a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale};
+    }
+    const R ratio = b.re / b.im, scale = R(1) / (b.re * ratio + b.im);
+    return {(a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale};
+  }
+  friend constexpr bool operator==(Complex a, Complex b) { return a.re == b.re && a.im == b.im; }
+};
+template <class T> inline constexpr bool is_complex_v = false;
+template <class R> inline constexpr bool is_complex_v<Complex<R>> = true;
+
 // The type arithmetic is done in: 16-bit floats compute in float, everything else in itself.
 template <class T> struct Compute { using type = T; };
 template <> struct Compute<Half> { using type = float; };
@@ -109,9 +150,16 @@ template <> struct DTypeOf<Half> { static constexpr DType value = DType::Float16
 template <> struct DTypeOf<BFloat16> { static constexpr DType value = DType::BFloat16; };
 template <> struct DTypeOf<float> { static constexpr DType value = DType::Float32; };
 template <> struct DTypeOf<double> { static constexpr DType value = DType::Float64; };
+template <> struct DTypeOf<Complex<float>> { static constexpr DType value = DType::Complex64; };
+template <> struct DTypeOf<Complex<double>> { static constexpr DType value = DType::Complex128; };
 
 // Calls f(T{}) with the C++ type of a dtype: `visit_dtype(t, [&](auto zero) { using T = decltype(zero); ... })`.
-// visit_floating / visit_number restrict the set to keep template instances few; the caller has checked the dtype.
+// The sets are as small as the work allows, to keep template instances few; the caller has checked the dtype.
+template <class F> decltype(auto) visit_complex(DType t, F&& f) {
+  if (t == DType::Complex64) return f(Complex<float>{});
+  return f(Complex<double>{});
+}
+
 template <class F> decltype(auto) visit_floating(DType t, F&& f) {
   switch (t) {
     case DType::Float64: return f(double{});
@@ -121,6 +169,7 @@ template <class F> decltype(auto) visit_floating(DType t, F&& f) {
   }
 }
 
+// All but the complex ones.
 template <class F> decltype(auto) visit_dtype(DType t, F&& f) {
   switch (t) {
     case DType::Bool: return f(bool{});
@@ -131,6 +180,11 @@ template <class F> decltype(auto) visit_dtype(DType t, F&& f) {
     case DType::Int64: return f(int64_t{});
     default: return visit_floating(t, static_cast<F&&>(f));
   }
+}
+
+template <class F> decltype(auto) visit_all(DType t, F&& f) {
+  if (is_complex(t)) return visit_complex(t, static_cast<F&&>(f));
+  return visit_dtype(t, static_cast<F&&>(f));
 }
 
 }  // namespace retrograd

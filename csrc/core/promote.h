@@ -1,4 +1,4 @@
-// Type promotion, as PyTorch defines it: dtypes fall in categories (bool < integer < floating); the result takes the highest
+// Type promotion, as PyTorch defines it: dtypes fall in categories (bool < integer < floating < complex); the result takes the highest
 // category among tensors with dimensions, then 0-d tensors, then Python numbers, and within it the larger dtype.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A Python number as an argument: bool, int or float, with its category kept for type promotion.
+// A Python number as an argument: bool, int, float or complex, with its category kept for type promotion.
 #pragma once
 
 #include <cstdint>
@@ -8,35 +8,49 @@
 namespace retrograd {
 
 struct Scalar {
-  enum class Kind : uint8_t { Bool, Int, Float };
+  enum class Kind : uint8_t { Bool, Int, Float, Complex };
   Kind kind = Kind::Int;
   union {
     int64_t i = 0;
-    double d;
+    double d;  // the real part
   };
+  double imag = 0;
 
   Scalar() = default;
   Scalar(bool v) : kind(Kind::Bool), i(v) {}
   Scalar(int v) : kind(Kind::Int), i(v) {}
   Scalar(int64_t v) : kind(Kind::Int), i(v) {}
   Scalar(double v) : kind(Kind::Float), d(v) {}
+  Scalar(Complex<double> v) : kind(Kind::Complex), d(v.re), imag(v.im) {}
 
-  bool is_float() const { return kind == Kind::Float; }
+  bool is_float() const { return kind >= Kind::Float; }  // or complex: no integer
+  bool is_complex() const { return kind == Kind::Complex; }
   bool is_bool() const { return kind == Kind::Bool; }
   double to_double() const { return is_float() ? d : static_cast<double>(i); }
   int64_t to_int() const { return is_float() ? static_cast<int64_t>(d) : i; }
-  bool equals(double v) const { return to_double() == v; }
-  DType natural_dtype() const { return kind == Kind::Float ? DType::Float64 : kind == Kind::Int ? DType::Int64 : DType::Bool; }
+  Complex<double> to_complex() const { return {to_double(), imag}; }
+  bool equals(double v) const { return to_double() == v && imag == 0; }
+  DType natural_dtype() const {
+    static constexpr DType dtypes[] = {DType::Bool, DType::Int64, DType::Float64, DType::Complex128};
+    return dtypes[static_cast<int>(kind)];
+  }
+  Scalar conj() const {
+    Scalar s = *this;
+    if (is_complex()) s.imag = -imag;
+    return s;
+  }
 
-  // Writes the value as one element of `dtype`.
+  // Writes the value as one element of `dtype`; an imaginary part only a complex one can hold.
   void store(DType dtype, void* out) const {
-    visit_dtype(dtype, [&](auto zero) {
+    visit_all(dtype, [&](auto zero) {
       using T = decltype(zero);
       T value;
-      if constexpr (sizeof(compute_t<T>) != sizeof(T)) {
+      if constexpr (is_complex_v<T>) {
+        value = T(to_complex());
+      } else if constexpr (sizeof(compute_t<T>) != sizeof(T)) {
         value = T(static_cast<float>(to_double()));
       } else if constexpr (DTypeOf<T>::value == DType::Bool) {
-        value = is_float() ? d != 0 : i != 0;
+        value = is_float() ? d != 0 || imag != 0 : i != 0;
       } else {
         value = is_float() ? static_cast<T>(d) : static_cast<T>(i);
       }
@@ -46,6 +60,7 @@ struct Scalar {
 };
 
 inline Scalar operator-(Scalar s) {
+  if (s.is_complex()) return Scalar(-s.to_complex());
   if (s.is_float()) return Scalar(-s.d);
   return Scalar(-s.i);
 }

@@ -286,7 +286,7 @@ Tensor share(const TensorImpl* source) {
   retain(t->storage);
   t->dtype = source->dtype;
   t->device = source->device;
-  t->flags |= source->flags & kInference;
+  t->flags |= source->flags & (kInference | kLazy);
   if (RG_UNLIKELY(source->has(kDataAlias))) {
     t->flags |= kDataAlias;
     VersionCell* cell = source->extra->version_cell;
@@ -359,7 +359,7 @@ Tensor batched(const Tensor& whole, int64_t dim, int32_t level) {
   t->device = Device{DeviceType::Meta};
   t->storage = new_storage(0, whole.device());
   t->data = t->storage->data;
-  t->flags |= static_cast<uint16_t>(kBatched | (whole->flags & kInference));
+  t->flags |= static_cast<uint16_t>(kBatched | (whole->flags & (kInference | kLazy)));
   TensorExtra& extra = extra_of(t.get());
   ++live_batched;
   extra.batched = Tensor(whole).release();

@@ -19,6 +19,11 @@
 // Inside vmap a function sees tensors without the dimension it is mapped over. Such a tensor has the sizes and strides of one sample and no
 // data: its own `device` is meta, so that no kernel can read it by mistake, while its storage names the device of the real
 // tensor in extra->batched; device() is the latter. Ops that meet one go to the handler of its vmap (python/intercept.h).
+//
+// Note [Lazy conjugation]
+// conj() of a complex tensor is a view: it shares the memory and sets kConj. imag of such a view is a real tensor with kNeg. Views pass the flags on.
+// Few kernels know of them: dispatch hands a kernel tensors without (`plain` in ops/lazy.h), pointwise ops and copies resolve
+// them on the way, and a write goes through copy_data, which turns the elements back.
 #pragma once
 
 #include <Python.h>
@@ -52,6 +57,8 @@ enum TensorFlags : uint16_t {
   kDual = 256,          // has tangents, see autograd/tangent.h
   kBatched = 512,       // one sample, as vmap shows it, of the tensor in extra->batched; see Note [Batched tensors]
   kPrivateLeaf = 1024,  // made by a forward rule for itself: nobody asked for its gradient
+  kConj = 2048,         // the elements are the conjugates of what is in memory; see Note [Lazy conjugation]
+  kNeg = 4096,          // the elements are the negatives of what is in memory
 };
 
 // Why a tensor has no history, for error messages and why_no_grad().
@@ -125,6 +132,9 @@ inline constexpr uint64_t kNotCpuBits = TensorTraits{.device = {DeviceType(0xff)
 static_assert(DeviceType::CPU == DeviceType(0));
 inline constexpr uint64_t kNdimBits = TensorTraits{.ndim = 0xff}.word();
 constexpr uint64_t flag_bits(int flags) { return TensorTraits{.flags = static_cast<uint16_t>(flags)}.word(); }
+inline constexpr uint64_t kComplexBits = TensorTraits{.dtype = DType(kComplexBit)}.word();
+inline constexpr uint16_t kLazy = kConj | kNeg;
+inline constexpr uint64_t kLazyBits = flag_bits(kLazy);
 
 struct VersionCell {
   uint32_t refs = 1;

@@ -53,8 +53,9 @@ void linear_recurrence(const Array& out, const Array& in, const Array& factor, i
   ops.add(in);
   ops.add(factor);
   const int64_t cost = s.size * 16;
-  visit_floating(out.dtype,
-                 [&](auto zero) { iterate(ops, slices<decltype(zero)>, &s, static_cast<int>(cost < 1'000'000 ? cost : 1'000'000)); });
+  const auto run = [&](auto zero) { iterate(ops, slices<decltype(zero)>, &s, static_cast<int>(cost < 1'000'000 ? cost : 1'000'000)); };
+  if (is_complex(out.dtype)) return visit_complex(out.dtype, run);
+  visit_floating(out.dtype, run);
 }
 
 }  // namespace retrograd::cpu

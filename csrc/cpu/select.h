@@ -8,10 +8,10 @@
 namespace retrograd::cpu {
 
 struct SelectKernels {
-  Loop select[4];  // by log2 of the element size
+  Loop select[5];  // by log2 of the element size
 };
 RG_DECLARE_KERNELS(SelectKernels, select_kernels)
 
-inline Loop select_loop(int64_t itemsize) { return select_kernels().select[itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : 3]; }
+inline Loop select_loop(int64_t itemsize) { return select_kernels().select[itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : 4]; }
 
 }  // namespace retrograd::cpu

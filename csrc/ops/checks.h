@@ -8,13 +8,6 @@
 
 namespace retrograd {
 
-// "float", "long int": the C++ name, as a few messages have it.
-inline const char* cpp_type_name(DType t) {
-  static constexpr const char* names[kNumDTypes] = {"bool",     "unsigned char", "signed char",   "short int", "int",
-                                                    "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
-  return names[static_cast<int>(t)];
-}
-
 [[noreturn]] inline void fail_not_implemented(const char* kernel, DType t) {
   fail(ErrorKind::NotImplemented, "\"", kernel, "\" not implemented for '", dtype_title(t), "'");
 }
@@ -22,7 +15,8 @@ inline const char* cpp_type_name(DType t) {
 // A factor of an integer op must be a number its dtype can hold.
 inline void check_fits(const Scalar& s, DType t) {
   static constexpr const char* names[] = {"bool", "uint8_t", "int8_t", "int16_t", "int", "int64_t"};
-  if (is_floating(t) || t == DType::Bool || t == DType::Int64) return;
+  RG_CHECK(s.imag == 0 || is_complex(t), "value cannot be converted to type ", cpp_type_name(t), " without overflow");
+  if (is_differentiable(t) || t == DType::Bool || t == DType::Int64) return;
   const int bits = static_cast<int>(itemsize(t)) * 8;
   const double low = t == DType::UInt8 ? 0 : -static_cast<double>(int64_t{1} << (bits - 1));
   const double high = t == DType::UInt8 ? 255 : static_cast<double>((int64_t{1} << (bits - 1)) - 1), value = s.to_double();
@@ -63,7 +57,10 @@ inline void check_index_found(const cpu::IndexError& e, ErrorKind kind) {
 // One element of `dtype` on the stack, for kernels that take a value by pointer.
 struct Element {
   alignas(16) char bytes[16];
-  Element(const Scalar& s, DType dtype) { s.store(dtype, bytes); }
+  Element(const Scalar& s, DType dtype) {
+    RG_CHECK(s.imag == 0 || is_complex(dtype), "value cannot be converted to type ", cpp_type_name(dtype), " without overflow");
+    s.store(dtype, bytes);
+  }
   const void* get() const { return bytes; }
 };
 

@@ -155,6 +155,8 @@ Tensor long_convert(const Tensor& self, std::optional<MemoryFormat> format) { re
 Tensor short_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::Int16, format); }
 Tensor char_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::Int8, format); }
 Tensor byte_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::UInt8, format); }
+Tensor cfloat_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::Complex64, format); }
+Tensor cdouble_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::Complex128, format); }
 Tensor bool_convert(const Tensor& self, std::optional<MemoryFormat> format) { return convert(self, DType::Bool, format); }
 
 }  // namespace composite

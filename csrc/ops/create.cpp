@@ -20,7 +20,7 @@ Device creation_device(std::optional<Device> device, Device fallback, std::optio
 
 Tensor created(Tensor t, std::optional<bool> requires_grad) {
   if (RG_UNLIKELY(requires_grad.value_or(false))) {
-    RG_CHECK(is_floating(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients");
+    RG_CHECK(is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients");
     t->flags |= kRequiresGrad;
   }
   return t;
@@ -32,7 +32,7 @@ namespace {
 DType fill_dtype(const Scalar& value) { return value.is_float() ? default_dtype() : value.is_bool() ? DType::Bool : DType::Int64; }
 
 void check_requires_grad(DType dtype, std::optional<bool> requires_grad) {
-  RG_CHECK(!requires_grad.value_or(false) || is_floating(dtype), "Only Tensors of floating point and complex dtype can require gradients");
+  RG_CHECK(!requires_grad.value_or(false) || is_differentiable(dtype), "Only Tensors of floating point and complex dtype can require gradients");
 }
 
 Tensor filled(IntSpan size, Scalar value, DType dtype, Device device, std::optional<bool> requires_grad) {

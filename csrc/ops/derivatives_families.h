@@ -1,6 +1,7 @@
 // The derivative helpers of each family.
 #pragma once
 
+#include "ops/derivatives_complex.h"
 #include "ops/derivatives_index.h"
 #include "ops/derivatives_linalg.h"
 #include "ops/derivatives_nn.h"

@@ -40,6 +40,7 @@ template <class F> bool any_value(Tensor t, F&& test) {
   });
 }
 bool has_zero(const Tensor& t) {
+  if (is_complex(t.dtype())) return any_value(ops::eq(ops::detach(t), 0), [](auto x) { return x != 0; });
   return any_value(t, [](auto x) { return x == 0; });
 }
 bool has_nan(const Tensor& t) {

@@ -128,7 +128,7 @@ std::vector<Tensor> block_diag_backward(const Tensor& grad, IntSpan shapes, IntS
 }
 
 Tensor copy_backward(const Tensor& grad, IntSpan sizes, DType dtype, Device device) {
-  if (!is_floating(dtype)) return {};
+  if (!is_differentiable(dtype)) return {};
   Tensor out = sum_to(grad, sizes);
   return out.dtype() == dtype && out.device() == device ? out : ops::_to_copy(out, dtype, device);
 }

@@ -14,8 +14,27 @@ void add_inplace(const Tensor& a, const Tensor& b) { impl::add_out(a, b, Scalar(
 Tensor clone(const Tensor& t) { return ops::clone(t); }
 Tensor clone_as(const Tensor& t, IntSpan strides) { return ops::_clone_as(t, strides); }
 Tensor sum_to(const Tensor& t, IntSpan sizes) { return derivatives::sum_to(t, sizes); }
-Tensor cast(const Tensor& t, DType dtype) { return ops::_to_copy(t, dtype, std::nullopt); }
-Tensor as_strided(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset) { return ops::as_strided(t, sizes, strides, offset); }
+Tensor cast(const Tensor& t, DType dtype) {
+  if (is_complex(t.dtype()) && !is_complex(dtype)) return ops::_to_copy(ops::real(t), dtype, std::nullopt);  // of a real input
+  return ops::_to_copy(t, dtype, std::nullopt);
+}
+Tensor conj(const Tensor& t) { return ops::conj(t); }
+Tensor view_of(const Tensor& t, const ViewGeometry& g) {
+  Tensor from = t;
+  int64_t offset = g.bytes / itemsize(g.dtype);
+  if (is_complex(t.dtype()) && !is_complex(g.dtype)) {
+    from = ops::view_as_real(t);
+  } else if (!is_complex(t.dtype()) && is_complex(g.dtype)) {  // pairs of real numbers, from the first that the view can have
+    const int64_t start = g.bytes / itemsize(t.dtype()) % 2;
+    int64_t pairs = offset + 1;
+    for (size_t d = 0; d < g.sizes.size(); ++d) pairs += (g.sizes[d] - 1) * g.strides[d];
+    from = ops::view_as_complex(ops::as_strided(t, ints({std::max<int64_t>(pairs, 0), 2}), ints({2, 1}), t->offset() + start));
+  }
+  Tensor view = ops::as_strided(from, g.sizes, g.strides, offset + from->offset());
+  if (g.lazy & kConj) view = ops::conj(view);
+  if (g.lazy & kNeg) view = ops::_neg_view(view);
+  return view;
+}
 Tensor varied(const Tensor& t, const Tensor& like) { return ops::new_zeros(like, t.sizes(), t.dtype(), {}, {}, {}, {}) + t; }
 
 // While a graph of the gradient is built these are recorded like any write in place.
@@ -48,10 +67,13 @@ Node* as_strided_node(const Tensor& base, const TensorImpl* view) {
     from = alias(base);
     from->flags |= kRequiresGrad;
   }
-  const Tensor made = ops::as_strided(from, view->shape(), {view->strides(), view->ndim}, view->offset());
+  const Tensor made = view_of(from, geometry_in(view, base.get()));
   Node* node = std::exchange(made->grad_fn, nullptr);
-  if (!leads_on)
-    if (Node* end = std::exchange(node->edges[0].node, nullptr)) Py_DECREF(end->object());
+  if (!leads_on) {
+    Node* last = node;  // of the few that a view of parts or conjugates is made of
+    while (last->edges[0].node && last->edges[0].node->num_edges) last = last->edges[0].node;
+    if (Node* end = std::exchange(last->edges[0].node, nullptr)) Py_DECREF(end->object());
+  }
   return node;
 }
 
@@ -64,7 +86,8 @@ void register_engine_ops() {
                 .clone_as = clone_as,
                 .sum_to = sum_to,
                 .cast = cast,
-                .as_strided = as_strided,
+                .conj = conj,
+                .view_of = view_of,
                 .varied = varied,
                 .copy_inplace = copy_inplace,
                 .zero_inplace = zero_inplace,

@@ -69,7 +69,7 @@ void add_to(Tensor& total, const Tensor& part) {
 Tensor tangent_or_zeros(const Tensor& t, uint32_t level) {
   if (!t) return t;
   if (Tensor tangent = tangent_of(t, level)) return tangent;
-  return is_floating(t.dtype()) ? ops::zeros_like(primal(t, level), {}, {}, {}, {}, {}, {}) : t;
+  return is_differentiable(t.dtype()) ? ops::zeros_like(primal(t, level), {}, {}, {}, {}, {}, {}) : t;
 }
 
 OwnedOperand tangent_or_zeros(const Operand& o, uint32_t level) {
@@ -85,7 +85,7 @@ std::vector<Tensor> tangent_or_zeros(std::span<const Tensor> list, uint32_t leve
 }
 
 void give(const Tensor& result, uint32_t level, const Tensor& given, bool view) {
-  if (!given || !result || !is_floating(result.dtype())) return;
+  if (!given || !result || !is_differentiable(result.dtype())) return;
   Tensor value = fitted(given, result);
   if (!view) {
     if (!same_strides(value.get(), result.get()) && !has_internal_overlap(result.get())) {  // samples of a vmap may have gaps
@@ -103,7 +103,7 @@ void give(std::span<const Tensor> results, uint32_t level, std::span<const Tenso
 }
 
 void give_inplace(const Tensor& self, uint32_t level, const Tensor& value) {
-  if (!is_floating(self.dtype())) return;
+  if (!is_differentiable(self.dtype())) return;
   Tensor present = tangent_of(self, level);
   if (!value) {
     if (present) ops::zero_(present);

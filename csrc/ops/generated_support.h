@@ -3,7 +3,9 @@
 
 #include "autograd/history.h"
 #include "ops.h"
+#include "ops/lazy.h"
 #include "ops/pointwise_checks.h"
+#include "ops/util.h"
 #include "python/intercept.h"
 
 namespace retrograd {

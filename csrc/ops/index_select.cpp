@@ -60,7 +60,8 @@ void index_add_into(const Tensor& self, int64_t dim, const Tensor& index, const 
   check_slices("index_add_", self, dim, index, source);
   check_fits(alpha, self.dtype());
   if (index.numel() == 0 || is_meta(self)) return;
-  const Tensor at = apart_from(cast_data(index, DType::Int64), self), src = apart_from(source, self);
+  const Tensor at = apart_from(cast_data(index, DType::Int64), self), src = apart_from(alpha.is_complex() ? mul(source, alpha) : source, self);
+  if (alpha.is_complex()) alpha = Scalar(1);
   cpu::IndexError e;
   {
     GilRelease release(source.numel() * 2);
@@ -173,6 +174,7 @@ namespace {
 Scalar element_of(const Tensor& value) {
   RG_CHECK(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");
   if (is_meta(value)) return Scalar(0);  // nor will anything be written: self is on the same device
+  if (is_complex(value.dtype())) return Scalar(*cast_data(value, DType::Complex128).data<Complex<double>>());
   const Tensor wide = cast_data(value, is_floating(value.dtype()) ? DType::Float64 : DType::Int64);
   return is_floating(value.dtype()) ? Scalar(*wide.data<double>()) : Scalar(*wide.data<int64_t>());
 }

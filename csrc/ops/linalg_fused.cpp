@@ -31,7 +31,7 @@ bool writable(const Tensor& out, const Tensor& a, const Tensor& b) {
 }
 
 void check_factors(DType dtype, const Scalar& beta, const Scalar& alpha) {
-  if (RG_LIKELY(is_floating(dtype))) return;
+  if (RG_LIKELY(is_differentiable(dtype))) return;
   check_fits(beta, dtype);
   check_fits(alpha, dtype);
 }
@@ -189,8 +189,8 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar b
   const int64_t sizes[2] = {vec1.size(0), vec2.size(0)};
   const Tensor added = expanded(self, sizes);
   const DType dtype = promote(promote(self.dtype(), vec1.dtype()), vec2.dtype());
-  RG_CHECK(is_floating(dtype) || !beta.is_float(), "For integral input tensors, argument beta must not be a floating point number.");
-  RG_CHECK(is_floating(dtype) || !alpha.is_float(), "For integral input tensors, argument alpha must not be a floating point number.");
+  RG_CHECK(is_differentiable(dtype) || !beta.is_float(), "For integral input tensors, argument beta must not be a floating point number.");
+  RG_CHECK(is_differentiable(dtype) || !alpha.is_float(), "For integral input tensors, argument alpha must not be a floating point number.");
   check_same_device(self.get(), vec1.get(), "addr");
   check_same_device(self.get(), vec2.get(), "addr");
   Tensor out = empty(sizes, dtype, self.device());

@@ -15,7 +15,9 @@ constexpr int kMaxInputs = 3;
 int64_t work_ns(int64_t numel, int cost) { return numel * cost / 8; }
 bool is_quick(int64_t numel, int cost) { return numel * cost < 8 * 10'000; }  // not worth other threads, nor giving up the GIL
 
-DType result_dtype(const PointwiseInfo& op, DType compute) { return op.out == PointwiseOut::Bool ? DType::Bool : compute; }
+DType result_dtype(const PointwiseInfo& op, DType compute) {
+  return op.out == PointwiseOut::Bool ? DType::Bool : op.out == PointwiseOut::Real ? real_dtype(compute) : compute;
+}
 
 [[noreturn, gnu::cold]] void fail_dtype(const PointwiseInfo& op, DType dtype) {
   std::string name = dtype_storage_name(dtype);
@@ -45,26 +47,29 @@ void run_flat(const PointwiseInfo& op, cpu::Loop loop, int64_t numel, int count,
   cpu::iterate(ops, loop, params, op.cost);
 }
 
-bool number_fits(const Scalar& s, DType dtype) { return is_floating(dtype) || (!s.is_float() && (s.is_bool() || dtype != DType::Bool)); }
+bool number_fits(const Scalar& s, DType dtype) {
+  if (is_floating(dtype)) return !s.is_complex();
+  return is_complex(dtype) || (!s.is_float() && (s.is_bool() || dtype != DType::Bool));
+}
 
 // The common cases, decided by a few loads: tensors alike in dtype and sizes, contiguous, and numbers of no higher category.
 struct Flat {
   void* data[kMaxInputs + 1];
   int64_t items[kMaxInputs + 1];
-  alignas(8) char numbers[kMaxInputs][8];
+  alignas(16) char numbers[kMaxInputs][kMaxItemSize];
 
   // The first input decides what "alike" means.
   bool inputs(const PointwiseInfo& op, std::span<const Operand> in) {
     const TensorImpl* a = in[0].tensor;
-    if (!a || !a->is_contiguous() || !a->device.is_cpu()) return false;
+    if (!a || !a->is_contiguous() || !a->device.is_cpu() || (a->flags & kLazy)) return false;
     const DType dtype = a->dtype;
-    if (op.out == PointwiseOut::Float && !is_floating(dtype)) return false;
+    if (op.out == PointwiseOut::Float && !is_differentiable(dtype)) return false;
     data[1] = a->data;
     items[1] = itemsize(dtype);
     for (size_t k = 1; k < in.size(); ++k) {
       const TensorImpl* b = in[k].tensor;
       if (b) {
-        if (b->dtype != dtype || !b->is_contiguous() || !same_sizes(a, b) || b->device != a->device) return false;
+        if (b->dtype != dtype || !b->is_contiguous() || !same_sizes(a, b) || b->device != a->device || (b->flags & kLazy)) return false;
         data[k + 1] = b->data;
         items[k + 1] = items[1];
       } else {
@@ -87,11 +92,11 @@ struct Flat {
 
 // Few elements, all tensors contiguous and alike: what most small ops are.
 inline bool is_easy(const PointwiseInfo& op, const TensorImpl* a) {
-  return (traits_word(a) & (kNotCpuBits | flag_bits(kContiguous))) == flag_bits(kContiguous) && is_quick(a->numel, op.cost) &&
-         (op.out != PointwiseOut::Float || is_floating(a->dtype));
+  return (traits_word(a) & (kNotCpuBits | kLazyBits | flag_bits(kContiguous))) == flag_bits(kContiguous) && is_quick(a->numel, op.cost) &&
+         (op.out != PointwiseOut::Float || is_differentiable(a->dtype));
 }
 inline bool alike(const TensorImpl* a, const TensorImpl* b) {
-  constexpr uint64_t same = kDtypeBits | kDeviceBits | kNdimBits | flag_bits(kContiguous);
+  constexpr uint64_t same = kDtypeBits | kDeviceBits | kNdimBits | kLazyBits | flag_bits(kContiguous);
   return !((traits_word(a) ^ traits_word(b)) & same) && same_sizes(a, b);
 }
 
@@ -102,7 +107,7 @@ template <class... Others> inline Tensor run_easy(const PointwiseInfo& op, const
   cpu::Loop loop = find_loop(op, dtype);  // before there is an output
   Tensor out = empty_dense(a, result_dtype(op, dtype));
   char* const data[] = {static_cast<char*>(out->data), static_cast<char*>(a->data), static_cast<char*>(others->data)...};
-  const int64_t items[] = {op.out == PointwiseOut::Bool ? 1 : item, item, (static_cast<void>(others), item)...};
+  const int64_t items[] = {op.out == PointwiseOut::Same ? item : itemsize(out->dtype), item, (static_cast<void>(others), item)...};
   if (RG_LIKELY(a->numel)) loop(a->numel, data, items, params);
   return out;
 }
@@ -119,7 +124,7 @@ Tensor try_fast(const PointwiseInfo& op, std::span<const Operand> in, const void
 
 // In place, into the first input; the others are the same tensor or share no memory with it.
 bool try_fast_inplace(const PointwiseInfo& op, std::span<const Operand> in, const void* params, TensorImpl* out) {
-  if (in[0].tensor != out || (op.out == PointwiseOut::Bool && out->dtype != DType::Bool)) return false;
+  if (in[0].tensor != out || result_dtype(op, out->dtype) != out->dtype) return false;
   for (const Operand& o : in)
     if (o.tensor && o.tensor != out && o.tensor->storage == out->storage) return false;
   Flat flat;
@@ -155,7 +160,7 @@ Prepared prepare(const PointwiseInfo& op, std::span<const Operand> in) {
   }
   p.device = first ? first->device : Device{};
   p.compute = promotion.result();
-  if (op.out == PointwiseOut::Float && !is_floating(p.compute)) p.compute = default_dtype();
+  if (op.out == PointwiseOut::Float && !is_differentiable(p.compute)) p.compute = default_dtype();
   for (const Operand& o : in)
     if (o.tensor && !p.layout && same_sizes(o.tensor->shape(), p.shape)) p.layout = o.tensor;
   return p;
@@ -166,7 +171,7 @@ void run(const PointwiseInfo& op, const Prepared& p, std::span<const Operand> in
   cpu::Loop loop = find_loop(op, p.compute);
   const IntSpan shape = p.shape;
   Tensor converted[kMaxInputs];
-  alignas(8) char numbers[kMaxInputs][8];
+  alignas(16) char numbers[kMaxInputs][kMaxItemSize];
   int64_t strides[kMaxInputs][kMaxDims];
   cpu::Operands ops;
   ops.ndim = p.shape.ndim;
@@ -204,12 +209,12 @@ bool loses_digits(const PointwiseInfo& op, std::span<const Operand> in) {
   if (RG_LIKELY(!op.exact_numbers)) return false;
   for (size_t i = 0; i < 2; ++i) {
     const TensorImpl *beside = in[1 - i].tensor, *t = in[i].tensor;
-    if (!beside || (beside->dtype != DType::Float16 && beside->dtype != DType::BFloat16)) continue;
+    if (!beside || in[i].scalar.is_complex() || (beside->dtype != DType::Float16 && beside->dtype != DType::BFloat16)) continue;
     if (beside->device.type != DeviceType::CPU || beside->has(kBatched)) continue;
     double value;
     if (!t) {
       value = in[i].scalar.to_double();
-    } else if (t->ndim == 0 && beside->ndim > 0 && t->dtype >= DType::Float32 && !t->has(kBatched)) {
+    } else if (t->ndim == 0 && beside->ndim > 0 && (t->dtype == DType::Float32 || t->dtype == DType::Float64) && !t->has(kBatched)) {
       value = t->dtype == DType::Float32 ? *static_cast<const float*>(t->data) : *static_cast<const double*>(t->data);
     } else {
       continue;
@@ -273,7 +278,7 @@ void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::sp
   RG_CHECK(out->device == p.device, "Expected all tensors to be on the same device, but found at least two devices, ",
            device_name(out.device()), " and ", device_name(p.device), "!");
   check_no_internal_overlap(out);
-  bool direct = out.dtype() == dtype;
+  bool direct = out.dtype() == dtype && !(out->flags & kLazy);
   for (const Operand& o : in)
     if (o.tensor) direct &= check_no_partial_overlap(out.get(), o.tensor);
   if (Tensor wide; RG_UNLIKELY(exact) && (wide = pointwise_wide(op, in, params))) {

@@ -14,6 +14,7 @@ enum class PointwiseOut : uint8_t {
   Same,   // the promoted dtype
   Bool,   // comparisons and predicates
   Float,  // integers are computed in the default float dtype
+  Real,   // the promoted dtype, and of complex numbers a real one
 };
 
 struct PointwiseInfo {
@@ -37,7 +38,7 @@ inline Tensor pointwise(const PointwiseInfo& op, const Operand& a, const Operand
   return pointwise(op, in, params);
 }
 
-inline KernelParam kernel_param(const Scalar& s) { return {s.to_double(), s.to_int()}; }
+inline KernelParam kernel_param(const Scalar& s) { return {s.to_double(), s.to_int(), s.imag}; }
 inline KernelParam kernel_param(double v) { return {v, static_cast<int64_t>(v)}; }
 inline KernelParam kernel_param(int64_t v) { return {static_cast<double>(v), v}; }
 inline KernelParam kernel_param(bool v) { return {static_cast<double>(v), v}; }

@@ -14,7 +14,15 @@ void fail_alpha(const Operand& self, const Operand& other, Scalar alpha) {
   promotion.add(other);
   const DType result = promotion.result();
   RG_CHECK(!alpha.is_bool() || result == DType::Bool, "Boolean alpha only supported for Boolean results.");
-  RG_CHECK(!alpha.is_float() || is_floating(result), "For integral input tensors, argument alpha must not be a floating point number.");
+  RG_CHECK(!alpha.is_complex() || is_complex(result), "For non-complex input tensors, argument alpha must not be a complex number.");
+  RG_CHECK(!alpha.is_float() || is_differentiable(result), "For integral input tensors, argument alpha must not be a floating point number.");
+}
+
+void check_complex_param(const Scalar& value, std::initializer_list<Operand> in) {
+  if (value.imag == 0) return;
+  Promotion promotion;
+  for (const Operand& o : in) promotion.add(o);
+  check_representable(value, promotion.result());
 }
 
 void fail_bool_sub(bool both) {
@@ -29,7 +37,7 @@ void fail_bool_sub(bool both) {
 void fail_bool(const char* message) { fail(ErrorKind::Runtime, message); }
 
 void check_addcdiv(const Tensor& tensor1, const Tensor& tensor2) {
-  RG_CHECK(is_floating(tensor1.dtype()) || is_floating(tensor2.dtype()),
+  RG_CHECK(is_differentiable(tensor1.dtype()) || is_differentiable(tensor2.dtype()),
            "Integer division with addcdiv is no longer supported: use (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for "
            "the integer "
            "quotient, or (input + value * tensor1 / tensor2) for the true one.");
@@ -47,16 +55,15 @@ void check_softshrink(const Scalar& lambd) {
 
 // PyTorch names the C++ types here.
 void fail_same_dtype(const Tensor& self, const Tensor& other, const char* name) {
-  static constexpr const char* types[kNumDTypes] = {"bool",     "unsigned char", "signed char",   "short int", "int",
-                                                    "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
-  fail(ErrorKind::Runtime, "expected dtype ", types[static_cast<int>(self.dtype())], " for `", name, "` but got dtype ",
-       types[static_cast<int>(other.dtype())]);
+  fail(ErrorKind::Runtime, "expected dtype ", cpp_type_name(self.dtype()), " for `", name, "` but got dtype ",
+       cpp_type_name(other.dtype()));
 }
 
 namespace {
 
 // Whether a number has a value in a dtype. Fractions are cut off and negative numbers wrap in uint8; too large ones do neither.
 bool representable(const Scalar& s, DType dtype) {
+  if (s.imag != 0 && !is_complex(dtype)) return false;
   const double v = s.to_double();
   switch (dtype) {
     case DType::UInt8: return v >= (s.is_float() ? 0 : -255) && v <= 255;
@@ -85,9 +92,9 @@ bool has_zero(const Tensor& t) {
 }  // namespace
 
 void check_representable(const Scalar& value, DType dtype) {
-  static constexpr const char* types[kNumDTypes] = {"bool",    "uint8_t",   "int8_t",        "int16_t", "int",
-                                                    "int64_t", "c10::Half", "c10::BFloat16", "float",   "double"};
-  RG_CHECK(representable(value, dtype), "value cannot be converted to type ", types[static_cast<int>(dtype)], " without overflow");
+  static constexpr const char* integers[] = {"bool", "uint8_t", "int8_t", "int16_t", "int", "int64_t"};
+  RG_CHECK(representable(value, dtype), "value cannot be converted to type ",
+           is_differentiable(dtype) ? cpp_type_name(dtype) : integers[static_cast<int>(dtype)], " without overflow");
 }
 
 void check_divisor(const Operand& self, const Operand& other) {

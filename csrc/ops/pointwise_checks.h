@@ -10,9 +10,10 @@ namespace retrograd::impl {
 [[noreturn, gnu::cold]] void fail_bool(const char* message);
 void check_representable(const Scalar& value, DType dtype);  // a number that overflows a dtype is an error where it does not just wrap
 void check_divisor(const Operand& self, const Operand& other);
+void check_complex_param(const Scalar& value, std::initializer_list<Operand> in);  // a complex number needs a complex result
 
 inline bool is_bool(const Operand& o) { return o.tensor ? o.tensor->dtype == DType::Bool : o.scalar.is_bool(); }
-inline bool is_float(const Operand& o) { return o.tensor ? is_floating(o.tensor->dtype) : o.scalar.is_float(); }
+inline bool is_float(const Operand& o) { return o.tensor ? is_differentiable(o.tensor->dtype) : o.scalar.is_float(); }
 
 // alpha must not be of a higher category than the result. 1 always passes: it is the default.
 inline void check_alpha(const Operand& self, const Operand& other, const Scalar& alpha) {
@@ -27,6 +28,9 @@ inline void check_neg(const Tensor& self) {
     fail_bool(
         "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` "
         "operator instead.");
+}
+inline void check_sign(const Tensor& self) {
+  RG_CHECK(!is_complex(self.dtype()), "Unlike NumPy, torch.sign doesn't support complex numbers: use torch.sgn");
 }
 inline void check_relu(const Tensor& self) {
   if (RG_UNLIKELY(self.dtype() == DType::Bool)) fail_bool("Boolean inputs not supported for relu");
@@ -43,7 +47,7 @@ inline void check_mvlgamma(const Tensor& self, int64_t p) {
   RG_CHECK(p >= 1, "p has to be greater than or equal to 1");
 }
 inline void check_threshold(const Tensor& self, const Scalar& threshold, const Scalar& value) {
-  if (is_floating(self.dtype())) return;
+  if (is_differentiable(self.dtype())) return;
   check_representable(threshold, self.dtype());
   check_representable(value, self.dtype());
 }

@@ -203,12 +203,12 @@ double largest(DType dtype) {
 }  // namespace
 
 Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
-  if (!is_floating(self.dtype())) return pow_scalar(self, self.dtype() == DType::Bool ? Scalar(true) : Scalar(1));  // a copy
+  if (!is_differentiable(self.dtype())) return pow_scalar(self, self.dtype() == DType::Bool ? Scalar(true) : Scalar(1));  // a copy
   const double most = largest(self.dtype());
   return _nan_to_num(self, nan.value_or(0.0), posinf.value_or(most), neginf.value_or(-most));
 }
 void nan_to_num_inplace(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
-  if (!is_floating(self.dtype())) return;
+  if (!is_differentiable(self.dtype())) return;
   const double most = largest(self.dtype());
   _nan_to_num_out(self, nan.value_or(0.0), posinf.value_or(most), neginf.value_or(-most), self);
 }
@@ -238,10 +238,5 @@ Tensor positive(const Tensor& self) {
   RG_CHECK(self.dtype() != DType::Bool, "The `+` operator, on a bool tensor is not supported.");
   return self;
 }
-Tensor real(const Tensor& self) { return self; }
-Tensor conj(const Tensor& self) { return self; }
-Tensor resolve_conj(const Tensor& self) { return self; }
-Tensor resolve_neg(const Tensor& self) { return self; }
-Tensor imag(const Tensor&) { fail(ErrorKind::Runtime, "imag is not implemented for tensors with non-complex dtypes."); }
 
 }  // namespace retrograd::impl

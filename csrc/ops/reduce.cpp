@@ -14,7 +14,19 @@ constexpr int64_t kZeroStrides[kMaxDims] = {};
 
 using Kernel = void (*)(const cpu::Array& out, const cpu::Array& in);
 
+// Complex numbers are summed and multiplied elsewhere; all else is decided by whether they are zero. A sum in a real dtype takes the real parts.
+Tensor without_complex(const Tensor& self, DType dtype) {
+  if (dtype == DType::Bool || dtype == DType::Int64) return ne(self, Scalar(0));
+  return cast_data(self, dtype);
+}
+
 Tensor reduce_all(const Tensor& self, DType dtype, Kernel kernel) {
+  if (RG_UNLIKELY(is_complex(self.dtype()) || is_complex(dtype))) {
+    const uint64_t mask = every_dim(self.dim());
+    if (kernel == cpu::reduce().prod && is_complex(dtype)) return complex_prod(self, mask, false, dtype);
+    if (is_complex(dtype)) return complex_sum(self, mask, false, dtype, kernel == cpu::reduce().mean);
+    return reduce_all(without_complex(self, dtype), dtype, kernel);
+  }
   Tensor out = empty({}, dtype, self.device());
   run_kernel(self, 4, [&] { kernel({out->data, dtype, self->ndim, self->sizes(), kZeroStrides}, self.array()); });
   return out;
@@ -84,6 +96,8 @@ bool try_small_sum(const Tensor& self, uint64_t mask, const Tensor& out, bool me
 }
 
 Tensor sum_dims(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, bool mean) {
+  if (RG_UNLIKELY(is_complex(dtype))) return complex_sum(self, mask, keepdim, dtype, mean);
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return sum_dims(without_complex(self, dtype), mask, keepdim, dtype, mean);
   const ReducedShape shape(self, mask, keepdim);
   Tensor out = shape.make(dtype);
   if (try_small_sum(self, mask, out, mean)) return out;
@@ -94,6 +108,8 @@ Tensor sum_dims(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, bo
 
 Tensor reduce_dims(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, Kernel kernel) {
   if (!keepdim && mask == every_dim(self.dim())) return reduce_all(self, dtype, kernel);
+  if (RG_UNLIKELY(is_complex(dtype))) return complex_prod(self, mask, keepdim, dtype);
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return reduce_dims(without_complex(self, dtype), mask, keepdim, dtype, kernel);
   const ReducedShape shape(self, mask, keepdim);
   Tensor out = shape.make(dtype);
   run_kernel(self, 4, [&] { kernel(shape.array(out), self.array()); });
@@ -101,7 +117,7 @@ Tensor reduce_dims(const Tensor& self, uint64_t mask, bool keepdim, DType dtype,
 }
 
 DType mean_dtype(const Tensor& self, OptDType dtype) {
-  if (RG_LIKELY(is_floating(dtype.value_or(self.dtype())))) return dtype.value_or(self.dtype());
+  if (RG_LIKELY(is_differentiable(dtype.value_or(self.dtype())))) return dtype.value_or(self.dtype());
   fail(ErrorKind::Runtime, "mean(): could not infer output dtype. ", dtype ? "Optional" : "Input",
        " dtype must be either a floating point or complex dtype. Got: ", dtype_title(dtype.value_or(self.dtype())));
 }
@@ -136,6 +152,10 @@ Tensor _sum_to(const Tensor& self, IntSpan size) {
     }
   }
   RG_CHECK(fits, "size {", size, "} is not expandable to size {", self.sizes(), "}.");
+  if (RG_UNLIKELY(is_complex(self.dtype()))) {
+    Tensor out = complex_sum(self, mask, false, self.dtype(), false);
+    return impl::view(out, size);
+  }
   Tensor out = empty(size, self.dtype(), self.device());
   if (try_small_sum(self, mask, out, false)) return out;
   run_kernel(self, 4, [&] { cpu::reduce().sum({out->data, out->dtype, self->ndim, self->sizes(), strides}, self.array()); });
@@ -189,6 +209,7 @@ Tensor count_nonzero(const Tensor& self, OptInts dim) {
 Tensor trace(const Tensor& self) {
   RG_CHECK(self.dim() == 2, "trace: expected a matrix, but got tensor with dim ", self.dim());
   if (self.dtype() == DType::Bool) fail_dtype("trace", self.dtype());
+  if (is_complex(self.dtype())) return complex_sum(impl::diagonal(self, 0, 0, 1), 1, false, self.dtype(), false);
   const int64_t length[] = {std::min(self.size(0), self.size(1))}, stride[] = {self.stride(0) + self.stride(1)};
   Tensor out = empty({}, sum_dtype(self, {}), self.device());
   run_kernel(self, 1,

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <optional>
+#include <tuple>
 
 #include "core/promote.h"
 #include "core/tensor.h"
@@ -68,8 +69,15 @@ template <class F> void run_kernel(const Tensor& self, int cost, F&& kernel) {
 
 inline DType sum_dtype(const Tensor& self, OptDType dtype) {
   if (dtype) return *dtype;
-  return is_floating(self.dtype()) ? self.dtype() : DType::Int64;
+  return is_differentiable(self.dtype()) ? self.dtype() : DType::Int64;
 }
+
+// Of complex numbers, see reduce_complex.cpp. `dtype` is complex.
+Tensor complex_sum(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, bool mean);
+Tensor complex_prod(const Tensor& self, uint64_t mask, bool keepdim, DType dtype);
+Tensor complex_cumsum(const Tensor& self, int64_t dim, DType dtype, bool reverse);
+Tensor complex_cumprod(const Tensor& self, int64_t dim, DType dtype);
+std::tuple<Tensor, Tensor> complex_var_mean(const Tensor& self, uint64_t mask, std::optional<Scalar> correction, bool keepdim, bool take_sqrt);
 
 [[noreturn, gnu::cold]] inline void fail_dtype(const char* kernel, DType dtype) {
   fail(ErrorKind::NotImplemented, "\"", kernel, "\" not implemented for '", dtype_title(dtype), "'");

@@ -13,7 +13,9 @@ using Pair = std::tuple<Tensor, Tensor>;
 using OptScalar = std::optional<Scalar>;
 
 Tensor spread(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim, bool take_sqrt) {
-  RG_CHECK(is_floating(self.dtype()), "std and var only support floating point and complex dtypes");
+  RG_CHECK(is_differentiable(self.dtype()), "std and var only support floating point and complex dtypes");
+  if (RG_UNLIKELY(is_complex(self.dtype())))
+    return std::get<0>(complex_var_mean(self, dim_mask(dim, self.dim(), take_sqrt ? "std" : "var"), correction, keepdim, take_sqrt));
   const ReducedShape shape(self, dim_mask(dim, self.dim(), take_sqrt ? "std" : "var"), keepdim);
   Tensor out = shape.make(self.dtype());
   const double c = correction ? correction->to_double() : 1;
@@ -23,7 +25,8 @@ Tensor spread(const Tensor& self, OptInts dim, OptScalar correction, bool keepdi
 
 Pair spread_and_mean(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim, bool take_sqrt) {
   const char* op = take_sqrt ? "std_mean" : "var_mean";
-  RG_CHECK(is_floating(self.dtype()), op, " only support floating point and complex dtypes");
+  RG_CHECK(is_differentiable(self.dtype()), op, " only support floating point and complex dtypes");
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return complex_var_mean(self, dim_mask(dim, self.dim(), op), correction, keepdim, take_sqrt);
   const ReducedShape shape(self, dim_mask(dim, self.dim(), op), keepdim);
   Tensor out = shape.make(self.dtype()), mean = shape.make(self.dtype());
   const double c = correction ? correction->to_double() : 1;
@@ -78,11 +81,15 @@ Pair std_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, 
 }
 
 Tensor linalg_vector_norm(const Tensor& self, Scalar ord, OptInts dim, bool keepdim, OptDType dtype) {
-  RG_CHECK(is_floating(self.dtype()), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
+  RG_CHECK(is_differentiable(self.dtype()), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
            dtype_title(self.dtype()));
-  RG_CHECK(!dtype || is_floating(*dtype), "linalg.vector_norm: dtype should be floating point or complex, but got ", dtype_title(*dtype));
+  RG_CHECK(!dtype || is_differentiable(*dtype), "linalg.vector_norm: dtype should be floating point or complex, but got ", dtype_title(*dtype));
   RG_CHECK(!dtype || can_cast(self.dtype(), *dtype), "linalg.vector_norm: the dtype of the input (", dtype_title(self.dtype()),
            ") should be convertible without narrowing to the specified dtype (", dtype_title(*dtype), ")");
+  if (RG_UNLIKELY(is_complex(self.dtype()) || (dtype && is_complex(*dtype)))) {
+    const Tensor size = is_complex(self.dtype()) ? abs(self) : self;
+    return linalg_vector_norm(size, ord, dim, keepdim, dtype ? OptDType(real_dtype(*dtype)) : dtype);
+  }
   const double p = ord.to_double();
   const uint64_t mask = dim_mask(dim, self.dim(), "linalg.vector_norm");
   check_norm_identity(self, p, dim, mask);

@@ -32,12 +32,19 @@ void check_logcumsumexp(const Tensor& self) {
 }  // namespace
 
 Tensor cumsum(const Tensor& self, int64_t dim, OptDType dtype) {
+  if (RG_UNLIKELY(is_complex(sum_dtype(self, dtype)))) return complex_cumsum(self, dim, sum_dtype(self, dtype), false);
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return cumsum(cast_data(self, *dtype), dim, dtype);
   return scan(self, dim, sum_dtype(self, dtype), false, cpu::scan().cumsum);
 }
 Tensor cumprod(const Tensor& self, int64_t dim, OptDType dtype) {
+  if (RG_UNLIKELY(is_complex(sum_dtype(self, dtype)))) return complex_cumprod(self, dim, sum_dtype(self, dtype));
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return cumprod(cast_data(self, *dtype), dim, dtype);
   return scan(self, dim, sum_dtype(self, dtype), false, cpu::scan().cumprod);
 }
-Tensor _reverse_cumsum(const Tensor& self, int64_t dim) { return scan(self, dim, self.dtype(), true, cpu::scan().cumsum); }
+Tensor _reverse_cumsum(const Tensor& self, int64_t dim) {
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return complex_cumsum(self, dim, self.dtype(), true);
+  return scan(self, dim, self.dtype(), true, cpu::scan().cumsum);
+}
 Pair cummax(const Tensor& self, int64_t dim) { return scan_with_index(self, dim, cpu::scan().cummax); }
 Pair cummin(const Tensor& self, int64_t dim) { return scan_with_index(self, dim, cpu::scan().cummin); }
 

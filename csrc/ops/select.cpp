@@ -15,7 +15,7 @@ constexpr int kCost = 4;
 // A value operand ready for the kernel: memory of the right dtype, strides of the broadcast shape.
 struct Source {
   Tensor converted;
-  alignas(8) char number[8];
+  alignas(16) char number[kMaxItemSize];
   int64_t strides[kMaxDims];
 
   void* prepare(const Operand& o, DType dtype, IntSpan shape) {
@@ -69,12 +69,12 @@ Tensor where_flat(const TensorImpl* condition, const Operand& self, const Operan
     return {};
   const DType dtype = first->dtype;
   const int64_t item = itemsize(dtype);
-  alignas(8) char value[8];
+  alignas(16) char value[kMaxItemSize];
   if (a && b) {
     if (b->dtype != dtype || !is_flat(b, first)) return {};
   } else {
     const Scalar& number = a ? other.scalar : self.scalar;
-    if (dtype == DType::Bool || (number.is_float() && !is_floating(dtype))) return {};
+    if (dtype == DType::Bool || (number.is_float() && !is_differentiable(dtype)) || (number.is_complex() && !is_complex(dtype))) return {};
     number.store(dtype, value);
   }
   Tensor out = empty(first->shape(), dtype);
@@ -97,10 +97,8 @@ Device common_device(const Tensor& condition, const Operand& a, const Operand& b
 }
 
 void check_mask(const Tensor& mask) {
-  static constexpr const char* types[kNumDTypes] = {"bool",     "unsigned char", "signed char",   "short int", "int",
-                                                    "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
   RG_CHECK(mask.dtype() == DType::Bool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
-           types[static_cast<int>(mask.dtype())]);
+           cpp_type_name(mask.dtype()));
 }
 
 void check_fill_value(const Tensor& self, const Operand& value) {

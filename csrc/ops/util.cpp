@@ -4,6 +4,7 @@
 
 #include "core/promote.h"
 #include "cpu/copy.h"
+#include "ops/lazy.h"
 
 namespace retrograd {
 
@@ -46,23 +47,26 @@ void copy_data(const Tensor& dst, const Tensor& src) {
   int64_t strides[kMaxDims];
   const bool same = same_sizes(dst.get(), src.get());
   if (!same) strides_in(src, dst.sizes(), strides);
-  GilRelease release(dst.numel() / 2);
-  if (same) {
-    cpu::copy(dst.array(), src.array());
-    return;
+  {
+    GilRelease release(dst.numel() / 2);
+    if (same) {
+      cpu::copy(dst.array(), src.array());
+    } else {
+      cpu::copy(dst.array(), {src->data, src->dtype, dst->ndim, dst->sizes(), strides});
+    }
   }
-  cpu::copy(dst.array(), {src->data, src->dtype, dst->ndim, dst->sizes(), strides});
+  if (RG_UNLIKELY((dst->flags ^ src->flags) & kLazy)) turn_memory(dst, (dst->flags ^ src->flags) & kLazy);
 }
 
 Tensor cast_data(const Tensor& t, DType dtype) {
-  if (t.dtype() == dtype) return t;
+  if (t.dtype() == dtype && RG_LIKELY(!(t->flags & kLazy))) return t;
   Tensor out = empty_like(t, dtype);
   copy_data(out, t);
   return out;
 }
 
 Tensor contiguous_data(const Tensor& t) {
-  if (t.is_contiguous()) return t;
+  if (t.is_contiguous() && RG_LIKELY(!(t->flags & kLazy))) return t;
   Tensor out = empty(t.sizes(), t.dtype(), t.device());
   copy_data(out, t);
   return out;
@@ -76,7 +80,9 @@ Tensor expand_data(const Tensor& t, IntSpan sizes) {
 
 void fill_data(const Tensor& t, Scalar value) {
   if (t.numel() == 0 || is_meta(t)) return;
-  alignas(8) char element[8];
+  alignas(16) char element[kMaxItemSize];
+  if (RG_UNLIKELY(t->has(kConj))) value = value.conj();
+  if (RG_UNLIKELY(t->has(kNeg))) value = -value;
   value.store(t.dtype(), element);
   GilRelease release(t.numel() / 4);
   cpu::fill(t.array(), element);
@@ -97,6 +103,13 @@ Tensor operand_tensor(const Operand& o, DType dtype, Device device) {
 std::string dtype_title(DType dtype) {
   std::string name = dtype_storage_name(dtype);
   return name.substr(0, name.size() - 6);
+}
+
+const char* cpp_type_name(DType t) {
+  static constexpr const char* names[] = {"bool",     "unsigned char", "signed char",   "short int", "int",
+                                          "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
+  if (is_complex(t)) return t == DType::Complex64 ? "c10::complex<float>" : "c10::complex<double>";
+  return names[static_cast<int>(t)];
 }
 
 void resize_data(const Tensor& t, IntSpan sizes) {

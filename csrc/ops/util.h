@@ -43,6 +43,7 @@ Tensor zeros(IntSpan sizes, DType dtype, Device device = {});
 Tensor operand_tensor(const Operand& o, DType dtype, Device device);  // a 0-d tensor for a number
 
 std::string dtype_title(DType dtype);               // "Float"
+const char* cpp_type_name(DType dtype);             // "float", "long int": as a few messages have it
 void resize_data(const Tensor& t, IntSpan sizes);   // in place, contiguous, keeps what fits
 void resize_out(const Tensor& out, IntSpan sizes);  // the same for out=, with a warning
 

@@ -1,5 +1,6 @@
 // backward() and grad(): arguments, checks and the call of the engine.
 #include "autograd/engine.h"
+#include "core/promote.h"
 #include "autograd/history.h"
 #include "ops.h"
 #include "ops/util.h"
@@ -21,7 +22,7 @@ struct Roots {
 Tensor initial_gradient(const Tensor& root, size_t i) {
   RG_CHECK(requires_grad(root), "element ", i, " of tensors does not require grad and does not have a grad_fn", why_no_grad(root));
   RG_CHECK(root.numel() == 1, "grad can be implicitly created only for scalar outputs", made_by(root));
-  RG_CHECK(is_floating(root.dtype()), "grad can be implicitly created only for real scalar outputs but got ", dtype_title(root.dtype()));
+  RG_CHECK(is_floating(root.dtype()), "grad can be implicitly created only for real scalar outputs but got ", "torch.", dtype_name(root.dtype()));
   return full(root.sizes(), Scalar(1), root.dtype(), root.device());
 }
 
@@ -61,7 +62,7 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
         const Tensor root = Tensor::borrow(t);
         if (grad) {
           check_gradient(root, grad, static_cast<size_t>(i));
-          if (!is_floating(grad.dtype())) grad = ops::_to_copy(grad, root.dtype(), std::nullopt);
+          if (!is_differentiable(grad.dtype())) grad = ops::_to_copy(grad, root.dtype(), std::nullopt);
         } else {
           grad = initial_gradient(root, static_cast<size_t>(i));
         }

@@ -291,7 +291,7 @@ void write_one(PyObject* object, const Tensor& result) {
   const Tensor out = Tensor::borrow(object);
   RG_CHECK(!(out->has(kInference) && !thread_state.inference_mode),
            "Inplace update to inference tensor outside InferenceMode is not allowed.");
-  RG_CHECK(is_floating(out.dtype()) || !is_floating(result.dtype()), "result type ", dtype_title(result.dtype()),
+  RG_CHECK(is_complex(out.dtype()) || (!is_complex(result.dtype()) && (is_floating(out.dtype()) || !is_floating(result.dtype()))), "result type ", dtype_title(result.dtype()),
            " can't be cast to the desired output type ", dtype_title(out.dtype()));
   if (RG_UNLIKELY(result->has(kBatched) || out->has(kBatched))) {
     RG_CHECK(same_sizes(out.sizes(), result.sizes()), "out= cannot be resized inside vmap: it has size ", out.sizes(), ", the result has ",

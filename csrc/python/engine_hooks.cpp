@@ -158,7 +158,7 @@ void post_accumulate(TensorImpl* leaf) {
 }
 
 bool any_nan(const Tensor& t) {
-  if (!t || !is_floating(t.dtype())) return false;
+  if (!t || !is_differentiable(t.dtype())) return false;
   const Tensor flag = ops::any(ops::isnan(t));
   return *flag.data<bool>();
 }

@@ -256,7 +256,7 @@ struct GradOff {
 };
 
 bool is_differentiable(const FunctionState& s, const TensorImpl* out) {
-  return is_floating(out->dtype) && !contains(s.non_differentiable, out);
+  return is_differentiable(out->dtype) && !contains(s.non_differentiable, out);
 }
 
 // Connects one output of forward to the node and returns what the caller gets. `differentiable_outputs`: how many there are.
@@ -375,7 +375,7 @@ void run_jvp(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_
       if (is_tensor(args[i])) {
         const Tensor arg = Tensor::borrow(args[i]);
         tangent = tangent_of(arg, level);
-        if (!tangent && s.materialize && is_floating(arg.dtype())) tangent = forward::tangent_or_zeros(arg, level);
+        if (!tangent && s.materialize && is_differentiable(arg.dtype())) tangent = forward::tangent_or_zeros(arg, level);
       }
       PyTuple_SET_ITEM(call.get(), i + 1, wrap(std::move(tangent)));
     }

@@ -199,7 +199,7 @@ Tensor value_tensor(PyObject* value, const Tensor& target) {
   if (is_tensor(value)) return Tensor::borrow(value);
   Scalar s;
   if (read_scalar(value, s)) {
-    if (is_integral(target.dtype())) check_fill_value(s, target.dtype());
+    if (is_integral(target.dtype()) || s.is_complex()) check_fill_value(s, target.dtype());
     return scalar_tensor(s, target.dtype(), target.device());
   }
   return tensor_from_object(value, target.dtype());

@@ -35,6 +35,9 @@ bool dtype_of_format(const char* format, Py_ssize_t item, DType& out) {
     case 'e': return out = DType::Float16, true;
     case 'f': return out = DType::Float32, true;
     case 'd': return out = DType::Float64, true;
+    case 'Z':  // two of what follows
+      if (item == 8) return out = DType::Complex64, true;
+      return out = DType::Complex128, item == 16;
     case 'h': return out = DType::Int16, item == 2;
     case 'i':
     case 'l':
@@ -44,7 +47,8 @@ bool dtype_of_format(const char* format, Py_ssize_t item, DType& out) {
 }
 
 const char* format_of_dtype(DType t) {
-  static constexpr const char* formats[kNumDTypes] = {"?", "B", "b", "h", "i", sizeof(long) == 8 ? "l" : "q", "e", nullptr, "f", "d"};
+  static constexpr const char* formats[] = {"?", "B", "b", "h", "i", sizeof(long) == 8 ? "l" : "q", "e", nullptr, "f", "d"};
+  if (is_complex(t)) return t == DType::Complex64 ? "Zf" : "Zd";
   return formats[static_cast<int>(t)];
 }
 
@@ -74,7 +78,7 @@ Tensor from_buffer_object(PyObject* o, bool* read_only = nullptr) {
   DType dtype;
   RG_CHECK_AS(Type, dtype_of_format(view->format, view->itemsize, dtype), "can't convert an array of this type (format '",
               view->format ? view->format : "B",
-              "'). The only supported types are: float64, float32, float16, int64, "
+              "'). The only supported types are: float64, float32, float16, complex64, complex128, int64, "
               "int32, int16, int8, uint8, and bool.");
   int64_t sizes[kMaxDims], strides[kMaxDims];
   RG_CHECK(view->ndim <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", view->ndim);
@@ -181,7 +185,7 @@ void infer_dtype(PyObject* o, Inference& r) {
   } else {
     Scalar s;
     if (!read_element(o, s)) fail(ErrorKind::Runtime, "Could not infer dtype of ", Py_TYPE(o)->tp_name);
-    t = s.is_float() ? default_dtype() : s.natural_dtype();
+    t = s.is_complex() ? complex_dtype(default_dtype()) : s.is_float() ? default_dtype() : s.natural_dtype();
   }
   r.dtype = r.any ? promote(r.dtype, t) : t;
   r.any = true;
@@ -200,7 +204,11 @@ void store_number(PyObject* o, DType dtype, char* out) {
       fail(ErrorKind::Type, "must be real number, not ", Py_TYPE(o)->tp_name);
     }
   }
-  if (dtype != DType::Bool && !is_floating(dtype) && (s.is_float() || dtype != DType::Int64)) {
+  if (s.is_complex() && !is_complex(dtype)) {  // as Python refuses float(1j)
+    if (dtype == DType::Bool) s = Scalar(s.d != 0 || s.imag != 0);
+    else fail(ErrorKind::Type, "must be real number, not complex");
+  }
+  if (dtype != DType::Bool && !is_differentiable(dtype) && (s.is_float() || dtype != DType::Int64)) {
     const bool is_unsigned = dtype == DType::UInt8;  // a negative integer counts from the top, as in PyTorch
     const int64_t bits = itemsize(dtype) * 8, high = is_unsigned ? 255 : INT64_MAX >> (64 - bits), low = is_unsigned ? 0 : -high - 1;
     const bool fits = s.is_float() ? s.d >= static_cast<double>(low) && s.d <= static_cast<double>(high)
@@ -260,7 +268,7 @@ Tensor tensor_from_object(PyObject* o, std::optional<DType> dtype) {
   if (!PyList_Check(o) && !PyTuple_Check(o)) {
     if (read_element(o, s)) {
       // NumPy scalars keep their own dtype.
-      DType natural = s.is_float() ? default_dtype() : s.natural_dtype();
+      DType natural = s.is_complex() ? complex_dtype(default_dtype()) : s.is_float() ? default_dtype() : s.natural_dtype();
       if (!dtype && std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0 && PyObject_CheckBuffer(o)) natural = from_buffer_object(o).dtype();
       Tensor out = empty({}, dtype.value_or(natural));
       store_number(o, out.dtype(), out.data<char>());
@@ -298,7 +306,7 @@ Tensor tensor_from_object(PyObject* o, std::optional<DType> dtype) {
 
 Tensor index_tensor(PyObject* o) {
   Tensor t = tensor_from_object(o, std::nullopt);
-  if (t.numel() == 0 && is_floating(t.dtype())) t = empty(t.sizes(), DType::Int64);
+  if (t.numel() == 0 && is_differentiable(t.dtype())) t = empty(t.sizes(), DType::Int64);
   return t;
 }
 
@@ -317,7 +325,7 @@ void check_not_batched(const TensorImpl* t, const char* what) {
 Scalar first_element(const TensorImpl* t) {
   check_not_batched(t, ".item()");
   RG_CHECK(t->device.type == DeviceType::CPU, "Tensor.item() cannot be called on meta tensors: they have no values");
-  return element_scalar(t->dtype, t->data);
+  return element_scalar(t, t->data);
 }
 
 Scalar single_value(PyObject* self, const char* what) {
@@ -334,19 +342,31 @@ Scalar python_number(PyObject* self) {
   RG_CHECK_AS(Value, t->numel == 1, "only one element tensors can be converted to Python scalars, and this one has ", t->numel);
   return first_element(t);
 }
+// A complex number without imaginary part is a real one.
+Scalar real_number(PyObject* self, const char* type) {
+  const Scalar s = python_number(self);
+  RG_CHECK(s.imag == 0, "value cannot be converted to type ", type, " without overflow: it has an imaginary part");
+  return s.is_complex() ? Scalar(s.d) : s;
+}
 PyObject* to_float(PyObject* self) {
-  return guarded([&] { return PyFloat_FromDouble(python_number(self).to_double()); });
+  return guarded([&] { return PyFloat_FromDouble(real_number(self, "float").to_double()); });
+}
+PyObject* to_complex(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Complex<double> z = python_number(self).to_complex();
+    return PyComplex_FromDoubles(z.re, z.im);
+  });
 }
 PyObject* to_int(PyObject* self) {
   return guarded([&]() -> PyObject* {
-    const Scalar s = python_number(self);
+    const Scalar s = real_number(self, "int");
     return s.is_float() ? PyLong_FromDouble(s.d) : PyLong_FromLongLong(s.i);
   });
 }
 PyObject* to_index(PyObject* self) {
   return guarded([&]() -> PyObject* {
     auto* t = reinterpret_cast<TensorImpl*>(self);
-    RG_CHECK_AS(Type, t->numel == 1 && !is_floating(t->dtype), "only integer tensors of a single element can be converted to an index");
+    RG_CHECK_AS(Type, t->numel == 1 && !is_differentiable(t->dtype), "only integer tensors of a single element can be converted to an index");
     return PyLong_FromLongLong(first_element(t).i);
   });
 }
@@ -361,14 +381,14 @@ int to_bool(PyObject* self) {
                  "for one "
                  "sample of each of the batch at once: write torch.where(condition, a, b) instead of if.");
         const Scalar s = first_element(t);
-        result = s.is_float() ? s.d != 0 : s.i != 0;
+        result = s.is_float() ? s.d != 0 || s.imag != 0 : s.i != 0;
       }) != 0)
     return -1;
   return result;
 }
 
 PyObject* list_of(const TensorImpl* t, int d, const char* data) {
-  if (d == t->ndim) return wrap(element_scalar(t->dtype, data));
+  if (d == t->ndim) return wrap(element_scalar(t, data));
   const int64_t n = t->size(d), step = t->stride(d) * itemsize(t->dtype);
   PyObject* out = checked(PyList_New(n));
   for (int64_t i = 0; i < n; ++i) PyList_SET_ITEM(out, i, list_of(t, d + 1, data + i * step));
@@ -390,6 +410,11 @@ struct BufferGeometry {
   Py_ssize_t strides[kMaxDims];
 };
 
+void check_no_lazy(const TensorImpl* t, const char* what) {
+  RG_CHECK(!t->has(kConj), "Can't call ", what, " on Tensor that has conjugate bit set. Use tensor.resolve_conj().", what, " instead.");
+  RG_CHECK(!t->has(kNeg), "Can't call ", what, " on Tensor that has negative bit set. Use tensor.resolve_neg().", what, " instead.");
+}
+
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   auto* t = reinterpret_cast<TensorImpl*>(self);
   view->obj = nullptr;
@@ -397,6 +422,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     RG_CHECK_AS(Buffer, !(requires_grad(t)), "Can't export a Tensor that requires grad as a buffer. Use tensor.detach() instead.");
     check_not_batched(t, ".numpy()");
     RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "only CPU tensors have memory to export");
+    check_no_lazy(t, "numpy()");
     const char* format = format_of_dtype(t->dtype);
     RG_CHECK_AS(Buffer, format, "bfloat16 has no buffer format: convert with .float() first");
     RG_CHECK_AS(Buffer, t->is_contiguous() || (flags & PyBUF_STRIDES) == PyBUF_STRIDES,
@@ -450,11 +476,13 @@ DLDataType dl_type(DType t) {
   if (t == DType::Bool) return {6, 8, 1};
   if (t == DType::BFloat16) return {4, 16, 1};
   if (t == DType::UInt8) return {1, 8, 1};
+  if (is_complex(t)) return {5, bits, 1};
   return {static_cast<uint8_t>(is_floating(t) ? 2 : 0), bits, 1};
 }
 bool from_dl_type(DLDataType d, DType& out) {
   if (d.lanes != 1) return false;
   for (int i = 0; i < kNumDTypes; ++i) {
+    if (!itemsize(static_cast<DType>(i))) continue;
     const DLDataType have = dl_type(static_cast<DType>(i));
     if (have.code == d.code && have.bits == d.bits) return out = static_cast<DType>(i), true;
   }
@@ -484,6 +512,8 @@ PyObject* to_dlpack(PyObject*, PyObject* o) {
     RG_CHECK_AS(Buffer, !requires_grad(t), "Can't export tensors that require gradient, use tensor.detach()");
     check_not_batched(t, "__dlpack__()");
     RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "only CPU tensors can be exported");
+    RG_CHECK_AS(Buffer, !t->has(kConj), "Can't export tensors with the conjugate bit set");
+    RG_CHECK_AS(Buffer, !t->has(kNeg), "Can't export tensors with the negative bit set");
     auto* e = new DLExport();
     for (int d = 0; d < t->ndim; ++d) {
       e->shape[d] = t->size(d);
@@ -561,6 +591,7 @@ PyMethodDef functions[] = {
     {"_from_dlpack", from_dlpack, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 PyMethodDef item_def = {"item", item, METH_NOARGS, "The value of a tensor with one element as a Python number."};
+PyMethodDef complex_def = {"__complex__", to_complex, METH_NOARGS, nullptr};
 PyMethodDef tolist_def = {"tolist", tolist, METH_NOARGS, "Nested lists of Python numbers; a number for a 0-d tensor."};
 
 }  // namespace
@@ -577,7 +608,7 @@ void add_buffer_slots(std::vector<PyType_Slot>& slots) {
 
 void init_interop(PyObject* module) {
   PyModule_AddFunctions(module, functions);
-  for (PyMethodDef* def : {&item_def, &tolist_def}) {
+  for (PyMethodDef* def : {&item_def, &tolist_def, &complex_def}) {
     PyObject* method = checked(PyDescr_NewMethod(tensor_type, def));
     PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), def->ml_name, method);
     Py_DECREF(method);

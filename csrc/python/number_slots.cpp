@@ -118,7 +118,7 @@ PyObject* nb_positive(PyObject* a) { return PyObject_CallMethod(a, "positive", n
 PyObject* nb_absolute(PyObject* a) { return PyObject_CallMethod(a, "abs", nullptr); }
 PyObject* nb_invert(PyObject* a) {
   return guarded([&]() -> PyObject* {
-    RG_CHECK_AS(Type, !is_floating(reinterpret_cast<TensorImpl*>(a)->dtype),
+    RG_CHECK_AS(Type, !is_differentiable(reinterpret_cast<TensorImpl*>(a)->dtype),
                 "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
     if (direct() && is_plain_tensor(a)) return wrap(ops::bitwise_not(as_tensor(a)));
     return PyObject_CallMethod(a, "bitwise_not", nullptr);

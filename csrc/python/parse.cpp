@@ -30,7 +30,7 @@ bool read_int(PyObject* o, int64_t& out) {
   if (PyBool_Check(o) || PyFloat_Check(o)) return false;
   if (is_tensor(o)) {
     auto* t = reinterpret_cast<TensorImpl*>(o);
-    if (t->numel != 1 || is_floating(t->dtype)) return false;
+    if (t->numel != 1 || is_differentiable(t->dtype)) return false;
   } else if (!PyIndex_Check(o)) {
     return false;
   }
@@ -67,7 +67,18 @@ bool read_scalar(PyObject* o, Scalar& out) {
     return true;
   }
   if (is_tensor(o)) return false;
+  if (PyComplex_Check(o)) {  // numpy.complex128 too
+    const Py_complex c = PyComplex_AsCComplex(o);
+    out = Scalar(Complex<double>(c.real, c.imag));
+    return true;
+  }
   if (is_numpy_scalar(o)) {
+    if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.complex", 13) == 0) {
+      const Py_complex c = PyComplex_AsCComplex(o);
+      if (c.real == -1.0 && PyErr_Occurred()) throw PythonError();
+      out = Scalar(Complex<double>(c.real, c.imag));
+      return true;
+    }
     if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
       out = Scalar(PyObject_IsTrue(o) == 1);
       return true;
@@ -217,7 +228,7 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
       if (is_tensor(o)) {  // a 0-d tensor that needs no gradient counts as a number
         auto* t = reinterpret_cast<TensorImpl*>(o);
         if (t->ndim != 0 || t->grad_fn || t->has(kRequiresGrad) || t->device.type != DeviceType::CPU) return false;
-        v.scalar = element_scalar(t->dtype, t->data);
+        v.scalar = element_scalar(t, t->data);
         return true;
       }
       return false;
@@ -240,8 +251,9 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
         if (!is_tensor(o)) return false;
         auto* t = reinterpret_cast<TensorImpl*>(o);
         if (t->numel != 1 || t->device.type != DeviceType::CPU) return false;
-        s = element_scalar(t->dtype, t->data);
+        s = element_scalar(t, t->data);
       }
+      if (s.is_complex()) return false;
       v.scalar = Scalar(s.to_double());
       return true;
     }

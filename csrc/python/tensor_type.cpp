@@ -77,7 +77,9 @@ PyObject* is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
   return PyBool_FromLong(impl(self)->is_contiguous());
 }
 PyObject* is_floating_point(PyObject* self, PyObject*) { return PyBool_FromLong(is_floating(impl(self)->dtype)); }
-PyObject* is_complex(PyObject*, PyObject*) { Py_RETURN_FALSE; }
+PyObject* tensor_is_complex(PyObject* self, PyObject*) { return PyBool_FromLong(is_complex(impl(self)->dtype)); }
+PyObject* is_conj(PyObject* self, PyObject*) { return PyBool_FromLong(impl(self)->has(kConj)); }
+PyObject* is_neg(PyObject* self, PyObject*) { return PyBool_FromLong(impl(self)->has(kNeg)); }
 PyObject* is_signed(PyObject* self, PyObject*) {
   return PyBool_FromLong(impl(self)->dtype != DType::UInt8 && impl(self)->dtype != DType::Bool);
 }
@@ -94,7 +96,7 @@ PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(requ
 
 void set_requires_grad_to(TensorImpl* t, bool on, const char* refusal = "only Tensors of floating point dtype can require gradients") {
   if (on) {
-    RG_CHECK(is_floating(t->dtype), refusal);
+    RG_CHECK(is_differentiable(t->dtype), refusal);
     RG_CHECK(!(t->has(kInference) && !thread_state.inference_mode),
              "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   }
@@ -219,7 +221,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
     TensorImpl* t = impl(self);
     TensorImpl* source = impl(value);
     RG_CHECK(!t->has(kBatched) && !source->has(kBatched), "mutating directly with `.data` under vmap transform is not allowed.");
-    RG_CHECK(!(requires_grad(t) && !is_floating(source->dtype)),
+    RG_CHECK(!(requires_grad(t) && !is_differentiable(source->dtype)),
              "data set to a tensor that requires gradients must be floating point dtype");
     Storage* old = t->storage;
     retain(source->storage);
@@ -478,7 +480,9 @@ PyMethodDef methods[] = {
     {"data_ptr", data_ptr, METH_NOARGS, "address of the first element"},
     {"is_contiguous", as_method(is_contiguous), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"is_floating_point", is_floating_point, METH_NOARGS, nullptr},
-    {"is_complex", is_complex, METH_NOARGS, nullptr},
+    {"is_complex", tensor_is_complex, METH_NOARGS, nullptr},
+    {"is_conj", is_conj, METH_NOARGS, "Whether the elements are the conjugates of what is in memory."},
+    {"is_neg", is_neg, METH_NOARGS, "Whether the elements are the negatives of what is in memory."},
     {"is_signed", is_signed, METH_NOARGS, nullptr},
     {"_is_dense", dense, METH_NOARGS, nullptr},
     {"_storage_info", storage_info, METH_NOARGS, "(address, bytes, references, hidden writes, flags)"},

@@ -85,7 +85,7 @@ PyObject* fresh_leaf(PyObject*, PyObject* o) {
     const Tensor t = lifted(tensor_argument(o, "input"));
     if (requires_grad(t)) return wrap(ops::alias_view(t));
     Tensor leaf = without_history(t);
-    RG_CHECK(is_floating(leaf.dtype()), "only Tensors of floating point dtype can require gradients, got ", dtype_name(leaf.dtype()));
+    RG_CHECK(is_differentiable(leaf.dtype()), "only Tensors of floating point dtype can require gradients, got ", dtype_name(leaf.dtype()));
     leaf->flags |= kRequiresGrad;
     leaf->flags &= static_cast<uint16_t>(~kInference);
     return wrap(leaf);

@@ -26,12 +26,13 @@ DType value_of(PyObject* self) { return reinterpret_cast<DtypeObject*>(self)->va
 PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("torch.%s", dtype_name(value_of(self))); }
 PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(dtype_name(value_of(self))); }
 PyObject* dtype_is_floating(PyObject* self, void*) { return PyBool_FromLong(is_floating(value_of(self))); }
-PyObject* dtype_is_complex(PyObject*, void*) { Py_RETURN_FALSE; }
+PyObject* dtype_is_complex(PyObject* self, void*) { return PyBool_FromLong(is_complex(value_of(self))); }
 PyObject* dtype_is_signed(PyObject* self, void*) {
   return PyBool_FromLong(value_of(self) != DType::UInt8 && value_of(self) != DType::Bool);
 }
 PyObject* dtype_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(itemsize(value_of(self))); }
-PyObject* dtype_to_real(PyObject* self, PyObject*) { return Py_NewRef(self); }
+PyObject* dtype_to_real(PyObject* self, PyObject*) { return Py_NewRef(dtype_object(real_dtype(value_of(self)))); }
+PyObject* dtype_to_complex(PyObject* self, PyObject*) { return Py_NewRef(dtype_object(complex_dtype(value_of(self)))); }
 
 PyGetSetDef dtype_getset[] = {{"is_floating_point", dtype_is_floating, nullptr, nullptr, nullptr},
                               {"is_complex", dtype_is_complex, nullptr, nullptr, nullptr},
@@ -39,7 +40,10 @@ PyGetSetDef dtype_getset[] = {{"is_floating_point", dtype_is_floating, nullptr, 
                               {"itemsize", dtype_itemsize, nullptr, "bytes per element", nullptr},
                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef dtype_methods[] = {
-    {"__reduce__", dtype_reduce, METH_NOARGS, nullptr}, {"to_real", dtype_to_real, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+    {"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
+    {"to_real", dtype_to_real, METH_NOARGS, nullptr},
+    {"to_complex", dtype_to_complex, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 PyType_Slot dtype_slots[] = {
     {Py_tp_repr, reinterpret_cast<void*>(dtype_repr)}, {Py_tp_getset, dtype_getset}, {Py_tp_methods, dtype_methods}, {0, nullptr}};
 PyType_Spec dtype_spec = {"retrograd.dtype", sizeof(DtypeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
@@ -48,6 +52,7 @@ void init_dtypes(PyObject* module) {
   dtype_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&dtype_spec)));
   PyModule_AddObject(module, "dtype", Py_NewRef(reinterpret_cast<PyObject*>(dtype_type)));
   for (int i = 0; i < kNumDTypes; ++i) {
+    if (!dtype_name(static_cast<DType>(i))) continue;
     auto* o = PyObject_New(DtypeObject, dtype_type);
     o->value = static_cast<DType>(i);
     dtype_objects[i] = reinterpret_cast<PyObject*>(o);
@@ -55,7 +60,8 @@ void init_dtypes(PyObject* module) {
   }
   const std::pair<const char*, DType> aliases[] = {{"float", DType::Float32}, {"double", DType::Float64}, {"half", DType::Float16},
                                                    {"long", DType::Int64},    {"int", DType::Int32},      {"short", DType::Int16},
-                                                   {"char", DType::Int8},     {"uint8", DType::UInt8}};
+                                                   {"char", DType::Int8},     {"uint8", DType::UInt8},    {"cfloat", DType::Complex64},
+                                                   {"cdouble", DType::Complex128}};
   for (const auto& [name, t] : aliases) PyModule_AddObject(module, name, Py_NewRef(dtype_object(t)));
 }
 
@@ -226,6 +232,7 @@ PyObject* wrap(const Scalar& s) {
     case Scalar::Kind::Bool: return PyBool_FromLong(s.i != 0);
     case Scalar::Kind::Int: return PyLong_FromLongLong(s.i);
     case Scalar::Kind::Float: break;
+    case Scalar::Kind::Complex: return PyComplex_FromDoubles(s.d, s.imag);
   }
   return PyFloat_FromDouble(s.d);
 }
@@ -316,18 +323,27 @@ bool read_device(PyObject* o, Device& out) {
 }
 
 Scalar element_scalar(DType dtype, const void* data) {
-  return visit_dtype(dtype, [&](auto zero) -> Scalar {
+  return visit_all(dtype, [&](auto zero) -> Scalar {
     using T = decltype(zero);
     T v;
     std::memcpy(&v, data, sizeof v);
     if constexpr (DTypeOf<T>::value == DType::Bool) {
       return Scalar(static_cast<bool>(v));
+    } else if constexpr (is_complex_v<T>) {
+      return Scalar(Complex<double>(v));
     } else if constexpr (is_floating(DTypeOf<T>::value)) {
       return Scalar(static_cast<double>(static_cast<compute_t<T>>(v)));
     } else {
       return Scalar(static_cast<int64_t>(v));
     }
   });
+}
+
+Scalar element_scalar(const TensorImpl* t, const void* data) {
+  Scalar s = element_scalar(t->dtype, data);
+  if (RG_UNLIKELY(t->has(kConj))) s = s.conj();
+  if (RG_UNLIKELY(t->has(kNeg))) s = -s;
+  return s;
 }
 
 void init_types(PyObject* module) {

@@ -38,7 +38,7 @@ inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 
 for _name in (
-    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "float", "double", "half", "long",
+    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "cfloat", "cdouble", "float", "double", "half", "long",
     "int", "short", "strided", "contiguous_format", "preserve_format", "channels_last", "channels_last_3d", "memory_format", "layout",
     "sparse_coo",
 ):  # fmt: skip

@@ -87,9 +87,9 @@ def from_numpy(ndarray: Any) -> Tensor:
     """A tensor on the memory of a NumPy array."""
     if not _is_array(ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    if str(ndarray.dtype) in ("uint16", "uint32", "uint64", "complex64", "complex128") or ndarray.dtype.kind in "OSUMm":
+    if str(ndarray.dtype) in ("uint16", "uint32", "uint64", "complex256") or ndarray.dtype.kind in "OSUMm":
         raise TypeError(
-            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: float64, float32, float16, int64, "
+            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: float64, float32, float16, complex64, complex128, int64, "
             "int32, int16, int8, uint8, and bool."
         )
     out, read_only = _C._from_buffer(ndarray)

@@ -47,7 +47,7 @@ def is_floating_point(input: Tensor) -> bool:
 
 
 def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex; there are no complex dtypes yet."""
+    """Whether the dtype is complex."""
     return input.is_complex()
 
 
@@ -62,13 +62,13 @@ def is_inference(input: Tensor) -> bool:
 
 
 def is_conj(input: Tensor) -> bool:
-    """Whether the conjugate bit is set: never, for real dtypes."""
-    return False
+    """Whether the elements are the conjugates of what is in memory: `conj()` is lazy."""
+    return input.is_conj()
 
 
 def is_neg(input: Tensor) -> bool:
-    """Whether the negative bit is set: never."""
-    return False
+    """Whether the elements are the negatives of what is in memory, as those of `x.conj().imag`."""
+    return input.is_neg()
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:

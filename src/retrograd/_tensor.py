@@ -346,9 +346,21 @@ def names(self: Tensor) -> tuple[None, ...]:
     return (None,) * self.dim()
 
 
-@_property
-def real(self: Tensor) -> Tensor:
-    return self
+def _part(name: str) -> property:
+    """x.real and x.imag: views of the parts, and assignments to them."""
+    read = getattr(_C._ops, name)
+
+    def get(self: Tensor) -> Tensor:
+        return read(self)
+
+    def put(self: Tensor, value: Any) -> None:
+        read(self).copy_(value)
+
+    return property(get, put)
+
+
+_METHODS["real"] = _part("real")
+_METHODS["imag"] = _part("imag")
 
 
 @_method

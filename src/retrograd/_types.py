@@ -10,9 +10,10 @@ from retrograd._C import Tensor
 _NAMES = {
     "BoolTensor": _C.bool, "ByteTensor": _C.uint8, "CharTensor": _C.int8, "ShortTensor": _C.int16, "IntTensor": _C.int32,
     "LongTensor": _C.int64, "HalfTensor": _C.float16, "BFloat16Tensor": _C.bfloat16, "FloatTensor": _C.float32, "DoubleTensor": _C.float64,
+    "ComplexFloatTensor": _C.complex64, "ComplexDoubleTensor": _C.complex128,
 }  # fmt: skip
 
-__all__ = [*_NAMES, "is_tensor", "is_storage", "typename", "set_default_tensor_type"]
+__all__ = [*(name for name in _NAMES if not name.startswith("Complex")), "is_tensor", "is_storage", "typename", "set_default_tensor_type"]
 
 
 class _TensorTypeMeta(type):
@@ -51,7 +52,7 @@ def dtype_of_name(kind: Any) -> Any:
             return _NAMES[name]
         if name.startswith("cuda."):
             raise TypeError(f"type {kind} not available. Torch not compiled with CUDA enabled.")
-    python = {float: _C.float64, int: _C.int64, bool: _C.bool}
+    python = {float: _C.float64, int: _C.int64, bool: _C.bool, complex: _C.complex128}
     if isinstance(kind, type) and kind in python:
         return python[kind]
     raise ValueError(f"invalid type: {kind!r}")

@@ -10,7 +10,7 @@ from typing import Any
 
 import ops
 from ops.samples import Sample, TensorSpec
-from tests.ops.tensors import FLOATS, make_tensor, numbers, repeats, seed_of
+from tests.ops.tensors import COMPLEX, FLOATS, half, make_tensor, numbers, repeats, seed_of
 
 # ---- walking arguments ----
 
@@ -45,6 +45,7 @@ class Case:
     sample: Sample
     values: tuple[list[Any], ...]
     edge: bool = False  # made by edge_samples()
+    complex: bool = False  # floating tensors hold complex numbers: two floats of `values` each
 
     @property
     def key(self) -> str:
@@ -74,6 +75,21 @@ class Case:
                     yield position, self._name(key)
                 position += 1
 
+    def as_complex(self) -> Case:
+        """The same sample with imaginary parts."""
+        if self.complex:
+            return self
+        rng = seed_of(f"imaginary {self.sample!r}")
+        imaginary = lambda spec: half(min(1.0, spec.high - spec.low) * (0.1 + 0.8 * rng.random()) * (1 if rng.random() < 0.5 else -1))
+        return replace(
+            self,
+            complex=True,
+            values=tuple(
+                [part for x in values for part in (x, imaginary(spec))] if spec.kind == "float" else values
+                for spec, values in zip(specs_of(self.sample), self.values, strict=True)
+            ),
+        )
+
     def with_values(self, values: dict[int, list[float]]) -> Case:
         return replace(self, values=tuple(values.get(i, v) for i, v in enumerate(self.values)))
 
@@ -82,7 +98,7 @@ class Case:
         values = {}
         for i, spec in enumerate(specs_of(self.sample)):
             if repeats(spec):
-                step = math.prod(spec.shape[1:])
+                step = math.prod(spec.shape[1:]) * (2 if self.complex else 1)
                 values[i] = self.values[i][:step] * spec.shape[0]
         return self.with_values(values)
 
@@ -91,17 +107,19 @@ class Case:
     ) -> tuple[list[Any], dict[str, Any], list[Any]]:
         """(args, kwargs, tensors that require grad). `grad` may be the set of tensors to differentiate."""
         inputs: list[Any] = []
+        if self.complex and dtype in FLOATS:
+            dtype = COMPLEX[0 if dtype == "float64" else 1]
         position = iter(range(len(self.values)))
         wanted = set(self.differentiable) & grad if isinstance(grad, set) else set(self.differentiable if grad else ())
 
         def make(spec: TensorSpec) -> Any:
             i = next(position)
             tensor = make_tensor(engine, spec, self.values[i], dtype, layout)
-            if i in wanted and dtype in FLOATS:
+            if i in wanted and dtype in FLOATS + COMPLEX:
                 inputs.append(tensor.requires_grad_())
             # An op that reads one triangle of a symmetric matrix has derivatives among symmetric ones only.
             square = len(spec.shape) >= 2 and spec.shape[-1] == spec.shape[-2]
-            return (tensor + tensor.mT) / 2 if i == 0 and square and self.entry.test.get("symmetric") else tensor
+            return (tensor + tensor.mH) / 2 if i == 0 and square and self.entry.test.get("symmetric") else tensor
 
         args = [named_value(engine, self._type(i), map_specs(make, a)) for i, a in enumerate(self.sample.args)]
         kwargs = {k: named_value(engine, self._type(k), map_specs(make, v)) for k, v in self.sample.kwargs.items()}
@@ -147,7 +165,8 @@ def named_value(engine: Any, kind: str, value: Any) -> Any:
 
 def make_case(entry: ops.Op, index: int, sample: Sample) -> Case:
     rng = seed_of(repr(sample))
-    return Case(entry, index, sample, tuple(numbers(spec, rng) for spec in specs_of(sample)))
+    case = Case(entry, index, sample, tuple(numbers(spec, rng) for spec in specs_of(sample)))
+    return case.as_complex() if entry.test.get("only_complex") else case
 
 
 def samples_of(entry: ops.Op) -> list[Sample]:

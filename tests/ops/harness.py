@@ -14,7 +14,7 @@ from typing import Any
 
 import ops
 from tests.ops.cases import Case, resolved
-from tests.ops.tensors import FLOATS, flatten, half, seed_of, tensor_numbers
+from tests.ops.tensors import COMPLEX, INEXACT, flatten, half, paired, seed_of, tensor_numbers
 
 TORCH_NAMES = {"nll_loss": "nll_loss_nd"}  # where PyTorch's function of the entry's name takes fewer inputs
 
@@ -132,8 +132,9 @@ def _output(engine: Any, value: Any) -> Output:
 def cotangent(engine: Any, tensor: Any, salt: int = 0) -> Any:
     """A fixed grad_output for an output of that shape: nothing zero, nothing equal."""
     rng = seed_of(f"cotangent {tuple(tensor.shape)} {salt}")
-    values = [half(0.5 + rng.random()) * (1 if rng.random() < 0.5 else -1) for _ in range(math.prod(tensor.shape))]
-    return engine.tensor(values, dtype=tensor.dtype).reshape(tuple(tensor.shape))
+    count = math.prod(tensor.shape) * (2 if tensor.is_complex() else 1)
+    values = [half(0.5 + rng.random()) * (1 if rng.random() < 0.5 else -1) for _ in range(count)]
+    return engine.tensor(paired(values) if tensor.is_complex() else values, dtype=tensor.dtype).reshape(tuple(tensor.shape))
 
 
 def gradients(engine: Any, outputs: list[Any], inputs: list[Any], salt: int = 0, **options: Any) -> list[Any]:
@@ -150,7 +151,7 @@ def run(engine: Any, case: Case, dtype: str = "float64", layout: str = "contiguo
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            args, kwargs, inputs = case.bind(engine, dtype, layout)
+            args, kwargs, inputs = (case.as_complex() if dtype in COMPLEX else case).bind(engine, dtype, layout)
             outputs = flatten(call(engine, case.entry, args, kwargs, variant))
             record = Record("", [_output(engine, o) for o in outputs], [])
             record.grads = [None if g is None else tensor_numbers(g) for g in gradients(engine, outputs, inputs)]
@@ -161,7 +162,7 @@ def run(engine: Any, case: Case, dtype: str = "float64", layout: str = "contiguo
 
 # ---- comparing ----
 
-TOLERANCE = {"float64": 1e-9, "float32": 2e-5, "float16": 4e-3, "bfloat16": 4e-2}  # relative to the largest number of a tensor
+TOLERANCE = {"float64": 1e-9, "complex128": 1e-9, "float32": 2e-5, "complex64": 2e-5, "float16": 4e-3, "bfloat16": 4e-2}  # relative to the largest number of a tensor
 
 
 def differing(actual: list[Any], expected: list[Any], tolerance: float) -> str:
@@ -212,7 +213,7 @@ def compare_outputs(actual: Record, expected: Record, entry: ops.Op, dtype: str)
         if entry.test.get("values") is False or wrong:
             continue
         # A float64 result from lower inputs (`dtype=`) is no better than they are.
-        tolerance = max(TOLERANCE.get(b.dtype, 0), TOLERANCE.get(dtype, 0)) if b.dtype in FLOATS or b.dtype == "float" else 0
+        tolerance = max(TOLERANCE.get(b.dtype, 0), TOLERANCE.get(dtype, 0)) if b.dtype in INEXACT or b.dtype == "float" else 0
         if message := differing(a.values, b.values, tolerance):
             wrong.append(f"{where}: {message}")
     return wrong

@@ -17,7 +17,7 @@ from typing import Any
 import retrograd
 from tests.ops.cases import Case
 from tests.ops.harness import call, cotangent
-from tests.ops.tensors import flatten, seed_of, tensor_numbers
+from tests.ops.tensors import flatten, paired, seed_of, tensor_numbers
 
 STEP = 1e-5  # rounding leaves 1e-16 / step, the third derivative step ** 2: about equal here
 TOLERANCE = 2e-7  # of the larger of 1 and the gradient; a factor of 1.001 is 5,000 times that for gradients near one
@@ -30,7 +30,7 @@ def forward(case: Case) -> tuple[list[Any], list[Any]]:
     """(differentiable outputs, inputs). Outputs of lower precision are left out: differences drown in rounding."""
     args, kwargs, inputs = case.bind(retrograd)
     outputs = flatten(call(retrograd, case.entry, args, kwargs))
-    return [o for o in outputs if isinstance(o, retrograd.Tensor) and o.requires_grad and o.dtype is retrograd.float64], inputs
+    return [o for o in outputs if isinstance(o, retrograd.Tensor) and o.requires_grad and o.dtype in (retrograd.float64, retrograd.complex128)], inputs
 
 
 def _grad(outputs: list[Any], inputs: list[Any], weights: list[Any], **options: Any) -> list[Any]:
@@ -38,7 +38,7 @@ def _grad(outputs: list[Any], inputs: list[Any], weights: list[Any], **options: 
 
 
 def _numbers(grads: list[Any], like: list[Any]) -> Numbers:
-    return [[0.0] * t.numel() if g is None else tensor_numbers(g) for g, t in zip(grads, like, strict=True)]
+    return [[0.0] * len(tensor_numbers(t)) if g is None else tensor_numbers(g) for g, t in zip(grads, like, strict=True)]
 
 
 def analytic(case: Case) -> Numbers | None:
@@ -65,7 +65,7 @@ def _vjp(case: Case, extra: Numbers | None, create_graph: bool) -> tuple[list[An
     outputs, inputs = forward(case)
     cotangents = [cotangent(retrograd, o, i) for i, o in enumerate(outputs)]
     if extra is not None:
-        cotangents = [retrograd.tensor(v, dtype=c.dtype).reshape(c.shape) for v, c in zip(extra, cotangents, strict=True)]
+        cotangents = [retrograd.tensor(paired(v) if c.is_complex() else v, dtype=c.dtype).reshape(c.shape) for v, c in zip(extra, cotangents, strict=True)]
     if create_graph:
         cotangents = [c.requires_grad_() for c in cotangents]
     if not outputs:

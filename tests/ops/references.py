@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.ops.cases import Case, resolved
 from tests.ops.harness import Output, Record
-from tests.ops.tensors import FLOATS
+from tests.ops.tensors import INEXACT
 
 FOLDER = Path(__file__).parent / "references"
 
@@ -37,7 +37,7 @@ def unpack(text: Any) -> Any:
 def to_json(record: Record) -> list[Any]:
     if record.error:
         return [record.error, record.message[:80]]
-    outputs = [[o.dtype, o.shape, o.stride, o.requires_grad, o.node, pack(o.values, o.dtype in FLOATS)] for o in record.outputs]
+    outputs = [[o.dtype, o.shape, o.stride, o.requires_grad, o.node, pack(o.values, o.dtype in INEXACT)] for o in record.outputs]
     return [outputs, [pack(g, True) for g in record.grads]]
 
 

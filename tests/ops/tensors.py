@@ -11,6 +11,8 @@ from typing import Any
 from ops.samples import TensorSpec
 
 FLOATS = ("float64", "float32", "float16", "bfloat16")
+COMPLEX = ("complex128", "complex64")  # a number is two floats wherever lists of numbers are meant
+INEXACT = FLOATS + COMPLEX
 INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
 DTYPES = FLOATS + INTEGERS + ("bool",)
 LAYOUTS = ("transposed", "strided", "expanded")
@@ -92,14 +94,16 @@ def _indices(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 def make_tensor(engine: Any, spec: TensorSpec, values: list[Any], dtype: str, layout: str = "contiguous") -> Any:
     """A tensor of the spec's shape. Memory between the elements of a strided one holds NaN (or an index out of all range)."""
     name = {"float": dtype, "int": "int64", "bool": "bool"}[spec.kind]
-    if spec.kind == "float" and dtype not in FLOATS:
+    if name in COMPLEX:
+        values = paired(values)
+    elif spec.kind == "float" and dtype not in FLOATS:
         values = as_integers(values, spec, dtype)
     kind = getattr(engine, name)
     if layout == "contiguous" or not values:
         return engine.tensor(values, dtype=kind).reshape(spec.shape)
     strides, offset = _strides(spec, layout), 1 if layout == "strided" else 0
     places = [offset + sum(i * s for i, s in zip(index, strides, strict=True)) for index in _indices(spec.shape)]
-    memory: list[Any] = [math.nan if name in FLOATS else 99 if name != "bool" else True] * (max(places) + 2)
+    memory: list[Any] = [math.nan if name in INEXACT else 99 if name != "bool" else True] * (max(places) + 2)
     for place, value in zip(places, values, strict=True):
         memory[place] = value
     return engine.tensor(memory, dtype=kind).as_strided(spec.shape, strides, offset)
@@ -112,8 +116,17 @@ def flatten(value: Any) -> list[Any]:
     return [value]
 
 
+def paired(values: list[float]) -> list[complex]:
+    return [complex(*pair) for pair in zip(values[::2], values[1::2], strict=True)]
+
+
+def unpaired(values: list[complex]) -> list[float]:
+    return [part for z in values for part in (z.real, z.imag)]
+
+
 def tensor_numbers(tensor: Any) -> list[Any]:
-    """Elements row by row, as Python numbers."""
+    """Elements row by row, as Python numbers; complex ones as their parts."""
     if getattr(tensor, "_is_zerotensor", bool)():  # PyTorch's zeros without memory
-        return [0.0] * tensor.numel()
-    return flatten(tensor.detach().tolist())
+        return [0.0] * (tensor.numel() * (2 if tensor.is_complex() else 1))
+    numbers = flatten(tensor.detach().tolist())
+    return unpaired(numbers) if tensor.is_complex() else numbers

@@ -10,6 +10,7 @@
 
 #include "cpu/copy.h"
 #include "cpu/iterate.h"
+#include "cpu/kernels/rows.h"
 #include "cpu/kernels/transpose.h"
 #include "cpu/parallel.h"
 
@@ -17,23 +18,6 @@ namespace retrograd::cpu {
 namespace {
 
 constexpr int64_t kGrainBytes = 256 << 10;  // what a thread should have to do before it is woken
-
-typedef uint8_t u8 __attribute__((may_alias));
-typedef uint16_t u16 __attribute__((may_alias));
-typedef uint32_t u32 __attribute__((may_alias));
-typedef uint64_t u64 __attribute__((may_alias));
-
-int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
-template <class F> decltype(auto) visit_itemsize(int64_t size, F&& f) {
-  switch (size) {
-    case 1: return f(u8{});
-    case 2: return f(u16{});
-    case 4: return f(u32{});
-    default: return f(u64{});
-  }
-}
 
 // ---- Conversions of contiguous elements.
 
@@ -123,6 +107,49 @@ DType via(DType to, DType from) {
   return to == Float16 || to == BFloat16 ? Float32 : Int32;
 }
 
+// ---- Complex numbers convert part by part; a real target keeps the real part.
+
+void convert(void* dst, DType to, const void* src, DType from, int64_t n);
+
+template <class R> void interleave(Complex<R>* dst, const R* real, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) dst[i] = {real[i], R(0)};
+}
+template <class R> void real_parts(R* dst, const Complex<R>* src, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) dst[i] = src[i].re;
+}
+
+void convert_complex(void* dst, DType to, const void* src, DType from, int64_t n) {
+  constexpr int64_t kPiece = 512;
+  alignas(64) char part[kPiece * 8];
+  if (to == DType::Complex128 && from == DType::Complex64) {
+    for (int64_t i = 0; i < n; ++i) static_cast<Complex<double>*>(dst)[i] = Complex<double>(static_cast<const Complex<float>*>(src)[i]);
+  } else if (to == DType::Complex64 && from == DType::Complex128) {
+    for (int64_t i = 0; i < n; ++i) static_cast<Complex<float>*>(dst)[i] = Complex<float>(static_cast<const Complex<double>*>(src)[i]);
+  } else if (to == DType::Bool) {
+    visit_complex(from, [&](auto zero) {
+      for (int64_t i = 0; i < n; ++i) static_cast<bool*>(dst)[i] = !(static_cast<const decltype(zero)*>(src)[i] == decltype(zero)(0));
+    });
+  } else if (is_complex(to)) {
+    visit_complex(to, [&](auto zero) {
+      using C = decltype(zero);
+      for (int64_t i = 0; i < n; i += kPiece) {
+        const int64_t count = smaller(kPiece, n - i);
+        convert(part, real_dtype(to), static_cast<const char*>(src) + i * itemsize(from), from, count);
+        interleave(static_cast<C*>(dst) + i, reinterpret_cast<const typename C::real_type*>(part), count);
+      }
+    });
+  } else {
+    visit_complex(from, [&](auto zero) {
+      using C = decltype(zero);
+      for (int64_t i = 0; i < n; i += kPiece) {
+        const int64_t count = smaller(kPiece, n - i);
+        real_parts(reinterpret_cast<typename C::real_type*>(part), static_cast<const C*>(src) + i, count);
+        convert(static_cast<char*>(dst) + i * itemsize(to), to, part, real_dtype(from), count);
+      }
+    });
+  }
+}
+
 void convert(void* dst, DType to, const void* src, DType from, int64_t n) {
   if (from == DType::Bool) from = DType::UInt8;
   if (n == 0) return;  // dst and src may be null
@@ -131,6 +158,7 @@ void convert(void* dst, DType to, const void* src, DType from, int64_t n) {
     std::memcpy(dst, src, static_cast<size_t>(n * to_size));
     return;
   }
+  if (is_complex(to) || is_complex(from)) return convert_complex(dst, to, src, from, n);
   if (const Step one = direct_step(to, from)) return one(dst, src, n);
   constexpr int64_t kPiece = 512;
   alignas(64) char buffer[2][kPiece * 8];
@@ -190,7 +218,7 @@ void convert_row(char* d, int64_t ds, DType to, const char* s, int64_t ss, DType
   const int64_t to_size = itemsize(to), from_size = itemsize(from);
   if (ds == to_size && ss == from_size) return convert(d, to, s, from, n);
   constexpr int64_t kPiece = 512;
-  alignas(64) char in[kPiece * 8], out[kPiece * 8];
+  alignas(64) char in[kPiece * kMaxItemSize], out[kPiece * kMaxItemSize];
   const RowFn gather = row_fn(from_size), spread = row_fn(to_size);
   for (int64_t i = 0; i < n; i += kPiece) {
     const int64_t count = smaller(kPiece, n - i);
@@ -214,7 +242,7 @@ TransposeFn transpose_fn(int64_t size) {
 // The same with a conversion on the way, by blocks that stay in cache.
 void convert_transpose(char* d, int64_t d_row, DType to, const char* s, int64_t s_row, DType from, int64_t rows, int64_t columns) {
   constexpr int64_t kBlock = 32;
-  alignas(64) char block[kBlock * kBlock * 8];
+  alignas(64) char block[kBlock * kBlock * kMaxItemSize];
   const int64_t to_size = itemsize(to), from_size = itemsize(from);
   const TransposeFn turn = transpose_fn(to_size);
   for (int64_t i = 0; i < rows; i += kBlock) {

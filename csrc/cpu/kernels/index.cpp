@@ -102,12 +102,18 @@ Op store_op(DType t) {
   return visit_itemsize(itemsize(t), [](auto zero) { return make_op<decltype(zero), Store>(); });
 }
 Op add_op(DType t, double alpha = 1) {
-  return visit_dtype(t, [=](auto zero) {
+  return visit_all(t, [=](auto zero) {
     using T = decltype(zero);
     return make_op<T, Add<T>>(alpha);
   });
 }
 Op reduce_op(DType t, Reduce reduce) {
+  if (is_complex(t)) {  // has no order: amax and amin do not come here
+    return visit_complex(t, [=](auto zero) {
+      using T = decltype(zero);
+      return reduce == Reduce::Prod ? make_op<T, Prod<T>>() : make_op<T, Add<T>>();
+    });
+  }
   return visit_dtype(t, [=](auto zero) {
     using T = decltype(zero);
     switch (reduce) {
@@ -371,6 +377,10 @@ IndexError index_add(const Array& dst, int dim, const Array& idx, const Array& s
 
 // The value a reduction starts from, as an element of dtype t.
 void identity(Reduce op, DType t, void* out) {
+  if (is_complex(t)) {
+    visit_complex(t, [=](auto zero) { *static_cast<decltype(zero)*>(out) = decltype(zero)(op == Reduce::Prod ? 1 : 0); });
+    return;
+  }
   visit_dtype(t, [=](auto zero) {
     using T = decltype(zero);
     using C = compute_t<T>;
@@ -408,7 +418,7 @@ template <class T> void divide_rows(const Array& dst, const int64_t* counts, int
 // `store` and `reduce` scatter a value, or src, over an array of dst's sizes.
 template <class StoreFn, class ReduceFn>
 IndexError reduce_with(const Array& dst, Reduce op, bool include_self, StoreFn&& store_value, ReduceFn&& reduce) {
-  alignas(8) char start[8];
+  alignas(16) char start[kMaxItemSize];
   if (!include_self) {
     identity(op, dst.dtype, start);
     const IndexError error = store_value(dst, start, store_op(dst.dtype));
@@ -424,7 +434,7 @@ IndexError reduce_with(const Array& dst, Reduce op, bool include_self, StoreFn&&
     n *= dst.sizes[d];
   }
   const IndexError counted = store_value({counts, DType::Int64, dst.ndim, dst.sizes, strides}, &kOne, add_op(DType::Int64));
-  visit_dtype(dst.dtype, [&](auto zero) { divide_rows<decltype(zero)>(dst, counts, include_self); });
+  visit_all(dst.dtype, [&](auto zero) { divide_rows<decltype(zero)>(dst, counts, include_self); });
   std::free(counts);
   return counted;
 }
@@ -537,7 +547,7 @@ IndexError index_put(const Array& dst, const Indexing& plan, const Array& values
 }
 
 IndexError one_hot(const Array& out, const Array& index) {
-  alignas(8) char one[8];
+  alignas(16) char one[kMaxItemSize];
   RG_CAT(copy, RG_LEVEL).convert(one, out.dtype, &kOne, DType::Int64, 1);
   int64_t sizes[kMaxDims], strides[kMaxDims];
   for (int d = 0; d < index.ndim; ++d) {

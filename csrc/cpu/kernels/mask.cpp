@@ -179,7 +179,7 @@ void masked_scatter(const Array& dst, const Array& mask, const Array& src) {
 }
 
 int64_t count_nonzero(const Array& in) {
-  return visit_dtype(in.dtype, [&](auto zero) {
+  return visit_all(in.dtype, [&](auto zero) {
     using T = decltype(zero);
     int64_t count = 0;
     for_rows(in, [&](const char* p, int64_t stride, int64_t n) {
@@ -197,7 +197,7 @@ int64_t count_nonzero(const Array& in) {
 }
 
 void nonzero(const Array& out, const Array& in) {
-  visit_dtype(in.dtype, [&](auto zero) { find_set<decltype(zero)>(out, in); });
+  visit_all(in.dtype, [&](auto zero) { find_set<decltype(zero)>(out, in); });
 }
 
 void tril(const Array& out, const Array& in, int64_t diagonal) {

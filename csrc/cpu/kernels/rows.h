@@ -13,6 +13,7 @@ typedef uint8_t u8 __attribute__((may_alias));
 typedef uint16_t u16 __attribute__((may_alias));
 typedef uint32_t u32 __attribute__((may_alias));
 typedef uint64_t u64 __attribute__((may_alias));
+struct __attribute__((may_alias)) u128 { uint64_t low, high; };
 
 [[maybe_unused]] int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 [[maybe_unused]] int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -22,6 +23,7 @@ template <class F> decltype(auto) visit_itemsize(int64_t size, F&& f) {
     case 1: return f(u8{});
     case 2: return f(u16{});
     case 4: return f(u32{});
+    case 16: return f(u128{});
     default: return f(u64{});
   }
 }

@@ -81,7 +81,7 @@ inline void transpose_with(char* d, int64_t d_row, const char* s, int64_t s_row,
 
 // d[i][j] = s[j][i] for i < rows, j < columns; rows of d are d_row bytes apart, rows of s are s_row bytes apart, elements touch.
 template <class T> void transpose(char* d, int64_t d_row, const char* s, int64_t s_row, int64_t rows, int64_t columns) {
-  constexpr int lanes = kVectorBytes / static_cast<int>(sizeof(T));
+  constexpr int lanes = sizeof(T) > 8 ? 1 : kVectorBytes / static_cast<int>(sizeof(T));
   transpose_with < T, sizeof(T) == 1 ? 16 : lanes<16 ? lanes : 16>(d, d_row, s, s_row, rows, columns);
 }
 

@@ -13,7 +13,7 @@ _ops = _C._ops
 
 # A new pointwise op that is not listed here is looped over: correct, but slow. tests/func/test_batching_table.py compares with the op table.
 POINTWISE = (
-    "relu", "threshold_backward", "threshold", "leaky_relu", "leaky_relu_backward", "elu", "elu_backward", "celu", "softplus",
+    "complex", "polar", "_angle", "_polar", "relu", "threshold_backward", "threshold", "leaky_relu", "leaky_relu_backward", "elu", "elu_backward", "celu", "softplus",
     "softplus_backward", "log_sigmoid", "_log_sigmoid", "log_sigmoid_backward", "silu", "silu_backward", "mish", "mish_backward",
     "gelu", "_gelu", "_gelu_tanh", "_gelu_backward", "_gelu_tanh_backward", "hardtanh", "hardtanh_backward", "hardsigmoid", "hardswish",
     "hardswish_backward", "hardshrink", "softshrink", "_shrink_backward", "neg", "abs", "sign", "sgn", "pow", "pow.scalar",

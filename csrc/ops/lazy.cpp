@@ -1,0 +1,59 @@
+#include "ops/lazy.h"
+
+#include "ops.h"
+#include "ops/util.h"
+
+namespace retrograd {
+namespace {
+
+// On the same storage, elements of half the size.
+Tensor real_view(const Tensor& t, bool pairs, int64_t part) {
+  int64_t sizes[kMaxDims], strides[kMaxDims];
+  const size_t n = static_cast<size_t>(t.dim());
+  RG_CHECK(n < kMaxDims || !pairs, "a tensor has at most ", kMaxDims, " dimensions, and the parts of a complex one take one more");
+  for (size_t d = 0; d < n; ++d) {
+    sizes[d] = t.sizes()[d];
+    strides[d] = 2 * t.strides()[d];
+  }
+  sizes[n] = 2;
+  strides[n] = 1;
+  Tensor view = alias(t);
+  const DType real = real_dtype(t.dtype());
+  view->dtype = real;
+  view->flags &= static_cast<uint16_t>(~kLazy);
+  view->data = static_cast<char*>(t->data) + part * itemsize(real);
+  set_geometry(view.get(), {sizes, n + pairs}, {strides, n + pairs});
+  return view;
+}
+
+}  // namespace
+
+Tensor real_pairs(const Tensor& t) { return real_view(t, true, 0); }
+Tensor real_part(const Tensor& t) { return real_view(t, false, 0); }
+Tensor imag_part(const Tensor& t) { return real_view(t, false, 1); }
+
+void turn_memory(const Tensor& t, int flags) {
+  if (t.numel() == 0 || is_meta(t)) return;
+  const bool complex = is_complex(t.dtype());
+  if ((flags & kConj) && complex) {
+    const Tensor imag = imag_part(t);
+    impl::neg_out(imag, imag);
+  }
+  if (flags & kNeg) {
+    Tensor memory = complex ? real_pairs(t) : alias(t);
+    memory->flags &= static_cast<uint16_t>(~kLazy);
+    impl::neg_out(memory, memory);
+  }
+}
+
+Tensor resolved(const Tensor& t) {
+  Tensor out = empty_like(t, t.dtype());
+  copy_data(out, t);
+  return out;
+}
+
+void fail_complex(const char* op, DType dtype) {
+  fail(ErrorKind::NotImplemented, "\"", op, "_cpu\" not implemented for '", dtype_title(dtype), "'");
+}
+
+}  // namespace retrograd
