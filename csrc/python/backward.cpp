@@ -25,19 +25,26 @@ Tensor initial_gradient(const Tensor& root, size_t i) {
   return full(root.sizes(), Scalar(1), root.dtype(), root.device());
 }
 
-void check_gradient(const Tensor& root, const Tensor& grad, size_t i) {
+Tensor checked_gradient(const Tensor& root, const Tensor& grad, size_t i) {
   RG_CHECK(requires_grad(root), "element ", i, " of tensors does not require grad and does not have a grad_fn", why_no_grad(root));
   RG_CHECK(same_sizes(root.get(), grad.get()), "Mismatch in shape: grad_output[", i, "] has a shape of torch.Size(", grad.sizes(),
            ") and output[", i, "] has a shape of torch.Size(", root.sizes(), ").");
+  RG_CHECK(grad.device() == root.device(), "invalid gradient at index ", i, " - expected device ", device_name(root.device()), " but got ",
+           device_name(grad.device()));
+  return grad.dtype() == root.dtype() ? grad : ops::_to_copy(grad, root.dtype(), std::nullopt);
 }
 
 // The edge of a tensor, or of a GradientEdge (node, output_nr). New reference.
 Edge edge_of(PyObject* o, const char* what) {
   if (is_tensor(o)) return gradient_edge(reinterpret_cast<TensorImpl*>(o));
   if (PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2 && is_node(PyTuple_GET_ITEM(o, 0))) {
-    Edge e{reinterpret_cast<Node*>(PyTuple_GET_ITEM(o, 0)), static_cast<uint32_t>(PyLong_AsUnsignedLong(PyTuple_GET_ITEM(o, 1)))};
-    Py_INCREF(e.node->object());
-    return e;
+    auto* node = reinterpret_cast<Node*>(PyTuple_GET_ITEM(o, 0));
+    const unsigned long nr = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(o, 1));
+    if (PyErr_Occurred()) throw PythonError();
+    RG_CHECK(nr < node->num_outputs, "GradientEdge: ", node_name(node), " has ", static_cast<int64_t>(node->num_outputs),
+             " output(s), got output_nr ", static_cast<int64_t>(nr));
+    Py_INCREF(node->object());
+    return {node, static_cast<uint32_t>(nr)};
   }
   fail(what == std::string_view("inputs") ? ErrorKind::Runtime : ErrorKind::Type, "all ", what,
        " have to be Tensors or GradientEdges, but got ", Py_TYPE(o)->tp_name);
@@ -49,8 +56,8 @@ PyObject* item(PyObject* sequence, Py_ssize_t i) { return PySequence_Fast_GET_IT
 // _run_backward(tensors, grad_tensors, keep_graph, create_graph, inputs, allow_unused, accumulate): all sequences are tuples or lists.
 PyObject* py_run_backward(PyObject*, PyObject* args) {
   PyObject *tensors, *grads, *inputs;
-  int keep, create, allow_unused, accumulate;
-  if (!PyArg_ParseTuple(args, "OOppOpp", &tensors, &grads, &keep, &create, &inputs, &allow_unused, &accumulate)) return nullptr;
+  unsigned char keep, create, allow_unused, accumulate;  // numbers will do, other things that are true or false will not
+  if (!PyArg_ParseTuple(args, "OObbObb", &tensors, &grads, &keep, &create, &inputs, &allow_unused, &accumulate)) return nullptr;
   return guarded([&]() -> PyObject* {
     Roots roots;
     for (Py_ssize_t i = 0; i < length(tensors); ++i) {
@@ -60,13 +67,12 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
       if (is_tensor(t)) {
         const Tensor root = Tensor::borrow(t);
         if (grad) {
-          check_gradient(root, grad, static_cast<size_t>(i));
-          if (!is_floating(grad.dtype())) grad = ops::_to_copy(grad, root.dtype(), std::nullopt);
+          grad = checked_gradient(root, grad, static_cast<size_t>(i));
         } else {
           grad = initial_gradient(root, static_cast<size_t>(i));
         }
       } else {
-        RG_CHECK(grad, "grad can be implicitly created only for scalar outputs: pass a gradient for a GradientEdge");
+        RG_CHECK(grad, "grad can be implicitly created only for scalar outputs: pass a gradient for this GradientEdge");
       }
       roots.edges.push_back(edge_of(t, "tensors"));
       roots.grads.push_back(grad);
@@ -77,7 +83,8 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
         PyObject* input = item(inputs, i);
         if (is_tensor(input)) {
           const Tensor t = Tensor::borrow(input);
-          RG_CHECK(requires_grad(t), "One of the differentiated Tensors does not require grad");
+          RG_CHECK(requires_grad(t), accumulate ? "can't retain_grad on Tensor that has requires_grad=False: an input of backward()"
+                                                : "One of the differentiated Tensors does not require grad");
           if (accumulate && !is_leaf(t.get())) Py_DECREF(checked(PyObject_CallMethod(input, "retain_grad", nullptr)));
         }
         wanted.edges.push_back(edge_of(input, "inputs"));
@@ -157,11 +164,16 @@ PyObject* py_advance_step(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 PyObject* py_set_anomaly(PyObject*, PyObject* args) {
-  int on, check;
-  if (!PyArg_ParseTuple(args, "pp", &on, &check)) return nullptr;
-  anomaly_enabled = on;
-  anomaly_check_nan = check;
-  Py_RETURN_NONE;
+  PyObject *on, *check;
+  if (!PyArg_ParseTuple(args, "OO", &on, &check)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, PyBool_Check(on), "set_anomaly_enabled(): argument 'enabled' (position 1) must be bool, not ", Py_TYPE(on)->tp_name);
+    RG_CHECK_AS(Type, PyBool_Check(check), "set_anomaly_enabled(): argument 'check_nan' (position 2) must be bool, not ",
+                Py_TYPE(check)->tp_name);
+    anomaly_enabled = on == Py_True;
+    anomaly_check_nan = check == Py_True;
+    Py_RETURN_NONE;
+  });
 }
 PyObject* py_anomaly(PyObject*, PyObject*) {
   return Py_BuildValue("(OO)", anomaly_enabled ? Py_True : Py_False, anomaly_check_nan ? Py_True : Py_False);

@@ -337,10 +337,14 @@ def test_post_accumulate_hook_sees_and_may_reset_grad():
     assert seen == [3.0, 4.0] and x.grad.item() == 5.0
 
 
-def test_post_accumulate_hook_returns_nothing():
+def test_what_a_post_accumulate_hook_returns_is_dropped():
     x = leaf(2.0)
-    x.register_post_accumulate_grad_hook(lambda p: p.grad)
-    with pytest.raises(RuntimeError, match="Tensor post accumulate grad hooks should return None"):
+    handle = x.register_post_accumulate_grad_hook(lambda p: p.grad * 10)
+    (x * 3).backward()
+    assert x.grad.item() == 3.0
+    handle.remove()
+    x.register_post_accumulate_grad_hook(lambda p: 5)
+    with pytest.raises(TypeError, match="expected Variable, but hook returned 'int'"):
         (x * 3).backward()
 
 
