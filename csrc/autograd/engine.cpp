@@ -345,6 +345,8 @@ void GraphTask::run() {
   try {
     while (!heap.empty()) {
       run_node(pop());
+      // Hooks and custom functions may have switched gradients on or off; each node starts as the run did.
+      if (RG_UNLIKELY(thread_state.grad_enabled != options.create_graph)) set_grad_mode(options.create_graph);
       if (RG_UNLIKELY(++since_check == 512)) {
         since_check = 0;
         if (PyErr_CheckSignals() != 0) throw PythonError();

@@ -349,12 +349,14 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 class _Kept:
     """A saved tensor that is replaced by a copy when its memory is about to be written; None once it was dropped."""
 
-    __slots__ = ("__weakref__", "tensor")
+    __slots__ = ("__weakref__", "tensor", "version")
 
     tensor: Tensor | None
+    version: int | None  # None for a copy, that nobody else can write to
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
+        self.version = None if tensor.is_inference() else tensor._version
 
 
 class _AllowMutationOnSavedContext:
@@ -390,6 +392,11 @@ class _AllowMutationOnSavedContext:
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded, "
                 "or after clear() of that context."
             )
+        if kept.version is not None and kept.tensor._version != kept.version:
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation that "
+                "'allow_mutation_on_saved_tensors' could not see"
+            )
         return kept.tensor
 
     def _before_write(self, tensor: Tensor) -> None:
@@ -398,12 +405,28 @@ class _AllowMutationOnSavedContext:
             if kept is not None and kept.tensor is not None:
                 with _C._NoGrad():
                     kept.tensor = kept.tensor.detach().clone()
+                kept.version = None
                 self._copied.add(kept)
 
     def _handle(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if op.name.split(".")[0].endswith("_") and isinstance(args[0], Tensor):
             self._before_write(args[0])
         return op(*args, **kwargs)
+
+
+def _watch_out(context: _AllowMutationOnSavedContext) -> Any:
+    """A mode that tells `context` of tensors given as out=, which ops do not show their handlers."""
+    from retrograd.overrides import TorchFunctionMode
+
+    class WatchOut(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            out = (kwargs or {}).get("out")
+            for tensor in out if isinstance(out, (tuple, list)) else (out,):
+                if isinstance(tensor, Tensor):
+                    context._before_write(tensor)
+            return func(*args, **(kwargs or {}))
+
+    return WatchOut()
 
 
 _mutation_allowed = threading.local()
@@ -434,7 +457,8 @@ def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
         with saved_tensors_hooks(context._pack, context._unpack):
             _C._push_op_handler(context._handle)
             try:
-                yield context
+                with _watch_out(context):  # above the other, which calls ops itself
+                    yield context
             finally:
                 _C._pop_op_handler()
     finally:
