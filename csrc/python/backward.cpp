@@ -59,10 +59,15 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
   unsigned char keep, create, allow_unused, accumulate;  // numbers will do, other things that are true or false will not
   if (!PyArg_ParseTuple(args, "OObbObb", &tensors, &grads, &keep, &create, &inputs, &allow_unused, &accumulate)) return nullptr;
   return guarded([&]() -> PyObject* {
+    for (PyObject* o : {tensors, grads, inputs == Py_None ? tensors : inputs})
+      RG_CHECK_AS(Type, PyTuple_Check(o) || PyList_Check(o), "_run_backward() expects tuples or lists, got ", Py_TYPE(o)->tp_name);
+    RG_CHECK(length(tensors) == length(grads), "got ", static_cast<int64_t>(length(tensors)), " tensors and ",
+             static_cast<int64_t>(length(grads)), " gradients");
     Roots roots;
     for (Py_ssize_t i = 0; i < length(tensors); ++i) {
       PyObject* t = item(tensors, i);
       PyObject* g = item(grads, i);
+      RG_CHECK_AS(Type, g == Py_None || is_tensor(g), "gradients can be either Tensors or None, but got ", Py_TYPE(g)->tp_name);
       Tensor grad = g == Py_None ? Tensor() : Tensor::borrow(g);
       if (is_tensor(t)) {
         const Tensor root = Tensor::borrow(t);
@@ -189,7 +194,8 @@ PyObject* py_set_versions(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO", &tensors, &versions)) return nullptr;
   PyObject* t = PySequence_Fast(tensors, "tensors must be a sequence");
   PyObject* v = t ? PySequence_Fast(versions, "versions must be a sequence") : nullptr;
-  for (Py_ssize_t i = 0; v && i < length(t); ++i) {
+  if (v && length(t) != length(v)) PyErr_SetString(PyExc_RuntimeError, "there must be one version for each tensor");
+  for (Py_ssize_t i = 0; v && !PyErr_Occurred() && i < length(t); ++i) {
     PyObject* r = PyObject_CallMethod(item(t, i), "_set_version", "O", item(v, i));
     if (!r) break;
     Py_DECREF(r);

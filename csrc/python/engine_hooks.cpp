@@ -62,6 +62,7 @@ void run_tensor_hooks(PyObject* hooks, Tensor& grad) {
 }
 
 void keep_gradient(PyObject* weak, const Tensor& grad) {
+  RG_CHECK_AS(Type, PyWeakref_Check(weak), "a retained gradient needs a weak reference to its tensor, got ", Py_TYPE(weak)->tp_name);
   PyObject* object = PyWeakref_GetObject(weak);
   if (!object || object == Py_None) return;
   const Tensor t = Tensor::borrow(object);  // join_collector() may collect
@@ -101,7 +102,9 @@ template <class F> void for_each_output(PyObject* by_output, F&& f) {
   const Hold hold{items};
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); ++i) {
     PyObject* pair = PyList_GET_ITEM(items, i);
-    f(PyLong_AsSize_t(PyTuple_GET_ITEM(pair, 0)), PyTuple_GET_ITEM(pair, 1));
+    const size_t nr = PyLong_AsSize_t(PyTuple_GET_ITEM(pair, 0));
+    if (PyErr_Occurred()) throw PythonError();
+    f(nr, PyTuple_GET_ITEM(pair, 1));
   }
 }
 

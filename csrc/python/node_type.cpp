@@ -208,6 +208,8 @@ template <PyObject* NodeExtra::* Member> PyObject* get_slot(PyObject* self, void
 }
 template <PyObject* NodeExtra::* Member> int set_slot(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
+    RG_CHECK_AS(Type, !value || value == Py_None || PyDict_Check(value), "hooks of a node are kept in a dict, got ",
+                Py_TYPE(value)->tp_name);
     NodeExtra& e = extra_of(node(self));
     PyObject* old = e.*Member;
     e.*Member = value && value != Py_None ? Py_NewRef(value) : nullptr;
