@@ -832,6 +832,7 @@ def test_batched_gradients_of_wrong_shape():
 
 def test_variable():
     variable = torch.autograd.Variable
+    assert variable is torch.autograd.variable.Variable and isinstance(torch.ones(1), variable)
     assert variable().shape == (0,)
     with pytest.raises(TypeError, match="Variable data has to be a tensor, but got list"):
         variable([1.0])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from retrograd import _C
+from retrograd._C import SavedTensor as SavedTensor
 from retrograd._C import Tensor
 from retrograd.autograd import _functions, grad_mode, graph
 from retrograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -21,7 +22,9 @@ from retrograd.autograd.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from retrograd.autograd.grad_mode import is_multithreading_enabled as is_multithreading_enabled
 from retrograd.autograd.graph import GradientEdge
+from retrograd.autograd.variable import Variable
 
 __all__ = [
     "Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "forward_ad",
@@ -172,36 +175,6 @@ def _batched_grad(roots: Any, wanted: Any, grads: Any, retain_graph: bool, creat
         found = _C._run_backward(roots, vectors, retain_graph, create_graph, wanted, allow, False)
         rows = [None if g is None else batch.full(*batch.open(g)) for g in found]
     return tuple(rows)
-
-
-class _VariableMeta(type):
-    def __instancecheck__(cls, other: object) -> bool:
-        return isinstance(other, Tensor)
-
-
-class _Engine:
-    """What libraries reach for on PyTorch's engine object."""
-
-    @staticmethod
-    def queue_callback(callback: Callable[[], Any]) -> None:
-        """Calls `callback` when the backward that is running has finished."""
-        _C._queue_callback(callback)
-
-
-class Variable(metaclass=_VariableMeta):
-    """PyTorch's old name: tensors are variables."""
-
-    _execution_engine = _Engine()
-
-    def __new__(cls, data: Tensor | None = None, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # type: ignore[misc]
-        if data is None:
-            data = _C._ops.empty((0,))
-        if not isinstance(data, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
-        if requires_grad and not data.is_floating_point():
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        out = data.detach() if requires_grad or data.requires_grad else data
-        return out.requires_grad_(requires_grad)
 
 
 # The function hides the module of its name, as in PyTorch; `from retrograd.autograd.gradcheck import ...` still finds it.

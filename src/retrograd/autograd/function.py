@@ -24,7 +24,6 @@ __all__ = [
     "InplaceFunction",
     "NestedIOFunction",
     "once_differentiable",
-    "traceable",
 ]
 
 BackwardCFunction = _C._FunctionCtx  # the type of a ctx that is a node of the graph
@@ -240,9 +239,3 @@ class InplaceFunction(Function):
 
 class NestedIOFunction(Function):
     """Kept for PyTorch's sake; use Function and nest inside forward."""
-
-
-def traceable(fn_cls: type) -> type:
-    """Kept for PyTorch's sake: marks a class and returns it."""
-    fn_cls.is_traceable = True  # type: ignore[attr-defined]
-    return fn_cls

@@ -30,6 +30,7 @@ __all__ = [
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "set_warn_on_accumulate_grad_stream_mismatch",
 ]
 
 # -- edges --------------------------------------------------------------------
@@ -134,6 +135,12 @@ def _register_hook_dict(self: Node, tensor: Tensor) -> None:
 
 Node._input_metadata = property(_input_metadata)  # type: ignore[attr-defined]
 Node._register_hook_dict = _register_hook_dict  # type: ignore[attr-defined]
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Accepted for PyTorch's sake: gradients are accumulated on the stream they were computed on, so there is nothing to warn about."""
+    if not isinstance(enabled, bool):
+        raise TypeError(f"set_warn_on_accumulate_grad_stream_mismatch(): 'enabled' must be bool, not {type(enabled).__name__}")
 
 
 # -- hooks on nodes -----------------------------------------------------------
