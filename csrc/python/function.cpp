@@ -272,10 +272,13 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
   const bool differentiable = executable && is_differentiable(s, out.get());
   const ViewOrigin origin = differentiable_outputs > 1 ? ViewOrigin::MultiOutput : ViewOrigin::CustomFunction;
   if (dirty) {
-    wrote_inplace(out);
     if (!differentiable) {
-      // Said not to be differentiable any more: its history ends here.
-      if (executable && out->grad_fn && contains(s.non_differentiable, out.get())) Py_CLEAR(out->grad_fn);
+      // Said not to be differentiable any more: its history ends here. A leaf has none to end, that of a view is its base's: the result is
+      // another tensor.
+      if (executable && requires_grad(out) && contains(s.non_differentiable, out.get())) {
+        if (out->base || !out->grad_fn) return alias(out);
+        Py_CLEAR(out->grad_fn);
+      }
       return !executable && is_input && requires_grad(out) ? alias(out) : out;
     }
     if (!is_input && PyErr_WarnEx(PyExc_UserWarning,
@@ -544,6 +547,8 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
     differentiable_outputs += t && executable && is_differentiable(*s, t);
   }
   node->num_outputs = static_cast<uint32_t>(count ? count : 1);
+  // Before any output is looked at: a view of what was written has seen the write.
+  for (Py_ssize_t i = 0; s->dirty && i < PyTuple_GET_SIZE(s->dirty); ++i) wrote_inplace(Tensor::borrow(PyTuple_GET_ITEM(s->dirty, i)));
   Py_ssize_t dirty_seen = 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* o = single ? result.get() : PyTuple_GET_ITEM(result.get(), i);

@@ -979,3 +979,31 @@ def test_jvp_sees_what_was_saved_for_it():
     seen = []
     tangents_of(lambda ctx, t: seen.append(ctx.saved_tensors) or t, forward)
     assert seen == [()]
+
+
+# -- tensors that forward wrote to ---------------------------------------------------
+
+
+def test_views_of_a_dirty_input_have_seen_the_write():
+    def forward(ctx, x, y):
+        part = x[:1]
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return part, x
+
+    x = torch.ones(2)
+    part, same = function(forward, lambda ctx, a, b: (None, a.sum() + b.sum())).apply(x, leaf(1.0))
+    assert same is x and part.grad_fn.name() == "FBackward" and part.item() == 2.0
+
+
+def test_dirty_and_non_differentiable():
+    def forward(ctx, x):
+        ctx.mark_dirty(x.mul_(2))
+        ctx.mark_non_differentiable(x)
+        return x
+
+    f = function(forward, lambda ctx, g: g)
+    base = leaf(1.0, 2.0) * 1
+    for tensor, same in ((leaf(1.0, 2.0), False), (base[:1], False), (leaf(1.0, 2.0) * 1, True)):
+        result = f.apply(tensor)
+        assert not result.requires_grad and (result is tensor) is same and result.tolist() == tensor.tolist()

@@ -1,24 +1,19 @@
 """Small programs about custom Functions, hooks, the engine and anomaly mode, run on PyTorch and on retrograd.
 
-The programs are in `programs/*.txt`, one file a topic. A line `# name` that follows an empty line begins a program. A program says what it
-sees with `show(...)`, and `attempt(f)` shows the value of `f()` or the exception it raises. What the two libraries show has to be the
-same: values, dtypes, flags, names of nodes, warnings, types of exceptions, and the beginning of their words.
+The programs are in `programs/*.txt`, one file a topic. A line `# name` that follows an empty line begins a program; `beside.py` says how they are
+written. What the two libraries show has to be the same: values, dtypes, flags, names of nodes, warnings, types of exceptions, and the
+beginning of their words.
 """
 
-import contextlib
-import gc
 import re
-import warnings
 from pathlib import Path
 
 import pytest
 
 import retrograd
+from tests.compat.beside import Runner, all_agree, difference
 
 torch = pytest.importorskip("torch")
-
-# What is compared of a message: the words that people match on come first, what retrograd adds comes last.
-MESSAGE = 60
 
 
 def read(path):
@@ -30,116 +25,6 @@ def read(path):
 PROGRAMS = [program for path in sorted((Path(__file__).parent / "programs").glob("*.txt")) for program in read(path)]
 
 
-def plain(text):
-    """Text without what may differ: the name of the package and addresses."""
-    text = text.replace("retrograd", "torch").replace("torch._C._autograd.", "torch.").replace("torch._C.", "torch.").replace("\n", " ")
-    text = re.sub(r"0x[0-9a-f]+", "0x", text)
-    return re.sub(r" +", " ", text)
-
-
-class Message(str):
-    """A line that ends in the words of an error or a warning. They have to begin alike."""
-
-    def agrees(self, theirs):
-        return isinstance(theirs, Message) and self.startswith(theirs[: theirs.index(": ") + 2 + MESSAGE].rstrip(" ."))
-
-
-def agree(theirs, ours):
-    return ours == theirs or (isinstance(ours, Message) and ours.agrees(theirs))
-
-
-class Runner:
-    def __init__(self, library):
-        self.library = library
-        self.lines = []
-
-    def words(self, value):
-        lib = self.library
-        if isinstance(value, lib.Tensor):
-            return self.tensor(value)
-        if isinstance(value, lib.autograd.graph.GradientEdge):
-            return f"edge({self.words(value.node)}, {value.output_nr})"
-        if isinstance(value, lib.Size):
-            return f"Size{list(value)}"
-        if isinstance(value, (tuple, list)):
-            inside = ", ".join(self.words(v) for v in value)
-            return f"[{inside}]" if isinstance(value, list) else f"({inside})"
-        if isinstance(value, dict):
-            return "{" + ", ".join(f"{k}: {self.words(v)}" for k, v in value.items()) + "}"
-        if isinstance(value, float):
-            return f"{value:.5g}"
-        if isinstance(value, type):
-            return value.__name__
-        if hasattr(value, "next_functions"):
-            return f"<{value.name()}>"
-        return plain(repr(value))
-
-    def tensor(self, t):
-        values = "meta" if t.is_meta else self.words(t.detach().tolist())
-        name = "" if type(t) is self.library.Tensor else type(t).__name__ + " "
-        history = f" <{t.grad_fn.name()}>" if t.grad_fn is not None else " leaf" if t.requires_grad else ""
-        return f"{name}{values} {str(t.dtype).split('.')[-1]}{history}"
-
-    def show(self, *values):
-        self.lines.append(" ".join(v if isinstance(v, str) else self.words(v) for v in values))
-
-    def attempt(self, function, *values):
-        try:
-            self.show(*values, function())
-        except Exception as error:
-            self.failed(" ".join([*map(self.words, values), ""]), error)
-
-    def kind(self, function, *values):
-        try:
-            self.show(*values, function())
-        except Exception as error:
-            self.show(*values, type(error).__name__)
-
-    def failed(self, start, error):
-        self.lines.append(Message(f"{start}{type(error).__name__}: {plain(str(error))}"))
-
-    def run(self, code):
-        space = {
-            "torch": self.library,
-            "Function": self.library.autograd.Function,
-            "autograd": self.library.autograd,
-            "graph": self.library.autograd.graph,
-            "nn": self.library.nn,
-            "fwAD": self.library.autograd.forward_ad,
-            "leaf": lambda *v, **k: self.library.tensor(
-                list(v) if len(v) != 1 else v[0], requires_grad=True, **{"dtype": self.library.float32, **k}
-            ),
-            "show": self.show,
-            "attempt": self.attempt,
-            "kind": self.kind,
-            "gc": gc,
-            "__name__": "program",
-        }
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                exec(compile(code, "<program>", "exec"), space)
-            except Exception as error:
-                self.failed("ended by ", error)
-            finally:
-                self.library.autograd.set_detect_anomaly(False)
-        self.lines += [Message(f"warned {w.category.__name__}: {plain(str(w.message))}") for w in caught if not ignored(w)]
-        return self.lines
-
-
-def ignored(warning):
-    """Warnings that PyTorch gives about itself, or that docs/differences.md says retrograd does not give."""
-    return any(words in str(warning.message) for words in ("torch.jit", "will create a reference cycle", "gradient layout contract"))
-
-
-def difference(theirs, ours):
-    lines = []
-    for i in range(max(len(theirs), len(ours))):
-        a, b = (x[i] if i < len(x) else "(nothing)" for x in (theirs, ours))
-        lines.append(f"  both  {a[:300]}" if agree(a, b) else f"  torch {a[:300]}\n  ours  {b[:300]}")
-    return "\n".join(lines)
-
-
 @pytest.fixture(autouse=True, scope="module")
 def every_warning():
     """PyTorch gives some warnings once per process: here each program is to see them."""
@@ -149,26 +34,26 @@ def every_warning():
     torch.set_warn_always(before)
 
 
-@pytest.mark.parametrize(("title", "code"), PROGRAMS, ids=[title for title, _ in PROGRAMS])
-def test_program(title, code):
-    theirs = Runner(torch).run(code)
-    ours = Runner(retrograd).run(code)
+@pytest.mark.parametrize("code", [code for _, code in PROGRAMS], ids=[title for title, _ in PROGRAMS])
+def test_program(code):
+    theirs, ours = Runner(torch).run(code), Runner(retrograd).run(code)
     assert theirs, "a program that shows nothing tests nothing"
-    assert len(ours) == len(theirs) and all(map(agree, theirs, ours)), difference(theirs, ours)
+    assert all_agree(theirs, ours), difference(theirs, ours)
 
 
-if __name__ == "__main__":  # python tests/compat/test_autograd_programs.py [words of a title]: what differs
-    import sys
+def test_programs_that_differ_are_told_apart():
+    """The comparison itself: of values, warnings, exceptions and their words."""
 
-    torch.set_warn_always(True)
-    same = 0
-    for title, code in PROGRAMS:
-        if any(word not in title for word in sys.argv[1:]):
-            continue
-        with contextlib.suppress(KeyboardInterrupt):
-            theirs, ours = Runner(torch).run(code), Runner(retrograd).run(code)
-        if len(ours) == len(theirs) and all(map(agree, theirs, ours)):
-            same += 1
-        else:
-            print(f"--- {title}\n{difference(theirs, ours)}")
-    print(same, "agree")
+    def lines(code):
+        return Runner(retrograd).run(code)
+
+    one = lines("show(1, leaf(2.))")
+    assert all_agree(one, lines("show(1, leaf(2.))"))
+    for other in ("show(1, leaf(3.))", "show(1, torch.tensor(2.))", "show(1, leaf(2.).double())", "show(1)", "show(1, leaf(2.)); show(2)"):
+        assert not all_agree(one, lines(other))
+    refused = lines("attempt(lambda: torch.ones(2).backward())")
+    assert all_agree(refused, lines("attempt(lambda: torch.ones(2).backward())"))
+    for other in ("attempt(lambda: torch.ones(2) + torch.ones(3))", "attempt(lambda: 1 / 0)", "kind(lambda: torch.ones(2).backward())"):
+        assert not all_agree(refused, lines(other))
+    warned = lines("import warnings\nwarnings.warn('mine')\nshow(1)")
+    assert len(warned) == 2 and not all_agree(warned, lines("show(1)"))
