@@ -62,6 +62,7 @@ class Kernel:
     rare: tuple[str, str] | tuple[()] = ()  # pointwise: a test of the inputs, and the expression for the few elements that pass it
     target: str = ""  # python: "module:function"; alias: cname of the op it is another name of
     exact_numbers: bool = False  # pointwise, two inputs: a number beside a 16-bit tensor is not rounded to its dtype
+    any_overlap: bool = False  # pointwise: may write memory that several elements share
     elementwise: bool = False  # native: broadcasts like a pointwise op, so gradients are brought back to the inputs' shapes and dtypes
 
 
@@ -147,9 +148,9 @@ def camel(name: str) -> str:
     return "".join(word.capitalize() for word in name.strip("_").split("_"))
 
 
-def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ...] = (), cost: int = 4, check: str = "", label: str = "", rare: tuple[str, str] | tuple[()] = (), exact_numbers: bool = False) -> Kernel:
+def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ...] = (), cost: int = 4, check: str = "", label: str = "", rare: tuple[str, str] | tuple[()] = (), exact_numbers: bool = False, any_overlap: bool = False) -> Kernel:
     """An elementwise kernel from one C expression of x, y, z (the tensor arguments in order) and the named scalar parameters."""
-    return Kernel("pointwise", expr, tuple(dtypes), out, tuple(params), cost, check, label, rare, exact_numbers=exact_numbers)
+    return Kernel("pointwise", expr, tuple(dtypes), out, tuple(params), cost, check, label, rare, exact_numbers=exact_numbers, any_overlap=any_overlap)
 
 
 _pointwise_kernel = pointwise  # the module ops.pointwise takes the name over when it is imported; load() gives it back

@@ -159,7 +159,7 @@ void check_view_write(TensorImpl* t) {
 
 void check_inplace(const Tensor& self, bool needs_grad) {
   TensorImpl* t = self.get();
-  if (RG_UNLIKELY(t->has(kInference) && !thread_state.inference_mode))
+  if (RG_UNLIKELY(t->has(kInference) && !thread_state.inference_mode && !has_version(t)))
     fail(ErrorKind::Runtime,
          "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
          "inplace update.");
@@ -171,7 +171,7 @@ void check_inplace(const Tensor& self, bool needs_grad) {
 }
 
 void wrote_inplace(const Tensor& self) {
-  if (RG_UNLIKELY(self->has(kInference))) return;
+  if (RG_UNLIKELY(!has_version(self.get()))) return;
   bump_version(self.get());
 }
 

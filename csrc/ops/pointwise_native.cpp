@@ -5,6 +5,7 @@
 
 #include "core/promote.h"
 #include "ops.h"
+#include "ops/overlap.h"
 #include "ops/pointwise_checks.h"
 #include "ops/util.h"
 
@@ -82,7 +83,7 @@ Tensor pow_scalar(const Tensor& self, Scalar exponent) {
 }
 void pow_scalar_inplace(const Tensor& self, Scalar exponent) {
   switch (power_kind(self, exponent)) {
-    case Power::Copy: return;
+    case Power::Copy: return check_no_internal_overlap(self);
     case Power::Square: return _square_out(self, self);
     case Power::Sqrt: return sqrt_out(self, self);
     case Power::Rsqrt: return rsqrt_out(self, self);

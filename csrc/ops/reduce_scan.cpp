@@ -25,6 +25,10 @@ Pair scan_with_index(const Tensor& self, int64_t dim, ScanWithIndex kernel) {
   return {std::move(values), std::move(indices)};
 }
 
+void check_scanned(const Tensor& self, OptDType dtype, const char* kernel) {
+  if (dtype == DType::Bool && self.dim() > 0 && self.numel() > 0) fail_dtype(kernel, DType::Bool);
+}
+
 void check_logcumsumexp(const Tensor& self) {
   if (!is_floating(self.dtype())) fail_dtype("logcumsumexp_out_cpu", self.dtype());
 }
@@ -32,9 +36,11 @@ void check_logcumsumexp(const Tensor& self) {
 }  // namespace
 
 Tensor cumsum(const Tensor& self, int64_t dim, OptDType dtype) {
+  check_scanned(self, dtype, "cumsum_out_cpu");
   return scan(self, dim, sum_dtype(self, dtype), false, cpu::scan().cumsum);
 }
 Tensor cumprod(const Tensor& self, int64_t dim, OptDType dtype) {
+  check_scanned(self, dtype, "cumprod_out_cpu");
   return scan(self, dim, sum_dtype(self, dtype), false, cpu::scan().cumprod);
 }
 Tensor _reverse_cumsum(const Tensor& self, int64_t dim) { return scan(self, dim, self.dtype(), true, cpu::scan().cumsum); }

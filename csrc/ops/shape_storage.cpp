@@ -37,8 +37,7 @@ void use_memory(const Tensor& self, const Tensor& source, IntSpan sizes, IntSpan
   RG_CHECK(!self->has(kBatched) && !source->has(kBatched), "set_() cannot be used inside vmap: a sample has no memory of its own");
   drop_tangents(self.get());
   const Tensor made = impl::as_strided(source, sizes, strides, offset);
-  retain(made->storage);
-  release(std::exchange(self->storage, made->storage));
+  move_to(self.get(), made->storage);
   self->data = made->data;
   set_geometry(self.get(), made.sizes(), made.strides());
   wrote_inplace(self);
