@@ -116,9 +116,9 @@ Edge gradient_edge(TensorImpl* t) {
   return {};
 }
 
-void replace_history(TensorImpl* t, Node* node, uint32_t nr) {
+void replace_history(TensorImpl* t, Node* node, uint32_t nr, bool moves_retained) {
   Node* old = t->grad_fn;
-  if (RG_UNLIKELY(t->has(kRetainsGrad)) && old) move_retained(old, t->output_nr, node, nr);
+  if (RG_UNLIKELY(t->has(kRetainsGrad)) && old && moves_retained) move_retained(old, t->output_nr, node, nr);
   t->grad_fn = node;
   t->output_nr = nr;
   if (node->has(kNodeMarked) || track_everything) track_tensor(t);

@@ -276,6 +276,11 @@ void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::sp
   if (!fits) {
     find_loop(op, p.compute);  // fails before anything is changed
     resize_out(out, p.shape);
+    if (p.layout && !p.layout->is_contiguous()) {  // it gets the strides a new tensor would have
+      const Tensor like =
+          empty_like(Tensor::borrow(const_cast<TensorImpl*>(p.layout)), out.dtype(), {DeviceType::Meta}, MemoryFormat::Preserve);
+      set_geometry(out.get(), like.sizes(), like.strides());
+    }
   }
   find_loop(op, p.compute);
   RG_CHECK(out->device == p.device, "Expected all tensors to be on the same device, but found at least two devices, ",

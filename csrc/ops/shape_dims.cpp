@@ -213,7 +213,7 @@ template <class F> void become_view(const Tensor& self, NodeInfo& renamed, const
   }
   node->info = &renamed;
   Py_SET_TYPE(node->object(), renamed.type);
-  rebase_history(self, node);
+  replace_history(self.get(), node, 0, false);
 }
 
 NodeInfo transpose_info, t_info, squeeze_info, squeeze_dim_info, squeeze_dims_info, unsqueeze_info, as_strided_info;

@@ -50,11 +50,11 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntSpan split_sizes, in
 
 namespace {
 
-// Each part counts its writes by itself. In inference mode they are views all the same, as PyTorch has it.
+// Each part counts its writes by itself. In inference mode they are views all the same, which know no write from before.
 std::vector<Tensor> apart(const Tensor& self, std::vector<Tensor> parts) {
   for (const Tensor& part : parts) {
-    if (has_version(part.get())) give_version(part.get(), 0);
     if (thread_state.inference_mode) set_view(part, self);
+    if (has_version(part.get())) give_version(part.get(), 0);
   }
   return parts;
 }

@@ -18,7 +18,8 @@ Node* node(PyObject* self) { return reinterpret_cast<Node*>(self); }
 
 PyObject* name(PyObject* self, PyObject*) {
   const char* text = node_name(node(self));
-  const bool own = node(self)->info == &accumulate_grad_info || std::strcmp(text, "CopySlices") == 0;
+  const bool own =
+      node(self)->info == &accumulate_grad_info || std::strcmp(text, "CopySlices") == 0 || std::strcmp(text, "NotImplemented") == 0;
   return PyUnicode_FromFormat("%s%s", own ? "torch::autograd::" : "", text);  // as PyTorch spells it
 }
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", node_name(node(self)), self); }

@@ -241,6 +241,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
     t->data = source->data;
     t->dtype = source->dtype;
     t->device = source->device;
+    t->flags = static_cast<uint16_t>((t->flags & ~kInference) | (source->flags & kInference));
     set_geometry(t, source->shape(), {source->strides(), source->ndim});
   });
 }
