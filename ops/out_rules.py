@@ -16,6 +16,14 @@ SEARCH = (
     "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is"
     " True, but we got output tensor's dtype {out}"
 )
+MEDIAN_VALUES = (
+    "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type torch.{out}Tensor does not equal"
+    " torch.{result}Tensor (while checking arguments for median)"
+)
+MEDIAN_INDICES = (
+    "Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.{out}Tensor instead"
+    " (while checking arguments for median)"
+)
 CAT = "TypeError: torch.cat(): input types can't be cast to the desired output type {out}"
 
 # The result has to be of exactly this dtype, or else these words. By name, or by qualified name for one overload.
@@ -41,15 +49,8 @@ EXACT: dict[str, str | tuple[str, ...]] = {
         "expected scalar type '{result}' but got '{out}' for values output",
         "expected scalar type '{result}' but got '{out}' for indices output",
     ),
-    **dict.fromkeys(
-        ("median", "nanmedian"),
-        (
-            "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type torch.{out}Tensor does not equal"
-            " torch.{result}Tensor (while checking arguments for median)",
-            "Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.{out}Tensor instead"
-            " (while checking arguments for median)",
-        ),
-    ),
+    "median": (MEDIAN_VALUES, MEDIAN_INDICES),
+    "nanmedian": (MEDIAN_VALUES, MEDIAN_INDICES),
     "searchsorted": SEARCH,
     "bucketize": SEARCH,
     "histc": "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {result_cpp} and hist {out_cpp}",
@@ -92,7 +93,7 @@ NAMES = {
     "square": "pow", "column_stack": "cat", "concat": "cat", "concatenate": "cat", "dstack": "cat", "hstack": "cat", "vstack": "cat",
     "row_stack": "cat", "floor_divide": "aten::floor_divide", "heaviside": "aten::heaviside", "ger": "mul", "outer": "mul",
     "log_sigmoid": "log_sigmoid_forward", "log_softmax": "aten::log_softmax", "softmax": "aten::softmax", "max.other": "maximum",
-    "min.other": "minimum", "msort": "sort", "argsort": "sort", "norm": "linalg_vector_norm", "scatter": "aten::scatter",
+    "min.other": "minimum", "msort": "sort", "argsort": "sort", "norm": "linalg_vector_norm", "scatter.reduce": "aten::scatter", "scatter.value_reduce": "aten::scatter",
     "take_along_dim": "gather", "normal": "aten::normal",
 }  # fmt: skip
 

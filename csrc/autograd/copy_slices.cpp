@@ -10,13 +10,22 @@ struct CopySlices : Node {
   Node* writer;  // owned
   SavedInts base_sizes, base_strides, view_sizes, view_strides;
   int64_t view_offset;  // relative to the base
+  bool shared;          // elements of the base shared memory: each has a gradient, all were written at once
 };
+
+[[noreturn, gnu::cold]] void fail_shared() {
+  fail(
+      ErrorKind::Runtime,
+      "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
+      "before performing the operation.");
+}
 
 void apply(Call& call) {
   auto* self = static_cast<CopySlices*>(call.node);
   const Tensor& grad = call.in[0];
   if (!grad) return;
   if (!self->writer) fail_freed(self);
+  if (self->shared) fail_shared();
   Tensor whole = engine_ops.clone_as(grad, self->base_strides.get());
   Tensor part = engine_ops.as_strided(whole, self->view_sizes.get(), self->view_strides.get(), self->view_offset + whole->offset());
 
@@ -80,6 +89,7 @@ Node* make_copy_slices(TensorImpl* base, const TensorImpl* view, Node* writer) {
   node->view_sizes.save(view->shape());
   node->view_strides.save({view->strides(), view->ndim});
   node->view_offset = view->offset() - base->offset();
+  node->shared = has_internal_overlap(base);
   return node;
 }
 

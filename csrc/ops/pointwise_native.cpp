@@ -5,6 +5,7 @@
 
 #include "core/promote.h"
 #include "ops.h"
+#include "ops/generated_support.h"
 #include "ops/overlap.h"
 #include "ops/pointwise_checks.h"
 #include "ops/util.h"
@@ -145,6 +146,11 @@ Tensor nextafter(const Tensor& self, const Tensor& other) {
   };
   dtype == DType::Float16 ? run(Half{}) : run(BFloat16{});
   return out;
+}
+void nextafter_inplace(const Tensor& self, const Tensor& other) {
+  check_no_internal_overlap(self);
+  check_no_partial_overlap(self.get(), other.get());
+  copy_result(self, nextafter(self, other));
 }
 
 // ---- bounds ----

@@ -251,7 +251,8 @@ PyObject* get_hooks(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     TensorImpl* t = impl(self);
     PyObject* hooks = nullptr;
-    if (Node* n = grad_fn_of(t)) {
+    // A view that cannot follow its base has the hooks of what it was.
+    if (Node* n = t->base && t->view_origin != ViewOrigin::Default ? t->grad_fn : grad_fn_of(t)) {
       PyObject* key = n->extra && n->extra->tensor_hooks ? checked(PyLong_FromUnsignedLong(t->output_nr)) : nullptr;
       if (key) hooks = PyDict_GetItemWithError(n->extra->tensor_hooks, key);
       Py_XDECREF(key);
