@@ -104,9 +104,9 @@ def retain_grad(self: Tensor) -> None:
     """Keeps .grad of a tensor that is not a leaf."""
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if not self._has_history or self.retains_grad:
+    node = self.grad_fn if self._has_history and not self.retains_grad else None
+    if node is None:
         return
-    node = self.grad_fn
     if node._retain_grad is None:
         node._retain_grad = {}
     node._retain_grad[self.output_nr] = weakref.ref(self)
