@@ -64,6 +64,7 @@ class Kernel:
     target: str = ""  # python: "module:function"; alias: cname of the op it is another name of
     exact_numbers: bool = False  # pointwise, two inputs: a number beside a 16-bit tensor is not rounded to its dtype
     complex: str = ""  # pointwise: the expression for complex elements, if there is one; native: "yes" when the kernel takes them, "lazy" when conjugates too
+    any_overlap: bool = False  # pointwise: may write memory that several elements share
     elementwise: bool = False  # native: broadcasts like a pointwise op, so gradients are brought back to the inputs' shapes and dtypes
 
 
@@ -150,14 +151,14 @@ def camel(name: str) -> str:
     return "".join(word.capitalize() for word in name.strip("_").split("_"))
 
 
-def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ...] = (), cost: int = 4, check: str = "", label: str = "", rare: tuple[str, str] | tuple[()] = (), exact_numbers: bool = False, complex: bool | str = False) -> Kernel:
+def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ...] = (), cost: int = 4, check: str = "", label: str = "", rare: tuple[str, str] | tuple[()] = (), exact_numbers: bool = False, any_overlap: bool = False, complex: bool | str = False) -> Kernel:
     """An elementwise kernel from one C expression of x, y, z (the tensor arguments in order) and the named scalar parameters.
 
     `complex`: True where the same expression serves complex elements, else theirs."""
     if complex:
         dtypes = (*dtypes, *COMPLEX)
     for_complex = expr if complex is True else complex or ""
-    return Kernel("pointwise", expr, tuple(dtypes), out, tuple(params), cost, check, label, rare, exact_numbers=exact_numbers, complex=for_complex)
+    return Kernel("pointwise", expr, tuple(dtypes), out, tuple(params), cost, check, label, rare, exact_numbers=exact_numbers, complex=for_complex, any_overlap=any_overlap)
 
 
 _pointwise_kernel = pointwise  # the module ops.pointwise takes the name over when it is imported; load() gives it back

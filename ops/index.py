@@ -313,7 +313,7 @@ op(
 )
 op(
     "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-    variants="function method inplace out",
+    variants="function method inplace",
     kernel=native(complex=True),
     inplace="index_fill_into",
     grad={"self": "ops::index_fill_int_Scalar(grad, dim, index, 0)"},
@@ -328,7 +328,7 @@ op(
 )
 op(
     "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
-    variants="function method inplace out",
+    variants="function method inplace",
     kernel=native(complex=True),
     inplace="index_fill_tensor_into",
     grad={
@@ -541,14 +541,21 @@ op(
     errors=(E(S(T(3, 3), T(2)), RuntimeError, _SCATTER_SIZE),),
 )
 op(
-    "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+    "_as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset, int[] self_stride, int self_offset) -> Tensor",
+    variants="internal",
     kernel=native(complex=True),
+    node="AsStridedScatterBackward0",
     grad={
-        "self": "ops::as_strided_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), size, stride, storage_offset)",
-        "src": "cast_to(as_strided_of_copy(grad, size, stride, storage_offset), src_dtype)",
+        "self": "ops::_as_strided_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), size, stride, offset, self_stride, self_offset)",
+        "src": "cast_to(ops::_as_strided_transfer(grad, self_stride, self_offset, size, stride, offset, true), src_dtype)",
     },
     jvp="linear",
-    doc="A contiguous copy of self with its as_strided(size, stride, storage_offset) replaced by src.",
+    doc="as_strided_scatter of a tensor that lies in memory as self_stride and self_offset say.",
+)
+op(
+    "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+    kernel=composite(),
+    doc="A copy of self, laid out in memory as self is, with its as_strided(size, stride, storage_offset) replaced by src.",
     samples=[S(T(3, 3), T(2, 2), (2, 2), (1, 2)), S(T(9), T(3), (3,), (2,), 1)],
     errors=(E(S(T(3, 3), T(2, 3), (2, 2), (1, 2)), RuntimeError, "expected src to have a size equal to the slice of self"),),
     # The geometry refers to memory, which non-contiguous versions of the input have more of.

@@ -711,6 +711,7 @@ op(
     "nextafter(Tensor self, Tensor other) -> Tensor",
     variants=EVERYWHERE,
     kernel=native(elementwise=True),
+    inplace="nextafter_inplace",
     grad={"self": "ops::where(ops::eq(self, other), 0.0, grad)", "other": "ops::where(ops::eq(self, other), grad, 0.0)"},
     jvp="elementwise",
     doc="The number next to self in the direction of other.",

@@ -33,7 +33,11 @@ op(
     "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
     variants="function inplace out",
     kernel=pointwise(
-        "x <= threshold ? value : x", dtypes=NUMERIC, params=("threshold", "value"), check="check_threshold(self, threshold, value);"
+        "x <= threshold ? value : x",
+        dtypes=NUMERIC,
+        params=("threshold", "value"),
+        check="check_threshold(self, threshold, value);",
+        any_overlap=True,
     ),
     grad={"self": "ops::threshold_backward(grad, self, threshold)"},
     jvp="elementwise",

@@ -1037,17 +1037,6 @@ op(
     samples=[S(T(3, 4), T())],
 )
 op(
-    "fill.inplace_Scalar(Tensor self, Scalar value) -> Tensor",
-    variants="inplace",
-    kernel=native(complex="lazy"),
-    inplace="fill_scalar_",
-    node="FillBackward2",
-    grad={"self": "zeros_of(grad)"},
-    jvp="linear",
-    doc="Sets every element to one value.",
-    samples=[S(T(3, 4), 2), S(T(), 1.5), S(T(0), 1)],
-)
-op(
     "fill.inplace_Tensor(Tensor self, Tensor value) -> Tensor",
     variants="inplace",
     kernel=native(complex="lazy"),
@@ -1058,6 +1047,17 @@ op(
     doc="Sets every element to the value of a 0-d tensor.",
     samples=[S(T(3, 4), T())],
     errors=(E(S(T(3), T(2)), RuntimeError, "fill_ only supports 0-dimension value tensor but got tensor with 1 dimensions."),),
+)
+op(
+    "fill.inplace_Scalar(Tensor self, Scalar value) -> Tensor",
+    variants="inplace",
+    kernel=native(complex="lazy"),
+    inplace="fill_scalar_",
+    node="FillBackward2",
+    grad={"self": "zeros_of(grad)"},
+    jvp="linear",
+    doc="Sets every element to one value.",
+    samples=[S(T(3, 4), 2), S(T(), 1.5), S(T(0), 1)],
 )
 op(
     "zero(Tensor self) -> Tensor",

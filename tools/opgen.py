@@ -21,7 +21,7 @@ import opgen_jvp
 import opgen_stub
 
 import ops
-from ops import Op, Param
+from ops import Op, Param, out_rules
 
 KERNELS_PER_FILE = 14
 
@@ -495,7 +495,10 @@ def pointwise_impl(op: Op) -> str:
     params = ", ".join(f"kernel_param({name})" for name in op.kernel.params)
     mask = " | ".join(f"1u << {DTYPE_NUMBER[d]}" for d in op.kernel.dtypes)
     kind = {"same": "Same", "bool": "Bool", "float": "Float", "real": "Real"}[op.kernel.out]
-    info = f'const PointwiseInfo pw_{op.cname} = {{"{op.kernel.label or op.name}", {mask}, PointwiseOut::{kind}, {len(inputs)}, {op.kernel.cost}, [] {{ return {kernel_table(op)}; }}{", true" if op.kernel.exact_numbers else ""}}};\n'
+    rule = out_rules.rule_of(op.name, op.qualified)
+    rest = [str(op.kernel.exact_numbers).lower(), c_text("".join(rule.exact)), c_text(rule.cast), str(op.kernel.any_overlap).lower()]
+    tail = f", {', '.join(rest)}" if rest != ["false", "nullptr", "nullptr", "false"] else ""
+    info = f'const PointwiseInfo pw_{op.cname} = {{"{op.kernel.label or op.name}", {mask}, PointwiseOut::{kind}, {len(inputs)}, {op.kernel.cost}, [] {{ return {kernel_table(op)}; }}{tail}}};\n'
     check = f"  {op.kernel.check}\n" if op.kernel.check else ""
     for p in op.params:
         if p.name in op.kernel.params and p.type == "Scalar":
@@ -742,6 +745,56 @@ def differentiable(op: Op) -> bool:
     return any(not f.startswith("not_implemented") for f in op.grad.values()) or op.kernel.kind in ("composite", "python")
 
 
+def out_rule(op: Op) -> out_rules.OutRule:
+    if op.kernel.kind == "alias":
+        return out_rule(next(o for o in ops.table if o.cname == op.kernel.target))
+    return out_rules.rule_of(op.name, op.qualified)
+
+
+def c_text(text: str) -> str:
+    return f'"{text}"' if text else "nullptr"
+
+
+def write_out(op: Op, args: str) -> str:
+    """Statements that compute into out=."""
+    rule = out_rule(op)
+    at = {q.name: f"p.{ACCESSOR[q.type]}({i})" for i, q in enumerate(op.params)}
+    if "requires_grad" in at:
+        begin = f'[[maybe_unused]] const DType dtype = begin_create(p, "aten::{op.name}", {at["dtype"]});'
+        grad = f"{at['requires_grad']}.value_or(false)"
+        if op.qualified in out_rules.DRAWN:
+            draw = out_rules.DRAWN[op.qualified].format(**at)
+            counts = "true" if op.name == "randn" else "false"  # the resize that PyTorch's does
+            return f"{begin} begin_draw(p, {at['size']}, {counts}); const Tensor& out = p.out(); {draw}; return finish_draw(p, {grad});"
+        plain = args.replace(at["dtype"], "dtype").replace(at["requires_grad"], "false")
+        what = {
+            "empty": "Nothing",
+            "zeros": "OneValue",
+            "ones": "OneValue",
+            "full": "OneValue",
+            "linspace": "Sequence",
+            "logspace": "Sequence",
+            "arange": "Range",
+        }
+        return f"{begin} return finish_create(p, ops::{op.cname}({plain}), Creates::{what.get(op.name, 'Values')}, {grad});"
+    inputs = [q for q in op.params if q.is_tensor and differentiable(op)]
+    checks = ", ".join(at[q.name] for q in inputs) or "Tensor()"
+    check = f'check_out(p, "{rule.name}", any_requires_grad({checks}));'
+    if op.qualified in out_rules.FILLED:
+        size, fill = (text.format(**at) for text in out_rules.FILLED[op.qualified])
+        direct = f"const Tensor& out = p.out(); resize_data(out, {size}); {fill}; return finish_out(p);"
+        return f"{check} if (!thread_state.attention) {{ {direct} }} return write_out(p, ops::{op.cname}({args}), {{}});"
+    if rule.in_dtype_of_out:
+        args = args.replace(at["dtype"], f"out_dtype(p, {at['dtype']})")
+    exact = f"static constexpr const char* exact[] = {{{', '.join(map(c_text, rule.exact))}}}; " if rule.exact else ""
+    flags = f"{str(rule.silent).lower()}, {str(rule.bytes).lower()}"
+    declared = f"{exact}static constexpr OutRule rule = {{{'exact' if rule.exact else '{}'}, {c_text(rule.cast)}, {flags}}};"
+    write = f"{declared} return write_out(p, ops::{op.cname}({args}), rule);"
+    if op.kernel.kind == "pointwise":
+        return f"{check} if (thread_state.attention) {{ {write} }} impl::{op.cname}_out({args}, p.out()); return finish_out(p);"
+    return f"{check} {write}"
+
+
 def thunk(op: Op, index: int, mode: str) -> str:
     args = ", ".join(f"p.{ACCESSOR[q.type]}({i})" for i, q in enumerate(op.params))
     name = f"{op.cname}_{index}_{mode}"
@@ -749,13 +802,7 @@ def thunk(op: Op, index: int, mode: str) -> str:
     if mode == "inplace":
         return f"PyObject* t_{name}(Parsed& p) {{ return wrap(ops::{op.cname}_({args})); }}\n"
     if "out" in op.variants and mode == "function":
-        inputs = [q for q in op.params if q.is_tensor and differentiable(op)]
-        checks = ", ".join(f"p.{ACCESSOR[q.type]}({i})" for i, q in enumerate(op.params) if q in inputs) or "Tensor()"
-        if op.kernel.kind == "pointwise":
-            write = f'check_out(p, "{op.name}", any_requires_grad({checks})); if (thread_state.attention) return write_out(p, ops::{op.cname}({args})); impl::{op.cname}_out({args}, p.out()); return finish_out(p);'
-        else:
-            write = f'check_out(p, "{op.name}", any_requires_grad({checks})); return write_out(p, ops::{op.cname}({args}));'
-        return f"PyObject* t_{name}(Parsed& p) {{\n  if (p.has_out()) {{ {write} }}\n  {cache}return {result_expr(op, args)};\n}}\n"
+        return f"PyObject* t_{name}(Parsed& p) {{\n  if (p.has_out()) {{ {write_out(op, args)} }}\n  {cache}return {result_expr(op, args)};\n}}\n"
     return f"PyObject* t_{name}(Parsed& p) {{ {cache}return {result_expr(op, args)}; }}\n"
 
 
@@ -776,7 +823,7 @@ def result_expr(op: Op, args: str) -> str:
 def bindings_source(family: str, table: list[Op]) -> str:
     parts = [
         HEADER.format(family=family),
-        '#include "autograd/history.h"\n#include "ops.h"\n#include "python/bind.h"\n\nnamespace retrograd {\nnamespace {\n',
+        '#include "autograd/history.h"\n#include "ops.h"\n#include "ops/util.h"\n#include "python/bind.h"\n\nnamespace retrograd {\nnamespace {\n',
     ]
     inits = []
     for mode, variant in (("function", "function"), ("method", "method"), ("inplace", "inplace"), ("internal", "internal")):

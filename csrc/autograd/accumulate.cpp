@@ -17,7 +17,7 @@ Tensor as_grad_dtype(const Tensor& grad, const TensorImpl* variable) {
 namespace {
 
 bool may_steal(const Tensor& grad, const TensorImpl* variable) {
-  if (Py_REFCNT(grad->object()) > 1 || grad->storage->refs != 1 || grad->base || (grad->flags & kDataAlias)) return false;
+  if (Py_REFCNT(grad->object()) > 1 || grad->storage->refs != 1 || grad->base || (grad->flags & kOwnVersion)) return false;
   if (grad->storage->flags & (kStorageExternal | kStorageExported) || grad->flags & kLazy) return false;
   if (!keep_grad_layout) return true;
   // The layout contract: a dense variable gets a gradient with its strides, any other a contiguous one.

@@ -12,7 +12,15 @@ struct CopySlices : Node {
   int64_t view_bytes;   // from the base's first element
   DType view_dtype;     // another than the base's where the view is of the parts of complex numbers
   uint16_t lazy;        // flags the view has and the base has not, or the other way round
+  bool shared;          // elements of the base shared memory: each has a gradient, all were written at once
 };
+
+[[noreturn, gnu::cold]] void fail_shared() {
+  fail(
+      ErrorKind::Runtime,
+      "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
+      "before performing the operation.");
+}
 
 Tensor part_of(const Tensor& whole, const CopySlices* self) {
   return engine_ops.view_of(whole, {self->view_sizes.get(), self->view_strides.get(), self->view_bytes, self->view_dtype, self->lazy});
@@ -23,6 +31,7 @@ void apply(Call& call) {
   const Tensor& grad = call.in[0];
   if (!grad) return;
   if (!self->writer) fail_freed(self);
+  if (self->shared) fail_shared();
   Tensor whole = engine_ops.clone_as(grad, self->base_strides.get());
   Tensor part = part_of(whole, self);
 
@@ -88,6 +97,7 @@ Node* make_copy_slices(TensorImpl* base, const TensorImpl* view, Node* writer) {
   node->view_bytes = bytes_into(view, base);
   node->view_dtype = view->dtype;
   node->lazy = (view->flags ^ base->flags) & kLazy;
+  node->shared = has_internal_overlap(base);
   return node;
 }
 

@@ -119,9 +119,9 @@ Edge gradient_edge(TensorImpl* t) {
   return {};
 }
 
-void replace_history(TensorImpl* t, Node* node, uint32_t nr) {
+void replace_history(TensorImpl* t, Node* node, uint32_t nr, bool moves_retained) {
   Node* old = t->grad_fn;
-  if (RG_UNLIKELY(t->has(kRetainsGrad)) && old) move_retained(old, t->output_nr, node, nr);
+  if (RG_UNLIKELY(t->has(kRetainsGrad)) && old && moves_retained) move_retained(old, t->output_nr, node, nr);
   t->grad_fn = node;
   t->output_nr = nr;
   if (node->has(kNodeMarked) || track_everything) track_tensor(t);
@@ -162,7 +162,7 @@ void check_view_write(TensorImpl* t) {
 
 void check_inplace(const Tensor& self, bool needs_grad) {
   TensorImpl* t = self.get();
-  if (RG_UNLIKELY(t->has(kInference) && !thread_state.inference_mode))
+  if (RG_UNLIKELY(t->has(kInference) && !thread_state.inference_mode && !has_version(t)))
     fail(ErrorKind::Runtime,
          "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
          "inplace update.");
@@ -174,7 +174,7 @@ void check_inplace(const Tensor& self, bool needs_grad) {
 }
 
 void wrote_inplace(const Tensor& self) {
-  if (RG_UNLIKELY(self->has(kInference))) return;
+  if (RG_UNLIKELY(!has_version(self.get()))) return;
   bump_version(self.get());
 }
 

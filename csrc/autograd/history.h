@@ -50,8 +50,9 @@ inline void set_history(const Tensor& result, Node* node, uint32_t nr = 0) {
   if (RG_UNLIKELY(node->has(kNodeMarked) || track_everything)) track_tensor(t);
 }
 
-// Gives `t` another history in place of the one it has (a write in place); takes over the node's reference. retain_grad() follows.
-void replace_history(TensorImpl* t, Node* node, uint32_t nr = 0);
+// Gives `t` another history in place of the one it has (a write in place); takes over the node's reference. retain_grad() follows, unless
+// `t` has another shape now: what it keeps is then the gradient of the tensor as it was.
+void replace_history(TensorImpl* t, Node* node, uint32_t nr = 0, bool moves_retained = true);
 
 // `result` shares memory with `source` and is differentiable with respect to it.
 void set_view(const Tensor& result, const Tensor& source, ViewOrigin origin = ViewOrigin::Default);
@@ -82,7 +83,8 @@ struct ViewGeometry {
   int lazy;  // flags that differ
 };
 inline int64_t bytes_into(const TensorImpl* view, const TensorImpl* base) {
-  return static_cast<char*>(view->data) - static_cast<char*>(base->data);
+  const auto offset = [](const TensorImpl* t) { return static_cast<char*>(t->data) - static_cast<char*>(t->storage->data); };
+  return offset(view) - offset(base);  // set_() may have given one of them other memory
 }
 inline ViewGeometry geometry_in(const TensorImpl* view, const TensorImpl* base) {
   return {view->shape(), {view->strides(), view->ndim}, bytes_into(view, base), view->dtype, (view->flags ^ base->flags) & kLazy};

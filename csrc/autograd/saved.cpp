@@ -31,7 +31,7 @@ namespace {
   const Node* maker = saved.is_output ? owner : t->grad_fn;
   if (maker) text += str_cat(", which is output ", saved.is_output ? saved.output_nr : t->output_nr, " of ", forward_name(maker), ",");
   if (hidden) {
-    text += str_cat(" was written through .data ", t->storage->hidden_writes - saved.hidden_writes, " time(s) since it was saved.");
+    text += " was written through .data, or another tensor on its memory that has a version counter of its own, since it was saved.";
   } else {
     text += str_cat(" is at version ", version_of(t), "; expected version ", saved.version, " instead.");
   }
@@ -52,7 +52,7 @@ namespace {
 inline void keep(SavedTensor& saved, TensorImpl* t) {  // takes over a reference
   saved.tensor = t;
   saved.version = version_of(t);
-  saved.hidden_writes = t->storage->hidden_writes;
+  saved.hidden_writes = unseen_writes(t);
   if (RG_UNLIKELY(t->storage->flags & kStorageExported)) remember_fingerprint(saved);
   t->storage->flags |= kStorageSaved;
 }
@@ -91,7 +91,7 @@ void SavedTensor::save(TensorImpl* t) {
   if (!t) return;
   output_nr = t->output_nr;
   had_history = t->grad_fn != nullptr;
-  if (RG_UNLIKELY((t->flags & (kInference | kDataAlias)) || saved_hooks_depth > 0 || (t->storage->flags & kStorageExported)))
+  if (RG_UNLIKELY((t->flags & (kInference | kOwnVersion)) || saved_hooks_depth > 0 || (t->storage->flags & kStorageExported)))
     return save_slow(*this, t);
   Py_INCREF(t->object());
   tensor = t;
@@ -135,7 +135,7 @@ Tensor SavedTensor::unpack_plain(Node* owner) const {
   }
   if (RG_UNLIKELY(version_of(tensor) != version)) fail_modified(*this, owner, false);
   if (RG_UNLIKELY(had_history && !tensor->grad_fn)) fail_detached(owner);
-  if (RG_UNLIKELY(tensor->storage->hidden_writes != hidden_writes)) fail_modified(*this, owner, true);
+  if (RG_UNLIKELY(unseen_writes(tensor) != hidden_writes)) fail_modified(*this, owner, true);
   if (RG_UNLIKELY(tensor->storage->flags & (kStorageExported | kStorageFingerprint))) check_fingerprint(*this, owner);
   return Tensor::borrow(tensor);
 }

@@ -34,7 +34,7 @@ struct ExternalMemory {
 struct Storage {
   uint32_t refs;
   uint32_t version;        // in-place writes that autograd sees
-  uint32_t hidden_writes;  // writes through .data aliases
+  uint32_t hidden_writes;  // writes that `version` does not count, see Note [Version counters] in core/tensor.h
   Device device;
   uint8_t flags;
   uint8_t inline_steps;  // room for data behind the header, in steps of 64 bytes

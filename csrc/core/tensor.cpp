@@ -75,26 +75,35 @@ inline bool has_rare(const TensorImpl* t) {
 
 size_t live_tensors() { return pool.live(); }
 
-// Tensors keep the address of their first element; when a storage moves, all tensors on it follow. Instances of Python subclasses do not
-// live in the pool: a list of them would cost every nn.Parameter, so the collector's list of objects is asked instead.
+namespace {
+
+// Every tensor on a storage. Instances of Python subclasses do not live in the pool: a list of them would cost every nn.Parameter, so the
+// collector's list of objects is asked instead.
+template <class F> void for_each_on(const Storage* storage, F f) {
+  auto visit = [&](PyObject* o) {
+    auto* t = reinterpret_cast<TensorImpl*>(o);
+    if (t->storage == storage) f(t);
+  };
+  pool.for_each([&](PyObject* o) {
+    if (Py_REFCNT(o) > 0) visit(o);
+  });
+  PyObject* gc = PyImport_ImportModule("gc");
+  PyObject* objects = gc ? PyObject_CallMethod(gc, "get_objects", nullptr) : nullptr;
+  Py_XDECREF(gc);
+  if (!objects) throw PythonError();
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); ++i) {
+    PyObject* o = PyList_GET_ITEM(objects, i);
+    if (Py_TYPE(o) != tensor_type && PyType_IsSubtype(Py_TYPE(o), tensor_type)) visit(o);
+  }
+  Py_DECREF(objects);
+}
+
+}  // namespace
+
+// Tensors keep the address of their first element; when a storage moves, all tensors on it follow.
 void init_tensors() {
   moved_storage = [](Storage* storage, ptrdiff_t by) {
-    auto follow = [&](PyObject* o) {
-      auto* t = reinterpret_cast<TensorImpl*>(o);
-      if (t->storage == storage) t->data = static_cast<char*>(t->data) + by;
-    };
-    pool.for_each([&](PyObject* o) {
-      if (Py_REFCNT(o) > 0) follow(o);
-    });
-    PyObject* gc = PyImport_ImportModule("gc");
-    PyObject* objects = gc ? PyObject_CallMethod(gc, "get_objects", nullptr) : nullptr;
-    Py_XDECREF(gc);
-    if (!objects) throw PythonError();
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); ++i) {
-      PyObject* o = PyList_GET_ITEM(objects, i);
-      if (Py_TYPE(o) != tensor_type && PyType_IsSubtype(Py_TYPE(o), tensor_type)) follow(o);
-    }
-    Py_DECREF(objects);
+    for_each_on(storage, [&](TensorImpl* t) { t->data = static_cast<char*>(t->data) + by; });
   };
 }
 
@@ -279,7 +288,7 @@ Tensor empty_like(const Tensor& t, DType dtype) {
 
 namespace {
 
-// A tensor on the same storage. Shares the version counter, so .data's separate counter is passed on.
+// A tensor on the same storage. Shares the version counter.
 Tensor share(const TensorImpl* source) {
   Tensor t = new_tensor_object();
   t->storage = source->storage;
@@ -287,12 +296,7 @@ Tensor share(const TensorImpl* source) {
   t->dtype = source->dtype;
   t->device = source->device;
   t->flags |= source->flags & (kInference | kLazy);
-  if (RG_UNLIKELY(source->has(kDataAlias))) {
-    t->flags |= kDataAlias;
-    VersionCell* cell = source->extra->version_cell;
-    ++cell->refs;
-    extra_of(t.get()).version_cell = cell;
-  }
+  if (RG_UNLIKELY(source->has(kOwnVersion))) share_version(t.get(), source);
   return t;
 }
 
@@ -401,11 +405,46 @@ TensorExtra& extra_of(TensorImpl* t) {
   return *t->extra;
 }
 
-uint32_t version_of(const TensorImpl* t) { return RG_UNLIKELY(t->has(kDataAlias)) ? t->extra->version_cell->version : t->storage->version; }
+namespace {
+
+void use_cell(TensorImpl* t, VersionCell* cell) {
+  TensorExtra& extra = extra_of(t);
+  ++cell->refs;
+  if (extra.version_cell && --extra.version_cell->refs == 0) delete extra.version_cell;
+  extra.version_cell = cell;
+  t->flags |= kOwnVersion;
+}
+
+}  // namespace
+
+void share_version(TensorImpl* t, const TensorImpl* source) { use_cell(t, source->extra->version_cell); }
+void give_version(TensorImpl* t, uint32_t version) { use_cell(t, new VersionCell{.refs = 0, .version = version}); }
+
+// Whoever saved `t` sees that it has other memory now. Its views stay where they are, and keep counting with it.
+void move_to(TensorImpl* t, Storage* storage) {
+  if (t->storage == storage) return;
+  if (!has_version(t)) {
+    retain(storage);
+    release(std::exchange(t->storage, storage));
+    return;
+  }
+  const uint32_t unseen = unseen_writes(t);
+  if (!t->has(kOwnVersion)) {
+    Storage* old = t->storage;
+    give_version(t, old->version);
+    if (old->refs > 1)
+      for_each_on(old, [&](TensorImpl* other) {
+        if (!other->has(kOwnVersion)) share_version(other, t);
+      });
+  }
+  retain(storage);
+  release(std::exchange(t->storage, storage));
+  t->extra->unseen_base += unseen + 1 - unseen_writes(t);
+}
 
 void bump_version(TensorImpl* t) {
   Storage* s = t->storage;
-  if (RG_UNLIKELY(t->has(kDataAlias))) {
+  if (RG_UNLIKELY(t->has(kOwnVersion))) {
     ++t->extra->version_cell->version;
     ++s->hidden_writes;
   } else {

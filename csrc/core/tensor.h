@@ -48,8 +48,8 @@ struct TensorExtra;
 enum TensorFlags : uint16_t {
   kRequiresGrad = 1,  // leaf that asked for gradients
   kContiguous = 2,
-  kInference = 4,  // made under inference_mode
-  kDataAlias = 8,  // made by .data: has a version counter of its own in `extra`
+  kInference = 4,   // made under inference_mode
+  kOwnVersion = 8,  // has a version counter apart from that of its memory: see Note [Version counters]
   kRetainsGrad = 16,
   kNumber = 32,         // a Python number wrapped as a 0-d tensor: weakest in type promotion
   kMarked = 64,         // see Note [Joining the collector]
@@ -136,6 +136,11 @@ inline constexpr uint64_t kComplexBits = TensorTraits{.dtype = DType(kComplexBit
 inline constexpr uint16_t kLazy = kConj | kNeg;
 inline constexpr uint64_t kLazyBits = flag_bits(kLazy);
 
+// Note [Version counters]
+// Storage::version counts for a tensor, its views and its detach()ed aliases, which is all tensors on most storages. What PyTorch gives
+// another counter (.data, a tensor after set_() or an assignment to its .data, the parts of unsafe_split) has a cell of its own, shared with
+// its views. Writes counted there are unseen by the others on that storage: they go to Storage::hidden_writes. unseen_writes() is the
+// number of writes to the memory of a tensor that its version does not count; a saved tensor compares both numbers.
 struct VersionCell {
   uint32_t refs = 1;
   uint32_t version = 0;
@@ -159,7 +164,8 @@ struct TensorExtra {
   PyObject* hooks = nullptr;  // ordered dict id -> callable, made in Python
   PyObject* post_accumulate_hooks = nullptr;
   PyObject* name = nullptr;
-  VersionCell* version_cell = nullptr;  // kDataAlias
+  VersionCell* version_cell = nullptr;  // kOwnVersion
+  uint32_t unseen_base = 0;             // kOwnVersion: what makes unseen_writes() go on where it was
   Tangent* tangents = nullptr;          // kDual
   TensorImpl* batched = nullptr;        // kBatched: the whole tensor, owned
   int32_t batch_level = 0;
@@ -275,8 +281,19 @@ inline bool same_sizes(IntSpan a, IntSpan b) {
 inline bool is_meta(const Tensor& t) { return t->device.type == DeviceType::Meta; }  // has no data, as batched tensors have none
 
 // ---- versions ----
-uint32_t version_of(const TensorImpl* t);
-void bump_version(TensorImpl* t);  // after a write; records the site of the write when somebody saved this memory
+inline uint32_t version_of(const TensorImpl* t) {
+  return RG_UNLIKELY(t->has(kOwnVersion)) ? t->extra->version_cell->version : t->storage->version;
+}
+inline uint32_t unseen_writes(const TensorImpl* t) {
+  const Storage* s = t->storage;
+  if (RG_LIKELY(!t->has(kOwnVersion))) return s->hidden_writes;
+  return t->extra->unseen_base + s->version + s->hidden_writes - t->extra->version_cell->version;
+}
+void bump_version(TensorImpl* t);                    // after a write; records the site of the write when somebody saved this memory
+void give_version(TensorImpl* t, uint32_t version);  // a counter of its own
+void share_version(TensorImpl* t, const TensorImpl* source);  // the counter that another tensor has of its own
+void move_to(TensorImpl* t, Storage* storage);                // other memory, with the counter it has; takes a reference
+inline bool has_version(const TensorImpl* t) { return (t->flags & (kInference | kOwnVersion)) != kInference; }
 
 // ---- collector: see Note [Joining the collector] ----
 void join_collector(TensorImpl* t);

@@ -83,11 +83,6 @@ Tensor masked_scatter_source_grad(const Tensor& grad, const Tensor& mask, IntSpa
   return ops::reshape(missing ? ops::constant_pad_nd(read, ints({0, missing}), 0) : read, sizes);
 }
 
-Tensor as_strided_of_copy(const Tensor& t, IntSpan size, IntSpan stride, std::optional<int64_t> offset) {
-  const Tensor copy = ops::contiguous(t);
-  return ops::as_strided(copy, size, stride, copy->offset() + offset.value_or(0));
-}
-
 namespace {
 
 // scatter_reduce and index_reduce differ only in how an index addresses slices. Everything below is written once in terms of these.

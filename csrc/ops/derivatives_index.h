@@ -21,9 +21,6 @@ Tensor put_self_grad(const Tensor& grad, const Tensor& index, bool accumulate);
 Tensor masked_scatter_self_grad(const Tensor& grad, const Tensor& mask, IntSpan sizes);
 Tensor masked_scatter_source_grad(const Tensor& grad, const Tensor& mask, IntSpan sizes);
 
-Tensor as_strided_of_copy(const Tensor& t, IntSpan size, IntSpan stride,
-                          std::optional<int64_t> offset);  // of a contiguous copy, from its start
-
 std::tuple<Tensor, Tensor> scatter_reduce_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                                                std::string_view reduce, bool include_self, const Tensor& result, bool needs_self,
                                                bool needs_src);

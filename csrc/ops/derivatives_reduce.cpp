@@ -142,8 +142,11 @@ template <class F> Tensor zero_at_zeros(const Tensor& x, F&& f) {
 
 Tensor var_backward(const Tensor& grad, const Tensor& self, OptInts dim, std::optional<Scalar> correction, bool keepdim) {
   const double count = static_cast<double>(reduced_count(self.sizes(), dim)), divisor = count - (correction ? correction->to_double() : 1);
-  // Without degrees of freedom the variance is inf or nan, and so is its derivative.
-  if (divisor <= 0) return cast_to(expand_reduced(grad, self.sizes(), dim, keepdim) * (divisor == 0 ? NAN : HUGE_VAL), self.dtype());
+  // Without degrees of freedom the variance is inf or nan, and so is its derivative. Along a dimension the formula says as much.
+  if (divisor <= 0 && (!dim || self.dim() == 0)) {
+    const Tensor wrong = ops::where(ops::eq(self, ops::mean(self, {})), static_cast<double>(NAN), HUGE_VAL);
+    return cast_to(expand_reduced(grad, self.sizes(), dim, keepdim) * cast_to(wrong, grad.dtype()), self.dtype());
+  }
   const Tensor centred = self - ops::mean_dim(self, dim, true, {});
   return expand_reduced(grad * (2 / divisor), self.sizes(), dim, keepdim) * centred;
 }

@@ -4,6 +4,7 @@
 #include "autograd/history.h"
 #include "ops.h"
 #include "ops/derivatives.h"
+#include "ops/overlap.h"
 #include "ops/util.h"
 
 namespace retrograd {
@@ -43,6 +44,7 @@ void copy_inplace(const Tensor& dst, const Tensor& src) {
   if (thread_state.grad_mode || thread_state.attention) {
     ops::copy_(dst, src, false);
   } else {
+    check_no_internal_overlap(dst);  // what is one place in the base would get one of several gradients
     copy_data(dst, src);
   }
 }
@@ -62,18 +64,25 @@ struct GradMode {
 
 Node* as_strided_node(const Tensor& base, const TensorImpl* view) {
   GradMode on;
-  const bool leads_on = requires_grad(base);
+  const bool leads_on = requires_grad(base), moved = base->storage != view->storage;
   Tensor from = base;
-  if (!leads_on) {  // a view that had a history of its own: the new one ends at the base
+  if (!leads_on || moved) {  // a view that had a history of its own: the new one ends at the base
     from = alias(base);
     from->flags |= kRequiresGrad;
   }
-  const Tensor made = view_of(from, geometry_in(view, base.get()));
+  if (moved) {  // set_() gave one of them other memory; what was a view of what is still remembered
+    const int64_t offset = from->offset();
+    retain(view->storage);
+    release(std::exchange(from->storage, view->storage));
+    from->data = static_cast<char*>(view->storage->data) + offset * itemsize(from.dtype());
+  }
+  const Tensor made = view_of(from, geometry_in(view, from.get()));
   Node* node = std::exchange(made->grad_fn, nullptr);
-  if (!leads_on) {
+  if (!from.is(base)) {
     Node* last = node;  // of the few that a view of parts or conjugates is made of
     while (last->edges[0].node && last->edges[0].node->num_edges) last = last->edges[0].node;
     if (Node* end = std::exchange(last->edges[0].node, nullptr)) Py_DECREF(end->object());
+    if (leads_on) last->set_edge(0, base.get());
   }
   return node;
 }

@@ -21,6 +21,7 @@ void check_slices(const char* op, const Tensor& self, int64_t dim, const Tensor&
   RG_CHECK(match, "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ", self.sizes(),
            " source.shape = ", source.sizes());
   const int64_t along = source.dim() ? source.size(dim) : 1;
+  RG_CHECK_AS(Index, source.dim() > 0 || index.numel() == 1, "Dimension specified as 0 but tensor has no dimensions");
   RG_CHECK(index.numel() == along, op, "(): Number of indices (", index.numel(), ") should be equal to source.size(dim): (", along,
            "), for dim: ", dim);
   check_same_device(self.get(), index.get(), op);
@@ -67,6 +68,7 @@ void index_add_into(const Tensor& self, int64_t dim, const Tensor& index, const 
     GilRelease release(source.numel() * 2);
     e = cpu::indexing().index_add(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), alpha.to_double());
   }
+  if (RG_UNLIKELY(!e.ok) && self.dim() <= 1) fail_range();
   check_index_found(e, ErrorKind::Runtime);
 }
 
@@ -126,7 +128,9 @@ void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const
     RG_CHECK_AS(Index, source.size(dim) == n, "index_copy_(): Number of indices (", n, ") should be equal to source.size(dim) (",
                 source.size(dim), ")");
   } else {
-    RG_CHECK(source.numel() == 1 && checked_numel(expected) == 1,
+    // Into a 0-d tensor each of several elements is written, the last one stays.
+    const bool listed = source.dim() == 1 && self.dim() == 0 && source.numel() == n;
+    RG_CHECK(listed || (source.numel() == 1 && checked_numel(expected) == 1),
              "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ", self.sizes(),
              " at dimension 0 and source slice shape: ", source.sizes(), " at dimension 0.");
   }
@@ -136,6 +140,13 @@ void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const
   if (n == 0 || is_meta(self)) return;
   const Tensor at = apart_from(index, self);
   Tensor src = apart_from(source, self);
+  if (self.dim() == 0 && src.dim() == 1 && n > 1) {
+    for (int64_t i = 0; i < n; ++i)
+      RG_CHECK_AS(Index, contiguous_data(at).data<int64_t>()[i] == 0, "index_copy_(): index ", contiguous_data(at).data<int64_t>()[i],
+                  " is out of bounds for dimension 0 with size 1");
+    copy_data(self, select(src, 0, n - 1));
+    return;
+  }
   if (src.dim() != self.dim()) src = expand_data(src.dim() ? alias_as(src, {}, {}, src->offset()) : src, expected);
   cpu::IndexError e;
   {

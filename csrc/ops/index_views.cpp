@@ -1,4 +1,6 @@
 // Copies with a view replaced, and index ops made of other ops.
+#include <algorithm>
+
 #include "ops.h"
 #include "ops/checks.h"
 #include "ops/index.h"
@@ -45,9 +47,20 @@ Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, i
   return out;
 }
 
-Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
-  Tensor out = contiguous_copy(self);
-  const Tensor part = as_strided(out, size, stride, storage_offset.value_or(0));
+Tensor _as_strided_scatter(const Tensor& self, const Tensor& src, IntSpan size, IntSpan stride, int64_t offset, IntSpan self_stride,
+                           int64_t self_offset) {
+  // Memory for both geometries, from the first place that either has.
+  const int64_t shift = std::min(offset, self_offset);
+  const auto end = [](IntSpan sizes, IntSpan strides, int64_t start) {
+    for (size_t d = 0; d < sizes.size(); ++d) start += (sizes[d] - 1) * strides[d];
+    return start + 1;
+  };
+  const int64_t needed[] = {self.numel() ? end(self.sizes(), self_stride, self_offset - shift) : 0,
+                            checked_numel(size) ? end(size, stride, offset - shift) : 0};
+  const Tensor memory = retrograd::empty(ints({std::max(needed[0], needed[1])}), self.dtype(), self.device());
+  Tensor out = alias_as(memory, self.sizes(), self_stride, self_offset - shift);
+  copy_data(out, self);
+  const Tensor part = alias_as(memory, size, stride, offset - shift);
   check_no_internal_overlap(part);
   replace(part, src);
   return out;
@@ -64,6 +77,17 @@ std::string_view reduction(std::string_view reduce) {
 }
 
 }  // namespace
+
+Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
+  const int64_t offset = storage_offset.value_or(self->offset());
+  if (!has_internal_overlap(self.get())) {
+    impl::as_strided(self, size, stride, offset);  // whether it is within the memory of self
+    return ops::_as_strided_scatter(self, src, size, stride, offset, self.strides(), self->offset());
+  }
+  const Tensor dense = retrograd::empty_like(self);
+  impl::as_strided(dense, size, stride, offset);
+  return ops::_as_strided_scatter(self, src, size, stride, offset, dense.strides(), 0);
+}
 
 Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
   return ops::scatter_reduce_two(self, dim, index, src, reduction(reduce), true);

@@ -263,26 +263,36 @@ Tensor pointwise(const PointwiseInfo& op, TensorImpl* a, TensorImpl* b, std::spa
 void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params, const Tensor& out) {
   const bool exact = loses_digits(op, in);
   if (!exact && try_fast_inplace(op, in, params.data(), out.get())) return;
+  // The order of the checks is PyTorch's: memory, shapes, dtypes.
+  bool inplace = false, apart = true;
+  if (!op.any_overlap) {
+    check_no_internal_overlap(out);
+    for (const Operand& o : in)
+      if (o.tensor) apart &= check_no_partial_overlap(out.get(), o.tensor);
+  }
+  for (const Operand& o : in) inplace |= o.tensor == out.get();
   const Prepared p = prepare(op, in);
   const DType dtype = result_dtype(op, p.compute);
-  RG_CHECK(can_cast(dtype, out.dtype()), "result type ", dtype_title(dtype), " can't be cast to the desired output type ",
-           dtype_title(out.dtype()));
-  bool inplace = false;
-  for (const Operand& o : in) inplace |= o.tensor == out.get();
   RG_CHECK(!(inplace && op.out == PointwiseOut::Real && is_complex(out.dtype())), "In-place ", op.name,
            " is not supported for complex tensors.");
-  if (!same_sizes(out.sizes(), p.shape)) {
-    RG_CHECK(!inplace, "output with shape ", out.sizes(), " doesn't match the broadcast shape ", IntSpan(p.shape));
+  const bool fits = same_sizes(out.sizes(), p.shape);
+  RG_CHECK(fits || !inplace, "output with shape ", out.sizes(), " doesn't match the broadcast shape ", IntSpan(p.shape));
+  if (RG_UNLIKELY(op.out_exact && !inplace && dtype != out.dtype())) fail_out_dtype(op.out_exact, out.dtype(), dtype);
+  if (RG_UNLIKELY(!can_cast(dtype, out.dtype())))
+    fail_out_dtype(op.out_cast ? op.out_cast : "result type {result} can't be cast to the desired output type {out}", out.dtype(), dtype);
+  if (!fits) {
     find_loop(op, p.compute);  // fails before anything is changed
     resize_out(out, p.shape);
+    if (p.layout && !p.layout->is_contiguous()) {  // it gets the strides a new tensor would have
+      const Tensor like =
+          empty_like(Tensor::borrow(const_cast<TensorImpl*>(p.layout)), out.dtype(), {DeviceType::Meta}, MemoryFormat::Preserve);
+      set_geometry(out.get(), like.sizes(), like.strides());
+    }
   }
   find_loop(op, p.compute);
   RG_CHECK(out->device == p.device, "Expected all tensors to be on the same device, but found at least two devices, ",
            device_name(out.device()), " and ", device_name(p.device), "!");
-  check_no_internal_overlap(out);
-  bool direct = out.dtype() == dtype && !(out->flags & kLazy);
-  for (const Operand& o : in)
-    if (o.tensor) direct &= check_no_partial_overlap(out.get(), o.tensor);
+  const bool direct = apart && out.dtype() == dtype && !(out->flags & kLazy);
   if (Tensor wide; RG_UNLIKELY(exact) && (wide = pointwise_wide(op, in, params))) {
     copy_data(out, wide);
   } else if (direct) {

@@ -23,8 +23,11 @@ struct PointwiseInfo {
   PointwiseOut out;
   uint8_t inputs;
   uint8_t cost;
-  const cpu::Loop* (*loops)();  // by dtype
-  bool exact_numbers = false;   // a number beside a 16-bit tensor is not rounded to its dtype
+  const cpu::Loop* (*loops)();      // by dtype
+  bool exact_numbers = false;       // a number beside a 16-bit tensor is not rounded to its dtype
+  const char* out_exact = nullptr;  // words for an out= of another dtype than the result, where it has to have that
+  const char* out_cast = nullptr;   // words for one that cannot take the result, where they are not the usual ones
+  bool any_overlap = false;         // may be written into memory that several elements share: doing it twice is doing it once
 };
 
 Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params);

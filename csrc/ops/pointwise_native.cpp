@@ -5,7 +5,9 @@
 
 #include "core/promote.h"
 #include "ops.h"
+#include "ops/generated_support.h"
 #include "ops/lazy.h"
+#include "ops/overlap.h"
 #include "ops/pointwise_checks.h"
 #include "ops/util.h"
 
@@ -84,7 +86,7 @@ Tensor pow_scalar(const Tensor& self, Scalar exponent) {
 }
 void pow_scalar_inplace(const Tensor& self, Scalar exponent) {
   switch (power_kind(self, exponent)) {
-    case Power::Copy: return;
+    case Power::Copy: return check_no_internal_overlap(self);
     case Power::Square: return _square_out(self, self);
     case Power::Sqrt: return sqrt_out(self, self);
     case Power::Rsqrt: return rsqrt_out(self, self);
@@ -146,6 +148,11 @@ Tensor nextafter(const Tensor& self, const Tensor& other) {
   };
   dtype == DType::Float16 ? run(Half{}) : run(BFloat16{});
   return out;
+}
+void nextafter_inplace(const Tensor& self, const Tensor& other) {
+  check_no_internal_overlap(self);
+  check_no_partial_overlap(self.get(), other.get());
+  copy_result(self, nextafter(self, other));
 }
 
 // ---- bounds ----

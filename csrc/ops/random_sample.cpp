@@ -5,6 +5,7 @@
 #include "core/state.h"
 #include "ops.h"
 #include "ops/create.h"
+#include "ops/overlap.h"
 #include "ops/random.h"
 
 namespace retrograd {
@@ -55,6 +56,8 @@ void bernoulli_inplace_(const Tensor& self, double p, Generator* generator) {
 }
 
 void bernoulli_inplace_Tensor_(const Tensor& self, const Tensor& p, Generator* generator) {
+  check_no_internal_overlap(self);
+  check_no_partial_overlap(self.get(), p.get());
   const Shape shape = broadcast_shapes(self.sizes(), p.sizes());
   RG_CHECK(same_sizes(self.sizes(), shape), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
   draw_bernoulli(self, p, generator);

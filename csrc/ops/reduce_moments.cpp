@@ -12,6 +12,16 @@ namespace {
 using Pair = std::tuple<Tensor, Tensor>;
 using OptScalar = std::optional<Scalar>;
 
+// The variance of one number about its own mean.
+void warn_freedom(const Tensor& self, const Tensor& out, double correction, const char* op) {
+  if (RG_LIKELY(out.numel() == 0 || correction < static_cast<double>(self.numel() / out.numel()))) return;
+  const std::string text =
+      str_cat(op,
+              "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+              "divided by output numel).");
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw PythonError();
+}
+
 Tensor spread(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim, bool take_sqrt) {
   RG_CHECK(is_differentiable(self.dtype()), "std and var only support floating point and complex dtypes");
   if (RG_UNLIKELY(is_complex(self.dtype())))
@@ -19,6 +29,7 @@ Tensor spread(const Tensor& self, OptInts dim, OptScalar correction, bool keepdi
   const ReducedShape shape(self, dim_mask(dim, self.dim(), take_sqrt ? "std" : "var"), keepdim);
   Tensor out = shape.make(self.dtype());
   const double c = correction ? correction->to_double() : 1;
+  warn_freedom(self, out, c, take_sqrt ? "std" : "var");
   run_kernel(self, 6, [&] { cpu::reduce().var_mean(shape.array(out), shape.nothing(self.dtype()), self.array(), c, take_sqrt); });
   return out;
 }
@@ -30,6 +41,7 @@ Pair spread_and_mean(const Tensor& self, OptInts dim, OptScalar correction, bool
   const ReducedShape shape(self, dim_mask(dim, self.dim(), op), keepdim);
   Tensor out = shape.make(self.dtype()), mean = shape.make(self.dtype());
   const double c = correction ? correction->to_double() : 1;
+  warn_freedom(self, out, c, op);
   run_kernel(self, 6, [&] { cpu::reduce().var_mean(shape.array(out), shape.array(mean), self.array(), c, take_sqrt); });
   return {std::move(out), std::move(mean)};
 }

@@ -25,6 +25,10 @@ Pair scan_with_index(const Tensor& self, int64_t dim, ScanWithIndex kernel) {
   return {std::move(values), std::move(indices)};
 }
 
+void check_scanned(const Tensor& self, OptDType dtype, const char* kernel) {
+  if (dtype == DType::Bool && self.dim() > 0 && self.numel() > 0) fail_dtype(kernel, DType::Bool);
+}
+
 void check_logcumsumexp(const Tensor& self) {
   if (!is_floating(self.dtype())) fail_dtype("logcumsumexp_out_cpu", self.dtype());
 }
@@ -32,11 +36,13 @@ void check_logcumsumexp(const Tensor& self) {
 }  // namespace
 
 Tensor cumsum(const Tensor& self, int64_t dim, OptDType dtype) {
+  check_scanned(self, dtype, "cumsum_out_cpu");
   if (RG_UNLIKELY(is_complex(sum_dtype(self, dtype)))) return complex_cumsum(self, dim, sum_dtype(self, dtype), false);
   if (RG_UNLIKELY(is_complex(self.dtype()))) return cumsum(cast_data(self, *dtype), dim, dtype);
   return scan(self, dim, sum_dtype(self, dtype), false, cpu::scan().cumsum);
 }
 Tensor cumprod(const Tensor& self, int64_t dim, OptDType dtype) {
+  check_scanned(self, dtype, "cumprod_out_cpu");
   if (RG_UNLIKELY(is_complex(sum_dtype(self, dtype)))) return complex_cumprod(self, dim, sum_dtype(self, dtype));
   if (RG_UNLIKELY(is_complex(self.dtype()))) return cumprod(cast_data(self, *dtype), dim, dtype);
   return scan(self, dim, sum_dtype(self, dtype), false, cpu::scan().cumprod);

@@ -104,6 +104,7 @@ Tensor alias_view(const Tensor& self) { return alias(self); }
 
 Tensor detach(const Tensor& self) {
   Tensor out = alias(self);
+  if (RG_UNLIKELY(self->has(kInference)) && !thread_state.inference_mode) give_version(out.get(), 0);
   note_cut(out, CutReason::Detach);
   return out;
 }
@@ -202,7 +203,12 @@ template <class F> void become_view(const Tensor& self, NodeInfo& renamed, const
   }
   if (RG_UNLIKELY(thread_state.attention))
     for (const uint32_t level : levels_of(made)) set_tangent(self, level, tangent_of(made, level));
-  // A view reads its base anew on its next use; anything else goes on from the op.
+  // A view reads its base anew on its next use; anything else goes on from the op. What retain_grad() keeps has the shape of before.
+  if (self->base && self->has(kRetainsGrad) && needs && thread_state.grad_mode) {
+    self->flags &= static_cast<uint16_t>(~kRetainsGrad);
+    grad_fn_of(self.get());
+    self->flags |= kRetainsGrad;
+  }
   if (self->base || !made->grad_fn) return;
   Node* node = std::exchange(made->grad_fn, nullptr);
   if (!renamed.name) {
@@ -212,7 +218,7 @@ template <class F> void become_view(const Tensor& self, NodeInfo& renamed, const
   }
   node->info = &renamed;
   Py_SET_TYPE(node->object(), renamed.type);
-  rebase_history(self, node);
+  replace_history(self.get(), node, 0, false);
 }
 
 NodeInfo transpose_info, t_info, squeeze_info, squeeze_dim_info, squeeze_dims_info, unsqueeze_info, as_strided_info;

@@ -87,9 +87,11 @@ Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
     return out;
   }
   RG_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
+  if (self.numel() == 0) return retrograd::empty(self.sizes(), self.dtype(), self.device());  // whatever the dims
   for (size_t i = 0; i < dims.size(); ++i) {
+    RG_CHECK_AS(Index, self.dim() > 0, "Dimension specified as ", dims[i], " but tensor has no dimensions");
     const int64_t d = wrap_dim(dims[i], self.dim());
-    const int64_t n = self.dim() ? self.size(d) : 1;
+    const int64_t n = self.size(d);
     if (n > 0) shift[d] = (shift[d] + shifts[i] % n) % n;
   }
   Tensor out = retrograd::empty(self.sizes(), self.dtype(), self.device());
@@ -119,7 +121,6 @@ using Triangle = void (*)(const cpu::Array&, const cpu::Array&, int64_t);
 void write_triangle(const Tensor& out, const Tensor& in, int64_t diagonal, const char* name, Triangle kernel) {
   RG_CHECK(in.dim() >= 2, name, ": input tensor must have at least 2 dimensions");
   if (is_meta(out) || out.numel() == 0) return;
-  check_no_internal_overlap(out);
   GilRelease release(out.numel() / 2);
   kernel(out.array(), in.array(), diagonal);
 }

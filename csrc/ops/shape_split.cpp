@@ -1,4 +1,5 @@
 // split, chunk, unbind, tensor_split: several views of one tensor.
+#include "autograd/history.h"
 #include "ops.h"
 #include "ops/shape.h"
 
@@ -47,9 +48,24 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntSpan split_sizes, in
   return pieces(self, d, split_sizes.size(), [&](size_t i) { return split_sizes[i]; });
 }
 
-std::vector<Tensor> unsafe_split_Tensor(const Tensor& self, int64_t split_size, int64_t dim) { return split_Tensor(self, split_size, dim); }
+namespace {
+
+// Each part counts its writes by itself. In inference mode they are views all the same, which know no write from before.
+std::vector<Tensor> apart(const Tensor& self, std::vector<Tensor> parts) {
+  for (const Tensor& part : parts) {
+    if (thread_state.inference_mode) set_view(part, self);
+    if (has_version(part.get())) give_version(part.get(), 0);
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::vector<Tensor> unsafe_split_Tensor(const Tensor& self, int64_t split_size, int64_t dim) {
+  return apart(self, split_Tensor(self, split_size, dim));
+}
 std::vector<Tensor> unsafe_split_with_sizes(const Tensor& self, IntSpan split_sizes, int64_t dim) {
-  return split_with_sizes(self, split_sizes, dim);
+  return apart(self, split_with_sizes(self, split_sizes, dim));
 }
 
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {

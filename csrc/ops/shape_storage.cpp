@@ -1,4 +1,7 @@
 // resize_, set_: giving a tensor other memory or another size. Neither has a derivative.
+#include <utility>
+
+#include "autograd/engine.h"
 #include "autograd/history.h"
 #include "ops.h"
 #include "ops/create.h"
@@ -28,7 +31,25 @@ void resize_as_(const Tensor& self, const Tensor& the_template, std::optional<Me
 
 namespace {
 
-void use_memory(const Tensor& self, const Tensor& source, IntSpan sizes, IntSpan strides, int64_t offset) {
+const NodeInfo not_implemented = {.name = "NotImplemented",
+                                  .bytes = sizeof(Node),
+                                  .edges_offset = 0,
+                                  .apply = [](Call&) { fail(ErrorKind::Runtime, "derivative for set_ is not implemented"); },
+                                  .saved = {}};
+
+// What self is now has nothing to do with what it was computed from, and nobody can say how it follows from source.
+struct SetNode {
+  Node* node = nullptr;
+  SetNode(const Tensor& self, const Tensor& source) : node(new_node(not_implemented, 2)) {
+    node->set_edge(0, self.get());
+    node->set_edge(1, source.get());
+  }
+  SetNode() = default;
+  SetNode(const SetNode&) = delete;
+  ~SetNode() { Py_XDECREF(reinterpret_cast<PyObject*>(node)); }
+};
+
+void use_memory(const Tensor& self, const Tensor& source, IntSpan sizes, IntSpan strides, int64_t offset, bool records) {
   RG_CHECK(self.dtype() == source.dtype(), "Could not set tensor of type ", dtype_title(source.dtype()), " to a tensor of type ",
            dtype_title(self.dtype()));
   RG_CHECK(self.device() == source.device(), "Attempted to set the storage of a tensor on device \"", device_name(self.device()),
@@ -36,23 +57,25 @@ void use_memory(const Tensor& self, const Tensor& source, IntSpan sizes, IntSpan
   check_inplace(self, requires_grad(self) || requires_grad(source));
   RG_CHECK(!self->has(kBatched) && !source->has(kBatched), "set_() cannot be used inside vmap: a sample has no memory of its own");
   drop_tangents(self.get());
+  const bool recorded = records && thread_state.grad_mode && (requires_grad(self) || requires_grad(source));
+  SetNode history = recorded ? SetNode(self, source) : SetNode();
   const Tensor made = impl::as_strided(source, sizes, strides, offset);
-  retain(made->storage);
-  release(std::exchange(self->storage, made->storage));
+  move_to(self.get(), made->storage);
   self->data = made->data;
   set_geometry(self.get(), made.sizes(), made.strides());
   wrote_inplace(self);
+  if (recorded) rebase_history(self, std::exchange(history.node, nullptr));
 }
 
 }  // namespace
 
 void set_(const Tensor& self) {
   const Tensor nothing = retrograd::empty(ints({0}), self.dtype(), self.device());
-  use_memory(self, nothing, nothing.sizes(), nothing.strides(), 0);
+  use_memory(self, nothing, nothing.sizes(), nothing.strides(), 0, true);
 }
 
 void set_source_Tensor_(const Tensor& self, const Tensor& source) {
-  use_memory(self, source, source.sizes(), source.strides(), source->offset());
+  use_memory(self, source, source.sizes(), source.strides(), source->offset(), true);
 }
 
 void set_source_Tensor_storage_offset_(const Tensor& self, const Tensor& source, int64_t storage_offset, IntSpan size, IntSpan stride) {
@@ -63,7 +86,7 @@ void set_source_Tensor_storage_offset_(const Tensor& self, const Tensor& source,
     format_strides(size, MemoryFormat::Contiguous, strides);
     stride = {strides, size.size()};
   }
-  use_memory(self, source, size, stride, source->offset() + storage_offset);
+  use_memory(self, source, size, stride, source->offset() + storage_offset, false);
 }
 
 Tensor sum_to_size(const Tensor& self, IntSpan size) {

@@ -1,5 +1,6 @@
 // view and reshape: other sizes for the same elements.
 #include "core/promote.h"
+#include "core/state.h"
 #include "ops.h"
 #include "ops/shape.h"
 
@@ -121,6 +122,8 @@ Tensor view_dtype(const Tensor& self, DType dtype) {
   }
   Tensor out = alias(self);
   out->dtype = dtype;
+  // No view for autograd: of inference only when it is made there.
+  out->flags = static_cast<uint16_t>((out->flags & ~kInference) | (thread_state.inference_mode ? kInference : 0));
   set_geometry(out.get(), g.shape(), g.steps());
   return out;
 }

@@ -1,9 +1,11 @@
 // Calling a group: matching arguments against its signatures, and explaining why none fits.
+#include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "autograd/history.h"
 #include "bindings.h"
+#include "core/promote.h"
 #include "ops.h"
 #include "ops/overlap.h"
 #include "ops/util.h"
@@ -287,19 +289,22 @@ PyObject* finish_out(const Parsed& p) {
 
 namespace {
 
-void write_one(PyObject* object, const Tensor& result) {
-  const Tensor out = Tensor::borrow(object);
-  RG_CHECK(!(out->has(kInference) && !thread_state.inference_mode),
-           "Inplace update to inference tensor outside InferenceMode is not allowed.");
-  RG_CHECK(is_complex(out.dtype()) || (!is_complex(result.dtype()) && (is_floating(out.dtype()) || !is_floating(result.dtype()))), "result type ", dtype_title(result.dtype()),
-           " can't be cast to the desired output type ", dtype_title(out.dtype()));
+void check_out_dtype(const Tensor& out, const Tensor& result, const OutRule& rule, size_t i) {
+  const DType have = out.dtype(), want = result.dtype();
+  if (have == want || (rule.bytes && have == DType::UInt8)) return;
+  if (!rule.exact.empty()) fail_out_dtype(rule.exact[std::min(i, rule.exact.size() - 1)], have, want);
+  if (!can_cast(want, have))
+    fail_out_dtype(rule.cast ? rule.cast : "result type {result} can't be cast to the desired output type {out}", have, want);
+}
+
+void write_one(const Tensor& out, const Tensor& result, bool silent) {
   if (RG_UNLIKELY(result->has(kBatched) || out->has(kBatched))) {
     RG_CHECK(same_sizes(out.sizes(), result.sizes()), "out= cannot be resized inside vmap: it has size ", out.sizes(), ", the result has ",
              result.sizes());
     ops::copy_(out, result, false);
     return;
   }
-  resize_out(out, result.sizes());
+  silent ? resize_data(out, result.sizes()) : resize_out(out, result.sizes());
   check_no_internal_overlap(out);
   copy_data(out, result);
   wrote_inplace(out);
@@ -307,21 +312,79 @@ void write_one(PyObject* object, const Tensor& result) {
 
 }  // namespace
 
-PyObject* write_out(const Parsed& p, const Tensor& result) {
+PyObject* write_out(const Parsed& p, const Tensor& result, const OutRule& rule) {
   RG_CHECK_AS(Type, is_tensor(p.out_object()), "out= must be a Tensor, not ", Py_TYPE(p.out_object())->tp_name);
-  write_one(p.out_object(), result);
+  check_out_dtype(p.out(), result, rule, 0);
+  write_one(p.out(), result, rule.silent);
   return Py_NewRef(p.out_object());
 }
 
-PyObject* write_out_tuple(const Parsed& p, std::span<const Tensor> results) {
+PyObject* write_out(const Parsed& p, std::span<const Tensor> results, const OutRule& rule) {
   PyObject* out = p.out_object();
   RG_CHECK_AS(Type, !is_tensor(out) && PySequence_Fast_GET_SIZE(out) == static_cast<Py_ssize_t>(results.size()), "out= must be a tuple of ",
               results.size(), " Tensors");
-  for (size_t i = 0; i < results.size(); ++i) write_one(PySequence_Fast_GET_ITEM(out, static_cast<Py_ssize_t>(i)), results[i]);
+  const auto item = [&](size_t i) { return Tensor::borrow(PySequence_Fast_GET_ITEM(out, static_cast<Py_ssize_t>(i))); };
+  for (size_t i = 0; i < results.size(); ++i) check_out_dtype(item(i), results[i], rule, i);
+  for (size_t i = 0; i < results.size(); ++i) write_one(item(i), results[i], rule.silent);
   return Py_NewRef(out);
 }
 
-PyObject* write_out(const Parsed& p, const std::vector<Tensor>& results) { return write_out_tuple(p, results); }
+// ---- out= of factories ----
+
+DType begin_create(const Parsed& p, const char* op, std::optional<DType> dtype) {
+  RG_CHECK_AS(Type, is_tensor(p.out_object()), "out= must be a Tensor, not ", Py_TYPE(p.out_object())->tp_name);
+  check_out(p, op, false);
+  const DType have = p.out().dtype();
+  RG_CHECK(!dtype || *dtype == have, "dtype ", dtype_title(*dtype), " does not match dtype of out parameter (", dtype_title(have), ")");
+  return have;
+}
+
+namespace {
+
+PyObject* created(const Parsed& p, bool needs_grad) {
+  const Tensor& out = p.out();
+  if (needs_grad) {
+    RG_CHECK(is_differentiable(out.dtype()), "Only Tensors of floating point and complex dtype can require gradients");
+    out->flags |= kRequiresGrad;
+  }
+  return Py_NewRef(p.out_object());
+}
+
+}  // namespace
+
+PyObject* finish_create(const Parsed& p, const Tensor& result, Creates what, bool needs_grad) {
+  const Tensor& out = p.out();
+  if (RG_UNLIKELY(result->has(kBatched) || out->has(kBatched))) {
+    write_one(out, result, true);
+    return created(p, needs_grad);
+  }
+  const bool fits = same_sizes(out.sizes(), result.sizes());
+  // A sequence fills whatever shape has room for it.
+  const bool keeps = (what == Creates::Sequence || what == Creates::Range) && out.numel() == result.numel();
+  if (what == Creates::Range && !keeps && out.numel() > 0) {
+    const std::string text = str_cat("The number of elements in the out tensor of shape ", out.sizes(), " is ", out.numel(),
+                                     " which does not match the computed number of elements ", result.numel(),
+                                     ". The tensor is resized. Rounding of the step can be the reason.");
+    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw PythonError();
+  }
+  if (!fits && !keeps) resize_data(out, result.sizes());
+  if (what == Creates::Nothing) {
+    if (!fits) wrote_inplace(out);
+    return created(p, needs_grad);
+  }
+  if (what != Creates::OneValue) check_no_internal_overlap(out);
+  copy_data(out, keeps && !fits ? impl::view(result, out.sizes()) : result);
+  wrote_inplace(out);
+  return created(p, needs_grad);
+}
+
+void begin_draw(const Parsed& p, IntSpan size, bool counts) {
+  if (same_sizes(p.out().sizes(), size)) return;
+  resize_data(p.out(), size);
+  if (counts) wrote_inplace(p.out());
+}
+
+PyObject* finish_draw(const Parsed& p, bool needs_grad) { return created(p, needs_grad); }
 
 // ---- installing the groups ----
 

@@ -302,6 +302,7 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
       Py_INCREF(node->object());
       replace_history(out.get(), node, nr);
     }
+    Py_CLEAR(out->grad);  // of what it was
     return out;
   }
   if (is_input) {

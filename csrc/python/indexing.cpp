@@ -144,6 +144,8 @@ Indexed apply_index(const Tensor& self, PyObject* index, bool reading) {
   Indexed r{.view = self, .indices = {}, .reading = reading};
   if (!reads_as_tuple(index)) {
     if (index == Py_Ellipsis) return r;
+    const bool listed = is_tensor(index) || PyList_Check(index);  // an integer or a slice has words of its own
+    RG_CHECK_AS(Index, !listed || dims_used(index) <= self.dim(), "too many indices for tensor of dimension ", self.dim());
     apply_item(r, index, 0);
     return r;
   }
@@ -227,7 +229,9 @@ int assign(PyObject* self, PyObject* index, PyObject* value) {
     const Tensor t = Tensor::borrow(self);
     Indexed r = apply_index(t, index, false);
     if (!r.advanced) {
-      const Tensor source = drop_leading_ones(value_tensor(value, t), r.view);
+      Tensor source = drop_leading_ones(value_tensor(value, t), r.view);
+      // Brought to the shape that is written, a tensor may be assigned to itself.
+      if (source->storage == r.view->storage && source.dim() < r.view.dim()) source = ops::expand(source, r.view.sizes(), false);
       ops::copy_(r.view, source, false);
       return;
     }

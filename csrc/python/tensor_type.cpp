@@ -102,7 +102,7 @@ void set_requires_grad_to(TensorImpl* t, bool on, const char* refusal = "only Te
   }
   if (on && t->grad_fn) return;  // it already does
   if (!on)
-    RG_CHECK(is_leaf(t),
+    RG_CHECK(!t->grad_fn,  // a view that could not follow its base is asked nothing
              "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't "
              "require "
              "differentiation use var_no_grad = var.detach().");
@@ -112,7 +112,7 @@ void set_requires_grad_to(TensorImpl* t, bool on, const char* refusal = "only Te
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
     RG_CHECK_AS(Runtime, value && PyBool_Check(value), "requires_grad must be a bool");
-    RG_CHECK(value == Py_False || is_leaf(impl(self)), "you can only change requires_grad flags of leaf variables.");
+    RG_CHECK(value == Py_False || !impl(self)->grad_fn, "you can only change requires_grad flags of leaf variables.");
     set_requires_grad_to(impl(self), value == Py_True, "only Tensors of floating point and complex dtype can require gradients");
   });
 }
@@ -213,9 +213,11 @@ PyObject* get_grad_fn(PyObject* self, void*) {
 PyObject* get_is_leaf(PyObject* self, void*) {
   return guarded([&] { return PyBool_FromLong(is_leaf(impl(self))); });
 }
+// Of the tensor as it is: a view that is behind its base is not brought up to date.
+PyObject* get_has_history(PyObject* self, void*) { return PyBool_FromLong(impl(self)->grad_fn != nullptr); }
 PyObject* get_version(PyObject* self, void*) {
   return guarded([&] {
-    RG_CHECK(!impl(self)->has(kInference), "Inference tensors do not track version counter.");
+    RG_CHECK(has_version(impl(self)), "Inference tensors do not track version counter.");
     return PyLong_FromUnsignedLong(version_of(impl(self)));
   });
 }
@@ -236,16 +238,22 @@ Tensor share_as(PyTypeObject* type, const Tensor& source);
 PyObject* get_data(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Tensor t = alias(handle(self));
-    if (!t->has(kInference)) {
-      TensorExtra& extra = extra_of(t.get());
-      if (extra.version_cell && --extra.version_cell->refs == 0) delete extra.version_cell;
-      extra.version_cell = new VersionCell();
-      t->flags |= kDataAlias;
-    }
+    if (!thread_state.inference_mode || has_version(t.get())) give_version(t.get(), 0);
     note_cut(t, CutReason::Data);
     if (RG_UNLIKELY(!is_plain_tensor(self) && thread_state.torch_function_subclasses)) return wrap(share_as(Py_TYPE(self), t));
     return wrap(std::move(t));
   });
+}
+
+// A tensor that only the interpreter's stack holds, on memory of its own: the result of an expression.
+bool is_fresh(PyObject* o) {
+#if PY_VERSION_HEX >= 0x030e0000
+  if (!PyUnstable_Object_IsUniqueReferencedTemporary(o)) return false;
+#else
+  if (Py_REFCNT(o) != 1) return false;
+#endif
+  const TensorImpl* t = impl(o);
+  return t->storage->refs == 1 && !t->has(kOwnVersion) && !t->base && !(t->storage->flags & (kStorageSaved | kStorageExported));
 }
 
 int set_data(PyObject* self, PyObject* value, void*) {
@@ -256,17 +264,20 @@ int set_data(PyObject* self, PyObject* value, void*) {
     RG_CHECK(!t->has(kBatched) && !source->has(kBatched), "mutating directly with `.data` under vmap transform is not allowed.");
     RG_CHECK(!(requires_grad(t) && !is_differentiable(source->dtype)),
              "data set to a tensor that requires gradients must be floating point dtype");
-    Storage* old = t->storage;
-    retain(source->storage);
-    t->storage = source->storage;
+    if (is_fresh(value) && t->storage->refs == 1 && !t->has(kOwnVersion)) {
+      // Nobody will ask for the counter of the new memory again: it becomes that of this tensor.
+      source->storage->version = t->storage->version;
+      source->storage->hidden_writes = t->storage->hidden_writes + 1;
+      retain(source->storage);
+      release(std::exchange(t->storage, source->storage));
+    } else {
+      move_to(t, source->storage);
+    }
     t->data = source->data;
     t->dtype = source->dtype;
     t->device = source->device;
+    t->flags = static_cast<uint16_t>((t->flags & ~kInference) | (source->flags & kInference));
     set_geometry(t, source->shape(), {source->strides(), source->ndim});
-    if (t->has(kDataAlias)) {
-      // Its own counter goes on.
-    }
-    release(old);
   });
 }
 
@@ -275,7 +286,8 @@ PyObject* get_hooks(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     TensorImpl* t = impl(self);
     PyObject* hooks = nullptr;
-    if (Node* n = grad_fn_of(t)) {
+    // A view that cannot follow its base has the hooks of what it was.
+    if (Node* n = t->base && t->view_origin != ViewOrigin::Default ? t->grad_fn : grad_fn_of(t)) {
       PyObject* key = n->extra && n->extra->tensor_hooks ? checked(PyLong_FromUnsignedLong(t->output_nr)) : nullptr;
       if (key) hooks = PyDict_GetItemWithError(n->extra->tensor_hooks, key);
       Py_XDECREF(key);
@@ -374,7 +386,7 @@ PyObject* set_version(PyObject* self, PyObject* value) {
   TensorImpl* t = impl(self);
   const auto v = static_cast<uint32_t>(PyLong_AsUnsignedLong(value));
   if (PyErr_Occurred()) return nullptr;
-  (t->has(kDataAlias) ? t->extra->version_cell->version : t->storage->version) = v;
+  (t->has(kOwnVersion) ? t->extra->version_cell->version : t->storage->version) = v;
   Py_RETURN_NONE;
 }
 
@@ -391,11 +403,7 @@ Tensor share_as(PyTypeObject* type, const Tensor& source) {
   t->dtype = source->dtype;
   t->device = source->device;
   t->flags |= source->flags & kInference;
-  if (source->has(kDataAlias)) {
-    t->flags |= kDataAlias;
-    ++source->extra->version_cell->refs;
-    extra_of(t).version_cell = source->extra->version_cell;
-  }
+  if (source->has(kOwnVersion)) share_version(t, source.get());
   set_geometry(t, source.sizes(), source.strides());
   return out;
 }
@@ -481,6 +489,7 @@ PyGetSetDef getset[] = {
     {"is_leaf", get_is_leaf, nullptr, "Whether this tensor was made by the user rather than by an op that records.", nullptr},
     {"data", get_data, set_data, "The same memory without history. Prefer detach(): writes through .data are not seen by autograd.",
      nullptr},
+    {"_has_history", get_has_history, nullptr, nullptr, nullptr},
     {"_version", get_version, nullptr, "Counts writes in place.", nullptr},
     {"_base", get_base, nullptr, "The tensor this is a view of, or None.", nullptr},
     {"output_nr", get_output_nr, nullptr, nullptr, nullptr},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -103,8 +104,8 @@ def retain_grad(self: Tensor) -> None:
     """Keeps .grad of a tensor that is not a leaf."""
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    node = self.grad_fn
-    if node is None or self.retains_grad:
+    node = self.grad_fn if self._has_history and not self.retains_grad else None
+    if node is None:
         return
     if node._retain_grad is None:
         node._retain_grad = {}
@@ -326,7 +327,10 @@ def T(self: Tensor) -> Tensor:
 def mT(self: Tensor) -> Tensor:
     if self.dim() == 1:
         raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    return self.transpose(-2, -1) if self.dim() else self
+    if self.dim() == 0:
+        warnings.warn("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=2)
+        return self
+    return self.transpose(-2, -1)
 
 
 @_property

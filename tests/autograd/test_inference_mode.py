@@ -237,3 +237,37 @@ def test_decorated_function(x):
 
     assert predict(x).is_inference()
     assert not (x * 2).is_inference()
+
+
+def test_detached_outside_it_may_be_changed(inference):
+    for alias in (inference.detach(), inference.data):
+        assert alias.is_inference() and alias._version == 0
+        alias.add_(1)
+        assert alias._version == 1
+    with torch.inference_mode():
+        assert inference.detach().is_inference()
+        with pytest.raises(RuntimeError, match="Inference tensors do not track version counter"):
+            inference.detach()._version
+
+
+def test_other_data(inference):
+    plain = torch.ones(2)
+    plain.data = inference
+    assert plain.is_inference()
+    inference.data = torch.ones(2)
+    assert not inference.is_inference()
+
+
+def test_the_same_bytes_as_another_dtype(inference):
+    assert not inference.view(torch.uint8).is_inference()
+    with torch.inference_mode():
+        assert torch.ones(2).view(torch.int32).is_inference()
+
+
+def test_unsafe_parts_are_views_inside(x):
+    y = x * 1
+    with torch.inference_mode():
+        part = y.unsafe_split(1)[0]
+    assert part._base is y and part.requires_grad and not part.is_inference()
+    with pytest.raises(RuntimeError, match="A view was created in inference mode and is being modified inplace in normal mode"):
+        part.add_(1)

@@ -543,3 +543,175 @@ def test_resize_to_the_same_size_is_no_write():
     assert t._version == 0
     t.resize_(3, 2)
     assert t.shape == (3, 2)
+
+
+# ---- version counters ----
+
+
+def test_set_keeps_the_counter():
+    a, b = torch.zeros(3).add_(1), torch.ones(2)
+    view = a[:1]
+    a.set_(b)
+    assert (a._version, b._version, view._version) == (2, 0, 2)
+    a.add_(1)
+    assert (a._version, b._version, view._version) == (3, 0, 3) and b.tolist() == [2, 2] and view.tolist() == [1]
+    view.add_(1)
+    assert (a._version, view._version) == (4, 4)
+
+
+def test_other_data_keeps_the_counter():
+    a, b = torch.zeros(3), torch.ones(2).add_(1)
+    a.data = b
+    a.add_(1)
+    assert (a._version, b._version) == (1, 1)
+    a.data = torch.zeros(4)
+    assert a._version == 1
+    parameter = torch.nn.Parameter(torch.zeros(2))
+    view = parameter.detach()[:1]
+    parameter.data = parameter.data + 1
+    view.add_(1)
+    assert (parameter._version, view._version) == (1, 1) and parameter.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("split", [lambda t: t.unsafe_split(2), lambda t: t.unsafe_chunk(2), lambda t: t.unsafe_split_with_sizes([1, 3])])
+def test_unsafe_parts_count_by_themselves(split):
+    t = torch.zeros(4).add_(1)
+    first, second = split(t)
+    first.add_(1)
+    assert (t._version, first._version, second._version) == (1, 1, 0) and not first._is_view()
+    assert first[0]._base is first
+
+
+def test_set_has_no_derivative():
+    w = torch.ones(3, requires_grad=True)
+    a = torch.zeros(2).set_(w)
+    assert a.requires_grad and a.grad_fn.name() == "torch::autograd::NotImplemented"
+    with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
+        a.sum().backward()
+    y = w * 2
+    view = y[:1]
+    y.set_(torch.ones(5))
+    with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
+        view.sum().backward()
+
+
+# ---- views that cannot follow their base ----
+
+
+def stale():
+    base = torch.zeros(4)
+    with torch.no_grad():
+        view = base[:2]
+    base.mul_(torch.ones(4, requires_grad=True))
+    return view
+
+
+def test_little_is_asked_of_a_view_that_cannot_follow():
+    view = stale()
+    view.retain_grad()
+    view.requires_grad = True
+    view.requires_grad = False
+    view.requires_grad_(False)
+    assert view.requires_grad and not view.retains_grad
+    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
+        view.grad_fn
+
+
+# ---- memory that is shared ----
+
+
+def test_triangles_of_expanded_memory():
+    assert torch.ones(1, 3).expand(3, 3).tril_()[0].tolist() == [1, 0, 0]
+    assert torch.arange(1.0, 4).view(3, 1).expand(3, 3).triu_()[:, 0].tolist() == [1, 0, 0]
+
+
+def test_no_gradient_of_a_write_to_expanded_memory():
+    """One place has one gradient, several elements have several."""
+    y = torch.ones(3, requires_grad=True) * 2
+    y.expand(2, 3).triu_()
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda t: t.add_(t[:1].view(())),
+        lambda t: t.view(1, 1).mul_(t),
+        lambda t: t.view(1, 1).copy_(t),
+        lambda t: torch.exp(t, out=t.view(1, 1)),
+    ],
+)
+def test_the_same_memory_under_other_strides(write):
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single memory"):
+        write(torch.ones(1))
+
+
+def test_memory_is_checked_before_shapes_and_dtypes():
+    t = torch.ones(1).expand(3)
+    for write in (
+        lambda: t.add_(torch.ones(2, 3)),
+        lambda: torch.ones(1, dtype=torch.int64).expand(3).exp_(),
+        lambda: t.add_(torch.ones(4)),
+    ):
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            write()
+
+
+def test_what_is_kept_has_the_shape_of_before():
+    for whole in (lambda x: x * 2, lambda x: (x * 2)[:]):
+        y = whole(torch.ones(2, 3, requires_grad=True))
+        y.retain_grad()
+        (y * y).sum().backward(retain_graph=True)
+        y.t_()
+        (y * y).sum().backward()
+        assert y.grad.shape == (2, 3) and y.shape == (3, 2)
+
+
+def test_a_function_that_writes_in_place_drops_the_gradient():
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    y = torch.ones(2, requires_grad=True) * 1
+    y.grad = torch.ones(2)
+    Doubled.apply(y)
+    assert y.grad is None
+    leaf = torch.ones(2, requires_grad=True)
+    leaf.grad = torch.ones(2)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        Doubled.apply(leaf)
+    assert leaf.grad is not None
+
+
+def test_as_strided_scatter_counts_from_the_start_of_the_memory():
+    base = torch.arange(10.0, requires_grad=True)
+    view = base[3:9]
+    src = torch.full((2,), 9.0, requires_grad=True)
+    out = torch.as_strided_scatter(view, src, (2,), (2,), 4)
+    assert out.tolist() == [3, 9, 5, 9, 7, 8]
+    (out * torch.arange(6.0)).sum().backward()
+    assert base.grad.tolist() == [0, 0, 0, 0, 0, 2, 0, 4, 5, 0] and src.grad.tolist() == [1, 3]
+    assert torch.as_strided_scatter(view.detach(), src.detach(), (2,), (2,), 1).tolist() == [9, 4, 5, 6, 7, 8]
+    assert torch.as_strided_scatter(torch.ones(2, 3).t(), torch.zeros(2), (2,), (3,)).stride() == (1, 3)
+
+
+def test_a_base_whose_elements_share_memory():
+    t = torch.zeros(1, 2).expand(2, 2).detach()
+    t[:1] = torch.ones((), requires_grad=True) * 3
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        (t * torch.arange(4.0).view(2, 2)).sum().backward()
+
+
+def test_more_hooks_on_a_view_that_cannot_follow():
+    y = torch.ones(2, requires_grad=True) * 1
+    view = y.split(1)[0]
+    view.register_hook(lambda grad: None)
+    y.add_(1)
+    view.register_hook(lambda grad: None)

@@ -75,6 +75,29 @@ class Pair(torch.autograd.Function):
         return a + 2 * b
 
 
+class Part(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.shape = x.shape
+        return x.view(-1)[:1]
+
+    @staticmethod
+    def backward(ctx, grad):
+        out = torch.zeros(ctx.shape, dtype=grad.dtype)
+        out.view(-1)[:1] = grad
+        return out
+
+
+class Both(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view(-1), x.view(x.shape)
+
+    @staticmethod
+    def backward(ctx, a, b):
+        return a.view(b.shape) + b
+
+
 class Written(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, y):
@@ -171,10 +194,15 @@ class Writer:
             f"{a}.unfold({d}, 1, 1)", f"{a}.detach()", f"{a}.view_as({a})", f"{a}.movedim({d}, 0)", f"{a}.as_strided((2,), (1,))",
             f"{a}.expand_as({b})", f"Same.apply({a})", f"Flat.apply({a})",
         ]
-        several = [f"{a}.split(1, {d})", f"{a}.unbind({d})", f"{a}.chunk(2, {d})", f"{a}.tensor_split(2, {d})", f"torch.broadcast_tensors({a}, {b})"]
+        views += [
+            f"{a}.view(torch.int64).view(torch.float64)", f"{a}.as_strided({a}.shape, {a}.stride())", f"{a}.as_strided((1,), (2,), {rng.randint(0, 2)})",
+            f"{a}.T", f"{a}.data", f"{a}[...]", f"{a}[None]", f"{a}.swapaxes({d}, 0)", f"{a}.squeeze({d})", f"{a}.flatten().unflatten(0, (1, -1))", f"{a}.permute({tuple(reversed(range(t.dim())))})",
+            f"{a}.broadcast_to((2, *{a}.shape))", f"{a}.view(1, *{a}.shape)[0]", f"Part.apply({a})", f"{a}.real", f"torch.atleast_2d({a})", f"{a}.adjoint() if {a}.dim() > 1 else {a}.t()",
+        ]
+        several = [f"{a}.unsafe_split(1, {d})", f"{a}.unsafe_chunk(2, {d})", f"{a}.hsplit(1)", f"Both.apply({a})", f"{a}.split_with_sizes([{max(size, 0)}], {d}) * 2", f"{a}.split(1, {d})", f"{a}.unbind({d})", f"{a}.chunk(2, {d})", f"{a}.tensor_split(2, {d})", f"torch.broadcast_tensors({a}, {b})"]
         values = [
             f"{a}.sin()", f"{a}.exp()", f"{a}.tanh()", f"{a} * {b}", f"{a} + {b}", f"{a} / 2", f"torch.where({a} > 0, {a}, {b})", f"{a}.clone()", f"{a}.sum({d})",
-            f"torch.stack([{a}, {b}])", f"{a}.index_select({d}, {at})", f"{a}.roll(1)", f"{a}.cumsum({d})", f"{a}.masked_fill({b} > 0, 2)", f"Square.apply({a})",
+            f"torch.stack([{a}, {b}])", f"{a}.index_select({d}, {at})", f"{a}.roll(1)" if not t.is_inference() else f"{a}.flip(0)", f"{a}.cumsum({d})", f"{a}.masked_fill({b} > 0, 2)", f"Square.apply({a})",
         ]
         writes = [
             f"{a}.sin_()", f"{a}.exp_()", f"{a}.tanh_()", f"{a}.zero_()", f"{a}.add_(1)", f"{a}.mul_(2)", f"{a}.pow_(2)", f"{a}.fill_(0.5)", f"{a}.clamp_(-1, 1)",
@@ -183,7 +211,19 @@ class Writer:
             f"{a}[{i}] = 1.0", f"{a}[{i}] = {b}.sum()", f"{a}[{i}] *= 2", f"{a}[{i}] = {a}[{i}] * 2", f"{a}.view(-1)[:1].mul_({b}.sum())", f"{a}.unbind(0)[0].add_(1)",
             f"Doubled.apply({a})", f"Doubled.apply({a})", f"{a}.unsqueeze_(0)", f"{a}.transpose_({d}, -1)",
         ]
+        if t._base is None and not t.requires_grad and not any(v._base is t for v in tensors.values()):
+            # PyTorch may crash where a tensor whose memory was taken away had views or a history.
+            writes += [f"{a}.set_({b})", f"{a}.set_({b}.detach())", f"{a}.set_()"]
+        writes += [
+            f"{a}.data = {b}.data.reshape({a}.shape)", f"{a}.data = {b}.detach().clone().reshape({a}.shape)", f"{a}.data.mul_(2)", f"{a}.data[{i}] = 1.0", f"{a}.detach().add_(1)", f"{a}.data.copy_({b}.detach().sum())",
+            f"{a}.copy_({b}.float())", f"{a}.copy_({b}.sum())", f"{a}.copy_(torch.arange({a}.numel()).view({a}.shape))", f"{a}.copy_({b}[None])", f"{a}[{i}] = {b}.sum().float()", f"{a}[{i}] = torch.tensor(2)", f"{a}[{i}] = {a}[{i}] + {b}.sum()", f"{a}[{a} > 0] = 0.5", f"{a}[{a} > 0] = {b}.sum()",
+            f"{a}[{a} > 0] *= 2", f"{a}[..., None] = 1.0", f"{a}[None] = {b}.sum()", f"{a}[torch.tensor([0, 0])] = {b}.sum()", f"{a}.index_put_((torch.tensor([0, 0]),), {b}.sum(), accumulate=True)", f"{a}.index_copy_({d}, {at}, {a}.detach().index_select({d}, {at}) * 2)",
+            f"{a}.scatter_({d}, torch.zeros({a}.shape, dtype=torch.long), {b}.detach().sum().item())", f"{a}.masked_scatter_({a} > 0, {b}.detach().expand(2, *{b}.shape).clone())", f"{a}.fill_({b}.sum())", f"{a}.fill_diagonal_(2.0)", f"{a}.tril_()", f"{a}.triu_()", f"{a}.sigmoid_()", f"{a}.relu_()", f"{a}.abs_()", f"{a}.neg_()",
+            f"{a}.lerp_({b}.clone(), 0.5)", f"{a}.div_(2)", f"{a}.sub_({b}.clone())", f"{a}.clamp_({b}.detach())", f"{a}.as_strided((1,), (1,)).mul_(3)", f"{a}.squeeze_()", f"{a}.t_()", f"{a}.view(torch.int64).fill_(0)", f"{a}.expand((2, *{a}.shape)).add_(1)", f"{a}.detach()[{i}] = 2.0",
+            f"{a}.grad.mul_(2) if {a}.is_leaf and {a}.grad is not None else None", f"setattr({a}, 'grad', None)", f"{a}.cumsum_({d})", f"{a}.addcdiv_({b}.clone(), {b}.exp())", f"{a}.where({a} > 0, {b}.sum())", f"{a}.swapaxes_({d}, 0)", f"torch.add({b}.detach().clone(), 1, out={a})", f"torch.mul({a}.detach().clone(), 2, out={a})", f"torch.cumsum({a}.detach().clone(), {d}, out={a})",
+        ]
         other = [
+            f"{a}.register_hook(lambda g: g * 2)" if attempt(lambda: t.is_leaf) is True else f"{a}.register_hook(record('{a}'))", f"{a}.grad = {b}.detach().clone()", f"{a}.data.requires_grad_()", f"{self.name()} = {a}.detach().requires_grad_()", f"{self.name()} = {a}.requires_grad_(False)", f"({a}.sum() * 2).backward(retain_graph=True)", f"({a} * {b}).sum().backward(inputs=[{b}])",
             f"{a}.requires_grad_()", f"{a}.detach_()", f"{a}.requires_grad = {rng.random() < 0.5}", f"{a}.retain_grad()", f"{a}.register_hook(record('{a}'))",
             f"({a} * {b}).sum().backward()", f"torch.autograd.graph.increment_version({a})", f"torch.exp({a}.clone(), out={a})", f"del {a}", self.leaf(),
         ]
@@ -205,10 +245,10 @@ class Writer:
             line = rng.choice(other)
         mode = rng.random()
         if mode > 0.12 or any(
-            words in line for words in ("unsqueeze_", "transpose_", "requires_grad")
+            words in line for words in ("squeeze_", "transpose_", ".t_", "swapaxes_", "set_", ".data = ", "requires_grad")
         ):  # a history does not notice another shape
             return line
-        return f"with torch.{'no_grad' if mode < 0.11 else 'inference_mode'}():\n    {line}"
+        return f"with torch.{'no_grad' if mode < 0.11 or 'unsafe' in line else 'inference_mode'}():\n    {line}"
 
 
 def run(line, space):
@@ -251,7 +291,7 @@ def state(t, space):
         "requires_grad": t.requires_grad,
         "is_leaf": attempt(lambda: t.is_leaf),
         "version": "an error" if "inferred" in space else t._version,
-        "base": known[0] if known else "none" if base is None else "other",
+        "base": "an error" if "inferred" in space else known[0] if known else "none" if base is None else "other",
         "retains_grad": t.retains_grad,
         "kept": attempt(lambda: plain(t.grad) if t.is_leaf or t.retains_grad else None),
         "inference": t.is_inference(),
@@ -267,32 +307,55 @@ UNCOMPARABLE = [
     "should be positive",  # an index into nothing
     "with size 0",  # also
     "invalid gradient at",  # metadata changed under no_grad
-    "some elements of the input tensor",  # an out= that was, or was not, resized before that was noticed
-    "must match",  # so here
-    "more than one element of the written-to",  # derivatives of an expanded tensor that was filled
-    "setStorage",  # without elements
+    "derivative for set_",  # what was accumulated before that was noticed
+    "Number of elements of source <",  # written in part
+    "is out of bounds for dimension",  # so here
+    "Index put requires the source and destination dtypes match",  # a 0-d value is converted, see docs/differences.md
 ]
+WITH_OUT = ["some elements of the input tensor", "must match"]  # an out= that was, or was not, resized before that was noticed
+# What is documented in docs/differences.md: ours goes on where PyTorch stops. Nothing to compare from there on.
+ACCEPTED = [
+    "a second time",  # what no derivative reads is not saved
+    "modified by an inplace operation",  # nor compared
+]
+REFUSED = "was written through .data, or another tensor on its memory"  # where PyTorch computes a wrong gradient
 
 
 def disagreements(spaces, line):
     theirs, ours = (run(line, s) for s in spaces)
     if theirs is not None and any(words in str(theirs) for words in UNCOMPARABLE):
         return None
+    if "out=" in line and any(words in str(theirs) for words in WITH_OUT):
+        return None
+    if "index_fill" in line and "setStorage" in str(theirs):
+        return None  # PyTorch runs into its own view of a 0-d value
+    if theirs is not None and type(theirs) is type(ours) and ("backward(" in line or "grad(" in line):
+        return None  # and leaves what it did until then
     if "its base or another view of its base" in str(theirs) and ours is not None:
         return []  # which of two faults comes first
     if theirs is None and "its base or another view of its base" in str(ours) and ("requires_grad" in line or "retain_grad" in line):
         return None  # PyTorch asks such a view nothing there
+    if "its base or another view of its base" in str(theirs) and ("backward(" in line or "grad(" in line):
+        return None  # PyTorch asks for the history of what it saved, whether or not it needs that
+    if ours is None and theirs is not None and any(words in str(theirs) for words in ACCEPTED):
+        return None
+    if REFUSED in str(ours):
+        return None
     if type(theirs) is not type(ours):
         return [f"{theirs!r} | {ours!r}"]
     a, b = map(variables, spaces)
     if list(a) != list(b):
         return [f"{list(a)} | {list(b)}"]
+    if any(a[name].stride() != b[name].stride() for name in a):
+        return None  # the layout of results is compared in test_ops_live.py; from here on one copies where the other does not
     found = []
     for name in a:
         one, two = state(a[name], spaces[0]), state(b[name], spaces[1])
         found += [f"{name}.{k}: {one[k]} | {two[k]}" for k in one if not near(one[k], two[k]) and one[k] != "an error"]
     for name in ("log", "first", "second"):
         one, two = (plain(s.get(name, [])) for s in spaces)
+        if name == "log" and "second" in line:
+            continue  # the history of what an op saved of a view that it wrote to leads through that op, or through its base
         if not near(one, two) and "an error" not in one:  # an undefined gradient that is shown as a tensor
             found.append(f"{name}: {one} | {two}")
     return found
@@ -309,7 +372,7 @@ def play(seed):
         lines.append(line)
         if "inference_mode" in line:
             for space in spaces:
-                space["inferred"] = True  # versions are of no interest any more
+                space["inferred"] = True  # versions and bases are of no interest any more: see docs/differences.md
         found = disagreements(spaces, line)
         if found:
             pytest.fail("\n".join([f"program {seed}:", *lines, "PyTorch | retrograd", *found]), pytrace=False)
