@@ -29,13 +29,15 @@ CAT = "TypeError: torch.cat(): input types can't be cast to the desired output t
 # The result has to be of exactly this dtype, or else these words. By name, or by qualified name for one overload.
 EXACT: dict[str, str | tuple[str, ...]] = {
     **dict.fromkeys(
-        ["abs", "bitwise_not", "ceil", "clamp", "clamp_max", "clamp_min", "elu", "floor", "frac", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "lerp", "mish", "neg", "round", "sgn", "sign", "silu", "softplus", "softshrink", "trunc"],
+        ["abs", "bitwise_not", "ceil", "clamp", "clamp_max", "clamp_min", "conj_physical", "elu", "floor", "frac", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "lerp", "mish", "neg", "round", "sgn", "sign", "silu", "softplus", "softshrink", "trunc"],
         FOUND,
     ),
     **dict.fromkeys(
         ["addmm", "addmv", "aminmax", "argmax", "argmin", "argsort", "baddbmm", "bmm", "gather", "index_add", "index_copy", "index_reduce", "linalg_vector_norm", "log_softmax", "max.dim", "min.dim", "mm", "msort", "norm", "renorm", "scatter", "scatter_add", "scatter_reduce", "softmax", "sort", "take_along_dim", "topk", "tril", "triu", "matmul", "diag", "sum", "prod", "cumsum", "cumprod"],
         EXPECTED,
     ),
+    "complex": "Expected object of scalar type {result} but got scalar type {out} for argument 'out'",
+    "polar": "Expected object of scalar type {result} but got scalar type {out} for argument 'out'",
     "cummax": SCALAR_TYPE,
     "cummin": SCALAR_TYPE,
     "logcumsumexp": SCALAR_TYPE,

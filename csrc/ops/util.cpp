@@ -127,15 +127,13 @@ void resize_data(const Tensor& t, IntSpan sizes) {
 }
 
 void fail_out_dtype(std::string_view words, DType out, DType result) {
-  static constexpr const char* cpp[kNumDTypes] = {"bool",     "unsigned char", "signed char",   "short int", "int",
-                                                  "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
   constexpr std::string_view kType = "TypeError: ";
   const bool type = words.starts_with(kType);
   std::string text(type ? words.substr(kType.size()) : words);
   const std::pair<std::string_view, std::string> values[] = {{"{out}", dtype_title(out)},
                                                              {"{result}", dtype_title(result)},
-                                                             {"{out_cpp}", cpp[static_cast<int>(out)]},
-                                                             {"{result_cpp}", cpp[static_cast<int>(result)]}};
+                                                             {"{out_cpp}", cpp_type_name(out)},
+                                                             {"{result_cpp}", cpp_type_name(result)}};
   for (const auto& [key, value] : values)
     for (size_t at; (at = text.find(key)) != std::string::npos;) text.replace(at, key.size(), value);
   fail(type ? ErrorKind::Type : ErrorKind::Runtime, text);

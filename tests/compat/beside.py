@@ -16,6 +16,7 @@ def plain(text):
     """Text without what may differ: the name of the package and addresses."""
     text = text.replace("retrograd", "torch").replace("torch._C._autograd.", "torch.").replace("torch._C.", "torch.").replace("\n", " ")
     text = re.sub(r"0x[0-9a-f]+", "0x", text)
+    text = re.sub(r" \(Triggered internally at [^)]*\)", "", text)
     return re.sub(r" +", " ", text)
 
 
@@ -56,6 +57,8 @@ class Runner:
             return "{" + ", ".join(f"{k}: {self.words(v)}" for k, v in value.items()) + "}"
         if isinstance(value, float):
             return f"{value:.5g}"
+        if isinstance(value, complex):  # without the sign of zeros
+            return f"{value.real + 0.0:.5g}{value.imag + 0.0:+.5g}j"
         if isinstance(value, type):
             return value.__name__
         if hasattr(value, "next_functions"):
