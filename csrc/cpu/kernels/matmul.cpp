@@ -378,6 +378,51 @@ void dot_any(DType dtype, int64_t n, const void* x, int64_t xs, const void* y, i
   }
 }
 
+// Complex numbers are pairs of real ones: x * y of the pairs gives re * re and im * im side by side, x times y with its pairs turned re * im
+// and im * re.
+template <class R> void dot_parts_piece(const R* x, int64_t xs, const R* y, int64_t ys, int64_t n, R out[4]) {
+  constexpr int kLanes = 16;
+  R straight[kLanes] = {}, crossed[kLanes] = {};
+  int64_t i = 0;
+  if (xs == 1 && ys == 1)
+    for (; i + kLanes / 2 <= n; i += kLanes / 2)
+      for (int l = 0; l < kLanes; ++l) {
+        straight[l] += x[2 * i + l] * y[2 * i + l];
+        crossed[l] += x[2 * i + l] * y[2 * i + (l ^ 1)];
+      }
+  for (; i < n; ++i)
+    for (int l = 0; l < 2; ++l) {
+      straight[i % 4 * 2 + l] += x[2 * i * xs + l] * y[2 * i * ys + l];
+      crossed[i % 4 * 2 + l] += x[2 * i * xs + l] * y[2 * i * ys + (l ^ 1)];
+    }
+  for (int half = kLanes / 2; half >= 2; half /= 2)
+    for (int l = 0; l < half; ++l) straight[l] += straight[l + half], crossed[l] += crossed[l + half];
+  out[0] = straight[0], out[1] = straight[1], out[2] = crossed[0], out[3] = crossed[1];
+}
+
+template <class R> void dot_parts_of(const R* x, int64_t xs, const R* y, int64_t ys, int64_t n, R out[4]) {
+  constexpr int64_t kPieces = 256, kLeast = 8192;
+  if (n <= kLeast) return dot_parts_piece(x, xs, y, ys, n, out);
+  const int64_t length = larger(kLeast, (n + kPieces - 1) / kPieces), pieces = (n + length - 1) / length;
+  R partial[kPieces][4];
+  parallel_for(0, pieces, larger(1, kGrain / 4 / length), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p)
+      dot_parts_piece(x + 2 * p * length * xs, xs, y + 2 * p * length * ys, ys, smaller(length, n - p * length), partial[p]);
+  });
+  for (int j = 0; j < 4; ++j) {
+    out[j] = partial[0][j];
+    for (int64_t p = 1; p < pieces; ++p) out[j] += partial[p][j];
+  }
+}
+
+void dot_parts(DType real, int64_t n, const void* x, int64_t xs, const void* y, int64_t ys, void* out) {
+  const auto as = [&](auto zero) {
+    using R = decltype(zero);
+    dot_parts_of(static_cast<const R*>(x), xs, static_cast<const R*>(y), ys, n, static_cast<R*>(out));
+  };
+  real == DType::Float32 ? as(float{}) : as(double{});
+}
+
 }  // namespace
 
 // With AVX-512 our tiles keep up with OpenBLAS for as long as A stays in the second-level cache; with 16 registers OpenBLAS is soon better.
@@ -386,6 +431,7 @@ RG_EXPORT_KERNELS(MatmulKernels, matmul) = {.blas_from = kRows == 8 ? int64_t{51
                                             .f64 = gemm<double>,
                                             .i32 = gemm<uint32_t>,
                                             .i64 = gemm<uint64_t>,
-                                            .dot = dot_any};
+                                            .dot = dot_any,
+                                            .dot_parts = dot_parts};
 
 }  // namespace retrograd::cpu

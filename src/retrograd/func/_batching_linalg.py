@@ -132,7 +132,7 @@ def _qr(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
 
 
 @rule(
-    "linalg_inv_ex", "linalg_det", "linalg_slogdet", "linalg_cholesky_ex", "linalg_lu_factor_ex", "_linalg_eigh", "_linalg_svd",
+    "linalg_inv_ex", "linalg_det", "linalg_slogdet", "linalg_cholesky_ex", "linalg_lu_factor_ex", "_linalg_eig", "_linalg_eigh", "_linalg_svd",
     "linalg_pinv",
 )  # fmt: skip
 def _decomposition(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
