@@ -108,7 +108,7 @@ op(
 op(
     "div.mode(Tensor self, Operand other, *, str? rounding_mode) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, complex=True),
     inplace="div_mode_inplace",
     grad={
         "self": "div_mode_backward_self(grad, other, rounding_mode)",
@@ -663,7 +663,7 @@ for name, which, sign in (("maximum", "larger", ">"), ("minimum", "smaller", "<"
 op(
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, complex=True),
     inplace="nan_to_num_inplace",
     grad={"self": "ops::masked_fill(grad, ops::logical_not(ops::isfinite(self)), 0)"},
     jvp="elementwise",
@@ -728,7 +728,7 @@ op(
 op(
     "ldexp(Tensor self, Tensor other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("x * exp2_(y)", dtypes=FLOATING, out="float", cost=10),
+    kernel=pointwise("x * exp2_(y)", dtypes=FLOATING, out="float", cost=10, complex=True),
     grad={"self": "grad * ops::exp2(other)", "other": "ops::_scaled_product(grad, result, 0.6931471805599453)"},
     jvp="elementwise",
     doc="self * 2 ** other.",

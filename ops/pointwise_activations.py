@@ -157,7 +157,7 @@ op(
 op(
     "silu(Tensor self) -> Tensor",
     variants="function inplace out",
-    kernel=pointwise("silu_(x)", dtypes=FLOATING, cost=12),
+    kernel=pointwise("silu_(x)", dtypes=FLOATING, cost=12, complex="x * sigmoid_(x)"),
     grad={"self": "ops::silu_backward(grad, self)"},
     jvp="elementwise",
     doc="self * sigmoid(self).",

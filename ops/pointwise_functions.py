@@ -258,7 +258,7 @@ op(
 op(
     "xlogy(Tensor self, Tensor other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10, complex=True),
+    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10),
     grad={"self": "xlogy_backward_self(grad, self, other)", "other": "grad * self / other"},
     jvp="elementwise",
     doc="self * log(other), 0 where self is 0.",
@@ -268,7 +268,7 @@ op(
 op(
     "xlogy.scalar(Tensor self, Operand other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10, complex=True),
+    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10),
     grad={"self": "xlogy_backward_self(grad, self, other)"},
     node="XlogyBackward2",
     jvp="elementwise",
@@ -278,7 +278,7 @@ op(
 op(
     "xlogy.self_scalar(Operand self, Tensor other) -> Tensor",
     variants="function out",
-    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10, complex=True),
+    kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10),
     grad={"other": "xlogy_backward_other(grad, self, other)"},
     node="XlogyBackward1",
     jvp="elementwise",

@@ -64,7 +64,7 @@ _LIKES = [S(T(2, 3, grad=False)), S(T(grad=False)), S(I(3), dtype="float32")]
 op(
     f"rand_like(Tensor self, *, {GEN}, {LIKE}) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(complex=True),
     doc="`rand` with the size, dtype and stride order of self.",
     samples=_LIKES,
     test=RANDOM,
@@ -72,7 +72,7 @@ op(
 op(
     f"randn_like(Tensor self, *, {GEN}, {LIKE}) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(complex=True),
     doc="`randn` with the size, dtype and stride order of self.",
     samples=_LIKES,
     test=RANDOM,
@@ -102,7 +102,7 @@ def fill(name: str, args: str, node: str, doc: str, samples: list, errors: tuple
     op(
         f"{name}.{overload}(Tensor self, {args}*, {GEN}) -> Tensor",
         variants="inplace",
-        kernel=native(),
+        kernel=native(complex=name in ("uniform", "normal")),
         inplace=f"{name}_{overload}_",
         node=node,
         grad={"self": "zeros_of(grad)"},

@@ -454,6 +454,7 @@ op(
     "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     variants="function out",
     kernel=native(complex=True),
+    wirtinger=True,
     grad={"self": "vector_norm_backward(grad, self, ord, result, dim, keepdim)"},
     doc="Vector norm over dims: (sum |x|^ord)^(1/ord), the number of nonzeros for 0, the extremes of |x| for inf and -inf.",
     samples=[*ORDERS, S(T(3, 4)), S(T(3, 4), 2, (0, 1), True), S(T(2, 3, 4), 3, (0, 2)), S(T()), S(T(0))],
@@ -487,6 +488,7 @@ op(
 op(
     "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
     kernel=native(complex=True),
+    wirtinger=True,
     grad={"self": "dist_backward(grad, self, other, p, result)", "other": "dist_backward(grad, other, self, p, result)"},
     doc="p-norm of self - other.",
     samples=[
@@ -535,7 +537,8 @@ op(
 op(
     "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
+    wirtinger=True,
     grad={"self": "renorm_backward(grad, self, p, dim, maxnorm)"},
     doc="Scales down the slices along dim whose p-norm exceeds maxnorm.",
     samples=[S(T(3, 4), 2, 0, 1.0), S(T(3, 4), 1, 1, 2.5), S(T(2, 3, 4), 2, 1, 2), S(T(3, 4, low=0.3), 3, -1, 1.5)],
@@ -552,7 +555,7 @@ op(
 op(
     "logsumexp(Tensor self, int[] dim, bool keepdim=False) -> Tensor",
     variants=FUNCTION,
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "logsumexp_backward(grad, self, result, dim, keepdim)"},
     doc="log(sum(exp(x))) over dims, without overflow.",
     samples=[s for s in over_dims() if s.kwargs.get("dim", 0) is not None]
@@ -670,7 +673,7 @@ for name in ("cummax", "cummin"):
 op(
     "logcumsumexp(Tensor self, int dim) -> Tensor",
     variants=FUNCTION,
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "logcumsumexp_backward(grad, self, dim, result)"},
     doc="log(cumsum(exp(x))) along a dim, without overflow.",
     samples=[*along_dim(), S(T(3, 4, low=300, high=900), 1), S(T(0, 3), 0)],

@@ -79,10 +79,6 @@ template <class R> Complex<R> pow_any(Complex<R> a, Complex<R> b) {
   }
   return ours(std::pow(library(a), library(b)));
 }
-template <class R> Complex<R> x_log_y(Complex<R> x, Complex<R> y) {
-  return is_nan(y) ? Complex<R>(std::numeric_limits<R>::quiet_NaN(), std::numeric_limits<R>::quiet_NaN())
-                   : x == Complex<R>(0) ? Complex<R>(0) : x * log_(y);
-}
 // log(exp(a) + exp(b)) around the one of larger real part.
 template <class R> Complex<R> log_add_exp_(Complex<R> a, Complex<R> b) {
   const Complex<R> hi = a.re < b.re ? b : a, lo = a.re < b.re ? a : b;

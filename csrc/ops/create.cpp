@@ -29,7 +29,10 @@ Tensor created(Tensor t, std::optional<bool> requires_grad) {
 namespace impl {
 namespace {
 
-DType fill_dtype(const Scalar& value) { return value.is_float() ? default_dtype() : value.is_bool() ? DType::Bool : DType::Int64; }
+DType fill_dtype(const Scalar& value) {
+  if (value.is_complex()) return complex_dtype(default_dtype());
+  return value.is_float() ? default_dtype() : value.is_bool() ? DType::Bool : DType::Int64;
+}
 
 void check_requires_grad(DType dtype, std::optional<bool> requires_grad) {
   RG_CHECK(!requires_grad.value_or(false) || is_differentiable(dtype), "Only Tensors of floating point and complex dtype can require gradients");

@@ -6,6 +6,7 @@
 #include "cpu/copy.h"
 #include "ops.h"
 #include "ops/create.h"
+#include "ops/lazy.h"
 #include "ops/util.h"
 
 namespace retrograd::impl {
@@ -37,6 +38,8 @@ Tensor arange_of(Scalar start, Scalar end, Scalar step, std::optional<DType> dty
   const bool floats = start.is_float() || end.is_float() || step.is_float();
   const DType type = dtype.value_or(floats ? default_dtype() : DType::Int64);
   RG_CHECK_AS(NotImplemented, type != DType::Bool, "\"arange_cpu\" not implemented for 'Bool'");
+  for (const Scalar& s : {start, end, step}) check_real("arange", s);
+  if (is_complex(type)) fail_complex("arange", type);
   RG_CHECK(!requires_grad.value_or(false) || is_differentiable(type), "Only Tensors of floating point and complex dtype can require gradients");
   RG_CHECK(!std::isnan(step.to_double()), "step must be nonzero");
   if (type == DType::Int64) {
@@ -114,6 +117,8 @@ Tensor range(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, 
       "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range builtin. "
       "Instead, use torch.arange, which produces values in [start, end).";
   if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw PythonError();
+  for (const Scalar& number : {start, end, step}) check_real("range", number);
+  if (dtype && is_complex(*dtype)) fail_complex("range", *dtype);
   const double a = start.to_double(), b = end.to_double(), s = step.to_double();
   check_range(a, b, s == 0, s > 0);
   Tensor out = retrograd::empty(ints({checked_length(std::floor((b - a) / s) + 1)}), dtype.value_or(default_dtype()),
@@ -124,11 +129,22 @@ Tensor range(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, 
 
 Tensor linspace(Scalar start, Scalar end, int64_t steps, std::optional<DType> dtype, std::optional<Layout> layout,
                 std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  const bool complex = start.is_complex() || end.is_complex();
+  const DType type = dtype.value_or(complex ? complex_dtype(default_dtype()) : default_dtype());
+  if (is_complex(type)) {
+    const DType real = real_dtype(type);
+    const auto part = [&](double from, double to) { return linspace(from, to, steps, real, layout, device, pin_memory, {}); };
+    const Complex<double> a = start.to_complex(), b = end.to_complex();
+    return created(impl::complex(part(a.re, b.re), part(a.im, b.im)), requires_grad);
+  }
+  RG_CHECK(!complex, "linspace(): inferred dtype is complex, which the dtype ", dtype_name(type), " cannot hold");
   return space(start, end, steps, dtype, creation_device(device, {}, layout, pin_memory), requires_grad, [](auto x) { return x; });
 }
 
 Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, std::optional<DType> dtype, std::optional<Layout> layout,
                 std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  for (const Scalar& s : {start, end}) check_real("logspace", s);
+  if (dtype && is_complex(*dtype)) fail_complex("logspace", *dtype);
   return space(start, end, steps, dtype, creation_device(device, {}, layout, pin_memory), requires_grad,
                [base](auto x) { return std::pow(static_cast<decltype(x)>(base), x); });
 }

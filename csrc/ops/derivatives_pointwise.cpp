@@ -25,8 +25,10 @@ Tensor div_mode_backward_other(const Tensor& grad, const Tensor& self, const Ope
 }
 
 Tensor pow_backward(const Tensor& grad, const Tensor& self, Scalar exponent) {
+  if (exponent.equals(0)) return zero_gradient(grad);
+  if (RG_UNLIKELY(exponent.is_complex()))
+    return ops::_scaled_product(grad, ops::pow_scalar(self, Scalar(exponent.to_complex() - Complex<double>(1))), exponent);
   const double e = exponent.to_double();
-  if (e == 0) return zero_gradient(grad);
   // The short form has no second derivative of its own; where one may be asked for, the general one keeps the graph connected.
   if (e == 2 && !thread_state.grad_mode) return ops::_scaled_product(grad, self, 2);
   const Scalar less = exponent.is_float() ? Scalar(exponent.d - 1) : Scalar(exponent.i - 1);
@@ -44,7 +46,9 @@ Tensor pow_backward_exponent(const Tensor& grad, const Operand& self, const Tens
   const Tensor base = self.tensor ? Tensor::borrow(self.tensor) : scalar_tensor(self.scalar, result.dtype(), result.device());
   const Tensor slope = grad * (result * ops::log(base));
   if (!self.tensor && !self.scalar.equals(0)) return slope;
-  return ops::where(ops::logical_and(ops::eq(base, 0), ops::ge(exponent, 0)), 0.0, slope);
+  const Tensor rises =
+      is_complex(exponent.dtype()) ? ops::logical_and(ops::eq(ops::imag(exponent), 0), ops::ge(ops::real(exponent), 0)) : ops::ge(exponent, 0);
+  return ops::where(ops::logical_and(ops::eq(base, 0), rises), 0.0, slope);
 }
 
 Tensor product_backward(const Tensor& grad, const Tensor& factor, Scalar value) {

@@ -141,7 +141,7 @@ template <class F> Tensor zero_at_zeros(const Tensor& x, F&& f) {
 Tensor var_backward(const Tensor& grad, const Tensor& self, OptInts dim, std::optional<Scalar> correction, bool keepdim) {
   const double count = static_cast<double>(reduced_count(self.sizes(), dim)), divisor = count - (correction ? correction->to_double() : 1);
   // Without degrees of freedom the variance is inf or nan, and so is its derivative.
-  if (divisor <= 0) return expand_reduced(grad, self.sizes(), dim, keepdim) * (divisor == 0 ? NAN : HUGE_VAL);
+  if (divisor <= 0) return cast_to(expand_reduced(grad, self.sizes(), dim, keepdim) * (divisor == 0 ? NAN : HUGE_VAL), self.dtype());
   const Tensor centred = self - ops::mean_dim(self, dim, true, {});
   return expand_reduced(grad * (2 / divisor), self.sizes(), dim, keepdim) * centred;
 }
@@ -172,7 +172,7 @@ Tensor std_mean_backward(const Tensor& grad_std, const Tensor& grad_mean, const 
 
 Tensor vector_norm_backward(const Tensor& grad, const Tensor& self_, Scalar ord, const Tensor& result, OptInts dim, bool keepdim) {
   const double p = ord.to_double();
-  const Tensor self = cast_to(self_, result.dtype());
+  const Tensor self = cast_to(self_, is_complex(self_.dtype()) ? complex_dtype(result.dtype()) : result.dtype());
   const IntSpan sizes = self.sizes();
   const auto wide = [&](const Tensor& t) { return expand_reduced(t, sizes, dim, keepdim); };
   Tensor out;
@@ -213,7 +213,7 @@ Tensor renorm_backward(const Tensor& grad, const Tensor& self, Scalar p, int64_t
   const Tensor norm = ops::linalg_vector_norm(self, p, dims, true, {});
   const Tensor over = ops::gt(norm, maxnorm), shrunk = norm + 1e-7, scale = ops::where(over, maxnorm.to_double() / shrunk, Scalar(1));
   const Tensor slope = ops::where(over, -maxnorm.to_double() / (shrunk * shrunk), Scalar(0));
-  const Tensor grad_norm = ops::sum_dim(grad * self, dims, true, {}) * slope;
+  const Tensor grad_norm = ops::sum_dim(along(grad, self), dims, true, {}) * slope;
   return grad * scale + vector_norm_backward(grad_norm, self, p, norm, dims, true);
 }
 

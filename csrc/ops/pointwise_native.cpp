@@ -5,6 +5,7 @@
 
 #include "core/promote.h"
 #include "ops.h"
+#include "ops/lazy.h"
 #include "ops/pointwise_checks.h"
 #include "ops/util.h"
 
@@ -36,7 +37,8 @@ enum class Power : uint8_t { General, Copy, Square, Sqrt, Rsqrt, Reciprocal };
 
 Power power_kind(const Tensor& self, const Scalar& exponent) {
   const double e = exponent.to_double();
-  const bool floating = is_floating(self.dtype());
+  const bool floating = is_differentiable(self.dtype());
+  if (exponent.imag != 0) return Power::General;
   RG_CHECK(floating || exponent.is_float() || e >= 0, "Integers to negative integer powers are not allowed.");
   if (result_type(self, exponent) != self.dtype()) return Power::General;
   if (!floating) check_representable(exponent, self.dtype());
@@ -203,12 +205,14 @@ double largest(DType dtype) {
 }  // namespace
 
 Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
+  if (is_complex(self.dtype())) return view_as_complex(nan_to_num(real_pairs(contiguous_data(self)), nan, posinf, neginf));
   if (!is_differentiable(self.dtype())) return pow_scalar(self, self.dtype() == DType::Bool ? Scalar(true) : Scalar(1));  // a copy
   const double most = largest(self.dtype());
   return _nan_to_num(self, nan.value_or(0.0), posinf.value_or(most), neginf.value_or(-most));
 }
 void nan_to_num_inplace(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
   if (!is_differentiable(self.dtype())) return;
+  if (is_complex(self.dtype())) return nan_to_num_inplace(real_pairs(self), nan, posinf, neginf);
   const double most = largest(self.dtype());
   _nan_to_num_out(self, nan.value_or(0.0), posinf.value_or(most), neginf.value_or(-most), self);
 }

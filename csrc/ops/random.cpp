@@ -1,4 +1,7 @@
 // In-place draws, and the functions that make a tensor and draw into it.
+#include <cmath>
+
+#include "ops/lazy.h"
 #include "ops/random.h"
 
 #include <limits>
@@ -49,6 +52,7 @@ const char* c_name(DType dtype) {
 
 void draw_integers(const Tensor& self, int64_t from, int64_t to, Generator* generator) {
   RG_CHECK(from < to, "random_ expects 'from' to be less than 'to', but got from=", from, " >= to=", to);
+  check_real("random_from_to", self);
   const auto [low, high] = bounds_of(self.dtype());
   RG_CHECK(from >= low && from <= high, "from is out of bounds for ", c_name(self.dtype()));
   RG_CHECK(to - 1 >= low && to - 1 <= high, "to - 1 is out of bounds for ", c_name(self.dtype()));
@@ -59,7 +63,9 @@ void draw_integers(const Tensor& self, int64_t from, int64_t to, Generator* gene
 
 }  // namespace
 
+// The parts of a complex number are drawn one after the other.
 void uniform_inplace_(const Tensor& self, double from, double to, Generator* generator) {
+  if (is_complex(self.dtype())) return uniform_inplace_(real_pairs(self), from, to, generator);
   check_floating(self, "check_uniform_bounds");
   RG_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
   RG_CHECK(to - from <= std::numeric_limits<double>::max(), "uniform_ expects to-from <= std::numeric_limits<", dtype_title(self.dtype()),
@@ -69,6 +75,7 @@ void uniform_inplace_(const Tensor& self, double from, double to, Generator* gen
 
 void normal_inplace_(const Tensor& self, double mean, double std, Generator* generator) {
   RG_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
+  if (is_complex(self.dtype())) return normal_inplace_(real_pairs(self), mean, std / std::sqrt(2.0), generator);  // half the variance each
   check_floating(self, "normal_kernel_cpu");
   draw_into(self, generator, 5, [&](cpu::Generator& g, void* out, int64_t n, bool contiguous) {
     contiguous ? cpu::normal(g, out, self.dtype(), n, mean, std) : cpu::normal_serial(g, out, self.dtype(), n, mean, std);
@@ -156,6 +163,7 @@ Tensor randint_low(int64_t low, int64_t high, IntSpan size, Generator* generator
 Tensor randperm(int64_t n, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
                 std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
   const DType type = dtype.value_or(DType::Int64);
+  if (is_complex(type)) fail_complex("randperm", type);
   Tensor out = retrograd::empty(ints({n}), type, creation_device(device, {}, layout, pin_memory));
   if (is_floating(type)) {
     RG_CHECK(n <= int64_t{1} << digits_of(type), "n cannot be greater than 2^", digits_of(type), " for ", dtype_title(type), " type");

@@ -108,7 +108,8 @@ Tensor sum_dims(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, bo
 
 Tensor reduce_dims(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, Kernel kernel) {
   if (!keepdim && mask == every_dim(self.dim())) return reduce_all(self, dtype, kernel);
-  if (RG_UNLIKELY(is_complex(dtype))) return complex_prod(self, mask, keepdim, dtype);
+  if (RG_UNLIKELY(is_complex(dtype)))
+    return kernel == cpu::reduce().prod ? complex_prod(self, mask, keepdim, dtype) : complex_sum(self, mask, keepdim, dtype, false);
   if (RG_UNLIKELY(is_complex(self.dtype()))) return reduce_dims(without_complex(self, dtype), mask, keepdim, dtype, kernel);
   const ReducedShape shape(self, mask, keepdim);
   Tensor out = shape.make(dtype);

@@ -59,16 +59,39 @@ Tensor complex_cumsum(const Tensor& self, int64_t dim, DType dtype, bool reverse
   return as_complex(reverse ? impl::_reverse_cumsum(pairs, d) : impl::cumsum(pairs, d, {}));
 }
 
-Tensor complex_cumprod(const Tensor& self, int64_t dim, DType dtype) {
-  const Tensor x = cast_data(self, dtype);
-  Tensor out = empty(x.sizes(), dtype, x.device());
-  copy_data(out, x);
+namespace {
+
+// out[i] = combine(out[i - 1], self[i]) along a dim.
+template <class F> Tensor accumulate(const Tensor& self, int64_t dim, DType dtype, F&& combine) {
+  Tensor out = empty(self.sizes(), dtype, self.device());
+  copy_data(out, self);
   const int64_t d = wrap_dim(dim, self.dim());
-  for (int64_t i = 1; x.dim() && i < x.size(d); ++i) {
-    const Tensor here = impl::select(out, d, i);
-    impl::mul_out(here, impl::select(out, d, i - 1), here);
-  }
+  for (int64_t i = 1; self.dim() && i < self.size(d); ++i) combine(impl::select(out, d, i - 1), impl::select(out, d, i));
   return out;
+}
+
+}  // namespace
+
+Tensor complex_cumprod(const Tensor& self, int64_t dim, DType dtype) {
+  return accumulate(self, dim, dtype, [](const Tensor& before, const Tensor& here) { impl::mul_out(here, before, here); });
+}
+
+Tensor complex_logcumsumexp(const Tensor& self, int64_t dim) {
+  return accumulate(self, dim, self.dtype(), [](const Tensor& before, const Tensor& here) { impl::logaddexp_out(before, here, here); });
+}
+
+// Around the largest real part of each sum.
+Tensor complex_logsumexp(const Tensor& self, uint64_t mask, bool keepdim) {
+  const Dims dims(mask, self.dim());
+  if (self.numel() == 0 || dims.count == 0) {
+    const Tensor exponentials = impl::exp(self);
+    return impl::log(dims.count ? impl::sum_dim(exponentials, IntSpan(dims), keepdim, {}) : exponentials);
+  }
+  Tensor peak = impl::amax(real_part(self), IntSpan(dims), true);
+  peak = impl::masked_fill(peak, impl::logical_not(impl::isfinite(peak)), Scalar(0));
+  const Tensor total = impl::sum_dim(impl::exp(impl::sub(self, peak, Scalar(1))), IntSpan(dims), keepdim, {});
+  if (keepdim) return impl::add(impl::log(total), peak, Scalar(1));
+  return impl::add(impl::log(total), impl::view(contiguous_data(peak), total.sizes()), Scalar(1));
 }
 
 // The spread of complex numbers is that of their real parts plus that of their imaginary parts.

@@ -101,6 +101,7 @@ Tensor linalg_vector_norm(const Tensor& self, Scalar ord, OptInts dim, bool keep
 }
 
 Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return complex_logsumexp(self, dim_mask(dim, self.dim(), "logsumexp"), keepdim);
   const ReducedShape shape(self, dim_mask(dim, self.dim(), "logsumexp"), keepdim);
   Tensor out = shape.make(is_floating(self.dtype()) ? self.dtype() : default_dtype());
   run_kernel(self, 16, [&] { cpu::softmax().logsumexp(shape.array(out), self.array()); });

@@ -49,6 +49,7 @@ Pair cummax(const Tensor& self, int64_t dim) { return scan_with_index(self, dim,
 Pair cummin(const Tensor& self, int64_t dim) { return scan_with_index(self, dim, cpu::scan().cummin); }
 
 Tensor logcumsumexp(const Tensor& self, int64_t dim) {
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return complex_logcumsumexp(self, dim);
   check_logcumsumexp(self);
   return scan(self, dim, self.dtype(), false, cpu::scan().logcumsumexp);
 }

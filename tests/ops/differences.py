@@ -14,6 +14,7 @@ NOT_IN_TORCH = {
     "_nonzero": "ours: nonzero as one matrix, without the as_tuple choice",
     "_block_diag": "ours: block_diag of matrices only",
     "_as_strided_transfer": "ours: the derivative of as_strided",
+    "_conj_physical": "ours: the kernel of conj_physical",
     "_clone_as": "ours: a copy with the strides of another tensor",
     "_expand_reduced": "ours: a reduced gradient brought back to the input's shape",
     "_put_along": "ours: the derivative of taking along a dimension",
@@ -46,6 +47,8 @@ PYTORCH_IS_OFF = [
     ("native_dropout", "output 1: dtype is 'bool'", "PyTorch's mask of an empty tensor is floating"),
     ("trapezoid|trapz", "requires_grad is True|defined, expected undefined|dtype is 'float", "PyTorch gives new zeros for an empty input"),
     ("fill_diagonal", "version raised by 1, expected 2", "PyTorch fills in two steps when it wraps"),
+    (".*", "expected RuntimeError .*does not support automatic differentiation for outputs with compl", "we do"),
+    ("index_reduce", "expected NotImplementedError .*ComplexDouble", "PyTorch looks at the dtype before the index"),
     ("index_fill", "setStorage", "PyTorch runs into its own view of a 0-d value"),
 ]
 

@@ -16,7 +16,7 @@ TOLERANCE = 1e-10
 
 
 def _floats(values):
-    return [o for o in flatten(values) if isinstance(o, retrograd.Tensor) and o.dtype is retrograd.float64]
+    return [o for o in flatten(values) if isinstance(o, retrograd.Tensor) and o.dtype in (retrograd.float64, retrograd.complex128)]
 
 
 def _map(f, value):
@@ -42,7 +42,9 @@ def _bind(case):
 
 
 def _dot(xs, ys):
-    return sum((float((x * y).sum()) for x, y in zip(xs, ys, strict=True) if x is not None and y is not None), 0.0)
+    """The inner product; complex numbers count as pairs of real ones."""
+    pairs = [(x, y) for x, y in zip(xs, ys, strict=True) if x is not None and y is not None]
+    return sum((float((x * y.conj()).sum().real) for x, y in pairs), 0.0)
 
 
 def _close(a, b):

@@ -26,6 +26,8 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
     for t in (elements, test_elements):
         if t.dtype == torch.bool:
             raise RuntimeError("Unsupported input type encountered for isin(): Bool")
+        if t.is_complex():
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {t.dtype}")
     dtype = torch.result_type(elements, test_elements)
     values = test_elements.detach().to(dtype).reshape(-1)
     wanted = elements.detach().to(dtype)

@@ -15,11 +15,11 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     if atol < 0:
         raise RuntimeError(f"atol must be greater than or equal to zero, but got {atol:g}")
     close = input == other
-    if equal_nan and input.is_floating_point():
+    if equal_nan and (input.is_floating_point() or input.is_complex()):
         close = close | (input.isnan() & other.isnan())
     if (rtol == 0 and atol == 0) or input.dtype == torch.bool:
         return close
-    reference = other if other.is_floating_point() else other.to(torch.get_default_dtype())
+    reference = other if other.is_floating_point() or other.is_complex() else other.to(torch.get_default_dtype())
     error = (input - reference).abs()
     return close | (error.isfinite() & (error <= atol + (rtol * reference).abs()))
 
@@ -30,17 +30,20 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 def float_power(input, exponent, *, out=None):
-    """input ** exponent, computed in float64."""
+    """input ** exponent, computed in float64, or in complex128 where either is complex."""
     tensors = [t for t in (input, exponent) if isinstance(t, torch.Tensor)]
     if not tensors:
         raise TypeError(
             f"float_power(): expected a Tensor as 'input' or 'exponent', but got {type(input).__name__} and {type(exponent).__name__}"
         )
-    base, power = (t.to(torch.float64) if isinstance(t, torch.Tensor) else float(t) for t in (input, exponent))
+    is_complex = any(t.is_complex() if isinstance(t, torch.Tensor) else isinstance(t, complex) for t in (input, exponent))
+    dtype, number = (torch.complex128, complex) if is_complex else (torch.float64, float)
+    base, power = (t.to(dtype) if isinstance(t, torch.Tensor) else number(t) for t in (input, exponent))
     if out is None:
         return torch.pow(base, power)
-    if out.dtype != torch.float64:
-        raise RuntimeError(f"the output given to float_power has dtype {_title(out)} but the operation's result requires dtype Double")
+    if out.dtype != dtype:
+        needed = "ComplexDouble" if is_complex else "Double"
+        raise RuntimeError(f"the output given to float_power has dtype {_title(out)} but the operation's result requires dtype {needed}")
     return torch.pow(base, power, out=out)
 
 
@@ -61,5 +64,7 @@ def _title(t):
         torch.int8: "Char",
         torch.uint8: "Byte",
         torch.bool: "Bool",
+        torch.complex64: "ComplexFloat",
+        torch.complex128: "ComplexDouble",
     }
     return names.get(t.dtype, str(t.dtype).removeprefix("torch."))

@@ -11,7 +11,7 @@ from retrograd._batched import whole
 
 _TITLES = {
     "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
 }  # fmt: skip
 
 
@@ -427,7 +427,7 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
                            f"since dim argument was not given, but got a list of length {len(steps)}")  # fmt: skip
     if input.dtype in (torch.uint8, torch.bool):
         raise RuntimeError(f"torch.gradient does not support {str(input.dtype).rpartition('.')[2]} input.")
-    y = input if input.is_floating_point() else input.to(torch.get_default_dtype())
+    y = input if input.is_floating_point() or input.is_complex() else input.to(torch.get_default_dtype())
     out = []
     for d, step in zip(dims, steps, strict=False):
         if isinstance(step, torch.Tensor) and step.ndim == 1:

@@ -68,7 +68,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     """
     _check_level(level, "create")
     for name, given in (("primal", tensor), ("tangent", tangent)):
-        if not given.is_floating_point():
+        if not (given.is_floating_point() or given.is_complex()):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {given.dtype}")
     return _C._make_dual(tensor, tangent, _native_level)
 

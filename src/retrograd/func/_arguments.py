@@ -57,7 +57,7 @@ def check_inputs(leaves: Sequence[Any]) -> None:
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
-        if not leaf.is_floating_point():
+        if not (leaf.is_floating_point() or leaf.is_complex()):
             raise RuntimeError(f"only Tensors of floating point dtype can require gradients, got {leaf.dtype}")
 
 

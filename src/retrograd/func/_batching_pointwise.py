@@ -38,7 +38,7 @@ POINTWISE = (
 
 
 def _category(dtype: Any) -> int:
-    return 0 if dtype is _C.bool else 2 if dtype.is_floating_point else 1
+    return 0 if dtype is _C.bool else 3 if dtype.is_complex else 2 if dtype.is_floating_point else 1
 
 
 def _promoted(dtypes: Sequence[Any]) -> Any:

@@ -62,7 +62,7 @@ def jvp_with_argnums(func: Callable[..., Any], primals: Any, tangents: Any, argn
     _check_tensors(leaves, "primals")
     _check_tensors(vectors, "tangents")
     for leaf in leaves:
-        if not leaf.is_floating_point():
+        if not (leaf.is_floating_point() or leaf.is_complex()):
             raise ValueError(f"Expected primal to be floating point or complex, but got: {leaf.dtype}")
     level = _C._enter_dual_level()
     try:
@@ -191,7 +191,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         own = [_C._fresh_leaf(leaf) for leaf in leaves]
         outputs, output_spec = output_tensors(func(*tree_unflatten(own, spec)), "linearize(f, *primals)")
         followed = tracked_outside(outputs, own)
-        weights = [_C._fresh_leaf(_zeros(o)) if o.is_floating_point() else None for o in outputs]
+        weights = [_C._fresh_leaf(_zeros(o)) if o.is_floating_point() or o.is_complex() else None for o in outputs]
         rows = [(o, w) for o, w in zip(outputs, weights, strict=True) if w is not None]
         transposed = _backward([o for o, _ in rows], [w for _, w in rows], own, create_graph=True, retain_graph=True)
     shown = tree_unflatten([released(o, own, outside and followed) for o in outputs], output_spec)

@@ -149,7 +149,7 @@ def vjp_with_argnums(func: Callable[..., Any], *primals: Any, argnums: Argnums |
             check_aux(aux)
         outputs, output_spec = output_tensors(output, "vjp(f, *primals)")
     for tensor in outputs:
-        if not tensor.is_floating_point():
+        if not (tensor.is_floating_point() or tensor.is_complex()):
             raise RuntimeError(
                 f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {tensor.dtype}"
             )

@@ -68,7 +68,7 @@ class _Kept:
     """The result of one call of an op, and what the op saved."""
 
     def __init__(self, result: Any, saved: list[tuple[int | Tensor, str]], random_state: Tensor | None) -> None:
-        self.result = _map(result, lambda t: t.detach().requires_grad_(t.requires_grad and t.is_floating_point()))
+        self.result = _map(result, lambda t: t.detach().requires_grad_(t.requires_grad and (t.is_floating_point() or t.is_complex())))
         self.versions = [t._version for t in _tensors(self.result)]
         self.saved = saved  # by place among the arguments or as a tensor, and for which node
         self.random_state = random_state
