@@ -37,7 +37,8 @@ def _matrix_product(batch: Batch, op: Any, values: Values, batched: Flags) -> Te
         return loop(batch, op, values, batched)  # an error
     if values[0].shape[-1] != values[1].shape[-min(2, wanted[1])]:
         return loop(batch, op, values, batched)
-    return _product(values[0], batched[0], values[1], batched[1])
+    first = values[0].conj() if op.name == "vdot" else values[0]
+    return _product(first, batched[0], values[1], batched[1])
 
 
 @rule("bmm")
