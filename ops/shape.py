@@ -950,7 +950,7 @@ op(
     "_to_copy(Tensor self, *, dtype? dtype=None, device? device=None) -> Tensor",
     variants="function internal",
     kernel=native(complex="lazy"),
-    grad={"self": "ops::_to_copy(grad, self_dtype, self_device)"},
+    grad={"self": "convert_back(grad, self_dtype, self_device)"},
     jvp="linear",
     doc="A copy with another dtype or device.",
     samples=[S(T(3, 4))],

@@ -103,7 +103,7 @@ Tensor real(const Tensor& self) {
 }
 Tensor imag(const Tensor& self) {
   RG_CHECK(is_complex(self.dtype()), "imag is not implemented for tensors with non-complex dtypes.");
-  if (self->has(kConj)) return ops::_neg_view(ops::select(ops::view_as_real(ops::_conj(self)), -1, 1));
+  if (self->has(kConj)) return ops::select(ops::_neg_view(ops::view_as_real(ops::_conj(self))), -1, 1);
   return ops::select(ops::view_as_real(self), -1, 1);
 }
 
@@ -127,6 +127,10 @@ Tensor angle_backward(const Tensor& grad, const Tensor& self) {
   if (!is_complex(self.dtype())) return zero_gradient(grad);
   const Tensor size = ops::abs(self);
   return ops::masked_fill(quarter_turn(self) * (grad / (size * size)), ops::eq(size, 0), Scalar(0));
+}
+
+Tensor convert_back(const Tensor& grad, DType dtype, Device device) {
+  return ops::_to_copy(is_complex(dtype) ? grad : ops::real(grad), dtype, device);
 }
 
 Tensor quarter_turn(const Tensor& t) { return t * Operand(Scalar(Complex<double>(0, 1))); }

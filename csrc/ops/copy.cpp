@@ -33,10 +33,20 @@ Tensor _clone_as(const Tensor& self, IntSpan stride) {
   return out;
 }
 
+namespace {
+
+void warn_discard(const Tensor& from, DType to) {
+  if (RG_LIKELY(!is_complex(from.dtype()) || is_complex(to) || to == DType::Bool)) return;
+  if (PyErr_WarnEx(PyExc_UserWarning, "Casting complex values to real discards the imaginary part", 1) != 0) throw PythonError();
+}
+
+}  // namespace
+
 Tensor _to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device) {
   const Device target = device.value_or(self.device());
   check_device(target);
   RG_CHECK_AS(NotImplemented, !is_meta(self) || target.type == DeviceType::Meta, "Cannot copy out of meta tensor; no data!");
+  warn_discard(self, dtype.value_or(self.dtype()));
   Tensor out = empty_like(self, dtype.value_or(self.dtype()), target, MemoryFormat::Preserve);
   copy_data(out, self);
   return out;
@@ -50,6 +60,7 @@ void copy_(const Tensor& self, const Tensor& src, bool) {
     RG_CHECK(same_sizes(self.sizes(), shape), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
   }
   check_no_internal_overlap(self);
+  warn_discard(src, self.dtype());
   if (check_no_partial_overlap(self.get(), src.get())) {
     copy_data(self, src);
   } else {

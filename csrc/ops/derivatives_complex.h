@@ -8,6 +8,7 @@ namespace retrograd::derivatives {
 Tensor along(const Tensor& t, const Tensor& direction);  // Re(conj(direction) t), direction being the gradient of a real function
 Tensor sgn_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
 Tensor angle_backward(const Tensor& grad, const Tensor& self);
+Tensor convert_back(const Tensor& grad, DType dtype, Device device);  // the gradient of a copy; of a real tensor it is real
 Tensor quarter_turn(const Tensor& t);  // i t
 
 }  // namespace retrograd::derivatives

@@ -30,7 +30,8 @@ Tensor view_of(const Tensor& t, const ViewGeometry& g) {
     for (size_t d = 0; d < g.sizes.size(); ++d) pairs += (g.sizes[d] - 1) * g.strides[d];
     from = ops::view_as_complex(ops::as_strided(t, ints({std::max<int64_t>(pairs, 0), 2}), ints({2, 1}), t->offset() + start));
   }
-  Tensor view = ops::as_strided(from, g.sizes, g.strides, offset + from->offset());
+  const bool whole = !from.is(t) && offset == 0 && same_sizes(from.sizes(), g.sizes) && same_sizes(from.strides(), g.strides);
+  Tensor view = whole ? from : ops::as_strided(from, g.sizes, g.strides, offset + from->offset());
   if (g.lazy & kConj) view = ops::conj(view);
   if (g.lazy & kNeg) view = ops::_neg_view(view);
   return view;

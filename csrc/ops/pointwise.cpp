@@ -269,6 +269,8 @@ void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::sp
            dtype_title(out.dtype()));
   bool inplace = false;
   for (const Operand& o : in) inplace |= o.tensor == out.get();
+  RG_CHECK(!(inplace && op.out == PointwiseOut::Real && is_complex(out.dtype())), "In-place ", op.name,
+           " is not supported for complex tensors.");
   if (!same_sizes(out.sizes(), p.shape)) {
     RG_CHECK(!inplace, "output with shape ", out.sizes(), " doesn't match the broadcast shape ", IntSpan(p.shape));
     find_loop(op, p.compute);  // fails before anything is changed

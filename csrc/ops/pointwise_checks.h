@@ -30,7 +30,8 @@ inline void check_neg(const Tensor& self) {
         "operator instead.");
 }
 inline void check_sign(const Tensor& self) {
-  RG_CHECK(!is_complex(self.dtype()), "Unlike NumPy, torch.sign doesn't support complex numbers: use torch.sgn");
+  RG_CHECK_AS(NotImplemented, !is_complex(self.dtype()),
+              "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.");
 }
 inline void check_relu(const Tensor& self) {
   if (RG_UNLIKELY(self.dtype() == DType::Bool)) fail_bool("Boolean inputs not supported for relu");

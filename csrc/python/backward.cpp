@@ -30,6 +30,9 @@ void check_gradient(const Tensor& root, const Tensor& grad, size_t i) {
   RG_CHECK(requires_grad(root), "element ", i, " of tensors does not require grad and does not have a grad_fn", why_no_grad(root));
   RG_CHECK(same_sizes(root.get(), grad.get()), "Mismatch in shape: grad_output[", i, "] has a shape of torch.Size(", grad.sizes(),
            ") and output[", i, "] has a shape of torch.Size(", root.sizes(), ").");
+  RG_CHECK(is_complex(root.dtype()) == is_complex(grad.dtype()),
+           "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[", i,
+           "] has a dtype of torch.", dtype_name(grad.dtype()), " and output[", i, "] has a dtype of torch.", dtype_name(root.dtype()), ".");
 }
 
 // The edge of a tensor, or of a GradientEdge (node, output_nr). New reference.

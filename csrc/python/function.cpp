@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "autograd/engine.h"
+#include "core/promote.h"
 #include "autograd/history.h"
 #include "ops.h"
 #include "ops/forward.h"
@@ -114,6 +115,8 @@ Tensor checked_gradient(const char* name, size_t index, const TensorMeta& meta, 
     grad = engine_ops.sum_to(grad, meta.sizes);
   }
   if (grad.dtype() != meta.dtype) {
+    RG_CHECK(is_complex(meta.dtype) || !is_complex(grad.dtype()), "Function ", name, " returned a complex gradient at index ", index,
+             " for an input of dtype ", dtype_name(meta.dtype), ". The gradient of a real input is real: return grad.real");
     grad = engine_ops.cast(grad, meta.dtype);
   }
   return grad;

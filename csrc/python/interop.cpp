@@ -25,6 +25,7 @@ bool dtype_of_format(const char* format, Py_ssize_t item, DType& out) {
   char code = 'B';
   if (format) {
     if (*format == '@' || *format == '=' || *format == '<') ++format;
+    if (std::strcmp(format, "Zf") == 0 || std::strcmp(format, "Zd") == 0) return out = item == 8 ? DType::Complex64 : DType::Complex128, true;
     if (std::strlen(format) != 1) return false;
     code = *format;
   }
@@ -35,9 +36,6 @@ bool dtype_of_format(const char* format, Py_ssize_t item, DType& out) {
     case 'e': return out = DType::Float16, true;
     case 'f': return out = DType::Float32, true;
     case 'd': return out = DType::Float64, true;
-    case 'Z':  // two of what follows
-      if (item == 8) return out = DType::Complex64, true;
-      return out = DType::Complex128, item == 16;
     case 'h': return out = DType::Int16, item == 2;
     case 'i':
     case 'l':
@@ -345,11 +343,11 @@ Scalar python_number(PyObject* self) {
 // A complex number without imaginary part is a real one.
 Scalar real_number(PyObject* self, const char* type) {
   const Scalar s = python_number(self);
-  RG_CHECK(s.imag == 0, "value cannot be converted to type ", type, " without overflow: it has an imaginary part");
+  RG_CHECK(s.imag == 0, "value cannot be converted to type ", type, " without overflow");
   return s.is_complex() ? Scalar(s.d) : s;
 }
 PyObject* to_float(PyObject* self) {
-  return guarded([&] { return PyFloat_FromDouble(real_number(self, "float").to_double()); });
+  return guarded([&] { return PyFloat_FromDouble(real_number(self, "double").to_double()); });
 }
 PyObject* to_complex(PyObject* self, PyObject*) {
   return guarded([&] {
@@ -359,7 +357,7 @@ PyObject* to_complex(PyObject* self, PyObject*) {
 }
 PyObject* to_int(PyObject* self) {
   return guarded([&]() -> PyObject* {
-    const Scalar s = real_number(self, "int");
+    const Scalar s = real_number(self, "int64_t");
     return s.is_float() ? PyLong_FromDouble(s.d) : PyLong_FromLongLong(s.i);
   });
 }

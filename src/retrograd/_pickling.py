@@ -40,6 +40,8 @@ _STORAGE_TYPES = {
         "BFloat16Storage": _C.bfloat16,
         "FloatStorage": _C.float32,
         "DoubleStorage": _C.float64,
+        "ComplexFloatStorage": _C.complex64,
+        "ComplexDoubleStorage": _C.complex128,
     }.items()
 }
 
@@ -95,6 +97,10 @@ def _rebuild_tensor_v2(
     storage: Tensor, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, metadata: Any = None
 ) -> Tensor:
     tensor = _rebuild_tensor(storage, storage_offset, size, stride)
+    if metadata:
+        tensor = tensor.conj() if metadata.get("conj") else tensor
+        tensor = _C._ops._neg_view(tensor) if metadata.get("neg") else tensor
+        tensor = tensor.detach()
     return tensor.requires_grad_() if requires_grad else tensor
 
 
@@ -102,7 +108,7 @@ def _rebuild_tensor_v3(
     storage: Tensor, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, dtype: Any, metadata: Any = None
 ) -> Tensor:
     """Of files that keep storages as plain bytes and the dtype with the tensor."""
-    return _rebuild_tensor_v2(storage.view(dtype), storage_offset, size, stride, requires_grad, backward_hooks)
+    return _rebuild_tensor_v2(storage.view(dtype), storage_offset, size, stride, requires_grad, backward_hooks, metadata)
 
 
 def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires_grad: bool) -> Tensor:
@@ -137,7 +143,11 @@ def _reduce_tensor(tensor: Tensor, storages: Storages) -> tuple[Any, ...]:
         rebuild = (_rebuild_meta_tensor_no_storage, (tensor.dtype, size, stride, tensor.requires_grad))
     else:
         hooks: OrderedDict[int, Any] = OrderedDict()
-        rebuild = (_rebuild_tensor_v2, (storages.add(tensor), tensor.storage_offset(), size, stride, tensor.requires_grad, hooks))
+        lazy = {name: True for name, on in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if on}
+        memory = tensor.detach().conj() if tensor.is_conj() else tensor
+        memory = _C._ops._neg_view(memory) if tensor.is_neg() else memory
+        arguments = (storages.add(memory), tensor.storage_offset(), size, stride, tensor.requires_grad, hooks)
+        rebuild = (_rebuild_tensor_v2, (*arguments, lazy) if lazy else arguments)
     state = tensor.__dict__
     if type(tensor) is Tensor and not state:
         return rebuild

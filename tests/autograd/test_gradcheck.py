@@ -287,3 +287,77 @@ def test_a_wrong_jvp_is_told_from_a_wrong_backward(fast_mode):
 
     with pytest.raises(GradcheckError, match="Jacobian computed with forward mode mismatch for output 0 with respect to input 0"):
         gradcheck(Wrong.apply, (values(2),), check_forward_ad=True, fast_mode=fast_mode)
+
+
+# ---- complex numbers ----
+
+
+def _complex(*shape):
+    return torch.randn(*shape, dtype=torch.complex128, requires_grad=True)
+
+
+MODES = [{}, {"fast_mode": True}, {"check_forward_ad": True}, {"check_forward_ad": True, "fast_mode": True}, {"check_batched_grad": True}]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda z: z * z.exp(),
+        lambda z: z.abs(),
+        lambda z: (z.conj() * z, z.real),
+        lambda z: torch.view_as_real(z),
+        lambda z: torch.polar(z.abs(), z.angle()),
+        lambda z: z.imag,
+        lambda z: z.sum() / z.abs().sum(),
+    ],
+)
+def test_complex_functions(f, mode):
+    assert gradcheck(f, (_complex(3),), **mode)
+    assert gradgradcheck(f, (_complex(3),), fast_mode=mode.get("fast_mode", False), check_fwd_over_rev="check_forward_ad" in mode)
+
+
+def test_complex_and_real_inputs_together():
+    x = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda z, x: z * x + torch.complex(x, z.real), (_complex(3), x), check_grad_dtypes=True)
+
+
+def _forgets_to_conjugate():
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, z):
+            ctx.save_for_backward(z)
+            return z * z
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2 * ctx.saved_tensors[0]
+
+    return Square.apply
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_missing_conjugate_is_found(fast):
+    with pytest.raises(GradcheckError, match="(?s)While considering the imaginary part of complex outputs only, Jacobian mismatch.*worst"):
+        gradcheck(_forgets_to_conjugate(), (_complex(2),), fast_mode=fast)
+    assert gradcheck(_forgets_to_conjugate(), (_complex(2),), fast_mode=fast, raise_exception=False) is False
+
+
+def test_the_real_part_alone_may_be_wrong():
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, z):
+            return z.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return torch.complex(grad.real * 2, grad.imag)
+
+    with pytest.raises(GradcheckError, match="While considering the real part of complex outputs only"):
+        gradcheck(lambda z: torch.complex(Doubled.apply(z).real, z.imag), (_complex(2),))
+
+
+def test_single_precision_complex_is_warned_about():
+    z = torch.randn(2, dtype=torch.complex64, requires_grad=True)
+    with pytest.warns(UserWarning, match="not a double precision floating point or complex"):
+        gradcheck(lambda z: z * 2, (z,), eps=1e-2, atol=1e-2, rtol=1e-2)

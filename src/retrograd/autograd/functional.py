@@ -322,6 +322,9 @@ def jacobian(
             points = _fresh(given, create_graph)
             many_outputs, outputs = _tensors(func(*points), "outputs of the user-provided function", "jacobian")
             _check_outputs(outputs, strict)
+            for output in outputs:
+                if output.is_complex():
+                    raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
             if vectorize:
                 whole = _vectorized_jacobian(outputs, points, create_graph)
             else:

@@ -5,6 +5,9 @@ the gradient. The slow mode compares every entry. The fast mode compares one num
 whole Jacobian only to explain a failure.
 
 Jacobians here are matrices with a row for each element of the input and a column for each element of the output.
+
+Of complex outputs the real and the imaginary parts are checked, one after the other. The derivative of a real number with respect
+to a complex one, x + iy, is what backward gives: d/dx + i d/dy.
 """
 
 from __future__ import annotations
@@ -50,7 +53,7 @@ def gradcheck(
 ) -> bool:
     """Compares the gradients of a function with differences of its values.
 
-    Checked are the inputs that require grad, which should be of dtype float64, and the outputs that are differentiable.
+    Checked are the inputs that require grad, which should be of dtype float64 or complex128, and the outputs that are differentiable.
 
     Args:
         func: takes the inputs and returns a tensor or several.
@@ -80,21 +83,22 @@ def gradcheck(
     check = _Check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
         check.check_inputs()
-        outputs = check.run()
-        if not outputs:
-            check.constant()
-            return True
-        if check_forward_ad:
-            check.forward_mode(outputs)
-            if check_batched_forward_grad:
-                check.batched_forward(outputs)
-        if check_backward_ad:
-            check.backward_mode(outputs)
-            if check_batched_grad:
-                check.batched_backward(outputs)
-            check.zero_gradients(outputs)
-            if check_undefined_grad:
-                check.undefined_gradients()
+        for part in check.parts():
+            outputs = part.run()
+            if not outputs:
+                part.constant()
+                continue
+            if check_backward_ad:
+                part.backward_mode(outputs)
+                if check_batched_grad:
+                    part.batched_backward(outputs)
+                part.zero_gradients(outputs)
+                if check_undefined_grad:
+                    part.undefined_gradients()
+            if check_forward_ad:
+                part.forward_mode(outputs)
+                if check_batched_forward_grad:
+                    part.batched_forward(outputs)
     except GradcheckError:
         if raise_exception:
             raise
@@ -185,7 +189,16 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def _is_float(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.is_floating_point()
+    return isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())
+
+
+def _is_double(tensor: Tensor) -> bool:
+    return tensor.dtype in (_C.float64, _C.complex128)
+
+
+def _inner(a: Tensor, b: Tensor) -> Tensor:
+    """The sum of products; complex numbers count as pairs of real ones."""
+    return (a * b.conj()).sum().real
 
 
 def _differentiable(outputs: tuple[Any, ...]) -> tuple[Tensor, ...]:
@@ -268,11 +281,15 @@ def _numerical(func: _Func, inputs: tuple[Any, ...], index: int, eps: float) -> 
         for place in _indices(data):
             value = data[place].item()
 
-            def shift(h: float, place: tuple[int, ...] = place, value: float = value) -> None:
+            def shift(h: float, place: tuple[int, ...] = place, value: Any = value, unit: complex = 1.0) -> None:
                 with _C._NoGrad():
-                    data[place] = value + h
+                    data[place] = value + h * unit
 
-            columns.append([_flat(d) for d in _difference(func, inputs, data, shift, eps)])
+            rows = [_flat(d) for d in _difference(func, inputs, data, shift, eps)]
+            if data.is_complex():
+                upwards = _difference(func, inputs, data, lambda h, shift=shift: shift(h, unit=1j), eps)  # type: ignore[misc]
+                rows = [row + 1j * _flat(d) for row, d in zip(rows, upwards, strict=True)]
+            columns.append(rows)
             shift(0.0)
     if not columns:
         return [_zeros(0, o.numel(), o) for o in _values(func, inputs)]
@@ -337,6 +354,22 @@ class _Check:
         self.eps, self.atol, self.rtol, self.nondet_tol = eps, atol, rtol, nondet_tol
         self.check_dtypes, self.fast = check_dtypes, fast
         self.wanted = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
+        self.part = ""  # of complex outputs: what messages begin with
+
+    def parts(self) -> Iterator[_Check]:
+        """Itself, or a check of the imaginary and one of the real parts of what func returns."""
+        outputs = [isinstance(o, Tensor) and o.is_complex() for o in _as_tuple(self.func(*self.inputs))]
+        if not any(outputs):
+            yield self
+            return
+        for name, part in (("imaginary", _ops.imag), ("real", _ops.real)):
+            if name == "imaginary":  # of the complex outputs alone: the others are their own real parts
+                func = lambda *a: tuple(part(o) for o, c in zip(_as_tuple(self.func(*a)), outputs, strict=True) if c)  # noqa: B023
+            else:
+                func = lambda *a: tuple(part(o) if c else o for o, c in zip(_as_tuple(self.func(*a)), outputs, strict=True))  # noqa: B023
+            check = _Check(func, self.inputs, self.eps, self.atol, self.rtol, self.nondet_tol, self.check_dtypes, self.fast)
+            check.part = f"While considering the {name} part of complex outputs only, "
+            yield check
 
     @property
     def wanted_inputs(self) -> list[Tensor]:
@@ -350,7 +383,7 @@ class _Check:
             raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
         for i in self.wanted:
             tensor = self.inputs[i]
-            if tensor.dtype is not _C.float64:
+            if not _is_double(tensor):
                 warnings.warn(
                     f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely "
                     "fail if all "
@@ -386,7 +419,8 @@ class _Check:
 
     def worst(self, analytical: Tensor, numerical: Tensor, i: int, output: Tensor, o: int) -> str:
         """The entry that is farthest beyond what is allowed, by its place in the input and in the output."""
-        a, n = analytical.double(), numerical.double()
+        wide = _C.complex128 if analytical.is_complex() or numerical.is_complex() else _C.float64
+        a, n = analytical.to(wide), numerical.to(wide)
         excess = (a - n).abs() - (self.atol + self.rtol * n.abs())
         excess = _ops.where(excess.isnan(), _ops.full_like(excess, float("inf")), excess)
         at = int(excess.reshape(-1).argmax().item())
@@ -402,8 +436,8 @@ class _Check:
 
     def advice(self, output: Tensor) -> str:
         """What to say where the numbers may be at fault and not the derivative."""
-        poor = [f"input {i} is {self.inputs[i].dtype}" for i in self.wanted if self.inputs[i].dtype is not _C.float64]
-        if output.dtype is not _C.float64:
+        poor = [f"input {i} is {self.inputs[i].dtype}" for i in self.wanted if not _is_double(self.inputs[i])]
+        if not _is_double(output):
             poor.append(f"the output is {output.dtype}")
         if not poor:
             return ""
@@ -416,7 +450,7 @@ class _Check:
 
     def fail(self, analytical: Tensor, numerical: Tensor, i: int, output: Tensor, o: int, mode: str = "") -> None:
         raise GradcheckError(
-            f"Jacobian {mode}mismatch for output {o} with respect to input {i},\nnumerical:{numerical}\nanalytical:{analytical}\n"
+            f"{self.part}Jacobian {mode}mismatch for output {o} with respect to input {i},\nnumerical:{numerical}\nanalytical:{analytical}\n"
             + self.worst(analytical, numerical, i, output, o)
             + self.advice(output)
         )
@@ -479,8 +513,8 @@ class _Check:
                 else:
                     self.check_gradient(k, grad)
                     self.compare_runs(grad, again[k], o, i)  # type: ignore[arg-type]
-                analytical = (grad.detach() * along[k]).sum()
-                numerical = (moved[k][o] * v).sum()
+                analytical = _inner(grad.detach(), along[k])
+                numerical = _inner(moved[k][o], v)
                 # Errors of size atol in every entry add up to this much.
                 atol = self.atol * along[k].abs().sum().item() * v.abs().sum().item()
                 if not self.close(analytical, numerical, atol):
@@ -488,14 +522,14 @@ class _Check:
 
     def explain_fast(self, analytical: Tensor, numerical: Tensor, i: int, output: Tensor, o: int, mode: str = "") -> None:
         text = (
-            f"Jacobian {mode}mismatch for output {o} with respect to input "
+            f"{self.part}Jacobian {mode}mismatch for output {o} with respect to input "
             f"{i},\nnumerical:{numerical.item()}\nanalytical:{analytical.item()}\n\n"
             "These are the Jacobians in a random direction of the input and of the output (fast mode). In full they are:\n\n"
         )
         slow_numerical = self.numerical_for((output,), i)[o]
         slow_analytical = self.slow_jacobian(output, o, i, mode)
         text += f"Numerical:\n {slow_numerical}\nAnalytical:\n{slow_analytical}\n\n"
-        difference = (slow_analytical.double() - slow_numerical.double()).abs().max().item()
+        difference = (slow_analytical - slow_numerical).abs().max().item()
         text += f"The max per-element difference (slow mode) is: {difference}.\n"
         if self.close(slow_analytical, slow_numerical):
             text += "The entries agree one by one: the small errors of many entries added up. Hint: fast_mode=False, or a larger atol.\n"
@@ -585,8 +619,11 @@ class _Check:
             with _C._NoGrad():
                 one.zero_()
                 one[place] = 1
-            found = self.tangents(i, one.clone())
-            rows.append([_flat(_filled(t, o)) for t, o in zip(found, outputs, strict=True)])
+            row = [_flat(_filled(t, o)) for t, o in zip(self.tangents(i, one.clone()), outputs, strict=True)]
+            if tensor.is_complex():
+                upwards = self.tangents(i, one * 1j)
+                row = [r + 1j * _flat(_filled(t, o)) for r, t, o in zip(row, upwards, outputs, strict=True)]
+            rows.append(row)
         return [_ops.stack([row[o] for row in rows]) if rows else _zeros(0, outputs[o].numel(), outputs[o]) for o in range(len(outputs))]
 
     def forward_mode(self, outputs: tuple[Tensor, ...]) -> None:
@@ -597,8 +634,8 @@ class _Check:
                 moved = _numerical_along(self.differentiable_func(), self.inputs, i, u, self.eps)
                 for o, (output, tangent) in enumerate(zip(outputs, self.tangents(i, u), strict=True)):
                     v = _unit_like(output)
-                    analytical = _ops.zeros((), dtype=output.dtype) if tangent is None else (tangent.detach() * v).sum()
-                    numerical = (moved[o] * v).sum()
+                    analytical = _ops.zeros((), dtype=output.dtype) if tangent is None else _inner(tangent.detach(), v)
+                    numerical = _inner(moved[o], v)
                     if not self.close(analytical, numerical, self.atol * u.abs().sum().item() * v.abs().sum().item()):
                         self.explain_fast(analytical, numerical, i, output, o, mode)
                 continue
@@ -630,7 +667,7 @@ class _Check:
 def _unit_like(tensor: Tensor) -> Tensor:
     """A random direction with positive entries: no two wrong entries cancel."""
     vector = _ops.rand(tuple(tensor.shape), dtype=tensor.dtype, device=tensor.device)
-    return vector / (vector * vector).sum().sqrt().clamp(min=1e-30)
+    return vector / _inner(vector, vector).sqrt().clamp(min=1e-30)
 
 
 # -- Jacobians for their own sake ---------------------------------------------

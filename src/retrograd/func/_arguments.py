@@ -13,6 +13,13 @@ _ops = _C._ops
 Argnums = int | tuple[int, ...]
 
 
+def check_real(name: str, kind: str, tree: Any) -> None:
+    """A Jacobian of complex numbers would need a convention: which of their derivatives it has."""
+    for i, leaf in enumerate(tree_flatten(tree)[0]):
+        if isinstance(leaf, Tensor) and leaf.is_complex():
+            raise RuntimeError(f"{name}: Expected all {kind} to be real but received complex tensor at flattened input idx: {i}")
+
+
 # -- argnums --------------------------------------------------------------------------------------
 
 

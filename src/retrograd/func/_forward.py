@@ -12,6 +12,7 @@ from retrograd.func._arguments import (
     Argnums,
     check_aux,
     check_inputs,
+    check_real,
     map_tensors,
     output_tensors,
     picked,
@@ -129,6 +130,7 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
         for leaf in inputs:
             if not isinstance(leaf, Tensor):
                 raise ValueError(f"jacfwd: Expected all inputs to be Tensors, got {type(leaf)}")
+        check_real("jacfwd", "inputs", inputs)
         sizes = [i.numel() for i in inputs]
         found: list[Any] = []
 
@@ -136,6 +138,7 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
             result = jvp_with_argnums(inner, args, tree_unflatten(tangents, input_spec), numbers, False, has_aux)
             leaves, spec = tree_flatten(result[1])
             aux, aux_spec = tree_flatten(result[2] if has_aux else ())
+            check_real("jacfwd", "outputs", leaves)
             found[:] = [spec, len(leaves), aux_spec]
             return [*leaves, *aux]
 

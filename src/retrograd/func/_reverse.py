@@ -12,6 +12,7 @@ from retrograd.func._arguments import (
     Argnums,
     check_aux,
     check_inputs,
+    check_real,
     map_tensors,
     output_tensors,
     picked,
@@ -221,7 +222,9 @@ def jacrev(
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         inner = functools.partial(func, **kwargs) if kwargs else func
         numbers = wrap_argnums(argnums, len(args))
+        check_real("jacrev", "inputs", picked(args, numbers))
         output, vjp_fn, *aux = vjp_with_argnums(inner, *args, argnums=numbers, has_aux=has_aux)
+        check_real("jacrev", "outputs", output)
         outputs, output_spec = tree_flatten(output)
         inputs, input_spec = tree_flatten(picked(args, numbers))
         sizes = [o.numel() for o in outputs]

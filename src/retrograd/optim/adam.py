@@ -15,6 +15,7 @@ from retrograd.optim.optimizer import (
     differentiable_state,
     directed,
     new_count,
+    real_views,
     refuse_capturable,
     scalar,
 )
@@ -130,6 +131,11 @@ def adam(
     for param, grad, state in zip(params, grads, states, strict=True):
         if differentiable:
             differentiable_state(state)
+        if param.is_complex():
+            with real_views(param, grad, state) as (param, grad, state):
+                adam([param], [grad], [state], lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
+                     decoupled_weight_decay=decoupled_weight_decay, maximize=maximize, differentiable=differentiable)  # fmt: skip
+            continue
         count = state["step"]
         count += 1
         step = count.item()

@@ -107,6 +107,11 @@ class _StrongWolfe:
         return bracket[low]
 
 
+def _real(tensor: Tensor) -> Tensor:
+    """Complex numbers count as pairs of real ones."""
+    return _C._ops.view_as_real(tensor) if tensor.is_complex() else tensor
+
+
 class LBFGS(Optimizer):
     """Quasi-Newton steps from the last history_size gradients; step() needs a closure and calls it many times.
 
@@ -147,12 +152,13 @@ class LBFGS(Optimizer):
     # -- parameters as one vector -------------------------------------------------
 
     def _gather_flat_grad(self) -> Tensor:
-        flat = [_C._ops.zeros((p.numel(),), dtype=p.dtype) if p.grad is None else p.grad.reshape(-1) for p in self._params]
+        flat = [_real(_C._ops.zeros_like(p) if p.grad is None else p.grad.resolve_conj()).reshape(-1) for p in self._params]
         return _C._ops.cat(flat, 0)
 
     def _add_grad(self, step_size: float, direction: Tensor) -> None:
         offset = 0
         for p in self._params:
+            p = _real(p)
             n = p.numel()
             p.add_(direction[offset : offset + n].view_as(p), alpha=step_size)
             offset += n

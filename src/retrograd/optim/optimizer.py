@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from copy import deepcopy
 from itertools import chain
 from typing import Any
@@ -381,7 +382,8 @@ class ParameterOptimizer(GroupOptimizer):
             elif group["differentiable"]:
                 differentiable_state(state)
             state["step"] += 1
-            self._update(p, decayed(directed(grad, group["maximize"]), p, coupled), state, state["step"].item(), group)
+            with real_views(p, grad, state) as (param, grad, state):
+                self._update(param, decayed(directed(grad, group["maximize"]), param, coupled), state, state["step"].item(), group)
 
 
 # -- what the optimizers share --------------------------------------------------
@@ -390,6 +392,21 @@ class ParameterOptimizer(GroupOptimizer):
 def scalar(value: Any) -> float:
     """A number, or the value of a tensor of one element."""
     return value.item() if isinstance(value, Tensor) else value
+
+
+@contextlib.contextmanager
+def real_views(param: Tensor, grad: Tensor, state: dict[str, Any]) -> Iterator[tuple[Tensor, Tensor, dict[str, Any]]]:
+    """A complex parameter counts as a real one with twice the numbers. What is put into the state meanwhile ends up in it."""
+    if not param.is_complex():
+        yield param, grad, state
+        return
+    is_complex = {key for key, value in state.items() if isinstance(value, Tensor) and value.is_complex()}
+    views = {key: _C._ops.view_as_real(value) if key in is_complex else value for key, value in state.items()}
+    inside = dict(views)
+    yield _C._ops.view_as_real(param), _C._ops.view_as_real(grad.resolve_conj()), inside
+    for key, value in inside.items():
+        if value is not views.get(key):
+            state[key] = _C._ops.view_as_complex(value) if key in is_complex else value
 
 
 def new_count(value: float = 0.0) -> Tensor:

@@ -46,7 +46,8 @@ class Rprop(ParameterOptimizer):
         super().__init__(params, defaults)
 
     def _new_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        return {"prev": _C._ops.zeros_like(param), "step_size": _C._ops.full_like(grad, scalar(group["lr"]))}
+        lr = scalar(group["lr"])
+        return {"prev": _C._ops.zeros_like(param), "step_size": _C._ops.full_like(grad, complex(lr, lr) if grad.is_complex() else lr)}
 
     def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
         (shrink, grow), size = group["etas"], state["step_size"]
