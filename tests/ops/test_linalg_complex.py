@@ -158,6 +158,28 @@ def test_real_and_complex_do_not_mix(call):
         call(r, r * (1 + 1j))
 
 
+@pytest.mark.parametrize("call, words", [
+    (lambda c: linalg.matrix_norm(c, dtype=torch.float64), "dtype should be complex for complex inputs, but got Double"),
+    (lambda c: linalg.matrix_norm(c.real, "nuc", dtype=C128), "dtype should be real for real inputs, but got ComplexDouble"),
+    (lambda c: linalg.matrix_norm(c.to(C128), 1, dtype=C64), r"without narrowing to the specified dtype \(ComplexFloat\)"),
+    (lambda c: linalg.vector_norm(c, dtype=torch.float64), "dtype should be complex for complex inputs"),
+    (lambda c: linalg.householder_product(c, c[0].real), "tau dtype Float does not match input dtype ComplexFloat"),
+    (lambda c: linalg.matrix_rank(c, atol=c[0, 0]), "atol tensor of complex type is not supported"),
+    (lambda c: linalg.vecdot(c.real.long(), c.real.long()), "Expected a floating point or complex tensor"),
+])  # fmt: skip
+def test_what_would_drop_a_part_is_refused(call, words):
+    with pytest.raises(RuntimeError, match=words):
+        call(torch.tensor([[1 + 1j, 2], [3, 5 - 1j]]))
+
+
+def test_pairs_at_an_odd_place():
+    """The gradient of view_as_real may begin between two pairs of its memory."""
+    z = randn(3).requires_grad_()
+    all_parts = torch.cat([torch.ones(3, dtype=torch.float64), torch.view_as_real(z).reshape(-1)])
+    (all_parts * torch.arange(9.0, dtype=torch.float64)).sum().backward()
+    assert z.grad.tolist() == [3 + 4j, 5 + 6j, 7 + 8j]
+
+
 # ---- decompositions: what they promise ----
 
 

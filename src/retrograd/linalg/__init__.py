@@ -294,6 +294,11 @@ def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
     """How many singular values exceed max(atol, rtol * largest)."""
     if A.dim() < 2:
         raise RuntimeError("linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
+    for name, tolerance in (("atol", atol), ("rtol", rtol)):
+        if isinstance(tolerance, torch.Tensor) and tolerance.is_complex():
+            raise RuntimeError(
+                f"torch.linalg.matrix_rank: {name} tensor of complex type is not supported. Got {_title(tolerance.dtype)}"
+            )
     with torch.no_grad():
         values = eigvalsh(A).abs() if hermitian else svdvals(A)
         if values.numel() == 0:
@@ -353,8 +358,23 @@ class _LstsqResult(NamedTuple):
 # ---- norms ----
 
 
+def _check_norm_dtype(name, A, dtype) -> None:
+    """The dtype a norm is computed in must hold the input's numbers."""
+    if dtype is None or not (dtype.is_floating_point or dtype.is_complex):
+        return
+    if A.is_complex() != dtype.is_complex:
+        kind = "complex" if A.is_complex() else "real"
+        raise RuntimeError(f"linalg.{name}: dtype should be {kind} for {kind} inputs, but got {_title(dtype)}")
+    if torch.promote_types(A.dtype, dtype) != dtype:
+        raise RuntimeError(
+            f"linalg.{name}: the dtype of the input ({_title(A.dtype)}) should be convertible without narrowing to the specified dtype "
+            f"({_title(dtype)})"
+        )
+
+
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     """The ord-norm of vectors, or of all elements."""
+    _check_norm_dtype("vector_norm", x, dtype)
     return _written(_ops.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype), out)
 
 
@@ -367,6 +387,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
     rows, columns = (d % A.dim() if -A.dim() <= d < A.dim() else d for d in dim)
     if rows == columns:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    _check_norm_dtype("matrix_norm", A, dtype)
     if dtype is not None:
         A = A.to(dtype)
     if ord == "fro":
@@ -429,6 +450,8 @@ def vecdot(x, y, *, dim=-1, out=None):
             f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {_title(x.dtype)} and y of type "
             f"{_title(y.dtype)} instead"
         )
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_title(x.dtype)}")
     return _written((x.conj() * y).sum(dim), out)
 
 
@@ -487,6 +510,10 @@ def householder_product(input, tau, *, out=None):
         raise RuntimeError(
             "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1] and input.shape[-1] "
             "to tau.shape[-1]"
+        )
+    if tau.dtype != input.dtype:
+        raise RuntimeError(
+            f"torch.linalg.householder_product: tau dtype {_title(tau.dtype)} does not match input dtype {_title(input.dtype)}"
         )
     v = input.tril(-1)[..., :k] + torch.eye(m, k, dtype=input.dtype)
     q = torch.eye(m, n, dtype=input.dtype).expand(*input.shape[:-2], m, n)
