@@ -15,9 +15,9 @@
 namespace retrograd::cpu {
 
 struct Matrix {
-  void* data;  // only C is written
-  int64_t rs;  // elements from row to row
-  int64_t cs;  // elements from column to column
+  void* data;         // only C is written
+  int64_t rs;         // elements from row to row
+  int64_t cs;         // elements from column to column
   bool conj = false;  // complex A and B: multiply by the conjugates of what is there
 };
 

@@ -16,8 +16,7 @@ void check_square(const Tensor& t, const char* name, const char* argument) {
 
 void check_dtype(const Tensor& t, const char* name) {
   RG_CHECK(is_differentiable(t.dtype()), name, ": Expected a floating point or complex tensor as input. Got ", dtype_title(t.dtype()));
-  RG_CHECK(itemsize(t.dtype()) >= 4 || t.numel() == 0, name, ": Low precision dtypes not supported. Got ",
-           dtype_title(t.dtype()));
+  RG_CHECK(itemsize(t.dtype()) >= 4 || t.numel() == 0, name, ": Low precision dtypes not supported. Got ", dtype_title(t.dtype()));
   RG_CHECK_AS(NotImplemented, !is_meta(t) || t->has(kBatched), name, ": not implemented for meta tensors");
 }
 
@@ -58,9 +57,7 @@ bool is_differentiated(const Tensor& A) { return (thread_state.grad_mode && requ
 
 bool all_finite(const Tensor& t) {
   bool finite = true;
-  visit(t, [&](auto zero) {
-    finite = all_finite(t.data<decltype(zero)>(), t.numel());
-  });
+  visit(t, [&](auto zero) { finite = all_finite(t.data<decltype(zero)>(), t.numel()); });
   return finite;
 }
 

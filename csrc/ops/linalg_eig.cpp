@@ -5,8 +5,8 @@
 namespace retrograd {
 namespace {
 
-using Geev = void(const char* jobvl, const char* jobvr, const int* n, void* a, const int* lda, void* wr, void* wi, void* vl, const int* ldvl,
-                  void* vr, const int* ldvr, void* work, const int* lwork, int* info);
+using Geev = void(const char* jobvl, const char* jobvr, const int* n, void* a, const int* lda, void* wr, void* wi, void* vl,
+                  const int* ldvl, void* vr, const int* ldvr, void* work, const int* lwork, int* info);
 using GeevComplex = void(const char* jobvl, const char* jobvr, const int* n, void* a, const int* lda, void* w, void* vl, const int* ldvl,
                          void* vr, const int* ldvr, void* work, const int* lwork, void* rwork, int* info);
 
@@ -30,9 +30,8 @@ template <class R> int eigen(Geev* geev, int n, R* a, Complex<R>* values, Comple
   const char no = 'N', job = vectors ? 'V' : 'N';
   std::vector<R> wr(order), wi(order), columns(vectors ? order * order : 1);
   int info = 0;
-  lapack::with_work<R>([&](R* work, int size) {
-    geev(&no, &job, &n, a, &n, wr.data(), wi.data(), nullptr, &n, columns.data(), &n, work, &size, &info);
-  });
+  lapack::with_work<R>(
+      [&](R* work, int size) { geev(&no, &job, &n, a, &n, wr.data(), wi.data(), nullptr, &n, columns.data(), &n, work, &size, &info); });
   for (size_t i = 0; i < order; ++i) values[i] = {wr[i], wi[i]};
   if (vectors) join_pairs(wi.data(), columns.data(), n, vectors);
   return info;
@@ -42,9 +41,8 @@ template <class R> int eigen(GeevComplex* geev, int n, Complex<R>* a, Complex<R>
   const char no = 'N', job = vectors ? 'V' : 'N';
   std::vector<R> reals(static_cast<size_t>(2 * n));
   int info = 0;
-  lapack::with_work<Complex<R>>([&](Complex<R>* work, int size) {
-    geev(&no, &job, &n, a, &n, values, nullptr, &n, vectors, &n, work, &size, reals.data(), &info);
-  });
+  lapack::with_work<Complex<R>>(
+      [&](Complex<R>* work, int size) { geev(&no, &job, &n, a, &n, values, nullptr, &n, vectors, &n, work, &size, reals.data(), &info); });
   return info;
 }
 

@@ -190,7 +190,8 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar b
   const Tensor added = expanded(self, sizes);
   const DType dtype = promote(promote(self.dtype(), vec1.dtype()), vec2.dtype());
   RG_CHECK(is_differentiable(dtype) || !beta.is_float(), "For integral input tensors, argument beta must not be a floating point number.");
-  RG_CHECK(is_differentiable(dtype) || !alpha.is_float(), "For integral input tensors, argument alpha must not be a floating point number.");
+  RG_CHECK(is_differentiable(dtype) || !alpha.is_float(),
+           "For integral input tensors, argument alpha must not be a floating point number.");
   check_same_device(self.get(), vec1.get(), "addr");
   check_same_device(self.get(), vec2.get(), "addr");
   check_factors(dtype, beta, alpha);

@@ -50,16 +50,25 @@ CALLS = {
     "vdot": lambda e, T, A, B, H, v: e.vdot(v.flatten(), A[..., 0].flatten()),
     "dot": lambda e, T, A, B, H, v: e.dot(v.flatten().conj(), A[..., 0].flatten()),
     "vecdot": lambda e, T, A, B, H, v: e.linalg.vecdot(A, B, dim=-2),
-    "addmm": lambda e, T, A, B, H, v: e.addmm(B.flatten(0, -3)[0] if B.dim() > 2 else B, A[..., :, :].reshape(-1, *A.shape[-2:])[0],
-                                            H.reshape(-1, *H.shape[-2:])[0].mH, beta=0.5 - 2j, alpha=1j),
-    "addr": lambda e, T, A, B, H, v: e.addr(A.reshape(-1, *A.shape[-2:])[0], v.reshape(-1, v.shape[-1])[0].conj(),
-                                            v.reshape(-1, v.shape[-1])[0], beta=1j, alpha=0.5),
-    "addmv": lambda e, T, A, B, H, v: e.addmv(v.reshape(-1, v.shape[-1])[0], A.reshape(-1, *A.shape[-2:])[0].mH,
-                                              v.reshape(-1, v.shape[-1])[0].conj(), beta=1j, alpha=0.5 - 1j),
-    "baddbmm": lambda e, T, A, B, H, v: e.baddbmm(A.reshape(-1, *A.shape[-2:]), B.reshape(-1, *A.shape[-2:]).conj(),
-                                                  H.reshape(-1, *A.shape[-2:]), beta=2j, alpha=1 - 1j),
-    "addbmm": lambda e, T, A, B, H, v: e.addbmm(A.reshape(-1, *A.shape[-2:])[0], B.reshape(-1, *A.shape[-2:]),
-                                                H.reshape(-1, *A.shape[-2:]).mT, beta=2j, alpha=1 - 1j),
+    "addmm": lambda e, T, A, B, H, v: e.addmm(
+        B.flatten(0, -3)[0] if B.dim() > 2 else B,
+        A[..., :, :].reshape(-1, *A.shape[-2:])[0],
+        H.reshape(-1, *H.shape[-2:])[0].mH,
+        beta=0.5 - 2j,
+        alpha=1j,
+    ),
+    "addr": lambda e, T, A, B, H, v: e.addr(
+        A.reshape(-1, *A.shape[-2:])[0], v.reshape(-1, v.shape[-1])[0].conj(), v.reshape(-1, v.shape[-1])[0], beta=1j, alpha=0.5
+    ),
+    "addmv": lambda e, T, A, B, H, v: e.addmv(
+        v.reshape(-1, v.shape[-1])[0], A.reshape(-1, *A.shape[-2:])[0].mH, v.reshape(-1, v.shape[-1])[0].conj(), beta=1j, alpha=0.5 - 1j
+    ),
+    "baddbmm": lambda e, T, A, B, H, v: e.baddbmm(
+        A.reshape(-1, *A.shape[-2:]), B.reshape(-1, *A.shape[-2:]).conj(), H.reshape(-1, *A.shape[-2:]), beta=2j, alpha=1 - 1j
+    ),
+    "addbmm": lambda e, T, A, B, H, v: e.addbmm(
+        A.reshape(-1, *A.shape[-2:])[0], B.reshape(-1, *A.shape[-2:]), H.reshape(-1, *A.shape[-2:]).mT, beta=2j, alpha=1 - 1j
+    ),
     "einsum": lambda e, T, A, B, H, v: e.einsum("...ij,...kj,...k->...i", A, B.conj(), v),
     "tensordot": lambda e, T, A, B, H, v: e.tensordot(A, B.conj(), ([-1], [-2])),
     "inner": lambda e, T, A, B, H, v: e.inner(A, B),
@@ -108,7 +117,9 @@ CALLS = {
     "lstsq": lambda e, T, A, B, H, v: e.linalg.lstsq(T, T.conj()).solution,
     "matrix norms": lambda e, T, A, B, H, v: tuple(e.linalg.matrix_norm(T, p) for p in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)),
     "cond": lambda e, T, A, B, H, v: tuple(e.linalg.cond(A, p) for p in (None, 2, -2)),
-    "cond by the inverse": lambda e, T, A, B, H, v: tuple(e.linalg.cond(A.detach(), p) for p in (1, "fro", "nuc", math.inf)),  # PyTorch's has no gradient
+    "cond by the inverse": lambda e, T, A, B, H, v: tuple(
+        e.linalg.cond(A.detach(), p) for p in (1, "fro", "nuc", math.inf)
+    ),  # PyTorch's has no gradient
     "matrix_rank": lambda e, T, A, B, H, v: (e.linalg.matrix_rank(T), e.linalg.matrix_rank(H, hermitian=True)),
     "cross": lambda e, T, A, B, H, v: e.linalg.cross(A[..., :3, :], B[..., :3, :].conj(), dim=-2),
     "householder_product": lambda e, T, A, B, H, v: e.linalg.householder_product(T, v[..., :2]),

@@ -98,7 +98,9 @@ def test_complex_factors(n):
     close(torch.addbmm(c, *batch[1:], beta=beta, alpha=alpha), beta * c + alpha * (batch[1] @ batch[2]).sum(0))
 
 
-@pytest.mark.parametrize("see", [lambda t: t, lambda t: t.mT, lambda t: t.conj(), lambda t: t.mH], ids=["rows", "columns", "conj", "adjoint"])
+@pytest.mark.parametrize(
+    "see", [lambda t: t, lambda t: t.mT, lambda t: t.conj(), lambda t: t.mH], ids=["rows", "columns", "conj", "adjoint"]
+)
 @pytest.mark.parametrize("n", [4, 40])
 def test_in_place_into_any_layout(see, n):
     a, b = randn(n, n), randn(n, n)

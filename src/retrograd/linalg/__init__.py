@@ -296,9 +296,7 @@ def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
         raise RuntimeError("linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
     for name, tolerance in (("atol", atol), ("rtol", rtol)):
         if isinstance(tolerance, torch.Tensor) and tolerance.is_complex():
-            raise RuntimeError(
-                f"torch.linalg.matrix_rank: {name} tensor of complex type is not supported. Got {_title(tolerance.dtype)}"
-            )
+            raise RuntimeError(f"torch.linalg.matrix_rank: {name} tensor of complex type is not supported. Got {_title(tolerance.dtype)}")
     with torch.no_grad():
         values = eigvalsh(A).abs() if hermitian else svdvals(A)
         if values.numel() == 0:
