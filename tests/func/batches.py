@@ -62,6 +62,7 @@ UNBATCHED_SELF = "being vmapped over but `self` not being vmapped over"
 REFUSALS = (
     "Attempting to batch over indexing with a boolean mask",
     "self.stride(-1) must be 1 to view",  # examples are apart
+    "Tensor must have a last dimension with stride 1",
 )
 
 
@@ -76,7 +77,8 @@ def examples(case: Case) -> list[Case]:
     found = [case]
     for i in range(1, SIZE):
         rng = seed_of(f"example {i} {case.sample!r}")
-        found.append(Case(case.entry, case.index, case.sample, tuple(numbers(spec, rng) for spec in specs_of(case.sample)), case.edge))
+        other = Case(case.entry, case.index, case.sample, tuple(numbers(spec, rng) for spec in specs_of(case.sample)), case.edge)
+        found.append(other.as_complex() if case.complex else other)
     return found
 
 

@@ -11,6 +11,7 @@ from retrograd.func._batching_pointwise import POINTWISE
 from tests.func.batches import NOT_BATCHED, UNBATCHED_SELF, Batched, batchable, compare, patterns, usual
 from tests.ops.cases import all_cases
 from tests.ops.harness import cotangent, ids, report, variants_of
+from tests.ops.references import stored
 
 ENTRIES = [entry for entry in ops.load() if batchable(entry)]
 
@@ -56,10 +57,9 @@ def weighted(batch):
             full = list(tensors)
             for i, value in zip(wanted, floats, strict=True):
                 full[i] = value
-            outputs = [o for o in batch.function(*full) if isinstance(o, retrograd.Tensor) and o.is_floating_point() and o.requires_grad]
-            return sum(
-                [(o * cotangent(retrograd, o, k)).sum() for k, o in enumerate(outputs)], retrograd.zeros((), dtype=retrograd.float64)
-            )
+            outputs = [o for o in batch.function(*full) if isinstance(o, retrograd.Tensor) and o.requires_grad]
+            products = [(o * cotangent(retrograd, o, k)).sum() for k, o in enumerate(outputs)]
+            return sum([p.real for p in products], retrograd.zeros((), dtype=retrograd.float64))
 
         return grad(total, argnums=tuple(range(len(chosen))))(*chosen)
 
@@ -78,6 +78,26 @@ GRADIENT_NOT_BATCHED = {
 def test_gradients(entry):
     """vmap(grad(f)): derivatives run on batched tensors."""
     report(failures_of(entry, usual(entry), make=weighted))
+
+
+def complex_cases(entry):
+    """As complex numbers, where PyTorch takes them."""
+    return [c.as_complex() for c in usual(entry) if (expected := stored(c, "complex128")) is not None and not expected.error]
+
+
+COMPLEX_ENTRIES = [e for e in ENTRIES if complex_cases(e)]
+
+
+@pytest.mark.parametrize("entry", COMPLEX_ENTRIES, ids=ids)
+def test_complex_values(entry):
+    report(failures_of(entry, complex_cases(entry)))
+
+
+@pytest.mark.parametrize(
+    "entry", [e for e in COMPLEX_ENTRIES if e.test.get("grad") is not False and e.qualified not in GRADIENT_NOT_BATCHED], ids=ids
+)
+def test_complex_gradients(entry):
+    report(failures_of(entry, complex_cases(entry), make=weighted))
 
 
 def test_the_list_of_pointwise_ops_is_complete():
