@@ -15,6 +15,15 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated", "ignore:Casting c
 # Each makes its result from the engine and the matrices: a tall one, two square ones, a Hermitian positive one and a vector.
 
 
+def many(t, dims=2):
+    """The matrices (or vectors) of t in one batch."""
+    return t.reshape(-1, *t.shape[-dims:])
+
+
+def one(t, dims=2):
+    return many(t, dims)[0]
+
+
 def _sorted(engine, values):
     """Complex numbers in an order that does not depend on LAPACK."""
     return values.gather(-1, engine.argsort(values.real + 0.37 * values.imag, -1))
@@ -50,31 +59,17 @@ CALLS = {
     "vdot": lambda e, T, A, B, H, v: e.vdot(v.flatten(), A[..., 0].flatten()),
     "dot": lambda e, T, A, B, H, v: e.dot(v.flatten().conj(), A[..., 0].flatten()),
     "vecdot": lambda e, T, A, B, H, v: e.linalg.vecdot(A, B, dim=-2),
-    "addmm": lambda e, T, A, B, H, v: e.addmm(
-        B.flatten(0, -3)[0] if B.dim() > 2 else B,
-        A[..., :, :].reshape(-1, *A.shape[-2:])[0],
-        H.reshape(-1, *H.shape[-2:])[0].mH,
-        beta=0.5 - 2j,
-        alpha=1j,
-    ),
-    "addr": lambda e, T, A, B, H, v: e.addr(
-        A.reshape(-1, *A.shape[-2:])[0], v.reshape(-1, v.shape[-1])[0].conj(), v.reshape(-1, v.shape[-1])[0], beta=1j, alpha=0.5
-    ),
-    "addmv": lambda e, T, A, B, H, v: e.addmv(
-        v.reshape(-1, v.shape[-1])[0], A.reshape(-1, *A.shape[-2:])[0].mH, v.reshape(-1, v.shape[-1])[0].conj(), beta=1j, alpha=0.5 - 1j
-    ),
-    "baddbmm": lambda e, T, A, B, H, v: e.baddbmm(
-        A.reshape(-1, *A.shape[-2:]), B.reshape(-1, *A.shape[-2:]).conj(), H.reshape(-1, *A.shape[-2:]), beta=2j, alpha=1 - 1j
-    ),
-    "addbmm": lambda e, T, A, B, H, v: e.addbmm(
-        A.reshape(-1, *A.shape[-2:])[0], B.reshape(-1, *A.shape[-2:]), H.reshape(-1, *A.shape[-2:]).mT, beta=2j, alpha=1 - 1j
-    ),
+    "addmm": lambda e, T, A, B, H, v: e.addmm(one(B), one(A), one(H).mH, beta=0.5 - 2j, alpha=1j),
+    "addr": lambda e, T, A, B, H, v: e.addr(one(A), one(v, 1).conj(), one(v, 1), beta=1j, alpha=0.5),
+    "addmv": lambda e, T, A, B, H, v: e.addmv(one(v, 1), one(A).mH, one(v, 1).conj(), beta=1j, alpha=0.5 - 1j),
+    "baddbmm": lambda e, T, A, B, H, v: e.baddbmm(many(A), many(B).conj(), many(H), beta=2j, alpha=1 - 1j),
+    "addbmm": lambda e, T, A, B, H, v: e.addbmm(one(A), many(B), many(H).mT, beta=2j, alpha=1 - 1j),
     "einsum": lambda e, T, A, B, H, v: e.einsum("...ij,...kj,...k->...i", A, B.conj(), v),
     "tensordot": lambda e, T, A, B, H, v: e.tensordot(A, B.conj(), ([-1], [-2])),
     "inner": lambda e, T, A, B, H, v: e.inner(A, B),
     "kron": lambda e, T, A, B, H, v: e.kron(v.flatten()[:2], A.flatten()[:3]),
-    "linear": lambda e, T, A, B, H, v: e.nn.functional.linear(T, A.reshape(-1, *A.shape[-2:])[0], v.reshape(-1, v.shape[-1])[0]),
-    "multi_dot": lambda e, T, A, B, H, v: e.linalg.multi_dot([m.reshape(-1, *m.shape[-2:])[0] for m in (T, A, B.mH)]),
+    "linear": lambda e, T, A, B, H, v: e.nn.functional.linear(T, one(A), one(v, 1)),
+    "multi_dot": lambda e, T, A, B, H, v: e.linalg.multi_dot([one(T), one(A), one(B).mH]),
     "matrix_power": lambda e, T, A, B, H, v: (e.linalg.matrix_power(A, 3), e.linalg.matrix_power(A, -2)),
     "matrix_exp": lambda e, T, A, B, H, v: e.linalg.matrix_exp(A),
     "solve": lambda e, T, A, B, H, v: e.linalg.solve(A, B),
@@ -126,8 +121,8 @@ CALLS = {
     "tensorinv": lambda e, T, A, B, H, v: e.linalg.tensorinv(A, ind=1) if A.dim() == 2 else A,
     "tensorsolve": lambda e, T, A, B, H, v: e.linalg.tensorsolve(A, v) if A.dim() == 2 else A,
     "vander": lambda e, T, A, B, H, v: e.linalg.vander(v, N=4),
-    "cov": lambda e, T, A, B, H, v: e.cov(A.reshape(-1, *A.shape[-2:])[0]),
-    "corrcoef": lambda e, T, A, B, H, v: e.corrcoef(A.reshape(-1, *A.shape[-2:])[0]),
+    "cov": lambda e, T, A, B, H, v: e.cov(one(A)),
+    "corrcoef": lambda e, T, A, B, H, v: e.corrcoef(one(A)),
 }
 SHAPES = [((), 3, 4), ((), 4, 6), ((2,), 3, 5), ((2, 2), 4, 7), ((), 9, 20)]
 

@@ -50,8 +50,8 @@ LAYOUTS = {
 SIZES = [(1, 1, 1), (4, 4, 4), (3, 0, 2), (5, 70, 1), (1, 70, 5), (33, 40, 37), (65, 130, 70), (1, 40000, 2), (3, 2, 20000)]
 
 
-@pytest.mark.parametrize("dtype, tolerance", [(C128, 1e-11), (C64, 1e-4)])
-@pytest.mark.parametrize("m, k, n", SIZES)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(C128, 1e-11), (C64, 1e-4)])
+@pytest.mark.parametrize(("m", "k", "n"), SIZES)
 @pytest.mark.parametrize("left", LAYOUTS)
 @pytest.mark.parametrize("right", LAYOUTS)
 def test_products_of_all_layouts(left, right, m, k, n, dtype, tolerance):
@@ -160,7 +160,7 @@ def test_real_and_complex_do_not_mix(call):
         call(r, r * (1 + 1j))
 
 
-@pytest.mark.parametrize("call, words", [
+@pytest.mark.parametrize(("call", "words"), [
     (lambda c: linalg.matrix_norm(c, dtype=torch.float64), "dtype should be complex for complex inputs, but got Double"),
     (lambda c: linalg.matrix_norm(c.real, "nuc", dtype=C128), "dtype should be real for real inputs, but got ComplexDouble"),
     (lambda c: linalg.matrix_norm(c.to(C128), 1, dtype=C64), r"without narrowing to the specified dtype \(ComplexFloat\)"),
@@ -185,7 +185,7 @@ def test_pairs_at_an_odd_place():
 # ---- decompositions: what they promise ----
 
 
-@pytest.mark.parametrize("dtype, tolerance", [(C128, 1e-10), (C64, 1e-4)])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(C128, 1e-10), (C64, 1e-4)])
 @pytest.mark.parametrize("batch", [(), (2,), (2, 3)])
 def test_decompositions_multiply_back(batch, dtype, tolerance):
     square, tall = randn(*batch, 4, 4, dtype=dtype), randn(*batch, 5, 3, dtype=dtype)
@@ -401,7 +401,7 @@ def test_forward_mode_agrees(name):
     assert float(tangent) == pytest.approx(along(gradient, direction), rel=1e-7, abs=1e-8)
 
 
-@pytest.mark.parametrize("call, words", [
+@pytest.mark.parametrize(("call", "words"), [
     (lambda a: linalg.eig(a).eigenvectors.real.sum(), "linalg_eig_backward: The eigenvectors in the complex case"),
     (lambda a: linalg.eig(a.real + a.imag).eigenvectors.imag.square().sum(), "linalg_eig_backward"),
     (lambda a: linalg.eigh(a + a.mH).eigenvectors.real.sum(), "linalg_eigh_backward"),
