@@ -216,7 +216,7 @@ Tensor linalg_eig_grad(const Tensor& g_values, const Tensor& g_vectors, const Te
 }
 
 // With E_ij = s_j^2 - s_i^2:
-// U [skew(U^H gU) / E S + S skew(V^H gV) / E + diag(gS + i Im(U^H gU) / S)] V^H + (I - U U^H) gU S^-1 V^H + U S^-1 gV^H (I - V V^H).
+// U [skew(U^H gU) / E S + S skew(V^H gV) / E + diag(gS + i Im(U^H gU - V^H gV) / 2S)] V^H + (I - U U^H) gU S^-1 V^H + U S^-1 gV^H (I - V V^H).
 Tensor linalg_svd_grad(const Tensor& gU_given, const Tensor& gS, const Tensor& gVh_given, const Tensor& U_given, const Tensor& S,
                        const Tensor& Vh_given, IntSpan A_sizes) {
   if (!gU_given && !gS && !gVh_given) return {};
@@ -235,8 +235,9 @@ Tensor linalg_svd_grad(const Tensor& gU_given, const Tensor& gS, const Tensor& g
                 ": The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified loss function "
                 "depends on this phase term, making it ill-defined.");
     const Tensor off = 1 - eye(S, k);
-    if (gU) inner = plus(plus(inner, diagonal_matrix(imaginary(u / S))), skew(UgU) * off / E * row(S));
-    if (gVh) inner = plus(inner, column(S) * (skew(VgV) * off / E));
+    inner = plus(inner, diagonal_matrix(imaginary(minus(u, v) / (S * 2))));
+    if (gU) inner = inner + skew(UgU) * off / E * row(S);
+    if (gVh) inner = inner + column(S) * (skew(VgV) * off / E);
   } else {
     if (gU) inner = plus(inner, skew(UgU) / E * row(S));
     if (gVh) inner = plus(inner, column(S) * (skew(VgV) / E));

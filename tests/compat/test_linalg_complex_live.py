@@ -228,3 +228,24 @@ def test_real_and_complex_do_not_mix(call):
         r = engine.tensor([[1.0, 2.0], [3.0, 5.0]])
         with pytest.raises(RuntimeError):
             call(engine, r, r * (1 + 1j))
+
+
+def test_tangents_of_vectors_keep_the_same_phases():
+    """How fast the phases of complex vectors turn in forward mode is a choice; it is PyTorch's."""
+    _, A, D, _, _ = _numbers(5, (), 3, 4)
+
+    def turning(engine):
+        a, d = (engine.tensor(x, dtype=engine.complex128) for x in (A, D))
+        found = []
+        for function in (engine.linalg.svd, engine.linalg.eig, lambda a: engine.linalg.eigh(a + a.mH), engine.linalg.qr):
+            values, tangents = engine.func.jvp(lambda a, function=function: tuple(function(a)), (a,), (d,))
+            order = engine.argsort(values[0].real) if values[0].dim() == 1 else slice(None)
+            for v, t in zip(values, tangents, strict=True):
+                if v.dim() == 2:
+                    found.append(
+                        ((v.mH @ t).diagonal() if function is not engine.linalg.svd or v is values[0] else (v @ t.mH).diagonal())[order]
+                    )
+        return [f.tolist() for f in found]
+
+    for mine, theirs in zip(turning(retrograd), turning(torch), strict=True):
+        _close(mine, theirs, 1e-8)

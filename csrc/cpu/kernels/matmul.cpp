@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -378,26 +379,37 @@ void dot_any(DType dtype, int64_t n, const void* x, int64_t xs, const void* y, i
   }
 }
 
+template <class R, int W, int... I> inline vec<R, W> swap_pairs(vec<R, W> v, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(v, v, (I ^ 1)...);
+}
+
 // Complex numbers are pairs of real ones: x * y of the pairs gives re * re and im * im side by side, x times y with its pairs turned re * im
 // and im * re.
 template <class R> void dot_parts_piece(const R* x, int64_t xs, const R* y, int64_t ys, int64_t n, R out[4]) {
-  constexpr int kLanes = 16;
-  R straight[kLanes] = {}, crossed[kLanes] = {};
+  constexpr int W = kVectorBytes / sizeof(R), kVectors = 2;
+  using V = vec<R, W>;
+  V straight[kVectors] = {}, crossed[kVectors] = {};
   int64_t i = 0;
   if (xs == 1 && ys == 1)
-    for (; i + kLanes / 2 <= n; i += kLanes / 2)
-      for (int l = 0; l < kLanes; ++l) {
-        straight[l] += x[2 * i + l] * y[2 * i + l];
-        crossed[l] += x[2 * i + l] * y[2 * i + (l ^ 1)];
+    for (; i + kVectors * W / 2 <= n; i += kVectors * W / 2)
+#pragma GCC unroll 2
+      for (int j = 0; j < kVectors; ++j) {
+        const V a = load<R, W>(x + 2 * i + j * W), b = load<R, W>(y + 2 * i + j * W);
+        straight[j] += a * b;
+        crossed[j] += a * swap_pairs<R, W>(b, std::make_integer_sequence<int, W>());
       }
+  R lanes[2][W];
+  store<R, W>(lanes[0], straight[0] + straight[1]);
+  store<R, W>(lanes[1], crossed[0] + crossed[1]);
   for (; i < n; ++i)
     for (int l = 0; l < 2; ++l) {
-      straight[i % 4 * 2 + l] += x[2 * i * xs + l] * y[2 * i * ys + l];
-      crossed[i % 4 * 2 + l] += x[2 * i * xs + l] * y[2 * i * ys + (l ^ 1)];
+      const R a = x[2 * i * xs + l];
+      lanes[0][(2 * i + l) % W] += a * y[2 * i * ys + l];
+      lanes[1][(2 * i + l) % W] += a * y[2 * i * ys + (l ^ 1)];
     }
-  for (int half = kLanes / 2; half >= 2; half /= 2)
-    for (int l = 0; l < half; ++l) straight[l] += straight[l + half], crossed[l] += crossed[l + half];
-  out[0] = straight[0], out[1] = straight[1], out[2] = crossed[0], out[3] = crossed[1];
+  for (int half = W / 2; half >= 2; half /= 2)
+    for (int l = 0; l < half; ++l) lanes[0][l] += lanes[0][l + half], lanes[1][l] += lanes[1][l + half];
+  out[0] = lanes[0][0], out[1] = lanes[0][1], out[2] = lanes[1][0], out[3] = lanes[1][1];
 }
 
 template <class R> void dot_parts_of(const R* x, int64_t xs, const R* y, int64_t ys, int64_t n, R out[4]) {
