@@ -7,6 +7,13 @@ namespace retrograd {
 
 bool keep_grad_layout = true;
 
+Tensor as_grad_dtype(const Tensor& grad, const TensorImpl* variable) {
+  const int wanted = variable->extra ? variable->extra->grad_dtype : kGradDTypeOwn;
+  if (wanted == kGradDTypeAny) return grad;
+  const DType dtype = wanted == kGradDTypeOwn ? variable->dtype : static_cast<DType>(wanted);
+  return grad.dtype() == dtype ? grad : engine_ops.cast(grad, dtype);
+}
+
 namespace {
 
 bool may_steal(const Tensor& grad, const TensorImpl* variable) {
@@ -42,7 +49,7 @@ void set_grad(TensorImpl* variable, Tensor grad) {
 
 void accumulate(TensorImpl* variable, Tensor& grad) {
   if (RG_UNLIKELY(!same_sizes(grad.get(), variable))) check_gradient(grad, variable);
-  if (RG_UNLIKELY(grad.dtype() != variable->dtype)) grad = engine_ops.cast(grad, variable->dtype);
+  if (RG_UNLIKELY(grad.dtype() != variable->dtype) || RG_UNLIKELY(variable->extra != nullptr)) grad = as_grad_dtype(grad, variable);
   const bool recording = thread_state.grad_mode;
   if (!variable->grad) {
     if (!recording && may_steal(grad, variable)) {
@@ -50,7 +57,7 @@ void accumulate(TensorImpl* variable, Tensor& grad) {
     } else {
       set_grad(variable, own_copy(grad, variable));
     }
-  } else if (!recording && RG_LIKELY(!thread_state.attention)) {
+  } else if (!recording && RG_LIKELY(!thread_state.attention) && RG_LIKELY(variable->grad->dtype == grad.dtype())) {
     Tensor total = Tensor::borrow(variable->grad);
     engine_ops.add_inplace(total, grad);
     if (!total->has(kInference)) bump_version(total.get());

@@ -317,7 +317,10 @@ void GraphTask::run_node(Node* n) {
   if (RG_UNLIKELY(n->extra != nullptr)) engine_hooks.arrive(n, in);
   if (n->has(kTopological)) {
     TensorImpl* leaf = static_cast<AccumulateGrad*>(n)->variable;
-    if (RG_UNLIKELY(leaf && leaf->extra && leaf->extra->hooks)) engine_hooks.leaf(leaf, in[0]);
+    if (RG_UNLIKELY(leaf && leaf->extra)) {
+      if (in[0]) in[0] = as_grad_dtype(in[0], leaf);
+      if (leaf->extra->hooks) engine_hooks.leaf(leaf, in[0]);
+    }
   }
   if (options.has_inputs && !options.accumulate) {
     for (const Capture& c : captures)
@@ -366,6 +369,8 @@ void GraphTask::run() {
   try {
     while (!heap.empty()) {
       run_node(pop());
+      // Hooks and custom functions may have switched gradients on or off; each node starts as the run did.
+      if (RG_UNLIKELY(thread_state.grad_enabled != options.create_graph)) set_grad_mode(options.create_graph);
       if (RG_UNLIKELY(++since_check == 512)) {
         since_check = 0;
         if (PyErr_CheckSignals() != 0) throw PythonError();
@@ -456,6 +461,7 @@ std::vector<Tensor> run_single(Node* n, std::span<Tensor> in) {
 bool in_backward() { return current_task != nullptr; }
 Node* current_node() { return current_task ? current_task->current : nullptr; }
 bool run_has_inputs() { return current_task && current_task->options.has_inputs; }
+bool run_keeps_graph() { return current_task && current_task->options.keep_graph; }
 bool will_run(Node* n) {
   return current_task && current_task->reaches(n) && (!current_task->options.has_inputs || current_task->needed(n));
 }

@@ -47,11 +47,14 @@ extern EngineHooks engine_hooks;
 extern bool anomaly_enabled;
 extern bool anomaly_check_nan;
 
+Tensor as_grad_dtype(const Tensor& grad, const TensorImpl* variable);  // cast to what variable.grad_dtype says
+
 extern bool keep_grad_layout;  // .grad takes the strides of its variable
 
 bool in_backward();                       // on this thread
 Node* current_node();                     // the node being run on this thread
 bool run_has_inputs();                    // whether the backward of this thread computes only what was asked for
+bool run_keeps_graph();                   // whether the backward of this thread leaves saved tensors for another
 bool will_run(Node* node);                // whether the backward of this thread gives this node its gradients
 void queue_callback(PyObject* callback);  // runs when the outermost backward of this thread ends
 uint32_t current_task_id();               // 0 outside backward

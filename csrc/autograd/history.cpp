@@ -104,7 +104,10 @@ Node* grad_fn_of(TensorImpl* t) {
   return t->grad_fn;
 }
 
-bool is_leaf(TensorImpl* t) { return grad_fn_of(t) == nullptr; }
+bool is_leaf(TensorImpl* t) {
+  const Node* n = grad_fn_of(t);
+  return !n || n->info == &accumulate_grad_info;  // the latter: what an unpack hook made of a saved leaf
+}
 
 Edge gradient_edge(TensorImpl* t) {
   if (RG_UNLIKELY(t->base != nullptr)) refresh_view(t);

@@ -152,6 +152,9 @@ struct Tangent {
   TensorImpl* owner;
 };
 
+// Of Tensor.grad_dtype beside a dtype: the tensor's own, and none in particular.
+inline constexpr int16_t kGradDTypeOwn = -1, kGradDTypeAny = -2;
+
 struct TensorExtra {
   PyObject* hooks = nullptr;  // ordered dict id -> callable, made in Python
   PyObject* post_accumulate_hooks = nullptr;
@@ -161,6 +164,7 @@ struct TensorExtra {
   TensorImpl* batched = nullptr;        // kBatched: the whole tensor, owned
   int32_t batch_level = 0;
   int32_t batch_dim = -1;  // of `batched`; -1: the same for every sample
+  int16_t grad_dtype = kGradDTypeOwn;
 };
 
 extern PyTypeObject* tensor_type;  // retrograd.Tensor

@@ -3,6 +3,7 @@
 
 #include "autograd/history.h"
 #include "ops/derivatives.h"
+#include "ops/lazy.h"
 #include "ops/reduce_common.h"
 
 namespace retrograd::derivatives {
@@ -30,6 +31,7 @@ int64_t reduced_count(IntSpan sizes, OptInts dim) {
 template <class F> bool any_value(Tensor t, F&& test) {
   while (t->has(kBatched)) t = Tensor::borrow(t->extra->batched);  // any sample's
   if (t.numel() == 0 || is_meta(t)) return false;
+  if (is_complex(t.dtype())) t = real_pairs(contiguous_data(t));  // either part's
   const Tensor flat = contiguous_data(t);
   return visit_dtype(t.dtype(), [&](auto zero) {
     using T = decltype(zero);

@@ -1,7 +1,7 @@
 // backward() and grad(): arguments, checks and the call of the engine.
 #include "autograd/engine.h"
-#include "core/promote.h"
 #include "autograd/history.h"
+#include "core/promote.h"
 #include "ops.h"
 #include "ops/util.h"
 #include "python/autograd.h"
@@ -26,22 +26,29 @@ Tensor initial_gradient(const Tensor& root, size_t i) {
   return full(root.sizes(), Scalar(1), root.dtype(), root.device());
 }
 
-void check_gradient(const Tensor& root, const Tensor& grad, size_t i) {
+Tensor checked_gradient(const Tensor& root, const Tensor& grad, size_t i) {
   RG_CHECK(requires_grad(root), "element ", i, " of tensors does not require grad and does not have a grad_fn", why_no_grad(root));
   RG_CHECK(same_sizes(root.get(), grad.get()), "Mismatch in shape: grad_output[", i, "] has a shape of torch.Size(", grad.sizes(),
            ") and output[", i, "] has a shape of torch.Size(", root.sizes(), ").");
   RG_CHECK(is_complex(root.dtype()) == is_complex(grad.dtype()),
            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[", i,
            "] has a dtype of torch.", dtype_name(grad.dtype()), " and output[", i, "] has a dtype of torch.", dtype_name(root.dtype()), ".");
+  RG_CHECK(grad.device() == root.device(), "invalid gradient at index ", i, " - expected device ", device_name(root.device()), " but got ",
+           device_name(grad.device()));
+  return grad.dtype() == root.dtype() ? grad : ops::_to_copy(grad, root.dtype(), std::nullopt);
 }
 
 // The edge of a tensor, or of a GradientEdge (node, output_nr). New reference.
 Edge edge_of(PyObject* o, const char* what) {
   if (is_tensor(o)) return gradient_edge(reinterpret_cast<TensorImpl*>(o));
   if (PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2 && is_node(PyTuple_GET_ITEM(o, 0))) {
-    Edge e{reinterpret_cast<Node*>(PyTuple_GET_ITEM(o, 0)), static_cast<uint32_t>(PyLong_AsUnsignedLong(PyTuple_GET_ITEM(o, 1)))};
-    Py_INCREF(e.node->object());
-    return e;
+    auto* node = reinterpret_cast<Node*>(PyTuple_GET_ITEM(o, 0));
+    const unsigned long nr = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(o, 1));
+    if (PyErr_Occurred()) throw PythonError();
+    RG_CHECK(nr < node->num_outputs, "GradientEdge: ", node_name(node), " has ", static_cast<int64_t>(node->num_outputs),
+             " output(s), got output_nr ", static_cast<int64_t>(nr));
+    Py_INCREF(node->object());
+    return {node, static_cast<uint32_t>(nr)};
   }
   fail(what == std::string_view("inputs") ? ErrorKind::Runtime : ErrorKind::Type, "all ", what,
        " have to be Tensors or GradientEdges, but got ", Py_TYPE(o)->tp_name);
@@ -53,24 +60,28 @@ PyObject* item(PyObject* sequence, Py_ssize_t i) { return PySequence_Fast_GET_IT
 // _run_backward(tensors, grad_tensors, keep_graph, create_graph, inputs, allow_unused, accumulate): all sequences are tuples or lists.
 PyObject* py_run_backward(PyObject*, PyObject* args) {
   PyObject *tensors, *grads, *inputs;
-  int keep, create, allow_unused, accumulate;
-  if (!PyArg_ParseTuple(args, "OOppOpp", &tensors, &grads, &keep, &create, &inputs, &allow_unused, &accumulate)) return nullptr;
+  unsigned char keep, create, allow_unused, accumulate;  // numbers will do, other things that are true or false will not
+  if (!PyArg_ParseTuple(args, "OObbObb", &tensors, &grads, &keep, &create, &inputs, &allow_unused, &accumulate)) return nullptr;
   return guarded([&]() -> PyObject* {
+    for (PyObject* o : {tensors, grads, inputs == Py_None ? tensors : inputs})
+      RG_CHECK_AS(Type, PyTuple_Check(o) || PyList_Check(o), "_run_backward() expects tuples or lists, got ", Py_TYPE(o)->tp_name);
+    RG_CHECK(length(tensors) == length(grads), "got ", static_cast<int64_t>(length(tensors)), " tensors and ",
+             static_cast<int64_t>(length(grads)), " gradients");
     Roots roots;
     for (Py_ssize_t i = 0; i < length(tensors); ++i) {
       PyObject* t = item(tensors, i);
       PyObject* g = item(grads, i);
+      RG_CHECK_AS(Type, g == Py_None || is_tensor(g), "gradients can be either Tensors or None, but got ", Py_TYPE(g)->tp_name);
       Tensor grad = g == Py_None ? Tensor() : Tensor::borrow(g);
       if (is_tensor(t)) {
         const Tensor root = Tensor::borrow(t);
         if (grad) {
-          check_gradient(root, grad, static_cast<size_t>(i));
-          if (!is_differentiable(grad.dtype())) grad = ops::_to_copy(grad, root.dtype(), std::nullopt);
+          grad = checked_gradient(root, grad, static_cast<size_t>(i));
         } else {
           grad = initial_gradient(root, static_cast<size_t>(i));
         }
       } else {
-        RG_CHECK(grad, "grad can be implicitly created only for scalar outputs: pass a gradient for a GradientEdge");
+        RG_CHECK(grad, "grad can be implicitly created only for scalar outputs: pass a gradient for this GradientEdge");
       }
       roots.edges.push_back(edge_of(t, "tensors"));
       roots.grads.push_back(grad);
@@ -81,7 +92,8 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
         PyObject* input = item(inputs, i);
         if (is_tensor(input)) {
           const Tensor t = Tensor::borrow(input);
-          RG_CHECK(requires_grad(t), "One of the differentiated Tensors does not require grad");
+          RG_CHECK(requires_grad(t), accumulate ? "can't retain_grad on Tensor that has requires_grad=False: an input of backward()"
+                                                : "One of the differentiated Tensors does not require grad");
           if (accumulate && !is_leaf(t.get())) Py_DECREF(checked(PyObject_CallMethod(input, "retain_grad", nullptr)));
         }
         wanted.edges.push_back(edge_of(input, "inputs"));
@@ -161,11 +173,16 @@ PyObject* py_advance_step(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 PyObject* py_set_anomaly(PyObject*, PyObject* args) {
-  int on, check;
-  if (!PyArg_ParseTuple(args, "pp", &on, &check)) return nullptr;
-  anomaly_enabled = on;
-  anomaly_check_nan = check;
-  Py_RETURN_NONE;
+  PyObject *on, *check;
+  if (!PyArg_ParseTuple(args, "OO", &on, &check)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, PyBool_Check(on), "set_anomaly_enabled(): argument 'enabled' (position 1) must be bool, not ", Py_TYPE(on)->tp_name);
+    RG_CHECK_AS(Type, PyBool_Check(check), "set_anomaly_enabled(): argument 'check_nan' (position 2) must be bool, not ",
+                Py_TYPE(check)->tp_name);
+    anomaly_enabled = on == Py_True;
+    anomaly_check_nan = check == Py_True;
+    Py_RETURN_NONE;
+  });
 }
 PyObject* py_anomaly(PyObject*, PyObject*) {
   return Py_BuildValue("(OO)", anomaly_enabled ? Py_True : Py_False, anomaly_check_nan ? Py_True : Py_False);
@@ -181,7 +198,8 @@ PyObject* py_set_versions(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO", &tensors, &versions)) return nullptr;
   PyObject* t = PySequence_Fast(tensors, "tensors must be a sequence");
   PyObject* v = t ? PySequence_Fast(versions, "versions must be a sequence") : nullptr;
-  for (Py_ssize_t i = 0; v && i < length(t); ++i) {
+  if (v && length(t) != length(v)) PyErr_SetString(PyExc_RuntimeError, "there must be one version for each tensor");
+  for (Py_ssize_t i = 0; v && !PyErr_Occurred() && i < length(t); ++i) {
     PyObject* r = PyObject_CallMethod(item(t, i), "_set_version", "O", item(v, i));
     if (!r) break;
     Py_DECREF(r);

@@ -31,16 +31,18 @@ std::string_view short_name(PyObject* o) {
 void check_replacement(const Tensor& before, PyObject* replacement, const char* what) {
   RG_CHECK_AS(Type, is_tensor(replacement), "expected Variable, but hook returned '", short_name(replacement), "'");
   auto* r = reinterpret_cast<TensorImpl*>(replacement);
-  if (!before) return;
+  RG_CHECK(before, "can't replace a None gradient with a non-None value: hook '", what, "' returned a tensor");
   RG_CHECK(same_sizes(before.get(), r), "hook '", what, "' has changed the size of value: the gradient was ", before.sizes(),
            ", the hook returned ", r->shape());
   RG_CHECK(r->dtype == before.dtype(), "hook '", what, "' has changed the type of value (was torch.", dtype_title(before.dtype()),
            "Tensor got torch.", dtype_title(r->dtype), "Tensor)");
+  RG_CHECK(r->storage->device == before.device(), "hook '", what, "' has changed the type of value (was torch.",
+           dtype_title(before.dtype()), "Tensor on ", device_name(before.device()), ", got one on ", device_name(r->storage->device), ")");
 }
 
 std::string hook_name(PyObject* hook) {
   PyObject* name = PyObject_GetAttrString(hook, "__name__");
-  std::string text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "hook";
+  std::string text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "<unknown>";
   if (!name) PyErr_Clear();
   Py_XDECREF(name);
   return text;
@@ -60,6 +62,7 @@ void run_tensor_hooks(PyObject* hooks, Tensor& grad) {
 }
 
 void keep_gradient(PyObject* weak, const Tensor& grad) {
+  RG_CHECK_AS(Type, PyWeakref_Check(weak), "a retained gradient needs a weak reference to its tensor, got ", Py_TYPE(weak)->tp_name);
   PyObject* object = PyWeakref_GetObject(weak);
   if (!object || object == Py_None) return;
   const Tensor t = Tensor::borrow(object);  // join_collector() may collect
@@ -99,7 +102,9 @@ template <class F> void for_each_output(PyObject* by_output, F&& f) {
   const Hold hold{items};
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); ++i) {
     PyObject* pair = PyList_GET_ITEM(items, i);
-    f(PyLong_AsSize_t(PyTuple_GET_ITEM(pair, 0)), PyTuple_GET_ITEM(pair, 1));
+    const size_t nr = PyLong_AsSize_t(PyTuple_GET_ITEM(pair, 0));
+    if (PyErr_Occurred()) throw PythonError();
+    f(nr, PyTuple_GET_ITEM(pair, 1));
   }
 }
 
@@ -153,7 +158,8 @@ void post_accumulate(TensorImpl* leaf) {
   for_each_hook(hooks, [&](PyObject* hook) {
     PyObject* result = checked(PyObject_CallOneArg(hook, leaf->object()));
     const Hold returned{result};
-    RG_CHECK(result == Py_None, "Tensor post accumulate grad hooks should return None, got ", short_name(result));
+    // A tensor is what hooks of other kinds return; here nobody looks at it.
+    RG_CHECK_AS(Type, result == Py_None || is_tensor(result), "expected Variable, but hook returned '", short_name(result), "'");
   });
 }
 

@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "autograd/engine.h"
-#include "core/promote.h"
 #include "autograd/history.h"
+#include "core/promote.h"
 #include "ops.h"
 #include "ops/forward.h"
 #include "ops/util.h"
@@ -42,6 +42,7 @@ struct FunctionState {
   PyObject* dirty = nullptr;
   PyObject* non_differentiable = nullptr;
   PyObject* needs_input_grad = nullptr;
+  PyObject* for_forward = nullptr;  // of save_for_forward(), while apply() runs
   std::vector<SavedTensor> saved;
   std::vector<bool> saved_none;
   std::vector<TensorMeta> inputs, outputs;
@@ -56,6 +57,7 @@ struct FunctionState {
     Py_CLEAR(dirty);
     Py_CLEAR(non_differentiable);
     Py_CLEAR(needs_input_grad);
+    Py_CLEAR(for_forward);
   }
 };
 
@@ -114,6 +116,8 @@ Tensor checked_gradient(const char* name, size_t index, const TensorMeta& meta, 
              " but expected shape compatible with ", IntSpan(meta.sizes));
     grad = engine_ops.sum_to(grad, meta.sizes);
   }
+  RG_CHECK(grad.device() == meta.device, "Function ", name, " returned an invalid gradient at index ", index, " - expected device ",
+           device_name(meta.device), " but got ", device_name(grad.device()));
   if (grad.dtype() != meta.dtype) {
     RG_CHECK(is_complex(meta.dtype) || !is_complex(grad.dtype()), "Function ", name, " returned a complex gradient at index ", index,
              " for an input of dtype ", dtype_name(meta.dtype), ". The gradient of a real input is real: return grad.real");
@@ -179,7 +183,7 @@ int traverse_state(Node* node, visitproc visit, void* arg) {
   if (!s) return 0;
   for (const SavedTensor& t : s->saved)
     if (const int r = t.traverse(visit, arg)) return r;
-  for (PyObject* o : {s->cls, s->to_save, s->dirty, s->non_differentiable, s->needs_input_grad}) Py_VISIT(o);
+  for (PyObject* o : {s->cls, s->to_save, s->dirty, s->non_differentiable, s->needs_input_grad, s->for_forward}) Py_VISIT(o);
   return 0;
 }
 
@@ -206,6 +210,7 @@ const NodeInfo* node_info(const std::string& name) {
   PyType_Spec spec = {made->full_name.c_str(), static_cast<int>(sizeof(FunctionNode)), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, own};
   auto* type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(context_type))));
+  type->tp_name = made->name.c_str();  // what error messages of the interpreter say
   made->info = NodeInfo{.name = made->name.c_str(),
                         .bytes = sizeof(FunctionNode),
                         .edges_offset = 0,
@@ -269,10 +274,13 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
   const bool differentiable = executable && is_differentiable(s, out.get());
   const ViewOrigin origin = differentiable_outputs > 1 ? ViewOrigin::MultiOutput : ViewOrigin::CustomFunction;
   if (dirty) {
-    wrote_inplace(out);
     if (!differentiable) {
-      // Said not to be differentiable any more: its history ends here.
-      if (executable && out->grad_fn && contains(s.non_differentiable, out.get())) Py_CLEAR(out->grad_fn);
+      // Said not to be differentiable any more: its history ends here. A leaf has none to end, that of a view is its base's: the result is
+      // another tensor.
+      if (executable && requires_grad(out) && contains(s.non_differentiable, out.get())) {
+        if (out->base || !out->grad_fn) return alias(out);
+        Py_CLEAR(out->grad_fn);
+      }
       return !executable && is_input && requires_grad(out) ? alias(out) : out;
     }
     if (!is_input && PyErr_WarnEx(PyExc_UserWarning,
@@ -303,7 +311,8 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
     out = same;
   }
   if (out->base) out->view_origin = origin;
-  if (!differentiable) return out;
+  // A graph that forward made for itself ends with it.
+  if (!differentiable) return !is_input && !out->base && requires_grad(out) ? alias(out) : out;
   Py_INCREF(node->object());
   Node* old = out->grad_fn;
   out->grad_fn = node;
@@ -318,6 +327,10 @@ void save_tensors(FunctionNode* node, std::span<const Tensor> outputs, bool exec
   FunctionState& s = *node->state;
   PyObject* list = s.to_save;
   if (!list) return;
+  if (!executable) {
+    Py_CLEAR(s.to_save);
+    return;
+  }
   newest_node = node->info;
   const Py_ssize_t n = PyTuple_GET_SIZE(list);
   s.saved.resize(static_cast<size_t>(n));
@@ -326,7 +339,7 @@ void save_tensors(FunctionNode* node, std::span<const Tensor> outputs, bool exec
     PyObject* o = PyTuple_GET_ITEM(list, i);
     const auto k = static_cast<size_t>(i);
     s.saved_none[k] = o == Py_None;
-    if (o == Py_None || !executable) continue;
+    if (o == Py_None) continue;
     RG_CHECK_AS(Type, is_tensor(o), "save_for_backward can only save variables, but argument ", static_cast<int64_t>(i), " is of type ",
                 Py_TYPE(o)->tp_name);
     const Tensor t = Tensor::borrow(o);
@@ -363,9 +376,55 @@ PyObject* call_forward(PyObject* cls, FunctionNode* node, PyObject* const* args,
   return output.release();
 }
 
+// A write in place to a tensor that moves has to move its tangent in place too, and a view of one has to have a view of its tangent: whoever
+// else holds the memory sees both.
+void check_shared_tangent(const Tensor& out, bool written, PyObject* result, PyObject* const* args, std::span<const Tensor> tangents) {
+  for (size_t i = 0; i < tangents.size(); ++i) {
+    if (!tangents[i]) continue;
+    auto* arg = reinterpret_cast<TensorImpl*>(args[i]);
+    if (written) {
+      RG_CHECK(arg != out.get() || result == tangents[i]->object(),
+               "An inplace custom Function is not modifying the forward mode gradients inplace. If forward writes to an input in place, "
+               "jvp must "
+               "write to the tangent of that input in place, and return it.");
+      continue;
+    }
+    if (!out->base || (out->base != arg && out->base != arg->base)) continue;
+    const auto* r = is_tensor(result) ? reinterpret_cast<TensorImpl*>(result) : nullptr;
+    RG_CHECK(
+        r && r->base,
+        "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view. Return a view of the "
+        "tangent, for example with view_as().");
+    RG_CHECK(r->base == tangents[i].get() || r->base == tangents[i]->base,
+             "A custom Function is returning a view but the jvp is not returning a view of the given grad input.");
+  }
+}
+
+// The tangent that jvp() returned for one output; undefined where there is none to be.
+Tensor checked_tangent(PyObject* result, const Tensor& out, bool differentiable, size_t k) {
+  RG_CHECK(result == Py_None || is_tensor(result), "expected Variable or None (got ", Py_TYPE(result)->tp_name, ") for grad output ", k,
+           ".");
+  if (!out) return {};
+  RG_CHECK(differentiable || result == Py_None, "Function's jvp returned a gradient at position ", k,
+           ", but the corresponding forward output is not a differentiable Tensor. Return None there.");
+  if (!differentiable) return {};
+  RG_CHECK(result != Py_None, "Function's jvp returned None at position ", k,
+           ", but the corresponding forward output is a differentiable Tensor. Return zeros where nothing moves, or say so in forward with "
+           "ctx.mark_non_differentiable().");
+  const Tensor tangent = Tensor::borrow(result);
+  RG_CHECK(is_differentiable(tangent.dtype()), "Function's jvp returned a gradient of dtype ", dtype_name(tangent.dtype()), " at position ", k,
+           ": expected a floating point dtype.");
+  RG_CHECK(
+      same_sizes(tangent.get(), out.get()),
+      "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is of "
+      "size ",
+      out.sizes(), " while the given forward gradient is of size ", tangent.sizes(), ".");
+  return tangent;
+}
+
 // Asks jvp() for the tangents of the outputs, level by level.
 void run_jvp(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_t nargs, std::span<const Tensor> outputs,
-             std::span<const bool> written) {
+             std::span<const Tensor> raw) {
   FunctionState& s = *node->state;
   Levels levels;
   for (Py_ssize_t i = 0; i < nargs; ++i)
@@ -373,11 +432,12 @@ void run_jvp(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_
   for (const uint32_t level : levels) {
     Ref call(checked(PyTuple_New(nargs + 1)));
     PyTuple_SET_ITEM(call.get(), 0, Py_NewRef(node->object()));
+    std::vector<Tensor> tangents(static_cast<size_t>(nargs));  // of arguments that have one
     for (Py_ssize_t i = 0; i < nargs; ++i) {
       Tensor tangent;
       if (is_tensor(args[i])) {
         const Tensor arg = Tensor::borrow(args[i]);
-        tangent = tangent_of(arg, level);
+        tangent = tangents[static_cast<size_t>(i)] = tangent_of(arg, level);
         if (!tangent && s.materialize && is_differentiable(arg.dtype())) tangent = forward::tangent_or_zeros(arg, level);
       }
       PyTuple_SET_ITEM(call.get(), i + 1, wrap(std::move(tangent)));
@@ -393,22 +453,18 @@ void run_jvp(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_
              " but got ", count, ")");
     for (size_t k = 0; k < count; ++k) {
       PyObject* o = single ? result.get() : PyTuple_GET_ITEM(result.get(), static_cast<Py_ssize_t>(k));
-      if (!outputs[k] || o == Py_None) {
-        if (outputs[k] && written[k]) forward::give_inplace(outputs[k], level, Tensor());
-        continue;
-      }
-      RG_CHECK_AS(Type, is_tensor(o), "expected Tensor or None from jvp (got ", Py_TYPE(o)->tp_name, "): tangent ", k);
-      const Tensor value = primal(Tensor::borrow(o), level);
-      RG_CHECK(same_sizes(value.get(), outputs[k].get()),
-               "Trying to set a forward gradient that has a different size than that of the original Tensor: jvp returned ", value.sizes(),
-               " for output ", k, " of size ", outputs[k].sizes());
-      if (written[k]) {
-        forward::give_inplace(outputs[k], level, value);
-      } else {
-        forward::give(outputs[k], level, value);
+      const bool differentiable = raw[k] && is_differentiable(s, raw[k].get());
+      const bool written = outputs[k] && contains(s.dirty, outputs[k].get());
+      if (differentiable) check_shared_tangent(outputs[k], written, o, args, tangents);
+      const Tensor tangent = checked_tangent(o, outputs[k], differentiable, k);
+      if (!outputs[k]) continue;
+      if (written) {
+        forward::give_inplace(outputs[k], level, tangent ? primal(tangent, level) : Tensor());
+      } else if (tangent) {
+        forward::give(outputs[k], level, primal(tangent, level));
       }
       for (const SavedTensor& saved : s.saved)
-        if (saved.is_output && saved.tensor && saved.output_nr == k)
+        if (tangent && saved.is_output && saved.tensor && saved.output_nr == k)
           set_tangent(Tensor::borrow(saved.tensor), level, tangent_of(outputs[k], level));
     }
   }
@@ -452,7 +508,7 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
       any |= requires_grad(reinterpret_cast<TensorImpl*>(args[i]));
     }
   const bool executable = any && thread_state.grad_mode;
-  auto* node = static_cast<FunctionNode*>(new_node(*fc->info, tensors));
+  auto* node = static_cast<FunctionNode*>(new_node(*fc->info, executable ? tensors : 0));
   Ref hold(node->object());
   // A ctx may hold anything: see Note [Joining the collector]. Nothing is built on it yet, so marking it is enough.
   node->flags |= kPython | kNodeMarked;
@@ -493,6 +549,8 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
     differentiable_outputs += t && executable && is_differentiable(*s, t);
   }
   node->num_outputs = static_cast<uint32_t>(count ? count : 1);
+  // Before any output is looked at: a view of what was written has seen the write.
+  for (Py_ssize_t i = 0; s->dirty && i < PyTuple_GET_SIZE(s->dirty); ++i) wrote_inplace(Tensor::borrow(PyTuple_GET_ITEM(s->dirty, i)));
   Py_ssize_t dirty_seen = 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* o = single ? result.get() : PyTuple_GET_ITEM(result.get(), i);
@@ -512,14 +570,10 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must "
            "all be outputs of the Function.");
   save_tensors(node, outputs, executable);
-  if (RG_UNLIKELY(thread_state.dual_levels != 0)) {
-    bool written[64] = {};
-    for (size_t k = 0; k < outputs.size() && k < std::size(written); ++k) written[k] = outputs[k] && contains(s->dirty, outputs[k].get());
-    RG_CHECK(outputs.size() <= std::size(written), "forward mode: a custom Function has more than 64 outputs");
-    run_jvp(cls, node, args, nargs, outputs, {written, outputs.size()});
-  }
+  if (RG_UNLIKELY(thread_state.dual_levels != 0)) run_jvp(cls, node, args, nargs, outputs, raw);
   Py_CLEAR(s->dirty);
   Py_CLEAR(s->non_differentiable);
+  Py_CLEAR(s->for_forward);
   s->finished_forward = true;
   if (!single) return out.release();
   return Py_NewRef(PyTuple_GET_ITEM(out.get(), 0));
@@ -570,10 +624,11 @@ PyObject* save_for_backward(PyObject* self, PyObject* const* args, Py_ssize_t na
 template <PyObject* FunctionState::* Member> PyObject* remember(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
     FunctionState& s = state_of(self);
-    constexpr const char* what = Member == &FunctionState::dirty ? "mark_dirty" : "mark_non_differentiable";
+    constexpr const char* refusal = Member == &FunctionState::dirty
+                                        ? "mark_dirty can only accept variables, but argument "
+                                        : "mark_non_differentiable only accepts variable arguments, but got argument ";
     for (Py_ssize_t i = 0; i < nargs; ++i)
-      RG_CHECK(is_tensor(args[i]), what, " can only accept variables, but argument ", static_cast<int64_t>(i), " is of type ",
-               Py_TYPE(args[i])->tp_name);
+      RG_CHECK(is_tensor(args[i]), refusal, static_cast<int64_t>(i), " is of type ", Py_TYPE(args[i])->tp_name);
     Ref list(checked(PyTuple_New(nargs)));
     for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(list.get(), i, Py_NewRef(args[i]));
     PyObject* old = std::exchange(s.*Member, list.release());
@@ -582,15 +637,25 @@ template <PyObject* FunctionState::* Member> PyObject* remember(PyObject* self, 
   });
 }
 
+int put_materialize(PyObject* self, PyObject* on, void*) {
+  return guarded_int([&] {
+    RG_CHECK_AS(Type, on && PyBool_Check(on), "set_materialize_grads received an invalid combination of arguments - got (",
+                on ? Py_TYPE(on)->tp_name : "nothing", "), but expected (bool value)");
+    state_of(self).materialize = on == Py_True;
+  });
+}
 PyObject* set_materialize(PyObject* self, PyObject* on) {
-  const int value = PyObject_IsTrue(on);
-  if (value < 0) return nullptr;
-  state_of(self).materialize = value;
+  if (put_materialize(self, on, nullptr) != 0) return nullptr;
   Py_RETURN_NONE;
 }
 
 // Unlike a derivative formula, which never looks, Python gets a saved output with its history in any mode.
 Tensor unpacked(FunctionNode* node, const SavedTensor& saved) {
+  if (saved.had_history && saved.tensor && !saved.tensor->grad_fn && !thread_state.grad_enabled) {
+    SavedTensor plain = saved;  // detach_() took a history that nobody asks for
+    plain.had_history = false;
+    return plain.unpack(node);
+  }
   if (!saved.is_output || saved.packed) return saved.unpack(node);
   const bool grad_enabled = thread_state.grad_enabled;
   set_grad_mode(true);
@@ -601,14 +666,13 @@ Tensor unpacked(FunctionNode* node, const SavedTensor& saved) {
   return saved.unpack(node);
 }
 
+// Until forward has ended nothing is saved; jvp() sees what was saved for it.
 PyObject* saved_tensors(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     FunctionNode* node = function_node(self);
     FunctionState& s = *node->state;
-    if (s.in_jvp)
-      if (PyObject* kept = PyObject_GetAttrString(self, "saved_for_forward")) return kept;
-    PyErr_Clear();
-    if (!s.finished_forward && s.to_save) return Py_NewRef(s.to_save);
+    if (s.in_jvp && s.for_forward) return Py_NewRef(s.for_forward);
+    if (s.in_jvp || !s.finished_forward) return checked(PyTuple_New(0));
     if (node->has(kFreed)) fail_freed(node);
     Ref out(checked(PyTuple_New(static_cast<Py_ssize_t>(s.saved.size()))));
     for (size_t i = 0; i < s.saved.size(); ++i)
@@ -616,6 +680,34 @@ PyObject* saved_tensors(PyObject* self, void*) {
     return out.release();
   });
 }
+
+PyObject* saved_variables(PyObject* self, void*) {
+  if (PyErr_WarnEx(PyExc_DeprecationWarning, "'saved_variables' is deprecated; use 'saved_tensors'", 1) != 0) return nullptr;
+  return saved_tensors(self, nullptr);
+}
+
+// Inside backward, where the graph is not kept: lets go of the saved tensors before backward ends.
+PyObject* maybe_clear(PyObject* self, PyObject*) {
+  if (in_backward() && !run_keeps_graph()) release_saved(function_node(self));
+  Py_RETURN_NONE;
+}
+
+// (sizes, dtype, device) of each output of forward, None for what is no tensor.
+PyObject* output_info(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    const std::vector<TensorMeta>& outputs = state_of(self).outputs;
+    Ref out(checked(PyTuple_New(static_cast<Py_ssize_t>(outputs.size()))));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const TensorMeta& m = outputs[i];
+      PyObject* item =
+          m.is_tensor ? checked(Py_BuildValue("(NNN)", wrap_ints(m.sizes), wrap_dtype(m.dtype), wrap_device(m.device))) : none();
+      PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), item);
+    }
+    return out.release();
+  });
+}
+
+PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("<torch.autograd.function.%s object at %p>", Py_TYPE(self)->tp_name, self); }
 
 SavedTensor* find_saved(Node* n, size_t index) {
   FunctionState* s = static_cast<FunctionNode*>(n)->state;
@@ -646,6 +738,11 @@ PyObject* get_materialize(PyObject* self, void*) { return PyBool_FromLong(state_
 template <PyObject* FunctionState::* Member> PyObject* get_list(PyObject* self, void*) {
   return Py_NewRef(state_of(self).*Member ? state_of(self).*Member : Py_None);
 }
+template <PyObject* FunctionState::* Member> int put_list(PyObject* self, PyObject* value, void*) {
+  PyObject* old = std::exchange(state_of(self).*Member, value && value != Py_None ? Py_NewRef(value) : nullptr);
+  Py_XDECREF(old);
+  return 0;
+}
 
 template <class F> PyCFunction as_method(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
 
@@ -655,15 +752,19 @@ PyMethodDef context_methods[] = {
      "Says which inputs forward changed in place; they must be returned."},
     {"mark_non_differentiable", as_method(remember<&FunctionState::non_differentiable>), METH_FASTCALL,
      "Says which outputs carry no gradient."},
+    {"maybe_clear_saved_tensors", maybe_clear, METH_NOARGS, "Inside backward: frees the saved tensors now, unless the graph is kept."},
     {"set_materialize_grads", set_materialize, METH_O, "Whether gradients that are not there arrive as zeros (the default) or as None."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef context_getset[] = {
     {"saved_tensors", saved_tensors, nullptr, "What save_for_backward() kept.", nullptr},
     {"_raw_saved_tensors", raw_saved_tensors, nullptr, nullptr, nullptr},
-    {"saved_variables", saved_tensors, nullptr, nullptr, nullptr},
+    {"saved_variables", saved_variables, nullptr, nullptr, nullptr},
+    {"saved_for_forward", get_list<&FunctionState::for_forward>, put_list<&FunctionState::for_forward>, "What save_for_forward() kept.",
+     nullptr},
+    {"_output_info", output_info, nullptr, nullptr, nullptr},
     {"needs_input_grad", needs_input_grad, set_needs_input_grad, "For each argument of forward, whether its gradient is wanted.", nullptr},
     {"_forward_cls", forward_class, nullptr, nullptr, nullptr},
-    {"materialize_grads", get_materialize, nullptr, nullptr, nullptr},
+    {"materialize_grads", get_materialize, put_materialize, nullptr, nullptr},
     {"to_save", get_list<&FunctionState::to_save>, nullptr, nullptr, nullptr},
     {"dirty_tensors", get_list<&FunctionState::dirty>, nullptr, nullptr, nullptr},
     {"non_differentiable", get_list<&FunctionState::non_differentiable>, nullptr, nullptr, nullptr},
@@ -671,10 +772,11 @@ PyGetSetDef context_getset[] = {
 PyType_Slot context_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
                                {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
                                {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
+                               {Py_tp_repr, reinterpret_cast<void*>(repr)},
                                {Py_tp_methods, context_methods},
                                {Py_tp_getset, context_getset},
                                {0, nullptr}};
-PyType_Spec context_spec = {"retrograd.autograd.function.FunctionCtx", sizeof(FunctionNode), 0,
+PyType_Spec context_spec = {"retrograd.autograd.function.BackwardCFunction", sizeof(FunctionNode), 0,
                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                             context_slots};
 
@@ -684,11 +786,20 @@ PyMethodDef function_methods[] = {
 PyType_Slot function_slots[] = {{Py_tp_methods, function_methods}, {0, nullptr}};
 PyType_Spec function_spec = {"retrograd._C._FunctionBase", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, function_slots};
 
+PyObject* node_type_of_function(PyObject*, PyObject* cls) {
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, PyType_Check(cls) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), function_base),
+                "expected a Function class");
+    return Py_NewRef(reinterpret_cast<PyObject*>(class_of(cls)->info->type));
+  });
+}
 PyObject* set_base_setup(PyObject*, PyObject* f) {
   Py_XSETREF(base_setup_context, Py_NewRef(f));
   Py_RETURN_NONE;
 }
-PyMethodDef module_methods[] = {{"_set_base_setup_context", set_base_setup, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef module_methods[] = {{"_function_node_type", node_type_of_function, METH_O, "the type of the nodes of a Function class"},
+                                {"_set_base_setup_context", set_base_setup, METH_O, nullptr},
+                                {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -698,7 +809,7 @@ void init_function(PyObject* module) {
   function_base = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&function_spec)));
   class_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&class_spec)));
   PyModule_AddObject(module, "_FunctionClass", Py_NewRef(reinterpret_cast<PyObject*>(class_type)));
-  PyModule_AddObject(module, "FunctionCtx", Py_NewRef(reinterpret_cast<PyObject*>(context_type)));
+  PyModule_AddObject(module, "_FunctionCtx", Py_NewRef(reinterpret_cast<PyObject*>(context_type)));
   PyModule_AddObject(module, "_FunctionBase", Py_NewRef(reinterpret_cast<PyObject*>(function_base)));
   PyModule_AddFunctions(module, module_methods);
 }

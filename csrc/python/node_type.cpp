@@ -18,7 +18,8 @@ Node* node(PyObject* self) { return reinterpret_cast<Node*>(self); }
 
 PyObject* name(PyObject* self, PyObject*) {
   const char* text = node_name(node(self));
-  const bool own = node(self)->info == &accumulate_grad_info || std::strcmp(text, "CopySlices") == 0;
+  const char last = text[std::strlen(text) - 1];
+  const bool own = !node(self)->has(kPython) && (last < '0' || last > '9');   // AccumulateGrad, CopySlices, ...: no derivative of an op
   return PyUnicode_FromFormat("%s%s", own ? "torch::autograd::" : "", text);  // as PyTorch spells it
 }
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", node_name(node(self)), self); }
@@ -43,6 +44,7 @@ PyObject* metadata(PyObject* self, void*) {
       PyObject* module = PyImport_ImportModule("retrograd.autograd.anomaly_mode");
       PyObject* lines = module ? PyObject_CallMethod(module, "_lines", "(O)", e.forward_trace) : nullptr;
       if (lines) PyDict_SetItemString(e.metadata, "traceback_", lines);
+      if (e.parent) PyDict_SetItemString(e.metadata, "parent_", e.parent);
       Py_XDECREF(lines);
       Py_XDECREF(module);
       PyErr_Clear();
@@ -70,6 +72,15 @@ PyObject* set_sequence_nr(PyObject* self, PyObject* value) {
   if (PyErr_Occurred()) return nullptr;
   node(self)->sequence = v;
   Py_RETURN_NONE;
+}
+PyObject* requires_grad(PyObject*, void*) { Py_RETURN_TRUE; }
+PyObject* attributes(PyObject* self, void*) {
+  NodeExtra& e = extra_of(node(self));
+  if (!e.dict) {
+    e.dict = PyDict_New();
+    join_collector(node(self));
+  }
+  return Py_XNewRef(e.dict);
 }
 PyObject* step(PyObject* self, void*) { return PyLong_FromUnsignedLong(node(self)->step); }
 
@@ -169,7 +180,11 @@ int setattro(PyObject* self, PyObject* attribute, PyObject* value) {
     if (!e.dict) return -1;
     join_collector(node(self));
   }
-  return value ? PyDict_SetItem(e.dict, attribute, value) : PyDict_DelItem(e.dict, attribute);
+  if (value) return PyDict_SetItem(e.dict, attribute, value);
+  const int failed = PyDict_DelItem(e.dict, attribute);
+  if (failed && PyErr_ExceptionMatches(PyExc_KeyError))
+    PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%U'", node_name(node(self)), attribute);
+  return failed;
 }
 
 PyObject* dir(PyObject* self, PyObject*) {
@@ -193,6 +208,8 @@ template <PyObject* NodeExtra::* Member> PyObject* get_slot(PyObject* self, void
 }
 template <PyObject* NodeExtra::* Member> int set_slot(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
+    RG_CHECK_AS(Type, !value || value == Py_None || PyDict_Check(value), "hooks of a node are kept in a dict, got ",
+                Py_TYPE(value)->tp_name);
     NodeExtra& e = extra_of(node(self));
     PyObject* old = e.*Member;
     e.*Member = value && value != Py_None ? Py_NewRef(value) : nullptr;
@@ -205,14 +222,19 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   // node(*grads): runs this one node, as PyTorch allows.
   return guarded([&]() -> PyObject* {
     Node* n = node(self);
-    RG_CHECK_AS(Type, PyTuple_GET_SIZE(args) == n->num_outputs, node_name(n), " takes ", static_cast<int64_t>(n->num_outputs),
-                " gradient(s), got ", static_cast<int64_t>(PyTuple_GET_SIZE(args)));
+    RG_CHECK_AS(Type, !n->has(kPython), "'", node_name(n), "' object is not callable");
+    RG_CHECK_AS(Type, PyTuple_GET_SIZE(args) == n->num_outputs, "expected ", static_cast<int64_t>(n->num_outputs), " arguments, got ",
+                static_cast<int64_t>(PyTuple_GET_SIZE(args)), " instead: one gradient for each output of ", node_name(n));
     std::vector<Tensor> in, out;
+    bool any = false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
       PyObject* g = PyTuple_GET_ITEM(args, i);
+      RG_CHECK_AS(Type, g == Py_None || is_tensor(g), "argument ", static_cast<int64_t>(i), " is not a Variable");
       in.push_back(g == Py_None ? Tensor() : Tensor::borrow(g));
+      any |= g != Py_None;
     }
-    out = run_single(n, in);
+    // Nothing comes of nothing, and derivatives do not expect it.
+    out = any || n->has(kTopological) ? run_single(n, in) : std::vector<Tensor>(n->num_edges);
     if (out.size() == 1) return wrap(out[0]);
     return wrap_tuple(out);
   });
@@ -221,6 +243,8 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
 PyGetSetDef getset[] = {{"next_functions", next_functions, nullptr, "((node, input number), ...): where this node's results go", nullptr},
                         {"metadata", metadata, nullptr, "A dictionary of the user's.", nullptr},
                         {"variable", variable, nullptr, "The leaf an AccumulateGrad node belongs to.", nullptr},
+                        {"requires_grad", requires_grad, nullptr, "True: a node is there because something requires grad.", nullptr},
+                        {"__dict__", attributes, nullptr, "Attributes that were set from Python.", nullptr},
                         {"_site", site, nullptr, "(file, line) of the call that made this node", nullptr},
                         {"_step", step, nullptr, "the training step this node was made in", nullptr},
                         {"_hooks", get_slot<&NodeExtra::hooks>, set_slot<&NodeExtra::hooks>, nullptr, nullptr},
@@ -251,29 +275,41 @@ PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
 
 constexpr unsigned kTypeFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION;
 
-}  // namespace
-
-PyTypeObject* node_type_of(const NodeInfo& info) {
-  static std::map<std::string, PyTypeObject*> types;  // two ops may share a node name
-  PyTypeObject*& type = types[info.name];
-  if (!type) {
+// The type of all nodes of one name: two ops may share it.
+PyTypeObject* node_type_named(const char* name) {
+  static std::map<std::string, PyTypeObject*, std::less<>> types;
+  const auto [place, added] = types.try_emplace(name);
+  if (added) {
     // Given again: CPython would put its own deallocation on a derived heap type.
     PyType_Slot own[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
                          {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
                          {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
                          {0, nullptr}};
-    const std::string* full = new std::string(std::string("retrograd.autograd.graph.") + info.name);  // the type keeps the pointer
+    const std::string* full = new std::string("retrograd.autograd.graph." + place->first);  // the type keeps the pointer
     PyType_Spec spec = {full->c_str(), static_cast<int>(sizeof(Node)), 0, kTypeFlags, own};
-    type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(node_base_type))));
+    place->second = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(node_base_type))));
+    place->second->tp_name = place->first.c_str();  // what error messages of the interpreter say
   }
-  return type;
+  return place->second;
 }
+
+PyObject* type_of_name(PyObject*, PyObject* name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text) return nullptr;
+  return guarded([&] { return Py_NewRef(reinterpret_cast<PyObject*>(node_type_named(text))); });
+}
+PyMethodDef module_methods[] = {{"_node_type", type_of_name, METH_O, "the type of nodes of this name"}, {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+PyTypeObject* node_type_of(const NodeInfo& info) { return node_type_named(info.name); }
 
 void init_node_type(PyObject* module) {
   init_nodes();
   PyType_Spec spec = {"retrograd.autograd.graph.Node", sizeof(Node), 0, kTypeFlags | Py_TPFLAGS_BASETYPE, slots};
   node_base_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)));
   PyModule_AddObject(module, "Node", Py_NewRef(reinterpret_cast<PyObject*>(node_base_type)));
+  PyModule_AddFunctions(module, module_methods);
 }
 
 }  // namespace retrograd

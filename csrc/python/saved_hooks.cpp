@@ -88,6 +88,9 @@ PyObject* push(PyObject*, PyObject* args) {
   PyObject *pack_hook, *unpack_hook;
   if (!PyArg_ParseTuple(args, "OO", &pack_hook, &unpack_hook)) return nullptr;
   return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, PyCallable_Check(pack_hook) && PyCallable_Check(unpack_hook),
+                "saved_tensors_hooks(pack_hook, unpack_hook): both must be callable, got ", Py_TYPE(pack_hook)->tp_name, " and ",
+                Py_TYPE(unpack_hook)->tp_name);
     RG_CHECK(!disabled, disabled_reason);
     join_collector_for_good();
     stack.push_back({Py_NewRef(pack_hook), Py_NewRef(unpack_hook)});
@@ -112,6 +115,8 @@ PyObject* top(PyObject*, PyObject*) {
 }
 PyObject* disable(PyObject*, PyObject* reason) {
   return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, PyUnicode_Check(reason), "disable_saved_tensors_hooks(): argument 'error_message' must be str, not ",
+                Py_TYPE(reason)->tp_name);
     const char* text = PyUnicode_AsUTF8(reason);
     if (!text) throw PythonError();
     RG_CHECK(stack.empty(), text);
@@ -195,7 +200,7 @@ PyObject* raw_register(PyObject* self, PyObject* args) {
     const Edge edge = s.is_output ? Edge() : gradient_edge(t.get());
     PyObject* kept = nullptr;
     try {
-      kept = pack_with(pack_hook, unpack_hook, t, edge.node);
+      kept = pack_with(pack_hook, unpack_hook, alias(t), edge.node);  // the history is kept beside it
     } catch (...) {
       Py_XDECREF(reinterpret_cast<PyObject*>(edge.node));
       throw;

@@ -131,7 +131,7 @@ PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t nargs
 PyObject* get_grad(PyObject* self, void*) {
   TensorImpl* g = impl(self)->grad;
   if (!g) {
-    if (RG_UNLIKELY(!impl(self)->has(kRetainsGrad) && impl(self)->grad_fn != nullptr)) {
+    if (RG_UNLIKELY(!impl(self)->has(kRetainsGrad) && impl(self)->grad_fn != nullptr && !is_leaf(impl(self)))) {
       if (PyErr_WarnEx(
               PyExc_UserWarning,
               "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
@@ -154,10 +154,14 @@ int set_grad(PyObject* self, PyObject* value, void*) {
       RG_CHECK_AS(Type, is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name);
       TensorImpl* g = impl(value);
       RG_CHECK(value != self, "can't assign Variable as its own grad");
-      RG_CHECK(g->dtype == t->dtype, "attempting to assign a gradient with dtype '", dtype_name(g->dtype), "' to a tensor with dtype '",
-               dtype_name(t->dtype), "'. Please ensure that the gradient and the tensor have the same dtype");
-      RG_CHECK(g->device == t->device, "attempting to assign a gradient of device '", device_name(g->device), "' to a tensor of device '",
-               device_name(t->device), "'");
+      const int wanted = t->extra ? t->extra->grad_dtype : kGradDTypeOwn;
+      const DType dtype = wanted == kGradDTypeOwn ? t->dtype : static_cast<DType>(wanted);
+      RG_CHECK(wanted == kGradDTypeAny || g->dtype == dtype, "attempting to assign a gradient with dtype '", dtype_name(g->dtype),
+               "' to a tensor with grad_dtype '", dtype_name(dtype),
+               "'. The two must be the same; set grad_dtype of the tensor to another dtype first, or to None for any.");
+      RG_CHECK(g->device == t->device, "attempting to assign a gradient with device type '", device_name(g->device),
+               "' to a tensor with device type '", device_name(t->device),
+               "'. Please ensure that the gradient and the tensor are on the same device");
       RG_CHECK(same_sizes(g, t), "attempting to assign a gradient of size '", g->shape(), "' to a tensor of size '", t->shape(),
                "'. Please ensure that the gradient and the tensor are the same size");
       // See Note [Joining the collector]: .grad is an edge from an older object to a newer one.
@@ -169,11 +173,40 @@ int set_grad(PyObject* self, PyObject* value, void*) {
   });
 }
 
+// The dtype that gradients of a leaf are accumulated in: its own unless set otherwise, None for whatever arrives.
+PyObject* get_grad_dtype(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    TensorImpl* t = impl(self);
+    RG_CHECK(is_leaf(t), "grad_dtype can only be accessed on leaf tensors.");
+    const int dtype = t->extra ? t->extra->grad_dtype : kGradDTypeOwn;
+    if (dtype == kGradDTypeAny) Py_RETURN_NONE;
+    return wrap_dtype(dtype == kGradDTypeOwn ? t->dtype : static_cast<DType>(dtype));
+  });
+}
+int set_grad_dtype(PyObject* self, PyObject* value, void*) {
+  return guarded_int([&] {
+    TensorImpl* t = impl(self);
+    RG_CHECK(is_leaf(t), "grad_dtype can only be set on leaf tensors.");
+    DType dtype{};
+    RG_CHECK(value && (value == Py_None || read_dtype(value, dtype)), "grad_dtype must be a torch.dtype or None, but got ",
+             value ? Py_TYPE(value)->tp_name : "nothing");
+    if (value == Py_None) {
+      extra_of(t).grad_dtype = kGradDTypeAny;
+      return;
+    }
+    RG_CHECK(is_differentiable(dtype) || !is_differentiable(t->dtype),
+             "grad_dtype must be a floating point dtype for a floating point tensor, but got ", dtype_name(dtype));
+    RG_CHECK(!t->grad || t->grad->dtype == dtype, "Cannot set grad_dtype to '", dtype_title(dtype),
+             "' because there is already a gradient with dtype '", dtype_name(t->grad->dtype),
+             "'. Clear it first (.grad = None), or choose its dtype.");
+    extra_of(t).grad_dtype = dtype == t->dtype ? kGradDTypeOwn : static_cast<int16_t>(dtype);
+  });
+}
+
 PyObject* get_grad_fn(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
-    Node* n = grad_fn_of(impl(self));
-    if (!n) Py_RETURN_NONE;
-    return Py_NewRef(n->object());
+    if (is_leaf(impl(self))) Py_RETURN_NONE;
+    return Py_NewRef(impl(self)->grad_fn->object());
   });
 }
 
@@ -252,17 +285,16 @@ PyObject* get_hooks(PyObject* self, void*) {
     return Py_NewRef(hooks ? hooks : Py_None);
   });
 }
+void set_own_hooks(TensorImpl* t, PyObject* hooks) {
+  Py_XSETREF(extra_of(t).hooks, Py_XNewRef(hooks));
+  join_collector(t);
+}
 int set_hooks(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
     TensorImpl* t = impl(self);
     if (value == Py_None) value = nullptr;
     Node* n = grad_fn_of(t);
-    if (!n) {
-      TensorExtra& e = extra_of(t);
-      Py_XSETREF(e.hooks, Py_XNewRef(value));
-      join_collector(t);
-      return;
-    }
+    if (!n) return set_own_hooks(t, value);
     NodeExtra& e = extra_of(n);
     if (!e.tensor_hooks) e.tensor_hooks = checked(PyDict_New());
     PyObject* key = checked(PyLong_FromUnsignedLong(t->output_nr));
@@ -315,6 +347,11 @@ PyObject* detach_inplace(PyObject* self, PyObject*) {
              "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
              "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these "
              "gradients.");
+    if (t->grad_fn) {  // hooks stay with the tensor
+      PyObject* hooks = checked(get_hooks(self, nullptr));
+      if (hooks != Py_None) set_own_hooks(t, hooks);
+      Py_DECREF(hooks);
+    }
     Node* old = std::exchange(t->grad_fn, nullptr);
     t->output_nr = 0;
     t->flags &= static_cast<uint16_t>(~kRequiresGrad);
@@ -438,6 +475,7 @@ PyGetSetDef getset[] = {
     {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients are wanted for this tensor.", nullptr},
     {"grad", get_grad, set_grad, "The accumulated gradient, or None.", nullptr},
     {"_grad", get_grad, set_grad, nullptr, nullptr},
+    {"grad_dtype", get_grad_dtype, set_grad_dtype, "The dtype of .grad; None for any.", nullptr},
     {"grad_fn", get_grad_fn, nullptr, "The graph node that made this tensor, or None for a leaf.", nullptr},
     {"_grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
     {"is_leaf", get_is_leaf, nullptr, "Whether this tensor was made by the user rather than by an op that records.", nullptr},

@@ -73,6 +73,7 @@ _LAZY = {
     "vmap": "retrograd.func",
     "save": "retrograd.serialization",
     "is_anomaly_enabled": "retrograd.autograd.anomaly_mode",
+    "set_anomaly_enabled": "retrograd.autograd.anomaly_mode",
     "is_anomaly_check_nan_enabled": "retrograd.autograd.anomaly_mode",
 }
 _MODULES = {

@@ -6,7 +6,6 @@ import _compat_pickle
 import importlib
 import pickle
 import struct
-import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from types import FunctionType
@@ -14,6 +13,7 @@ from typing import Any, ClassVar
 
 from retrograd import _C
 from retrograd._C import Tensor
+from retrograd.utils.hooks import warn_if_has_hooks
 
 # -- storages -----------------------------------------------------------------
 
@@ -134,9 +134,7 @@ def _rebuild_from_type_v2(function: Callable[..., Any], cls: type, args: tuple[A
 
 def _reduce_tensor(tensor: Tensor, storages: Storages) -> tuple[Any, ...]:
     """What __reduce_ex__ would return, with the memory replaced by a reference to its storage."""
-    if tensor._backward_hooks:
-        hook = next(iter(tensor._backward_hooks.values()))
-        warnings.warn(f"backward hook {hook!r} on tensor will not be serialized. Remove it first if that is expected.", stacklevel=6)
+    warn_if_has_hooks(tensor)
     size, stride = tuple(tensor.shape), tuple(tensor.stride())
     rebuild: tuple[Any, tuple[Any, ...]]
     if tensor.is_meta:

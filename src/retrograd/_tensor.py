@@ -257,6 +257,9 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 @_method
 def __reduce_ex__(self: Tensor, protocol: int) -> tuple[Any, ...]:
+    from retrograd.utils.hooks import warn_if_has_hooks
+
+    warn_if_has_hooks(self)
     state = dict(self.__dict__) or None
     return (_rebuild, (type(self), _Memory.of(self), self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, state))
 

@@ -225,3 +225,38 @@ def test_detect_anomaly_warns_that_it_is_slow():
     with pytest.warns(UserWarning, match="Anomaly Detection has been enabled"):
         detect_anomaly()
     assert not torch.is_anomaly_enabled()
+
+
+def test_switches_take_bools():
+    for bad in (1, None, "a"):
+        with pytest.raises(TypeError, match="argument 'enabled' .position 1. must be bool"):
+            set_detect_anomaly(bad)
+        with pytest.raises(TypeError, match="argument 'check_nan' .position 2. must be bool"):
+            torch.set_anomaly_enabled(False, bad)
+    torch.set_anomaly_enabled(True, False)
+    assert torch.is_anomaly_enabled() and not torch.is_anomaly_check_nan_enabled()
+    torch.set_anomaly_enabled(False)
+    assert not torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
+
+
+def test_each_cause_is_a_warning_of_its_own():
+    class Outer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return Fails.apply(grad)
+
+    x, v = torch.ones((), requires_grad=True), torch.ones((), requires_grad=True)
+    with set_detect_anomaly(True), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        y = Outer.apply(x)
+        (grad,) = torch.autograd.grad(y, x, v, create_graph=True)
+        with pytest.raises(ValueError, match="boom"):
+            grad.backward()
+    first, second = (str(w.message) for w in caught)
+    assert first.startswith("Error detected in FailsBackward") and "Previous calculation" not in first
+    assert second.strip().startswith("Previous calculation was induced by OuterBackward")
+    assert grad.grad_fn.metadata["parent_"] is y.grad_fn

@@ -749,3 +749,261 @@ def test_classes_made_in_a_loop_work():
     for n in range(3):
         function(lambda ctx, x, n=n: x * n, lambda ctx, g, n=n: g * n).apply(x).backward()
     assert_close(x.grad, torch.tensor(3.0))
+
+
+# -- what a ctx shows, and when ------------------------------------------------
+
+
+def test_saved_tensors_in_every_phase():
+    seen = {}
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        seen["forward"] = ctx.saved_tensors
+        return x * 2
+
+    def backward(ctx, g):
+        seen["backward"] = ctx.saved_tensors
+        return g * 2
+
+    x = leaf(1.0)
+    y = function(forward, backward).apply(x)
+    assert seen["forward"] == () and y.grad_fn.saved_tensors[0] is x
+    y.backward(retain_graph=True)
+    assert seen["backward"][0] is x and y.grad_fn.saved_tensors[0] is x
+    y.backward()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.grad_fn.saved_tensors
+
+
+def test_without_gradients_nothing_is_kept():
+    seen = []
+    f = function(lambda ctx, x: seen.append(ctx) or ctx.save_for_backward(x) or x * 2)
+    f.apply(torch.ones(2))
+    assert seen[0].saved_tensors == () and seen[0].next_functions == () and seen[0].to_save is None
+
+
+def test_save_for_forward_lasts_as_long_as_apply():
+    seen = []
+
+    class F(Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append(ctx.saved_for_forward)
+            ctx.save_for_forward(x, None)
+            seen.append(ctx.saved_for_forward)
+            return x * 2
+
+    y = F.apply(leaf(1.0))
+    assert seen[0] is None and len(seen[1]) == 2 and y.grad_fn.saved_for_forward is None
+    with pytest.raises(AssertionError, match="save_for_forward expects all arguments to be tensors"):
+        y.grad_fn.save_for_forward(3)
+
+
+def test_saved_variables_is_deprecated():
+    x = leaf(2.0)
+    node = Cube.apply(x).grad_fn
+    with pytest.warns(DeprecationWarning, match="'saved_variables' is deprecated; use 'saved_tensors'"):
+        assert node.saved_variables[0] is x
+    with pytest.warns(FutureWarning, match="`mark_shared_storage` is deprecated"):
+        node.mark_shared_storage((x, x))
+
+
+def test_repr_and_words_of_a_context():
+    node = Cube.apply(leaf(2.0)).grad_fn
+    assert repr(node).startswith("<torch.autograd.function.CubeBackward object at 0x")
+    with pytest.raises(AttributeError, match="^'CubeBackward' object has no attribute 'missing'"):
+        node.missing
+    with pytest.raises(AttributeError, match="^'CubeBackward' object has no attribute 'missing'"):
+        del node.missing
+    node.note = 1
+    assert node.__dict__ == {"note": 1}
+    with pytest.raises(AttributeError, match="^'MulBackward0' object has no attribute 'missing'"):
+        (leaf(1.0) * 2).grad_fn.missing
+
+
+def test_input_metadata():
+    f = function(lambda ctx, x: (x * 2, x.double().view(-1, 1), 5), lambda ctx, *g: g[0])
+    first, second, none = f.apply(leaf(1.0, 2.0))[0].grad_fn._input_metadata
+    assert none is None and tuple(first.shape) == (2,) and first.dtype is torch.float32 and str(first.device) == "cpu"
+    assert tuple(second.shape) == (2, 1) and second.dtype is torch.float64 and not second.is_nested_tensor
+    (about,) = torch.autograd.graph.get_gradient_edge(leaf(1.0, 2.0)).node._input_metadata
+    assert tuple(about.shape) == (2,)
+    assert not hasattr((leaf(1.0) * 2).grad_fn, "_input_metadata")  # what ops made is not remembered
+
+
+def test_a_context_by_hand():
+    ctx = FunctionCtx()
+    x = leaf(2.0)
+    Cube.forward(ctx, x)
+    ctx.mark_dirty(x)
+    ctx.mark_non_differentiable(x)
+    ctx.save_for_forward(x)
+    ctx.set_materialize_grads(False)
+    assert ctx.to_save[0] is x and ctx.dirty_tensors[0] is x and ctx.non_differentiable[0] is x and ctx.saved_for_forward[0] is x
+    assert ctx.materialize_grads is False and isinstance(ctx, FunctionCtx) and issubclass(Function, FunctionCtx)
+    assert not isinstance(Cube.apply(x).grad_fn, Cube) and not isinstance(3, FunctionCtx)
+
+
+def test_the_type_of_the_nodes_of_a_class():
+    node = Cube.apply(leaf(2.0)).grad_fn
+    assert Cube._backward_cls is type(node) and node.requires_grad
+    assert node.apply(torch.tensor(1.0)).item() == 12.0
+    with pytest.raises(TypeError, match="'CubeBackward' object is not callable"):
+        node(torch.tensor(1.0))
+
+
+def test_maybe_clear_saved_tensors():
+    def backward(ctx, g):
+        ctx.maybe_clear_saved_tensors()
+        try:
+            seen.append(len(ctx.saved_tensors))
+        except RuntimeError:
+            seen.append("freed")
+        return g
+
+    seen = []
+    y = function(lambda ctx, x: ctx.save_for_backward(x) or x * 2, backward).apply(leaf(1.0))
+    y.grad_fn.maybe_clear_saved_tensors()  # outside of backward it does nothing
+    y.backward(retain_graph=True)
+    y.backward()
+    assert seen == [1, "freed"]
+
+
+@pytest.mark.parametrize("value", [1, 0, None, "x"])
+def test_set_materialize_grads_takes_bools(value):
+    with pytest.raises(TypeError, match="set_materialize_grads received an invalid combination of arguments"):
+        function(lambda ctx, x: ctx.set_materialize_grads(value)).apply(leaf(1.0))
+    with pytest.raises(TypeError):
+        function(lambda ctx, x: setattr(ctx, "materialize_grads", value)).apply(leaf(1.0))
+
+
+@pytest.mark.parametrize("method", ["mark_dirty", "mark_non_differentiable"])
+def test_marks_are_for_tensors(method):
+    words = {"mark_dirty": "can only accept variables, but argument 0", "mark_non_differentiable": "only accepts variable arguments"}
+    with pytest.raises(RuntimeError, match=f"{method} {words[method]}.* is of type int"):
+        function(lambda ctx, x: getattr(ctx, method)(3)).apply(leaf(1.0))
+
+
+def test_gradient_on_another_device():
+    f = function(lambda ctx, x: x * 2, lambda ctx, g: torch.ones(2, device="meta"))
+    with pytest.raises(RuntimeError, match="FBackward returned an invalid gradient at index 0 - expected device cpu but got meta"):
+        f.apply(leaf(1.0, 2.0)).sum().backward()
+
+
+def test_a_graph_that_forward_made_ends_with_it():
+    inner = torch.ones(2, requires_grad=True)
+    f = function(lambda ctx, x: inner, lambda ctx, g: g)
+    y = f.apply(torch.ones(2))
+    assert not y.requires_grad and inner.requires_grad  # what forward returned is left alone
+
+
+def test_once_differentiable_says_so_only_when_asked_twice():
+    backward = once_differentiable(lambda ctx, g: (g * 2, None))
+    f = function(lambda ctx, x, y: x * y, backward)
+    x, y, v = leaf(2.0), leaf(3.0), leaf(1.0)
+    gx, gy = torch.autograd.grad(f.apply(x, y), (x, y), v, create_graph=True, allow_unused=True)
+    assert gx.item() == 2.0 and gy is None and gx.grad_fn.name() == "torch::autograd::Error"
+    with pytest.raises(RuntimeError, match="trying to differentiate twice a function that was marked with @once_differentiable"):
+        gx.backward()
+
+
+def test_a_saved_tensor_may_lose_its_history():
+    """First derivatives do not look at it; second ones would be wrong."""
+    x = leaf(2.0)
+    y = x * 1
+    z = Cube.apply(y)
+    y.detach_()
+    z.backward(retain_graph=True)
+    assert x.grad.item() == 12.0
+    with pytest.raises(RuntimeError, match="detached in-place"):
+        torch.autograd.grad(z, x, create_graph=True)
+
+
+# -- what jvp may return -------------------------------------------------------
+
+
+def tangents_of(jvp, forward=lambda ctx, x: x * 2):
+    f = type("F", (Function,), {"forward": staticmethod(forward), "jvp": staticmethod(jvp)})
+    forward_ad = torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        out = f.apply(forward_ad.make_dual(torch.ones(2, 1), torch.ones(2, 1)))
+        return [forward_ad.unpack_dual(o).tangent for o in (out if isinstance(out, tuple) else (out,))]
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (lambda t: None, "jvp returned None at position 0, but the corresponding forward output is a differentiable Tensor"),
+        (lambda t: (t, t), r"invalid number of forward gradients \(expected 1 but got 2\)"),
+        (lambda t: (), r"invalid number of forward gradients \(expected 1 but got 0\)"),
+        (lambda t: 3.0, r"expected Variable or None \(got float\) for grad output 0"),
+        (lambda t: [t], r"expected Variable or None \(got list\) for grad output 0"),
+        (lambda t: t[0], r"forward gradient that has a different size .* is of size \[2, 1\] while .* is of size \[1\]"),
+        (lambda t: t.long(), "jvp returned a gradient of dtype int64"),
+    ],
+)
+def test_jvp_that_is_refused(result, words):
+    with pytest.raises(RuntimeError, match=words):
+        tangents_of(lambda ctx, t: result(t))
+
+
+def test_jvp_of_outputs_that_have_no_derivative():
+    def forward(ctx, x):
+        y = x * 2
+        ctx.mark_non_differentiable(y)
+        return y, x.long(), x * 3
+
+    assert tangents_of(lambda ctx, t: (None, None, t), forward)[:2] == [None, None]
+    with pytest.raises(RuntimeError, match="jvp returned a gradient at position 1, but the corresponding forward output is not"):
+        tangents_of(lambda ctx, t: (None, t, t), forward)
+
+
+def test_jvp_of_a_view_is_a_view_of_the_tangent():
+    view = lambda ctx, x: x.view(-1)
+    assert tangents_of(lambda ctx, t: t.view(-1), view)[0].shape == (2,)
+    with pytest.raises(RuntimeError, match="is returning a view .* but the jvp is not returning a view"):
+        tangents_of(lambda ctx, t: torch.ones(2), view)
+    with pytest.raises(RuntimeError, match="the jvp is not returning a view of the given grad input"):
+        tangents_of(lambda ctx, t: t.clone().view(-1), view)
+    with pytest.raises(RuntimeError, match="is returning a view .* but the jvp is not returning a view"):
+        tangents_of(lambda ctx, t: t, lambda ctx, x: x)
+    assert tangents_of(lambda ctx, t: t.view_as(t), lambda ctx, x: x)[0].shape == (2, 1)
+
+
+def test_jvp_sees_what_was_saved_for_it():
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    seen = []
+    tangents_of(lambda ctx, t: seen.append(ctx.saved_tensors) or t, forward)
+    assert seen == [()]
+
+
+# -- tensors that forward wrote to ---------------------------------------------------
+
+
+def test_views_of_a_dirty_input_have_seen_the_write():
+    def forward(ctx, x, y):
+        part = x[:1]
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return part, x
+
+    x = torch.ones(2)
+    part, same = function(forward, lambda ctx, a, b: (None, a.sum() + b.sum())).apply(x, leaf(1.0))
+    assert same is x and part.grad_fn.name() == "FBackward" and part.item() == 2.0
+
+
+def test_dirty_and_non_differentiable():
+    def forward(ctx, x):
+        ctx.mark_dirty(x.mul_(2))
+        ctx.mark_non_differentiable(x)
+        return x
+
+    f = function(forward, lambda ctx, g: g)
+    base = leaf(1.0, 2.0) * 1
+    for tensor, same in ((leaf(1.0, 2.0), False), (base[:1], False), (leaf(1.0, 2.0) * 1, True)):
+        result = f.apply(tensor)
+        assert not result.requires_grad and (result is tensor) is same and result.tolist() == tensor.tolist()

@@ -778,3 +778,122 @@ def test_old_names():
     assert isinstance(x, torch.autograd.Variable)
     assert not isinstance(3, torch.autograd.Variable)
     assert torch.autograd.Variable(torch.ones(2), requires_grad=True).requires_grad
+
+
+# -- arguments of backward and grad -----------------------------------------------
+
+
+def test_flags_are_numbers():
+    x = torch.tensor(2.0, requires_grad=True)
+    for bad in ("a", [], 1.5):
+        for name in ("retain_graph", "create_graph"):
+            with pytest.raises(TypeError):
+                (x * x).backward(**{name: bad})
+            with pytest.raises(TypeError):
+                torch.autograd.grad(x * x, x, **{name: bad})
+    with pytest.raises(TypeError):
+        torch.autograd.grad(x * x, x, create_graph=None)
+    assert torch.autograd.grad(x * x, x, retain_graph=1)[0].item() == 4.0
+
+
+def test_gradients_take_the_dtype_of_their_tensor():
+    x = torch.ones(2, requires_grad=True)
+    for dtype in (torch.float64, torch.float16, torch.int64, torch.bool):
+        (grad,) = torch.autograd.grad(x * 2, x, torch.ones(2, dtype=dtype))
+        assert grad.dtype is torch.float32 and grad.tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="invalid gradient at index 0 - expected device cpu but got meta"):
+        torch.autograd.grad(x * 2, x, torch.ones(2, device="meta"))
+
+
+def test_what_is_no_tensor():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(AssertionError, match=r"Expected output to be a torch\.Tensor"):
+        torch.autograd.backward([3])
+    with pytest.raises(AssertionError, match=r"Expected output to be a torch\.Tensor"):
+        torch.autograd.grad([None], x)
+    with pytest.raises(TypeError, match="gradients can be either Tensors or None, but got float"):
+        (x * 2).backward([1.0, 2.0])
+    with pytest.raises(TypeError, match="'int' object is not iterable"):
+        x.sum().backward(inputs=3)
+    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+        x.sum().backward(inputs=[torch.ones(2)])
+    with pytest.raises(RuntimeError, match="One of the differentiated Tensors does not require grad"):
+        torch.autograd.grad(x.sum(), torch.ones(2))
+
+
+def test_batched_gradients_of_wrong_shape():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(ValueError, match=r"same size in the mapped dimension, got sizes \[3, 4\]"):
+        torch.autograd.grad((x * x, x * 2), x, (torch.ones(3, 2), torch.ones(4, 2)), is_grads_batched=True)
+    for grad in (None, torch.ones(())):
+        with pytest.raises(ValueError, match="Got in_dim=0 for some input, but that input is a Tensor of dimensionality 0"):
+            torch.autograd.grad(x.sum(), x, grad, is_grads_batched=True)
+
+
+def test_variable():
+    variable = torch.autograd.Variable
+    assert variable is torch.autograd.variable.Variable and isinstance(torch.ones(1), variable)
+    assert variable().shape == (0,)
+    with pytest.raises(TypeError, match="Variable data has to be a tensor, but got list"):
+        variable([1.0])
+    with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"):
+        variable(torch.ones(1, dtype=torch.int64), requires_grad=True)
+
+
+def test_the_raw_call_checks_its_arguments():
+    y = torch.ones(2, requires_grad=True) * 2
+    with pytest.raises(TypeError, match="expects tuples or lists, got int"):
+        torch._C._run_backward(3, 3, 0, 0, None, 0, 1)
+    with pytest.raises(TypeError, match="expects tuples or lists, got int"):
+        torch._C._run_backward((y,), (torch.ones(2),), 0, 0, 3, 0, 1)
+    with pytest.raises(TypeError, match="gradients can be either Tensors or None, but got int"):
+        torch._C._run_backward((y,), (3,), 0, 0, None, 0, 1)
+    with pytest.raises(RuntimeError, match="got 1 tensors and 0 gradients"):
+        torch._C._run_backward((y,), (), 0, 0, None, 0, 1)
+    with pytest.raises(RuntimeError, match="one version for each tensor"):
+        torch._C._unsafe_set_version_counter((y,), ())
+
+
+# -- the dtype of .grad --------------------------------------------------------------
+
+
+def test_grad_dtype():
+    x = torch.ones(2, requires_grad=True)
+    assert x.grad_dtype is torch.float32
+    x.grad_dtype = torch.float64
+    seen = []
+    x.register_hook(lambda g: seen.append(g.dtype))
+    for _ in range(2):
+        (x * 2).sum().backward()
+    assert x.grad.dtype is torch.float64 and x.grad.tolist() == [4.0, 4.0] and set(seen) == {torch.float64}
+    assert torch.autograd.grad((x * 2).sum(), x)[0].dtype is torch.float64
+    with pytest.raises(RuntimeError, match="Cannot set grad_dtype to 'Float' because there is already a gradient with dtype 'float64'"):
+        x.grad_dtype = torch.float32
+    with pytest.raises(RuntimeError, match="attempting to assign a gradient with dtype 'float32' to a tensor with grad_dtype 'float64'"):
+        x.grad = torch.ones(2)
+
+
+def test_any_grad_dtype():
+    x = torch.ones(2, requires_grad=True)
+    x.grad_dtype = None
+    assert x.grad_dtype is None
+    x.grad = torch.ones(2, dtype=torch.float64)
+    (x * 2).sum().backward()
+    assert x.grad.dtype is torch.float64 and x.grad.tolist() == [3.0, 3.0]
+
+
+def test_grad_dtype_is_for_leaves():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="grad_dtype can only be accessed on leaf tensors"):
+        (x * 2).grad_dtype
+    with pytest.raises(RuntimeError, match="grad_dtype can only be set on leaf tensors"):
+        (x * 2).grad_dtype = torch.float64
+    for bad, words in ((3, "must be a torch.dtype or None, but got int"), (torch.int64, "must be a floating point dtype")):
+        with pytest.raises(RuntimeError, match=words):
+            x.grad_dtype = bad
+
+
+def test_assigning_grad_on_another_device():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="attempting to assign a gradient with device type 'meta' to a tensor with device type 'cpu'"):
+        x.grad = torch.ones(2, device="meta")

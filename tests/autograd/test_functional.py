@@ -292,3 +292,18 @@ def test_strict_refuses_linear_functions_where_second_derivatives_are_wanted():
             RuntimeError, match=r"The jacobian of .* is independent of input 0\. This is not allowed in strict mode when create_graph"
         ):
             run()
+
+
+@pytest.mark.parametrize("product", [vhp, hvp])
+def test_strict_looks_at_the_history_before_the_size(product):
+    with pytest.raises(RuntimeError, match="Output 0 of the user-provided function does not require gradients"):
+        product(lambda x: x.detach() ** 3, X, ONES, strict=True)
+    with pytest.raises(RuntimeError, match=f"returned by the function given to {product.__name__} should contain a single element"):
+        product(cube, X, ONES, strict=True)
+
+
+def test_number_of_vectors():
+    with pytest.raises(RuntimeError, match="v is a tuple of invalid length: should be 2 but got 1"):
+        vjp(lambda x: (x, x * 2), X, ONES)
+    with pytest.raises(RuntimeError, match="The given v should contain a single Tensor"):
+        vjp(cube, X, (ONES, ONES))

@@ -289,6 +289,22 @@ def test_a_wrong_jvp_is_told_from_a_wrong_backward(fast_mode):
         gradcheck(Wrong.apply, (values(2),), check_forward_ad=True, fast_mode=fast_mode)
 
 
+def test_the_check_of_undefined_gradients_says_how_to_switch_it_off():
+    class Constant(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return torch.full((2,), 2.0, dtype=D) if g is None else g * 2
+
+    with pytest.warns(UserWarning, match="check_undefined_grad=False"), pytest.raises(GradcheckError, match="undefined or zero"):
+        gradcheck(Constant.apply, (values(2),))
+    assert gradcheck(Constant.apply, (values(2),), check_undefined_grad=False)
+
+
 # ---- complex numbers ----
 
 

@@ -498,3 +498,153 @@ def test_blocks_do_not_nest():
         pass
     with graph.allow_mutation_on_saved_tensors():
         pass
+
+
+# -- edges and nodes by hand ----------------------------------------------------
+
+
+def test_an_edge_to_an_output_that_is_not_there():
+    x = leaf(1.0, 2.0)
+    first = (x * 2).unbind()[0]
+    one = torch.ones(())
+    for bad in (2, 5):
+        edge = graph.GradientEdge(first.grad_fn, bad)
+        with pytest.raises(RuntimeError, match=rf"UnbindBackward0 has 2 output\(s\), got output_nr {bad}"):
+            torch.autograd.grad(edge, x, one)
+        with pytest.raises(RuntimeError, match="got output_nr"):
+            torch.autograd.grad(first, edge)
+    with pytest.raises(OverflowError):
+        torch.autograd.grad(graph.GradientEdge(first.grad_fn, -1), x, one)
+    with pytest.raises(TypeError):
+        torch.autograd.grad(graph.GradientEdge(first.grad_fn, "a"), x, one)
+
+
+def test_gradients_of_edges_are_checked():
+    x = leaf(1.0, 2.0)
+    edge = graph.get_gradient_edge(x * x)
+    with pytest.raises(RuntimeError, match=r"Mismatch in shape: grad_output\[0\] has a shape of torch.Size\(\[3\]\)"):
+        torch.autograd.grad(edge, x, torch.ones(3))
+    with pytest.raises(RuntimeError, match="invalid gradient at index 0 - expected device cpu but got meta"):
+        torch.autograd.grad(edge, x, torch.ones(2, device="meta"))
+    (grad,) = torch.autograd.grad(edge, x, torch.ones(2).double())
+    assert grad.dtype is torch.float32
+    function = graph.GradientEdge(Square.apply(x).grad_fn, 0)  # knows its outputs
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        torch.autograd.grad(function, x, torch.ones(3))
+
+
+def test_calling_a_node():
+    node = (leaf(1.0) * 3).grad_fn
+    assert node(torch.tensor(2.0))[0].item() == 6.0
+    assert node(None) == (None, None)
+    with pytest.raises(TypeError, match="argument 0 is not a Variable"):
+        node(3)
+    for arguments in ((), (None, None)):
+        with pytest.raises(TypeError, match=f"expected 1 arguments, got {len(arguments)} instead"):
+            node(*arguments)
+
+
+def test_types_of_nodes_by_name():
+    functions = torch._C._functions
+    x = leaf(1.0)
+    assert type((x * 2).grad_fn) is functions.MulBackward0 and "MulBackward0" in dir(functions)
+    assert type(graph.get_gradient_edge(x).node) is functions.AccumulateGrad
+    with pytest.raises(AttributeError, match="NothingBackward0"):
+        functions.NothingBackward0
+
+
+def test_delayed_error():
+    x = leaf(2.0)
+    first, second = torch._C._functions.DelayedError("not this way", 2)(x, x * 3)
+    assert (first.item(), second.item()) == (2.0, 6.0) and first.grad_fn is second.grad_fn
+    assert first.grad_fn.name() == "torch::autograd::Error"
+    with pytest.raises(RuntimeError, match="not this way"):
+        second.backward()
+    assert torch._C._functions.DelayedError("not this way", 1)(torch.ones(2)).grad_fn is None
+    with pytest.raises(TypeError, match="expected 1 arguments, got 2 instead"):
+        torch._C._functions.DelayedError("not this way", 1)(x, x)
+    with pytest.raises(TypeError, match="argument 0 is not a Variable"):
+        torch._C._functions.DelayedError("not this way", 1)(3)
+
+
+def test_undefined_grad():
+    x = leaf(2.0)
+    y = torch._C._functions.UndefinedGrad()(x * 1)
+    assert y.grad_fn.name() == "torch::autograd::UndefinedGradBackward"
+    y.backward()
+    assert x.grad is None
+
+
+# -- saved tensors ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pair", [(1, 2), (None, lambda t: t), (lambda t: t, None)])
+def test_pack_and_unpack_must_be_callable(pair):
+    with pytest.raises(TypeError, match="both must be callable"), graph.saved_tensors_hooks(*pair):
+        pass
+    with pytest.raises(TypeError, match="both must be callable"):
+        (leaf(1.0) * leaf(2.0)).grad_fn._raw_saved_self.register_hooks(*pair)
+
+
+def test_an_unpacked_leaf_is_a_leaf():
+    x = leaf(2.0)
+    with graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
+        y = x * x
+    unpacked = y.grad_fn._saved_self
+    assert unpacked is not x and unpacked.is_leaf and unpacked.requires_grad and unpacked.grad_fn is None
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        unpacked.mul_(2)
+    (unpacked * 5).backward()  # the gradient goes where that of the leaf goes
+    assert x.grad.item() == 5.0
+
+
+def test_hooks_on_one_saved_tensor_see_it_without_history():
+    seen = []
+    y = leaf(2.0) * leaf(3.0)
+    y.grad_fn._raw_saved_self.register_hooks(lambda t: seen.append(t.requires_grad) or t, lambda t: t)
+    assert seen == [False] and y.grad_fn._saved_self.requires_grad
+
+
+def test_increment_version_wants_tensors():
+    for bad in (3, [3], [torch.ones(1), "a"]):
+        with pytest.raises(RuntimeError, match="increment_version expect"):
+            graph.increment_version(bad)
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_clear_drops_what_was_saved(write):
+    x = leaf(2.0)
+    with graph.allow_mutation_on_saved_tensors() as context:
+        y = x * 1
+        z = y * y
+        if write:
+            y.mul_(5)
+        context.clear()
+        with pytest.raises(AssertionError, match="Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"):
+            z.backward()
+
+
+def test_writes_through_out_are_seen():
+    x, c = leaf(1.0, 2.0), torch.ones(2)
+    with graph.allow_mutation_on_saved_tensors():
+        z = (x * c).sum()
+        torch.add(c, 1, out=c)
+        z.backward()
+    assert x.grad.tolist() == [1.0, 1.0] and c.tolist() == [2.0, 2.0]
+
+
+def test_writes_that_are_not_seen_are_an_error():
+    x, c = leaf(1.0, 2.0), torch.ones(2)
+    with graph.allow_mutation_on_saved_tensors():
+        z = (x * c).sum()
+        graph.increment_version(c)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation that 'allow_mutation_on_saved_tensors' could not see"):
+            z.backward()
+
+
+def test_multi_grad_hook_any_passes_over_tensors_without_grad():
+    seen = []
+    x = leaf(1.0)
+    graph.register_multi_grad_hook((torch.ones(1), x), seen.append, mode="any")
+    (x * 2).backward()
+    assert [g.item() for g in seen] == [2.0]

@@ -1,12 +1,15 @@
 """Hooks on tensors and nodes: when they run, what they see, what they may replace."""
 
 import gc
+import pickle
+import warnings
 import weakref
 
 import pytest
 
 import retrograd as torch
 from retrograd.testing import assert_close
+from retrograd.utils.hooks import unserializable_hook
 
 OURS = torch.__name__ == "retrograd"
 
@@ -337,10 +340,14 @@ def test_post_accumulate_hook_sees_and_may_reset_grad():
     assert seen == [3.0, 4.0] and x.grad.item() == 5.0
 
 
-def test_post_accumulate_hook_returns_nothing():
+def test_what_a_post_accumulate_hook_returns_is_dropped():
     x = leaf(2.0)
-    x.register_post_accumulate_grad_hook(lambda p: p.grad)
-    with pytest.raises(RuntimeError, match="Tensor post accumulate grad hooks should return None"):
+    handle = x.register_post_accumulate_grad_hook(lambda p: p.grad * 10)
+    (x * 3).backward()
+    assert x.grad.item() == 3.0
+    handle.remove()
+    x.register_post_accumulate_grad_hook(lambda p: 5)
+    with pytest.raises(TypeError, match="expected Variable, but hook returned 'int'"):
         (x * 3).backward()
 
 
@@ -522,3 +529,97 @@ def test_a_hook_may_run_backward():
     y.register_hook(hook)
     y.backward()
     assert x.grad.item() == 3.0 and other.grad.item() == 1.0
+
+
+# -- what hooks may not return --------------------------------------------------
+
+
+class _Drop(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None
+
+
+def test_a_hook_cannot_make_a_gradient_from_none():
+    y = leaf(1.0) * 2
+    y.grad_fn.register_prehook(lambda grads: (torch.ones(()),))
+    with pytest.raises(RuntimeError, match="can't replace a None gradient with a non-None value"):
+        _Drop.apply(y).backward()
+
+
+def test_a_hook_cannot_change_the_device():
+    y = leaf(1.0) * 2
+    y.register_hook(lambda g: torch.ones((), device="meta"))
+    with pytest.raises(RuntimeError, match="hook '<lambda>' has changed the type of value"):
+        y.backward()
+
+
+def test_a_hook_without_a_name():
+    class Hook:
+        def __call__(self, grad):
+            return torch.ones(7)
+
+    y = leaf(1.0) * 2
+    y.register_hook(Hook())
+    with pytest.raises(RuntimeError, match="hook '<unknown>' has changed the size of value"):
+        y.backward()
+
+
+def test_hooks_stay_with_a_tensor_that_is_detached():
+    seen = []
+    y = leaf(1.0) * 2
+    y.register_hook(lambda g: seen.append(g.item()))
+    y.detach_().requires_grad_()
+    (y * 3).backward()
+    assert seen == [3.0] and y.grad.item() == 3.0
+
+
+def test_hooks_that_switch_gradients_on_do_so_for_their_node_only():
+    seen = []
+    x = leaf(1.0)
+    y = x * 2
+    z = y * 3
+    z.register_hook(lambda g: torch.set_grad_enabled(True) and None)
+    y.register_hook(lambda g: seen.append(torch.is_grad_enabled()))
+    z.backward()
+    assert seen == [False] and x.grad.grad_fn is None
+
+
+def test_hooks_are_kept_in_dicts():
+    y = leaf(1.0) * 2
+    for name in ("_hooks", "_pre_hooks", "_tensor_hooks", "_retain_grad"):
+        with pytest.raises(TypeError, match="hooks of a node are kept in a dict, got int"):
+            setattr(y.grad_fn, name, 3)
+    y.grad_fn._retain_grad = {0: 3}
+    with pytest.raises(TypeError, match="weak reference"):
+        y.backward()
+
+
+def test_register_hook_dict():
+    seen = []
+    x = leaf(1.0)
+    y, z = x * 2, x * 3
+    y.register_hook(lambda g: seen.append(g.item()))
+    z.grad_fn._register_hook_dict(y)
+    z.backward()
+    assert seen == [1.0]
+    with pytest.raises(TypeError, match="_register_hook_dict expected a variable"):
+        z.grad_fn._register_hook_dict({})
+
+
+def test_pickling_warns_about_hooks():
+    x = leaf(1.0)
+    handle = x.register_hook(lambda g: g)
+    with pytest.warns(UserWarning, match="backward hook .* on tensor will not be serialized"):
+        pickle.dumps(x)
+    handle.remove()
+    x.register_hook(unserializable_hook(lambda g: g * 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pickle.dumps(x)
+    (x * 2).backward()
+    assert x.grad.item() == 4.0

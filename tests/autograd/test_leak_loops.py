@@ -466,6 +466,56 @@ def anomaly_mode():
 
 
 @pattern
+def refused_gradients():
+    """Errors on the way: nodes that raise, hooks and jvp that return the wrong thing, nodes that are called wrongly."""
+    forward_ad, graph = torch.autograd.forward_ad, torch.autograd.graph
+
+    class Odd(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            ctx.note = x
+            return x * 2, x.view(-1)
+
+        @staticmethod
+        def backward(ctx, a, b):
+            return torch.ones(2, device="meta")
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t * 2, None
+
+    def refused(call):
+        with pytest.raises((RuntimeError, TypeError, AssertionError)):
+            call()
+
+    def step():
+        x = torch.ones(2, requires_grad=True)
+        x.grad_dtype = torch.float64
+        first, second = Odd.apply(x)
+        refused(lambda: first.sum().backward())
+        refused(lambda: torch._C._functions.DelayedError("no", 2)(x, x * 2)[1].sum().backward())
+        torch._C._functions.UndefinedGrad()(x).sum().backward()
+        refused(lambda: first.grad_fn(3))
+        refused(lambda: torch.autograd.grad(graph.GradientEdge(first.grad_fn, 7), x, torch.ones(2)))
+        second.register_hook(lambda g: 3)
+        refused(lambda: second.sum().backward())
+        second.grad_fn.__dict__["me"] = second
+        y = x * 2
+        y.register_hook(lambda g: None)
+        y.detach_()
+        with forward_ad.dual_level():
+            refused(lambda: Odd.apply(forward_ad.make_dual(x, x.detach())))
+        with graph.allow_mutation_on_saved_tensors() as context:
+            z = x * x.detach()
+            context.clear()
+            refused(lambda: z.sum().backward())
+
+    return step
+
+
+@pattern
 def copies_of_modules():
     model, x = small_model(), torch.randn(3, 4)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from retrograd import _C
+from retrograd._C import SavedTensor as SavedTensor
 from retrograd._C import Tensor
-from retrograd.autograd import grad_mode, graph
+from retrograd.autograd import _functions, grad_mode, graph
 from retrograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from retrograd.autograd.function import Function, NestedIOFunction
 from retrograd.autograd.grad_mode import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
@@ -21,13 +22,17 @@ from retrograd.autograd.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from retrograd.autograd.grad_mode import is_multithreading_enabled as is_multithreading_enabled
 from retrograd.autograd.graph import GradientEdge
+from retrograd.autograd.variable import Variable
 
 __all__ = [
     "Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "forward_ad",
     "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly",
     "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip
+
+_C._functions = _functions
 
 _Roots = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
@@ -38,16 +43,17 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _make_grads(outputs: tuple[Any, ...], grads: tuple[Any, ...]) -> tuple[Any, ...]:
-    if len(grads) != len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
-    for grad in grads:
+def _make_grads(outputs: tuple[Any, ...], grads: tuple[Any, ...], batched: bool = False) -> tuple[Any, ...]:
+    for output, grad in zip(outputs, grads, strict=False):
         if grad is not None and not isinstance(grad, Tensor):
             raise TypeError("gradients can be either Tensors or None, but got " + type(grad).__name__)
-    if any(isinstance(o, GradientEdge) for o in outputs):
-        grads = tuple(
-            graph._implicit_gradient(o) if g is None and isinstance(o, GradientEdge) else g for o, g in zip(outputs, grads, strict=True)
-        )
+        if not isinstance(output, (Tensor, GradientEdge)):
+            raise AssertionError(f"Expected output to be a torch.Tensor or a GradientEdge, but got {type(output).__name__}")
+    if len(grads) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    if not batched and any(isinstance(o, GradientEdge) for o in outputs):
+        pairs = enumerate(zip(outputs, grads, strict=True))
+        grads = tuple(graph._gradient_for(o, g, i) if isinstance(o, GradientEdge) else g for i, (o, g) in pairs)
     return grads
 
 
@@ -75,13 +81,13 @@ def backward(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
-    if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
+    wanted = None if inputs is None else _as_tuple(inputs)
+    if wanted is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots = _as_tuple(tensors)
     grads = (None,) * len(roots) if grad_tensors is None else (grad_tensors,) if isinstance(grad_tensors, Tensor) else tuple(grad_tensors)
     if retain_graph is None:
         retain_graph = create_graph
-    wanted = None if inputs is None else _as_tuple(inputs)
     _C._run_backward(roots, _make_grads(roots, grads), retain_graph, create_graph, wanted, True, True)
 
 
@@ -123,7 +129,7 @@ def grad(
         }
         return _C._call_torch_function(grad, (outputs, inputs), kwargs)
     grads = (None,) * len(roots) if grad_outputs is None else (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
-    grads = _make_grads(roots, grads)
+    grads = _make_grads(roots, grads, is_grads_batched)
     if retain_graph is None:
         retain_graph = create_graph
     if is_grads_batched:
@@ -148,47 +154,27 @@ def _batched_grad(roots: Any, wanted: Any, grads: Any, retain_graph: bool, creat
     for i, (root, g) in enumerate(zip(roots, grads, strict=False)):
         if g is None and root.numel() != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        if g is not None and isinstance(root, Tensor) and g.shape[1:] != root.shape:
+        if g is None or not g.ndim:
+            raise ValueError(
+                "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of dimensionality 0: with "
+                "is_grads_batched=True every grad_output needs a leading batch dimension"
+            )
+        if isinstance(root, Tensor) and g.shape[1:] != root.shape:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the "
                 f"remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: grad_output[{i}] "
                 f"has a shape of {g.shape} and output[{i}] has a shape of {root.shape}."
             )
-    sizes = {g.shape[0] for g in grads if g is not None and g.ndim}
-    if len(sizes) != 1:
-        raise RuntimeError(
-            "is_grads_batched=True expects every grad_output to have the same leading batch dimension, got " + str(sorted(sizes))
+    sizes = [g.shape[0] for g in grads]
+    if len(set(sizes)) != 1:
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
         )
-    (size,) = sizes
-    with batch_level(size) as batch:
-        vectors = tuple(None if g is None else batch.close(g) for g in grads)
+    with batch_level(sizes[0]) as batch:
+        vectors = tuple(batch.close(g) for g in grads)
         found = _C._run_backward(roots, vectors, retain_graph, create_graph, wanted, allow, False)
         rows = [None if g is None else batch.full(*batch.open(g)) for g in found]
     return tuple(rows)
-
-
-class _VariableMeta(type):
-    def __instancecheck__(cls, other: object) -> bool:
-        return isinstance(other, Tensor)
-
-
-class _Engine:
-    """What libraries reach for on PyTorch's engine object."""
-
-    @staticmethod
-    def queue_callback(callback: Callable[[], Any]) -> None:
-        """Calls `callback` when the backward that is running has finished."""
-        _C._queue_callback(callback)
-
-
-class Variable(metaclass=_VariableMeta):
-    """PyTorch's old name: tensors are variables."""
-
-    _execution_engine = _Engine()
-
-    def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:  # type: ignore[misc]
-        out = data.detach() if requires_grad or data.requires_grad else data
-        return out.requires_grad_(requires_grad)
 
 
 # The function hides the module of its name, as in PyTorch; `from retrograd.autograd.gradcheck import ...` still finds it.

@@ -16,7 +16,7 @@ from typing import Any
 
 from retrograd import _C
 
-__all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
+__all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_anomaly_enabled", "set_detect_anomaly"]
 
 
 def is_anomaly_enabled() -> bool:
@@ -27,6 +27,11 @@ def is_anomaly_enabled() -> bool:
 def is_anomaly_check_nan_enabled() -> bool:
     """Whether anomaly mode looks for NaN in gradients."""
     return _C._anomaly()[1]
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switches anomaly mode on or off."""
+    _C._set_anomaly(enabled, check_nan)
 
 
 # -- what a failing backward says ---------------------------------------------
@@ -52,17 +57,20 @@ def _explain(node: Any) -> str:
         story = f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n" + "".join(
             _lines(node._forward_trace)
         )
+    stories = [story.rstrip()]
     parent = node._parent
     while parent is not None:
-        story = story.rstrip() + f"\n\nPrevious calculation was induced by {parent.name()}. "
+        story = f"Previous calculation was induced by {parent.name()}. "
         if parent._forward_trace is None:
             story += "No forward pass information available."
         else:
             story += "Traceback of forward call that induced the previous calculation:\n" + "".join(_lines(parent._forward_trace))
+        stories.append(story.rstrip())
         parent = parent._parent
-    story = story.rstrip()
-    warnings.warn(story, stacklevel=2)
-    return story
+    warnings.warn(stories[0], stacklevel=2)
+    for story in stories[1:]:
+        warnings.warn("\n\n" + story, stacklevel=2)
+    return "\n\n".join(stories)
 
 
 # -- switching it on and off --------------------------------------------------

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd import _C
-from retrograd._C import FunctionCtx, Tensor
+from retrograd._C import Tensor
 
 __all__ = [
     "BackwardCFunction",
@@ -24,13 +24,12 @@ __all__ = [
     "InplaceFunction",
     "NestedIOFunction",
     "once_differentiable",
-    "traceable",
 ]
 
-BackwardCFunction = FunctionCtx
+BackwardCFunction = _C._FunctionCtx  # the type of a ctx that is a node of the graph
 
 
-def _save_for_forward(self: FunctionCtx, *tensors: Any) -> None:
+def _save_for_forward(self: Any, *tensors: Any) -> None:
     """Keeps tensors for jvp."""
     for tensor in tensors:
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -38,19 +37,67 @@ def _save_for_forward(self: FunctionCtx, *tensors: Any) -> None:
     self.saved_for_forward = tensors
 
 
-def _mark_shared_storage(self: FunctionCtx, *pairs: Any) -> None:
+def _mark_shared_storage(self: Any, *pairs: Any) -> None:
     """Accepted for PyTorch's sake: tensors that share storage are recognised by themselves."""
+    warnings.warn(
+        "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked; the call can go.",
+        FutureWarning,
+        stacklevel=2,
+    )
 
 
-FunctionCtx.save_for_forward = _save_for_forward
-FunctionCtx.mark_shared_storage = _mark_shared_storage
+def _apply_backward(self: Any, *grads: Any) -> Any:
+    """Calls backward with this ctx and these gradients."""
+    return self._forward_cls._backward_of(self, *grads)
 
 
-class FunctionMeta(type):
+BackwardCFunction.save_for_forward = _save_for_forward
+BackwardCFunction.mark_shared_storage = _mark_shared_storage
+BackwardCFunction.apply = _apply_backward
+
+
+class _ContextMeta(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return super().__instancecheck__(instance) or (cls is FunctionCtx and isinstance(instance, BackwardCFunction))
+
+
+class FunctionCtx(metaclass=_ContextMeta):
+    """What forward and backward of a Function see as ctx.
+
+    Calls of `Function.apply` make a node of the graph that behaves like this and is an instance of it for `isinstance`. An object of this
+    class itself only notes what it is told: that is enough to call forward by hand.
+    """
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keeps tensors for backward; they come back as ctx.saved_tensors."""
+        self.to_save = tensors
+
+    def mark_dirty(self, *args: Any) -> None:
+        """Says which inputs forward changed in place; they must be returned."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Any) -> None:
+        """Says which outputs carry no gradient."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether gradients that are not there arrive as zeros (the default) or as None."""
+        self.materialize_grads = value
+
+    save_for_forward = _save_for_forward
+    mark_shared_storage = _mark_shared_storage
+
+
+class FunctionMeta(_ContextMeta):
     """The type of Function classes."""
 
+    @property
+    def _backward_cls(cls) -> type:
+        """The type of the nodes that apply() makes."""
+        return _C._function_node_type(cls)
 
-class Function(_C._FunctionBase, metaclass=FunctionMeta):
+
+class Function(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
     """Base of ops written in Python.
 
     Example::
@@ -71,9 +118,8 @@ class Function(_C._FunctionBase, metaclass=FunctionMeta):
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        name = type(self).__name__
         warnings.warn(
-            f"{name} should not be instantiated. Methods on autograd functions are all static, so call {name}.apply(...)",
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so call {type(self).__name__}.apply(...)",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -165,19 +211,6 @@ class Function(_C._FunctionBase, metaclass=FunctionMeta):
 _C._set_base_setup_context(Function.setup_context)
 
 
-class _DelayedError(Function):
-    """The identity, until somebody differentiates it."""
-
-    @staticmethod
-    def forward(ctx: Any, message: str, tensor: Tensor) -> Tensor:
-        ctx.message = message
-        return tensor.detach()
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        raise RuntimeError(ctx.message)
-
-
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Declares a backward that is not differentiable itself: differentiating its result is an error instead of wrong."""
 
@@ -189,13 +222,8 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             return outputs
         single = not isinstance(outputs, tuple)
         message = "trying to differentiate twice a function that was marked with @once_differentiable"
-
-        def guard(value: Any) -> Any:
-            if not isinstance(value, Tensor):
-                return value
-            return _DelayedError.apply(message, value.detach().requires_grad_())
-
-        guarded = tuple(guard(v) for v in ((outputs,) if single else outputs))
+        fresh = tuple(None if v is None else v.detach().requires_grad_() for v in ((outputs,) if single else outputs))
+        guarded = _C._delayed_error(message, fresh)
         return guarded[0] if single else guarded
 
     return wrapper
@@ -205,14 +233,9 @@ class InplaceFunction(Function):
     """Kept for PyTorch's sake."""
 
     def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
         self.inplace = inplace
 
 
 class NestedIOFunction(Function):
     """Kept for PyTorch's sake; use Function and nest inside forward."""
-
-
-def traceable(fn_cls: type) -> type:
-    """Kept for PyTorch's sake: marks a class and returns it."""
-    fn_cls.is_traceable = True  # type: ignore[attr-defined]
-    return fn_cls

@@ -53,10 +53,10 @@ def _vectors(v: Any, like: Sequence[Tensor], function: str, sole: str) -> tuple[
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(f"The vector v can only be None if {sole} a single Tensor with a single element.")
         return (_ops.ones_like(like[0], requires_grad=False),)
-    many, vectors = _tensors(v, "v", function)
+    _, vectors = _tensors(v, "v", function)
     if len(vectors) != len(like):
-        if not many:
-            raise RuntimeError(f"The given v is a single Tensor but there should be {len(like)}, in a tuple.")
+        if len(like) == 1:
+            raise RuntimeError(f"The given v should contain a single Tensor, but got {len(vectors)}.")
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}.")
     for i, (vector, tensor) in enumerate(zip(vectors, like, strict=True)):
         if vector.shape != tensor.shape:
@@ -394,9 +394,9 @@ def _gradient(func: Callable[..., Any], points: tuple[Tensor, ...], name: str, s
     if many:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
     (output,) = outputs
+    _check_outputs(outputs, strict)
     if output.numel() != 1:
         raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
-    _check_outputs(outputs, strict)
     found = _grads(outputs, points, (_ops.ones_like(output, requires_grad=False),), True)
     gradient = _filled(found, points, strict, False, _NO_OUTPUT, "")
     _check_jacobian(gradient, strict)

@@ -346,6 +346,13 @@ class _Undefined(Function):
         return None
 
 
+def _warn_undefined() -> None:
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking is on by default; check_undefined_grad=False switches it off.",
+        stacklevel=2,
+    )
+
+
 class _Check:
     def __init__(
         self, func: _Func, inputs: tuple[Any, ...], eps: float, atol: float, rtol: float, nondet_tol: float, check_dtypes: bool, fast: bool
@@ -570,11 +577,13 @@ class _Check:
             try:
                 grads = autograd.grad(cut, self.wanted_inputs, zeros, allow_unused=True)
             except RuntimeError as error:
+                _warn_undefined()
                 raise GradcheckError(
                     f"Expected backward function to handle undefined output grads: it failed without a gradient for {names}: {error}"
                 ) from error
             for i, grad in zip(self.wanted, grads, strict=True):
                 if grad is not None and not (grad == 0).all().item():
+                    _warn_undefined()
                     raise GradcheckError(
                         "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
                         f"Without a gradient for {names} and zeros for the rest, the gradient of input {i} is\n{grad}"

@@ -30,6 +30,7 @@ __all__ = [
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "set_warn_on_accumulate_grad_stream_mismatch",
 ]
 
 # -- edges --------------------------------------------------------------------
@@ -71,12 +72,75 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     return GradientEdge(node, output_nr, _Geometry(tuple(tensor.shape), tensor.dtype, tensor.device))
 
 
-def _implicit_gradient(edge: GradientEdge) -> Tensor | None:
-    """A gradient of one for the edge of a tensor with one element; None where that is not known."""
-    geometry = edge.ownership_token
-    if not isinstance(geometry, _Geometry) or any(n != 1 for n in geometry.shape):
+def _geometry(edge: GradientEdge) -> _Geometry | None:
+    """What is known of the tensor of an edge. Nodes of operations do not remember their results; `get_gradient_edge` does."""
+    if isinstance(edge.ownership_token, _Geometry):
+        return edge.ownership_token
+    about = getattr(edge.node, "_input_metadata", None)
+    if about is None or edge.output_nr not in range(len(about)) or about[edge.output_nr] is None:
         return None
-    return _C._ops.ones(geometry.shape, dtype=geometry.dtype, device=geometry.device)
+    return _Geometry(*about[edge.output_nr])
+
+
+def _gradient_for(edge: GradientEdge, grad: Tensor | None, index: int) -> Tensor | None:
+    """The gradient to start with at an edge: the one given, or one for a tensor of one element; None where that is not known."""
+    geometry = _geometry(edge)
+    if geometry is None:
+        return grad
+    shape, dtype, device = geometry
+    if grad is None:
+        return None if any(n != 1 for n in shape) else _C._ops.ones(shape, dtype=dtype, device=device)
+    if tuple(grad.shape) != tuple(shape):
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and output[{index}] has a shape of {_C.Size(shape)}."
+        )
+    if grad.device != device:
+        raise RuntimeError(f"invalid gradient at index {index} - expected device {device} but got {grad.device}")
+    return grad if grad.dtype == dtype else grad.to(dtype)
+
+
+class _InputMetadata(NamedTuple):
+    """What a node knows of a tensor whose gradient it takes."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    device: Any
+
+    @property
+    def is_nested_tensor(self) -> bool:
+        return False
+
+    @property
+    def is_cpp_nested_tensor(self) -> bool:
+        return False
+
+
+def _input_metadata(self: Node) -> list[_InputMetadata | None]:
+    """Shape, dtype and device of the gradients a node takes: known for leaves and for custom Functions."""
+    if hasattr(type(self), "_output_info"):
+        return [None if about is None else _InputMetadata(_C.Size(about[0]), *about[1:]) for about in self._output_info]
+    if self.name() == "torch::autograd::AccumulateGrad":
+        leaf = self.variable
+        return [_InputMetadata(leaf.shape, leaf.grad_dtype or leaf.dtype, leaf.device)]
+    raise AttributeError(f"{self.name()}._input_metadata: nodes of operations keep no shapes")
+
+
+def _register_hook_dict(self: Node, tensor: Tensor) -> None:
+    """Lets the hooks of `tensor` run for the output of this node that it is."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError("_register_hook_dict expected a variable")
+    if tensor._backward_hooks is not None:
+        self._tensor_hooks = {**(self._tensor_hooks or {}), tensor.output_nr: tensor._backward_hooks}
+
+
+Node._input_metadata = property(_input_metadata)  # type: ignore[attr-defined]
+Node._register_hook_dict = _register_hook_dict  # type: ignore[attr-defined]
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Accepted for PyTorch's sake: gradients are accumulated on the stream they were computed on, so there is nothing to warn about."""
+    if not isinstance(enabled, bool):
+        raise TypeError(f"set_warn_on_accumulate_grad_stream_mismatch(): 'enabled' must be bool, not {type(enabled).__name__}")
 
 
 # -- hooks on nodes -----------------------------------------------------------
@@ -166,10 +230,10 @@ def register_multi_grad_hook(
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     for i, tensor in enumerate(tensors):
-        if not tensor.requires_grad:
+        if not tensor.requires_grad and mode == "all":
             raise AssertionError(f"Expected gradient function to be set: tensor {i} does not require grad")
     hook_of = _all_hook(tensors, fn) if mode == "all" else _any_hook(fn)
-    return _MultiHandle(tuple(tensor.register_hook(hook_of(i)) for i, tensor in enumerate(tensors)))
+    return _MultiHandle(tuple(tensor.register_hook(hook_of(i)) for i, tensor in enumerate(tensors) if tensor.requires_grad))
 
 
 def _all_hook(tensors: Sequence[Tensor], fn: Callable[..., None]) -> Callable[[int], Callable[[Tensor | None], None]]:
@@ -281,25 +345,33 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
     A tensor that was saved before is then refused in backward, as after any write in place.
     """
+    if not isinstance(tensor, (Tensor, Iterable)):
+        raise RuntimeError(f"increment_version expect a Iterable[Tensor] as input, got {type(tensor).__name__}")
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if not isinstance(t, Tensor):
+            raise RuntimeError(f"increment_version expects each element of the iterable to be a tensor, got {type(t).__name__}")
         t._bump_version()
 
 
 class _Kept:
-    """A saved tensor that is replaced by a copy when its memory is about to be written."""
+    """A saved tensor that is replaced by a copy when its memory is about to be written; None once it was dropped."""
 
-    __slots__ = ("__weakref__", "tensor")
+    __slots__ = ("__weakref__", "tensor", "version")
+
+    tensor: Tensor | None
+    version: int | None  # None for a copy, that nobody else can write to
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
+        self.version = None if tensor.is_inference() else tensor._version
 
 
 class _AllowMutationOnSavedContext:
     """What `allow_mutation_on_saved_tensors` gives its block."""
 
     def __init__(self) -> None:
-        self._by_memory: dict[int, list[weakref.ref[_Kept]]] = {}
-        self._open = True
+        self._by_memory: dict[int, list[weakref.ref[_Kept]]] = {}  # what a write would change
+        self._copied: weakref.WeakSet[_Kept] = weakref.WeakSet()  # what was written since, and is a copy now
 
     def clear(self) -> None:
         """Forgets everything saved so far: graphs recorded up to here can no longer be run."""
@@ -307,8 +379,11 @@ class _AllowMutationOnSavedContext:
             for reference in references:
                 kept = reference()
                 if kept is not None:
-                    kept.tensor = None  # type: ignore[assignment]
+                    kept.tensor = None
+        for kept in self._copied:
+            kept.tensor = None
         self._by_memory.clear()
+        self._copied.clear()
 
     def _pack(self, tensor: Tensor) -> _Kept:
         kept = _Kept(tensor)
@@ -319,27 +394,46 @@ class _AllowMutationOnSavedContext:
         return kept
 
     def _unpack(self, kept: _Kept) -> Tensor:
-        if not self._open:
-            raise AssertionError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded."
-            )
         if kept.tensor is None:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded, "
+                "or after clear() of that context."
+            )
+        if kept.version is not None and kept.tensor._version != kept.version:
             raise RuntimeError(
-                "Trying to backward through a graph whose saved tensors were dropped by clear() of 'allow_mutation_on_saved_tensors'."
+                "one of the variables needed for gradient computation has been modified by an inplace operation that "
+                "'allow_mutation_on_saved_tensors' could not see"
             )
         return kept.tensor
 
     def _before_write(self, tensor: Tensor) -> None:
         for reference in self._by_memory.pop(tensor._storage_info()[0], ()):
             kept = reference()
-            if kept is not None:
+            if kept is not None and kept.tensor is not None:
                 with _C._NoGrad():
                     kept.tensor = kept.tensor.detach().clone()
+                kept.version = None
+                self._copied.add(kept)
 
     def _handle(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if op.name.split(".")[0].endswith("_") and isinstance(args[0], Tensor):
             self._before_write(args[0])
         return op(*args, **kwargs)
+
+
+def _watch_out(context: _AllowMutationOnSavedContext) -> Any:
+    """A mode that tells `context` of tensors given as out=, which ops do not show their handlers."""
+    from retrograd.overrides import TorchFunctionMode
+
+    class WatchOut(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            out = (kwargs or {}).get("out")
+            for tensor in out if isinstance(out, (tuple, list)) else (out,):
+                if isinstance(tensor, Tensor):
+                    context._before_write(tensor)
+            return func(*args, **(kwargs or {}))
+
+    return WatchOut()
 
 
 _mutation_allowed = threading.local()
@@ -370,10 +464,10 @@ def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
         with saved_tensors_hooks(context._pack, context._unpack):
             _C._push_op_handler(context._handle)
             try:
-                yield context
+                with _watch_out(context):  # above the other, which calls ops itself
+                    yield context
             finally:
                 _C._pop_op_handler()
     finally:
         _mutation_allowed.on = False
-        context._open = False
         context.clear()

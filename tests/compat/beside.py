@@ -1,0 +1,128 @@
+"""Running one program on PyTorch and on retrograd, and comparing what they show.
+
+A program is text. It says what it sees with `show(...)`; `attempt(f)` shows the value of `f()` or the exception it raises, `kind(f)` only the type of
+the exception. Programs find the library under the name `torch`, and a few names of it under shorter ones (see `Runner.run`).
+"""
+
+import gc
+import re
+import warnings
+
+# What is compared of a message: the words that people match on come first, what retrograd adds comes last.
+MESSAGE = 60
+
+
+def plain(text):
+    """Text without what may differ: the name of the package and addresses."""
+    text = text.replace("retrograd", "torch").replace("torch._C._autograd.", "torch.").replace("torch._C.", "torch.").replace("\n", " ")
+    text = re.sub(r"0x[0-9a-f]+", "0x", text)
+    return re.sub(r" +", " ", text)
+
+
+class Message(str):
+    """A line that ends in the words of an error or a warning. They have to begin alike."""
+
+    def agrees(self, theirs):
+        return isinstance(theirs, Message) and self.startswith(theirs[: theirs.index(": ") + 2 + MESSAGE].rstrip(" ."))
+
+
+def agree(theirs, ours):
+    return ours == theirs or (isinstance(ours, Message) and ours.agrees(theirs))
+
+
+def all_agree(theirs, ours):
+    return len(theirs) == len(ours) and all(map(agree, theirs, ours))
+
+
+class Runner:
+    """Runs programs on one library, and collects the lines they show."""
+
+    def __init__(self, library):
+        self.library = library
+        self.lines = []
+
+    def words(self, value):
+        lib = self.library
+        if isinstance(value, lib.Tensor):
+            return self.tensor(value)
+        if isinstance(value, lib.autograd.graph.GradientEdge):
+            return f"edge({self.words(value.node)}, {value.output_nr})"
+        if isinstance(value, lib.Size):
+            return f"Size{list(value)}"
+        if isinstance(value, (tuple, list)):
+            inside = ", ".join(self.words(v) for v in value)
+            return f"[{inside}]" if isinstance(value, list) else f"({inside})"
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{k}: {self.words(v)}" for k, v in value.items()) + "}"
+        if isinstance(value, float):
+            return f"{value:.5g}"
+        if isinstance(value, type):
+            return value.__name__
+        if hasattr(value, "next_functions"):
+            return f"<{value.name()}>"
+        return plain(repr(value))
+
+    def tensor(self, t):
+        values = "meta" if t.is_meta else self.words(t.detach().tolist())
+        name = "" if type(t) is self.library.Tensor else type(t).__name__ + " "
+        history = f" <{t.grad_fn.name()}>" if t.grad_fn is not None else " leaf" if t.requires_grad else ""
+        return f"{name}{values} {str(t.dtype).split('.')[-1]}{history}"
+
+    def show(self, *values):
+        self.lines.append(" ".join(v if isinstance(v, str) else self.words(v) for v in values))
+
+    def attempt(self, function, *values):
+        try:
+            self.show(*values, function())
+        except Exception as error:
+            self.failed(" ".join([*map(self.words, values), ""]), error)
+
+    def kind(self, function, *values):
+        try:
+            self.show(*values, function())
+        except Exception as error:
+            self.show(*values, type(error).__name__)
+
+    def failed(self, start, error):
+        self.lines.append(Message(f"{start}{type(error).__name__}: {plain(str(error))}"))
+
+    def run(self, code):
+        space = {
+            "torch": self.library,
+            "Function": self.library.autograd.Function,
+            "autograd": self.library.autograd,
+            "graph": self.library.autograd.graph,
+            "nn": self.library.nn,
+            "fwAD": self.library.autograd.forward_ad,
+            "leaf": lambda *v, **k: self.library.tensor(
+                list(v) if len(v) != 1 else v[0], requires_grad=True, **{"dtype": self.library.float32, **k}
+            ),
+            "show": self.show,
+            "attempt": self.attempt,
+            "kind": self.kind,
+            "gc": gc,
+            "__name__": "program",
+        }
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                exec(compile(code, "<program>", "exec"), space)
+            except Exception as error:
+                self.failed("ended by ", error)
+            finally:
+                self.library.autograd.set_detect_anomaly(False)
+        self.lines += [Message(f"warned {w.category.__name__}: {plain(str(w.message))}") for w in caught if not ignored(w)]
+        return self.lines
+
+
+def ignored(warning):
+    """Warnings that PyTorch gives about itself, or that docs/differences.md says retrograd does not give."""
+    return any(words in str(warning.message) for words in ("torch.jit", "will create a reference cycle", "gradient layout contract"))
+
+
+def difference(theirs, ours):
+    lines = []
+    for i in range(max(len(theirs), len(ours))):
+        a, b = (x[i] if i < len(x) else "(nothing)" for x in (theirs, ours))
+        lines.append(f"  both  {a[:300]}" if agree(a, b) else f"  torch {a[:300]}\n  ours  {b[:300]}")
+    return "\n".join(lines)
