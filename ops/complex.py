@@ -76,7 +76,7 @@ op(
     "view_as_real(Tensor self) -> Tensor",
     variants="function",
     kernel=view(),
-    grad={"self": "ops::view_as_complex(ops::contiguous(grad))"},
+    grad={"self": "complex_of_pairs(grad)"},
     wirtinger=True,
     jvp="ops::view_as_real(ops::resolve_conj(self_t))",
     doc="A complex tensor as a real one with a last dimension of size 2.",
@@ -90,7 +90,7 @@ op(
     kernel=view(),
     grad={"self": "ops::view_as_real(ops::resolve_conj(grad))"},
     wirtinger=True,
-    jvp="ops::view_as_complex(ops::contiguous(self_t))",
+    jvp="complex_of_pairs(self_t)",
     doc="A real tensor whose last dimension has size 2 as a complex one without it.",
     samples=[S(T(3, 2)), S(T(2)), S(T(0, 2)), S(T(4, 3, 2))],
     test={"noncontiguous": False},  # the pairs must lie together

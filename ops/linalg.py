@@ -11,7 +11,7 @@ _BATCH_SHAPES = [((2, 3, 4), (2, 4, 5)), ((1, 2, 3), (1, 3, 1)), ((0, 2, 3), (0,
 op(
     "mm(Tensor self, Tensor mat2) -> Tensor",
     variants="function method out",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     grad={"self": "mm_mat1_grad(grad, mat2, self_turned)", "mat2": "mm_mat2_grad(grad, self, mat2_turned)"},
     jvp="multilinear",
     doc="Product of two matrices.",
@@ -29,7 +29,7 @@ op(
 op(
     "bmm(Tensor self, Tensor mat2) -> Tensor",
     variants="function method out",
-    kernel=native(),
+    kernel=native(complex="lazy"),
     grad={"self": "ops::bmm(grad, matrix_transposed(mat2))", "mat2": "ops::bmm(matrix_transposed(self), grad)"},
     jvp="multilinear",
     doc="Products of the matrices of two batches.",
@@ -50,7 +50,7 @@ op(
 op(
     "mv(Tensor self, Tensor vec) -> Tensor",
     variants="function method out",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "ops::outer(grad, vec)", "vec": "ops::mv(ops::t(self), grad)"},
     jvp="multilinear",
     doc="Product of a matrix and a vector.",
@@ -65,7 +65,7 @@ op(
 op(
     "dot(Tensor self, Tensor tensor) -> Tensor",
     variants="function method out",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "grad * tensor", "tensor": "grad * self"},
     jvp="multilinear",
     doc="Sum of the products of two vectors' elements.",
@@ -85,9 +85,10 @@ op(
 op(
     "vdot(Tensor self, Tensor other) -> Tensor",
     variants="function method out",
-    kernel=native(),
-    grad={"self": "grad * other", "other": "grad * self"},
+    kernel=native(complex=True),
+    grad={"self": "ops::conj(grad) * other", "other": "grad * self"},
     jvp="multilinear",
+    wirtinger=True,
     doc="dot() with the first vector conjugated; for real vectors the same.",
     samples=[S(T(4), T(4)), S(T(0), T(0))],
     errors=(E(S(T(2), T(3)), RuntimeError, "inconsistent tensor size"),),
@@ -149,7 +150,7 @@ _ADDMM_ERRORS = (
 op(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="addmm_into",
     grad={
         "self": "added_grad(grad, self_sizes, beta)",
@@ -175,7 +176,7 @@ op(
 op(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={
         "self": "added_grad(grad, self_sizes, beta)",
         "mat": "scaled(ops::outer(grad, vec), alpha)",
@@ -194,7 +195,7 @@ op(
 op(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={
         "self": "cast_to(added_grad(grad, self_sizes, beta), self_dtype)",
         "vec1": "cast_to(scaled(ops::mv(grad, cast_to(vec2, grad.dtype())), alpha), vec1_dtype)",
@@ -219,7 +220,7 @@ op(
 op(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="addbmm_into",
     grad={
         "self": "added_grad(grad, self_sizes, beta)",
@@ -244,7 +245,7 @@ op(
 op(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     variants="function method inplace out",
-    kernel=native(),
+    kernel=native(complex=True),
     inplace="baddbmm_into",
     grad={
         "self": "added_grad(grad, self_sizes, beta)",
@@ -410,7 +411,7 @@ op(
 op(
     "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={
         "self": "sum_to(ops::linalg_cross(other, grad, dim), self_sizes)",
         "other": "sum_to(ops::linalg_cross(grad, self, dim), other_sizes)",
@@ -444,7 +445,7 @@ _REGULAR = T(2, 3, 3, values=(2.0, 0.5, 0.1, -0.3, 1.5, 0.7, 0.2, 0.4, -1.9, 1.0
 op(
     "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True) -> (Tensor result, Tensor info)",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"A, B": "linalg_solve_grad(grad, A, result, B_sizes, left, needs_A, needs_B)"},
     outputs_nondiff=("info",),
     doc="The X of A X = B (or X A = B), and LAPACK's verdict per matrix: 0, or the first zero pivot.",
@@ -466,7 +467,7 @@ op(
 op(
     "linalg_inv_ex(Tensor A) -> (Tensor inverse, Tensor info)",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"A": "linalg_inv_grad(grad, inverse)"},
     outputs_nondiff=("info",),
     doc="Inverses of square matrices, and LAPACK's verdict per matrix.",
@@ -479,7 +480,7 @@ op(
 op(
     "linalg_det(Tensor A) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"A": "linalg_det_grad(grad, A, result)"},
     doc="Determinants.",
     samples=[S(_REGULAR), S(_SYMMETRIC), S(T(0, 0)), S(T(2, 2, values=(1.0, 2.0, 2.0, 4.0), grad=False))],
@@ -489,8 +490,9 @@ op(
 op(
     "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     variants="function internal",
-    kernel=native(),
-    grad={"A": "linalg_slogdet_grad(grads[1], A)"},
+    kernel=native(complex=True),
+    grad={"A": "linalg_slogdet_grad(grads[0], grads[1], A, sign)"},
+    wirtinger=True,
     doc="Signs and logarithms of determinants.",
     samples=[S(_REGULAR), S(_SYMMETRIC), S(T(0, 0))],
     errors=(E(S(T(2, 3)), RuntimeError, "linalg.slogdet: A " + _NOT_SQUARE),),
@@ -499,7 +501,7 @@ op(
 op(
     "linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"A, B": "linalg_solve_triangular_grad(grad, A, result, B_sizes, upper, left, unitriangular, needs_A, needs_B)"},
     doc="The X of A X = B (or X A = B) for a triangular A, of which only that triangle is read.",
     samples=[
@@ -521,9 +523,10 @@ op(
 op(
     "linalg_cholesky_ex(Tensor self, *, bool upper=False) -> (Tensor L, Tensor info)",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"self": "linalg_cholesky_grad(grad, L, upper)"},
     outputs_nondiff=("info",),
+    wirtinger=True,
     doc="Cholesky factors of positive definite matrices, and the order of the first minor that is not.",
     samples=[S(_SYMMETRIC), S(_SYMMETRIC, upper=True), S(T(0, 0))],
     errors=(E(S(T(2, 3)), RuntimeError, "linalg.cholesky: A " + _NOT_SQUARE),),
@@ -532,7 +535,7 @@ op(
 op(
     "linalg_lu_factor_ex(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots, Tensor info)",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"A": "linalg_lu_factor_grad(grad, LU, pivots)"},
     outputs_nondiff=("pivots", "info"),
     doc="Packed LU factors with partial pivoting, pivots from 1, and LAPACK's verdict.",
@@ -561,8 +564,9 @@ op(
 op(
     "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"A": "linalg_qr_grad(grads[0], grads[1], Q, R, A, mode)"},
+    wirtinger=True,
     doc="Orthogonal times upper triangular. mode 'complete' gives a square Q, 'r' only R.",
     samples=[
         S(T(4, 3)),
@@ -586,9 +590,10 @@ op(
 op(
     "_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     node="LinalgEighBackward0",
     grad={"A": "linalg_eigh_grad(grads[0], grads[1], eigenvalues, eigenvectors)"},
+    wirtinger=True,
     doc="Eigenvalues, ascending, and eigenvectors of symmetric matrices of which one triangle is read.",
 )
 op(
@@ -597,6 +602,7 @@ op(
     kernel=composite(),
     doc="Eigenvalues, ascending, and eigenvectors of symmetric matrices.",
     samples=[S(_READ_TRIANGLE)],
+    test={"values": "real"},  # complex vectors up to a factor
     errors=(
         E(S(T(2, 3)), RuntimeError, "linalg.eigh: A " + _NOT_SQUARE),
         E(S(T(3, 3), "X"), RuntimeError, "Expected UPLO argument to be 'L' or 'U', but got X"),
@@ -612,11 +618,44 @@ op(
     reference="numpy.linalg.eigvalsh",
 )
 op(
+    "_linalg_eig(Tensor A, bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
+    variants="function internal",
+    kernel=native(complex=True),
+    node="LinalgEigBackward0",
+    grad={"A": "linalg_eig_grad(grads[0], grads[1], eigenvalues, eigenvectors, A_dtype)"},
+    wirtinger=True,
+    doc="Eigenvalues, in no order, and eigenvectors of length 1 of square matrices: complex, also of real ones.",
+)
+op(
+    "linalg_eig(Tensor A) -> (Tensor eigenvalues, Tensor eigenvectors)",
+    variants="function internal",
+    kernel=composite(),
+    doc="Eigenvalues, in no order, and eigenvectors of square matrices.",
+    test={"values": False},  # vectors up to a factor
+    samples=[S(T(3, 3, grad=False)), S(T(2, 3, 3, grad=False)), S(T(0, 0, grad=False)), S(T(2, 0, 0, grad=False))],
+    errors=(
+        E(S(T(2, 3)), RuntimeError, "linalg.eig: A " + _NOT_SQUARE),
+        E(S(T(3)), RuntimeError, "linalg.eig: The input tensor A " + _TOO_FLAT),
+    ),
+)
+op(
+    "linalg_eigvals(Tensor A) -> Tensor",
+    variants="function internal",
+    kernel=composite(),
+    doc="Eigenvalues of square matrices, in no order.",
+    samples=[S(_REGULAR), S(T(3, 3)), S(T(0, 0))],
+    errors=(
+        E(S(T(2, 3)), RuntimeError, "linalg.eigvals: A " + _NOT_SQUARE),
+        E(S(T(3)), RuntimeError, "linalg.eigvals: The input tensor A " + _TOO_FLAT),
+    ),
+)
+op(
     "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor Vh)",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     node="LinalgSvdBackward0",
     grad={"A": "linalg_svd_grad(grads[0], grads[1], grads[2], U, S, Vh, A_sizes)"},
+    wirtinger=True,
     doc="Singular values, descending, and vectors.",
 )
 op(
@@ -638,8 +677,9 @@ op(
 op(
     "linalg_pinv(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"A": "linalg_pinv_grad(grad, A, result)"},
+    wirtinger=True,
     doc="The Moore-Penrose inverse; singular values up to max(atol, rtol * largest) count as zero.",
     samples=[S(T(4, 3)), S(T(3, 4)), S(_REGULAR), S(T(2, 2, values=(1.0, 2.0, 2.0, 4.0), grad=False), rtol=1e-6), S(T(0, 3))],
     reference="numpy.linalg.pinv",
@@ -691,11 +731,12 @@ for _schema, _target, _doc, _samples in (
     ("pinverse(Tensor self, float rcond=1e-15) -> Tensor", "_pinverse", "The Moore-Penrose inverse.", [S(T(4, 3))]),
     ("matrix_exp(Tensor self) -> Tensor", "matrix_exp", "The exponential of square matrices.", [S(_REGULAR), S(T(3, 3)), S(T(0, 0))]),
 ):
-    # Singular vectors are fixed up to their sign only.
+    # Singular vectors are fixed up to their sign only. A Cholesky factor has a real diagonal, and LAPACK reads no more of it than that; the
+    # complex sample has another.
     op(
         _schema,
         kernel=python(f"retrograd.linalg:{_target}"),
         doc=_doc,
         samples=_samples,
-        test={"values": False} if _target == "_svd" else {},
+        test={"values": False} if _target == "_svd" else {"values": "real"} if _target == "_cholesky_inverse" else {},
     )

@@ -178,13 +178,13 @@ op(
     "matrix_H(Tensor self) -> Tensor",
     variants="method",
     kernel=composite(),
-    doc="Tensor.H: the transpose of a (real) matrix.",
+    doc="Tensor.H: the conjugate transpose of a matrix.",
     samples=[S(T(3, 4))],
 )
 op(
     "adjoint(Tensor self) -> Tensor",
     kernel=composite(),
-    doc="Swaps the last two dimensions (the conjugate transpose of real matrices).",
+    doc="The conjugate transpose of matrices: the last two dimensions swapped, complex elements conjugated.",
     samples=[S(T(2, 3, 4))],
 )
 

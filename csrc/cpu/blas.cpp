@@ -24,6 +24,8 @@ struct Blas {
   std::string error;
   SgemmFn sgemm = nullptr;
   DgemmFn dgemm = nullptr;
+  CgemmFn cgemm = nullptr;
+  ZgemmFn zgemm = nullptr;
 
   Blas() {
     const std::string& path = wanted_path();
@@ -40,6 +42,8 @@ struct Blas {
     if (auto set_threads = reinterpret_cast<void (*)(int)>(find("openblas_set_num_threads"))) set_threads(1);
     sgemm = reinterpret_cast<SgemmFn>(find("sgemm_"));
     dgemm = reinterpret_cast<DgemmFn>(find("dgemm_"));
+    cgemm = reinterpret_cast<CgemmFn>(find("cgemm_"));
+    zgemm = reinterpret_cast<ZgemmFn>(find("zgemm_"));
     if (!sgemm || !dgemm) error = path + " has no sgemm_ or dgemm_";
   }
 
@@ -83,5 +87,9 @@ void* blas_symbol(const char* name) { return blas().find(name); }
 SgemmFn blas_sgemm() { return blas().sgemm; }
 
 DgemmFn blas_dgemm() { return blas().dgemm; }
+
+CgemmFn blas_cgemm() { return blas().cgemm; }
+
+ZgemmFn blas_zgemm() { return blas().zgemm; }
 
 }  // namespace retrograd::cpu

@@ -23,7 +23,16 @@ using SgemmFn = void (*)(const char* trans_a, const char* trans_b, const int* m,
                          const float* a, const int* lda, const float* b, const int* ldb, const float* beta, float* c, const int* ldc);
 using DgemmFn = void (*)(const char* trans_a, const char* trans_b, const int* m, const int* n, const int* k, const double* alpha,
                          const double* a, const int* lda, const double* b, const int* ldb, const double* beta, double* c, const int* ldc);
+// The same for complex numbers, where trans may also be 'R' (conjugated) or 'C' (conjugated and transposed).
+using CgemmFn = void (*)(const char* trans_a, const char* trans_b, const int* m, const int* n, const int* k, const Complex<float>* alpha,
+                         const Complex<float>* a, const int* lda, const Complex<float>* b, const int* ldb, const Complex<float>* beta,
+                         Complex<float>* c, const int* ldc);
+using ZgemmFn = void (*)(const char* trans_a, const char* trans_b, const int* m, const int* n, const int* k, const Complex<double>* alpha,
+                         const Complex<double>* a, const int* lda, const Complex<double>* b, const int* ldb, const Complex<double>* beta,
+                         Complex<double>* c, const int* ldc);
 SgemmFn blas_sgemm();
 DgemmFn blas_dgemm();
+CgemmFn blas_cgemm();
+ZgemmFn blas_zgemm();
 
 }  // namespace retrograd::cpu

@@ -24,7 +24,7 @@ struct Bias {
 struct Problem {
   DType dtype;
   int64_t m, n, k;
-  double alpha, beta;
+  Complex<double> alpha, beta;
   Matrix a, b, c;
   Bias bias;
 };
@@ -32,7 +32,7 @@ struct Problem {
 void run(const Problem& q);
 
 Matrix offset(const Matrix& x, DType t, int64_t row, int64_t column) {
-  return {static_cast<char*>(x.data) + (row * x.rs + column * x.cs) * itemsize(t), x.rs, x.cs};
+  return {static_cast<char*>(x.data) + (row * x.rs + column * x.cs) * itemsize(t), x.rs, x.cs, x.conj};
 }
 
 Problem part_of(const Problem& q, int64_t row, int64_t rows, int64_t column, int64_t columns) {
@@ -65,13 +65,13 @@ template <size_t kOnStack> struct Scratch {
 // ---- Our own kernels.
 
 template <class T> void run_own(const Problem& q, void (*kernel)(const GemmArgs<T>&)) {
-  const auto scalar = [](double x) {
+  const auto scalar = [](Complex<double> x) {
     if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<int64_t>(x));
+      return static_cast<T>(static_cast<int64_t>(x.re));
     else
-      return static_cast<T>(x);
+      return static_cast<T>(x.re);
   };
-  kernel({q.m, q.n, q.alpha == 0 ? 0 : q.k, scalar(q.alpha), scalar(q.beta), static_cast<const T*>(q.a.data), q.a.rs, q.a.cs,
+  kernel({q.m, q.n, q.alpha.re == 0 ? 0 : q.k, scalar(q.alpha), scalar(q.beta), static_cast<const T*>(q.a.data), q.a.rs, q.a.cs,
           static_cast<const T*>(q.b.data), q.b.rs, q.b.cs, static_cast<T*>(q.c.data), q.c.rs,
           static_cast<const T*>(q.bias.data ? q.bias.data : q.c.data), q.bias.data ? q.bias.rs : q.c.rs});
 }
@@ -87,7 +87,7 @@ void run_own(const Problem& q) {
 
 // ---- OpenBLAS.
 
-// A matrix as column-major BLAS sees it: 'N' if its columns' elements touch, 'T' if its rows' do.
+// A matrix as column-major BLAS sees it: 'N' if its columns' elements touch, 'T' if its rows' do, 'R' and 'C' for the conjugates of these.
 struct Operand {
   const void* data;
   char trans;
@@ -98,11 +98,11 @@ struct Operand {
 bool as_operand(Operand* out, const Matrix& x, int64_t rows, int64_t columns) {
   const int64_t rs = rows == 1 ? std::max<int64_t>(x.rs, columns) : x.rs, cs = columns == 1 ? std::max<int64_t>(x.cs, rows) : x.cs;
   if ((cs == 1 || columns == 1) && rs >= columns && rs <= INT_MAX) {
-    *out = {x.data, 'N', static_cast<int>(rs)};
+    *out = {x.data, x.conj ? 'R' : 'N', static_cast<int>(rs)};
     return true;
   }
   if ((rs == 1 || rows == 1) && cs >= rows && cs <= INT_MAX) {
-    *out = {x.data, 'T', static_cast<int>(cs)};
+    *out = {x.data, x.conj ? 'C' : 'T', static_cast<int>(cs)};
     return true;
   }
   return false;
@@ -110,7 +110,12 @@ bool as_operand(Operand* out, const Matrix& x, int64_t rows, int64_t columns) {
 
 template <class T, class Fn> void call_blas(Fn fn, const Problem& q, const Operand& a, const Operand& b) {
   const int m = static_cast<int>(q.m), n = static_cast<int>(q.n), k = static_cast<int>(q.k), ldc = static_cast<int>(std::max(q.c.rs, q.n));
-  const T alpha = static_cast<T>(q.alpha), beta = static_cast<T>(q.beta);
+  T alpha, beta;
+  if constexpr (is_complex_v<T>) {
+    alpha = T(q.alpha), beta = T(q.beta);
+  } else {
+    alpha = static_cast<T>(q.alpha.re), beta = static_cast<T>(q.beta.re);
+  }
   fn(&b.trans, &a.trans, &n, &m, &k, &alpha, static_cast<const T*>(b.data), &b.ld, static_cast<const T*>(a.data), &a.ld, &beta,
      static_cast<T*>(q.c.data), &ldc);  // C^T = B^T A^T
 }
@@ -134,12 +139,12 @@ bool run_blas(const Problem& q) {
   Operand a, b;
   Scratch<1> a_copy, b_copy;
   if (!as_operand(&a, q.a, q.m, q.k)) {
-    packed.a = {a_copy.get(q.m * q.k * itemsize(t)), q.k, 1};
+    packed.a = {a_copy.get(q.m * q.k * itemsize(t)), q.k, 1, q.a.conj};
     if (!packed.a.data) return false;
     copy_matrix(packed.a, t, q.a, t, q.m, q.k);
   }
   if (!as_operand(&b, q.b, q.k, q.n)) {
-    packed.b = {b_copy.get(q.k * q.n * itemsize(t)), q.n, 1};
+    packed.b = {b_copy.get(q.k * q.n * itemsize(t)), q.n, 1, q.b.conj};
     if (!packed.b.data) return false;
     copy_matrix(packed.b, t, q.b, t, q.k, q.n);
   }
@@ -155,10 +160,11 @@ bool run_blas(const Problem& q) {
       Operand pa, pb;
       as_operand(&pa, part.a, packed.m, q.k);
       as_operand(&pb, part.b, q.k, packed.n);
-      if (t == DType::Float32) {
-        call_blas<float>(blas_sgemm(), part, pa, pb);
-      } else {
-        call_blas<double>(blas_dgemm(), part, pa, pb);
+      switch (t) {
+        case DType::Float32: call_blas<float>(blas_sgemm(), part, pa, pb); break;
+        case DType::Float64: call_blas<double>(blas_dgemm(), part, pa, pb); break;
+        case DType::Complex64: call_blas<Complex<float>>(blas_cgemm(), part, pa, pb); break;
+        default: call_blas<Complex<double>>(blas_zgemm(), part, pa, pb); break;
       }
     }
   });
@@ -183,7 +189,7 @@ DType wide_type(DType t) { return is_floating(t) ? DType::Float32 : DType::Int32
     const Matrix bias{const_cast<void*>(q.bias.data), q.bias.rs, q.bias.stride};
     copy_matrix(w.c, wide, bias, q.dtype, q.m, q.n);
     w.beta = 1;
-  } else if (q.beta != 0) {
+  } else if (q.beta.re != 0) {
     copy_matrix(w.c, wide, q.c, q.dtype, q.m, q.n);
   }
   for (int64_t p = 0; p < q.k || p == 0; p += depth) {
@@ -233,7 +239,7 @@ void run_scattered(const Problem& q) {
       const Problem part = part_of(q, i, std::min(height, q.m - i), j, std::min(width, q.n - j));
       Problem inner = part;
       inner.c = {local, part.n, 1};
-      if (q.beta != 0 && !q.bias.data) copy_matrix(inner.c, q.dtype, part.c, q.dtype, part.m, part.n);
+      if (q.beta.re != 0 && !q.bias.data) copy_matrix(inner.c, q.dtype, part.c, q.dtype, part.m, part.n);
       run(inner);
       copy_matrix(part.c, q.dtype, inner.c, q.dtype, part.m, part.n);
     }
@@ -246,8 +252,8 @@ Problem transposed(const Problem& q) {
           q.k,
           q.alpha,
           q.beta,
-          {q.b.data, q.b.cs, q.b.rs},
-          {q.a.data, q.a.cs, q.a.rs},
+          {q.b.data, q.b.cs, q.b.rs, q.b.conj},
+          {q.a.data, q.a.cs, q.a.rs, q.a.conj},
           {q.c.data, q.c.cs, q.c.rs},
           {q.bias.data, q.bias.rs, q.bias.stride}};
 }
@@ -259,19 +265,33 @@ bool is_better_transposed(const Problem& q) {
   return q.c.cs != 1;
 }
 
+// The bias made part of C: nobody can add it on the way.
+Problem with_bias_in_place(const Problem& q) {
+  copy_matrix(q.c, q.dtype, {const_cast<void*>(q.bias.data), q.bias.rs, q.bias.stride}, q.dtype, q.m, q.n);
+  Problem added = q;
+  added.beta = 1;
+  added.bias = {};
+  return added;
+}
+
+void run_complex(const Problem& q) {
+  constexpr int64_t kBlasFrom = 32 * 32 * 32;
+  if (q.bias.data) return run_complex(with_bias_in_place(q));
+  if (q.m * q.n * q.k > kBlasFrom && q.alpha != 0 && blas_cgemm() && blas_zgemm()) {
+    if ((q.c.cs == 1 || q.n == 1) && run_blas(q)) return;
+    if ((q.c.rs == 1 || q.m == 1) && run_blas(transposed(q))) return;
+  }
+  gemm_complex(q.dtype, q.m, q.n, q.k, q.alpha, q.a, q.b, q.beta, q.c);
+}
+
 void run(const Problem& q) {
   if (q.m == 0 || q.n == 0) return;
-  if (q.dtype != DType::Float32 && q.dtype != DType::Float64 && q.dtype != DType::Int32 && q.dtype != DType::Int64) return run_wide(q);
+  if (q.dtype != DType::Float32 && q.dtype != DType::Float64 && q.dtype != DType::Int32 && q.dtype != DType::Int64)
+    return is_complex(q.dtype) ? run_complex(q) : run_wide(q);
   if (is_better_transposed(q)) return q.c.rs == 1 || q.m == 1 ? run(transposed(q)) : run_scattered(q);
   if (q.c.cs != 1 && q.n != 1) return run(transposed(q));  // a row with gaps: a column with gaps will do
-  const bool to_blas = is_large(q) && is_floating(q.dtype) && q.alpha != 0 && has_blas();
-  if (q.bias.data && (to_blas || (q.bias.stride != 1 && q.n != 1))) {  // nobody can add it on the way
-    copy_matrix(q.c, q.dtype, {const_cast<void*>(q.bias.data), q.bias.rs, q.bias.stride}, q.dtype, q.m, q.n);
-    Problem added = q;
-    added.beta = 1;
-    added.bias = {};
-    return run(added);
-  }
+  const bool to_blas = is_large(q) && is_floating(q.dtype) && q.alpha.re != 0 && has_blas();
+  if (q.bias.data && (to_blas || (q.bias.stride != 1 && q.n != 1))) return run(with_bias_in_place(q));
   if (to_blas && run_blas(q)) return;
   run_own(q);
 }
@@ -297,8 +317,9 @@ inline bool run_at_once(DType dtype, int64_t m, int64_t n, int64_t k, double alp
 
 }  // namespace
 
-void gemm(DType dtype, int64_t m, int64_t n, int64_t k, double alpha, const Matrix& a, const Matrix& b, double beta, const Matrix& c) {
-  if (!run_at_once(dtype, m, n, k, alpha, a, b, beta, nullptr, 0, c)) run({dtype, m, n, k, alpha, beta, a, b, c, {}});
+void gemm(DType dtype, int64_t m, int64_t n, int64_t k, Complex<double> alpha, const Matrix& a, const Matrix& b, Complex<double> beta,
+          const Matrix& c) {
+  if (!run_at_once(dtype, m, n, k, alpha.re, a, b, beta.re, nullptr, 0, c)) run({dtype, m, n, k, alpha, beta, a, b, c, {}});
 }
 
 void gemm_bias(DType dtype, int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, const void* bias, int64_t bias_stride,
@@ -307,13 +328,13 @@ void gemm_bias(DType dtype, int64_t m, int64_t n, int64_t k, const Matrix& a, co
   if (!run_at_once(dtype, m, n, k, 1, a, b, beta, bias, bias_stride, c)) run({dtype, m, n, k, 1, beta, a, b, c, {bias, bias_stride, 0}});
 }
 
-void bmm(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k, double alpha, const Matrix& a, int64_t a_step, const Matrix& b,
-         int64_t b_step, double beta, const Matrix& c, int64_t c_step) {
+void bmm(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k, Complex<double> alpha, const Matrix& a, int64_t a_step,
+         const Matrix& b, int64_t b_step, Complex<double> beta, const Matrix& c, int64_t c_step) {
   if (batch == 0 || m == 0 || n == 0) return;
   if (b_step == 0 && a_step == m * a.rs && c_step == m * c.rs) return gemm(dtype, batch * m, n, k, alpha, a, b, beta, c);
   const int64_t item = itemsize(dtype), work = m * n * std::max<int64_t>(k, 1);
   const auto one = [&](int64_t i) {
-    const auto at = [&](const Matrix& x, int64_t step) { return Matrix{static_cast<char*>(x.data) + i * step * item, x.rs, x.cs}; };
+    const auto at = [&](const Matrix& x, int64_t step) { return Matrix{static_cast<char*>(x.data) + i * step * item, x.rs, x.cs, x.conj}; };
     gemm(dtype, m, n, k, alpha, at(a, a_step), at(b, b_step), beta, at(c, c_step));
   };
   // A few large products are better shared one by one; else every thread has its own.
@@ -326,8 +347,16 @@ void bmm(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k, double alp
   });
 }
 
-void dot(DType dtype, int64_t n, const void* x, int64_t x_stride, const void* y, int64_t y_stride, void* out) {
-  matmul().dot(dtype, n, x, x_stride, y, y_stride, out);
+void dot(DType dtype, int64_t n, const void* x, int64_t x_stride, const void* y, int64_t y_stride, void* out, bool conj_x) {
+  if (!is_complex(dtype)) return matmul().dot(dtype, n, x, x_stride, y, y_stride, out);
+  visit_complex(dtype, [&](auto zero) {
+    using C = decltype(zero);
+    using R = typename C::real_type;
+    R parts[4];
+    matmul().dot_parts(real_dtype(dtype), n, x, x_stride, y, y_stride, parts);
+    const auto [rr, ii, ri, ir] = parts;
+    *static_cast<C*>(out) = conj_x ? C(rr + ii, ri - ir) : C(rr - ii, ri + ir);
+  });
 }
 
 }  // namespace retrograd::cpu

@@ -133,6 +133,13 @@ Tensor convert_back(const Tensor& grad, DType dtype, Device device) {
   return ops::_to_copy(is_complex(dtype) ? grad : ops::real(grad), dtype, device);
 }
 
+Tensor complex_of_pairs(const Tensor& pairs) {
+  const Tensor dense = ops::contiguous(pairs);
+  Tensor memory = dense;
+  while (memory->has(kBatched)) memory = Tensor::borrow(memory->extra->batched);
+  return ops::view_as_complex(memory->offset() % 2 ? ops::clone(dense) : dense);
+}
+
 Tensor quarter_turn(const Tensor& t) { return t * Operand(Scalar(Complex<double>(0, 1))); }
 
 }  // namespace derivatives

@@ -1,4 +1,8 @@
-// Derivatives of decompositions and linear systems, for real matrices. Notation: g* is the gradient of *, ^T the transpose of the last two dims.
+// Derivatives of decompositions and linear systems. Notation: g* is the gradient of *, ^T the transpose of the last two dims, ^H the conjugate
+// transpose. Functions that are holomorphic in their matrix are written as for real numbers (see apply_node), the others with conjugates;
+// of real tensors conj() is the tensor itself.
+#include <cmath>
+
 #include "core/state.h"
 #include "ops/derivatives.h"
 
@@ -6,6 +10,7 @@ namespace retrograd::derivatives {
 namespace {
 
 Tensor mT(const Tensor& t) { return matrix_transposed(t); }
+Tensor mH(const Tensor& t) { return ops::conj(matrix_transposed(t)); }
 Tensor mm(const Tensor& a, const Tensor& b) { return ops::matmul(a, b); }
 Tensor column(const Tensor& t) { return ops::unsqueeze(t, -1); }
 Tensor row(const Tensor& t) { return ops::unsqueeze(t, -2); }
@@ -33,7 +38,19 @@ Tensor gaps(const Tensor& w) {
 }
 
 Tensor diagonal_matrix(const Tensor& d) { return column(d) * eye(d, d.size(-1)); }
-Tensor skew(const Tensor& t) { return t - mT(t); }
+Tensor skew(const Tensor& t) { return t - mH(t); }
+Tensor diagonal_of(const Tensor& t) { return ops::diagonal(t, 0, -2, -1); }
+Tensor imaginary(const Tensor& t) { return quarter_turn(t); }  // i t of a real t
+
+// Complex eigenvectors and singular vectors are unique up to factors e^{i phi}. A loss that depends on these has no derivative: `turning` is
+// how fast it changes with them.
+void check_phase(const Tensor& turning, const char* where, const char* what) {
+  Tensor whole = turning;
+  while (whole->has(kBatched)) whole = Tensor::borrow(whole->extra->batched);
+  if (is_meta(whole)) return;
+  const Tensor speed = contiguous_data(cast_data(whole, DType::Float64));
+  for (int64_t i = 0; i < speed.numel(); ++i) RG_CHECK(!(std::fabs(speed.data<double>()[i]) > 0.01), where, what);
+}
 
 }  // namespace
 
@@ -54,7 +71,7 @@ std::tuple<Tensor, Tensor> linalg_solve_grad(const Tensor& grad, const Tensor& A
 
 Tensor linalg_inv_grad(const Tensor& grad, const Tensor& inverse) { return -mm(mT(inverse), mm(grad, mT(inverse))); }
 
-// det(A) A^-T. At a singular matrix that is the cofactor matrix, which the singular values still give.
+// det(A) A^-T. At a singular matrix that is the cofactor matrix, which the singular values still give: A^-T = conj(U) S^-1 conj(Vh).
 Tensor linalg_det_grad(const Tensor& grad, const Tensor& A, const Tensor& result) {
   if (A.numel() == 0) return zeros(A.sizes(), A.dtype(), A.device());
   Tensor whole = result;
@@ -63,17 +80,19 @@ Tensor linalg_det_grad(const Tensor& grad, const Tensor& A, const Tensor& result
   if (!invertible || *invertible.data<bool>()) return column(column(grad * ops::linalg_det(A))) * mT(std::get<0>(ops::linalg_inv_ex(A)));
   const auto [U, S, Vh] = ops::_linalg_svd(A, true, true);
   const int64_t n = A.size(-1);
-  const Tensor off = 1 - eye(A, n);
+  const Tensor off = 1 - eye(S, n);
   // Row i of the table holds all singular values but the i-th, replaced by 1.
-  const Tensor others = ops::prod_dim_int(row(S) * off + eye(A, n), -1, false, std::nullopt);
+  const Tensor others = ops::prod_dim_int(row(S) * off + eye(S, n), -1, false, std::nullopt);
   const Tensor sign = ops::linalg_det(U) * ops::linalg_det(Vh);
-  return column(column(grad * sign)) * mm(U * row(others), Vh);
+  return column(column(grad * sign)) * mm(ops::conj(U) * row(others), ops::conj(Vh));
 }
 
-// The sign is constant almost everywhere.
-Tensor linalg_slogdet_grad(const Tensor& grad, const Tensor& A) {
-  if (!grad) return zeros(A.sizes(), A.dtype(), A.device());
-  return column(column(grad)) * mT(std::get<0>(ops::linalg_inv_ex(A)));
+// With t = tr(A^-1 dA), log|det| changes by Re t and the sign by i Im t times itself; that of a real matrix is constant almost everywhere.
+Tensor linalg_slogdet_grad(const Tensor& g_sign, const Tensor& g_log, const Tensor& A, const Tensor& sign) {
+  Tensor speed = g_log;
+  if (g_sign && is_complex(A.dtype())) speed = plus(speed, imaginary(ops::imag(g_sign * ops::conj(sign))));
+  if (!speed) return zeros(A.sizes(), A.dtype(), A.device());
+  return column(column(speed)) * mH(std::get<0>(ops::linalg_inv_ex(A)));
 }
 
 std::tuple<Tensor, Tensor> linalg_solve_triangular_grad(const Tensor& grad, const Tensor& A, const Tensor& result, IntSpan B_sizes,
@@ -89,13 +108,13 @@ std::tuple<Tensor, Tensor> linalg_solve_triangular_grad(const Tensor& grad, cons
   return {gA, needs_B ? sum_batch(gB, B_sizes) : Tensor()};
 }
 
-// gA = L^-T phi(L^T gL) L^-1, made symmetric; phi keeps the lower triangle and halves the diagonal.
+// gA = L^-H phi(L^H gL) L^-1, made Hermitian; phi keeps the lower triangle and halves the diagonal.
 Tensor linalg_cholesky_grad(const Tensor& grad, const Tensor& factor, bool upper) {
-  const Tensor L = upper ? mT(factor) : factor, gL = upper ? mT(grad) : grad;
-  Tensor phi = ops::tril(mm(mT(L), gL), 0);
-  phi = phi - diagonal_matrix(ops::diagonal(phi, 0, -2, -1)) * 0.5;
-  const Tensor whole = tri_solve(L, tri_solve(mT(L), phi, true, true), false, false);
-  return (whole + mT(whole)) * 0.5;
+  const Tensor L = upper ? mH(factor) : factor, gL = upper ? mH(grad) : grad, LH = upper ? factor : mH(factor);
+  Tensor phi = ops::tril(mm(LH, gL), 0);
+  phi = phi - diagonal_matrix(diagonal_of(phi)) * 0.5;
+  const Tensor whole = tri_solve(L, tri_solve(LH, phi, true, true), false, false);
+  return (whole + mH(whole)) * 0.5;
 }
 
 // With P^T A = L U (A tall, square or wide), L and U read from the packed factor.
@@ -127,13 +146,15 @@ Tensor linalg_lu_factor_grad(const Tensor& grad, const Tensor& LU, const Tensor&
 
 namespace {
 
-// m >= n, or n columns of a wide R. Only the lower triangle of M counts: Q^T dQ is skew and dR is triangular.
+// m >= n, or n columns of a wide R. Only the lower triangle of M counts: Q^H dQ is skew and dR is triangular. LAPACK makes the diagonal of R
+// real, so that of M counts with its real part.
 Tensor qr_tall_grad(const Tensor& gQ, const Tensor& gR, const Tensor& Q, const Tensor& R) {
   Tensor M;
-  if (gR) M = mm(R, mT(gR));
-  M = minus(M, gQ ? mm(mT(gQ), Q) : Tensor());
-  const Tensor symmetric = ops::tril(M, 0) + mT(ops::tril(M, -1));
-  return tri_solve(mT(R), plus(mm(Q, symmetric), gQ), false, false);
+  if (gR) M = mm(R, mH(gR));
+  M = minus(M, gQ ? mm(mH(gQ), Q) : Tensor());
+  const Tensor below = ops::tril(M, -1), diagonal = diagonal_of(M);
+  const Tensor symmetric = is_complex(M.dtype()) ? below + mH(below) + diagonal_matrix(ops::real(diagonal)) : ops::tril(M, 0) + mT(below);
+  return tri_solve(mH(R), plus(mm(Q, symmetric), gQ), false, false);
 }
 
 }  // namespace
@@ -146,27 +167,56 @@ Tensor linalg_qr_grad(const Tensor& gQ, const Tensor& gR, const Tensor& Q, const
   const int64_t m = A.size(-2), n = A.size(-1);
   RG_CHECK(mode != "complete" || m <= n, "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.");
   if (m >= n) return qr_tall_grad(gQ, gR, Q, R);
-  // [X | Y] = Q [U | V]: V = Q^T Y depends on Q as well.
+  // [X | Y] = Q [U | V]: V = Q^H Y depends on Q as well.
   const Tensor Y = ops::slice(A, -1, m, n, 1), U = ops::slice(R, -1, 0, m, 1);
   const Tensor gU = gR ? ops::slice(gR, -1, 0, m, 1) : Tensor(), gV = gR ? ops::slice(gR, -1, m, n, 1) : Tensor();
-  const Tensor gX = qr_tall_grad(plus(gQ, gV ? mm(Y, mT(gV)) : Tensor()), gU, Q, U);
+  const Tensor gX = qr_tall_grad(plus(gQ, gV ? mm(Y, mH(gV)) : Tensor()), gU, Q, U);
   const Tensor gY = gV ? mm(Q, gV) : zeros(Y.sizes(), Y.dtype(), Y.device());
   const Tensor parts[2] = {gX, gY};
   return ops::cat(parts, -1);
 }
 
+namespace {
+
+constexpr const char* kEigenPhase =
+    "_backward: The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. The specified loss function depends "
+    "on this quantity, so it is ill-defined.";
+
+}  // namespace
+
 Tensor linalg_eigh_grad(const Tensor& g_values, const Tensor& g_vectors, const Tensor& values, const Tensor& vectors) {
   if (!g_values && !g_vectors) return {};
   const Tensor& V = vectors;
-  if (!g_vectors) return mm(V * row(g_values), mT(V));
-  Tensor inner = mm(mT(V), g_vectors);
+  if (!g_vectors) return mm(V * row(g_values), mH(V));
+  Tensor inner = mm(mH(V), g_vectors);
+  if (is_complex(V.dtype())) check_phase(ops::imag(diagonal_of(inner)), "linalg_eigh", kEigenPhase);
   inner = inner * (1 - eye(values, values.size(-1))) / gaps(values);
   if (g_values) inner = inner + diagonal_matrix(g_values);
-  return mm(V, mm(inner, mT(V)));
+  return mm(V, mm(inner, mH(V)));
+}
+
+// With G = V^H gV less V^H V diag(Re G), for the length of eigenvectors stays 1, and E_ij = l_j - l_i:
+// V^-H [diag(gl) + G / conj(E)] V^H. Of a real matrix it is the real part of that.
+Tensor linalg_eig_grad(const Tensor& g_values, const Tensor& g_vectors, const Tensor& values, const Tensor& vectors, DType dtype) {
+  if (!g_values && !g_vectors) return {};
+  const Tensor VH = mH(vectors);
+  Tensor inner;
+  if (g_vectors) {
+    const Tensor G = mm(VH, g_vectors), lengths = diagonal_of(G);
+    check_phase(ops::imag(lengths), "linalg_eig", kEigenPhase);
+    const Tensor turned = G - mm(VH, vectors * row(ops::real(lengths)));
+    inner = turned * (1 - eye(values, values.size(-1))) / ops::conj(gaps(values));
+    if (g_values) inner = inner + diagonal_matrix(g_values);
+    inner = mm(inner, VH);
+  } else {
+    inner = column(g_values) * VH;
+  }
+  const Tensor out = solve(VH, inner);
+  return is_complex(dtype) ? out : ops::real(out);
 }
 
 // With E_ij = s_j^2 - s_i^2:
-// U [skew(U^T gU) / E S + S skew(V^T gV) / E + diag(gS)] V^T + (I - U U^T) gU S^-1 V^T + U S^-1 gV^T (I - V V^T).
+// U [skew(U^H gU) / E S + S skew(V^H gV) / E + diag(gS + i Im(U^H gU - V^H gV) / 2S)] V^H + (I - U U^H) gU S^-1 V^H + U S^-1 gV^H (I - V V^H).
 Tensor linalg_svd_grad(const Tensor& gU_given, const Tensor& gS, const Tensor& gVh_given, const Tensor& U_given, const Tensor& S,
                        const Tensor& Vh_given, IntSpan A_sizes) {
   if (!gU_given && !gS && !gVh_given) return {};
@@ -178,27 +228,39 @@ Tensor linalg_svd_grad(const Tensor& gU_given, const Tensor& gS, const Tensor& g
   if (!gU && !gVh) return mm(U * row(gS), Vh);
   const Tensor E = gaps(S * S);
   Tensor inner = gS ? diagonal_matrix(gS) : Tensor();
-  if (gU) inner = plus(inner, skew(mm(mT(U), gU)) / E * row(S));
-  if (gVh) inner = plus(inner, column(S) * (skew(mm(Vh, mT(gVh))) / E));
+  const Tensor UgU = gU ? mm(mH(U), gU) : Tensor(), VgV = gVh ? mm(Vh, mH(gVh)) : Tensor();
+  if (is_complex(U.dtype())) {  // the diagonals of the skew matrices, which are 0 for real numbers
+    const Tensor u = gU ? ops::imag(diagonal_of(UgU)) : Tensor(), v = gVh ? ops::imag(diagonal_of(VgV)) : Tensor();
+    check_phase(plus(u, v), "svd_backward",
+                ": The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified loss function "
+                "depends on this phase term, making it ill-defined.");
+    const Tensor off = 1 - eye(S, k);
+    inner = plus(inner, diagonal_matrix(imaginary(minus(u, v) / (S * 2))));
+    if (gU) inner = inner + skew(UgU) * off / E * row(S);
+    if (gVh) inner = inner + column(S) * (skew(VgV) * off / E);
+  } else {
+    if (gU) inner = plus(inner, skew(UgU) / E * row(S));
+    if (gVh) inner = plus(inner, column(S) * (skew(VgV) / E));
+  }
   Tensor out;
   if (gU && m > k) {  // both terms that start with gU S^-1 share the last product
     const Tensor scaled = gU / row(S);
-    out = mm(mm(U, inner) + scaled - mm(U, mm(mT(U), scaled)), Vh);
+    out = mm(mm(U, inner) + scaled - mm(U, mm(mH(U), scaled)), Vh);
   } else {
     out = mm(U, mm(inner, Vh));
   }
   if (gVh && n > k) {
     const Tensor scaled = gVh / column(S);
-    out = out + mm(U, scaled - mm(mm(scaled, mT(Vh)), Vh));
+    out = out + mm(U, scaled - mm(mm(scaled, mH(Vh)), Vh));
   }
   return out;
 }
 
-// dP = -P dA P + P P^T dA^T (I - A P) + (I - P A) dA^T P^T P, for constant rank.
+// dP = -P dA P + P P^H dA^H (I - A P) + (I - P A) dA^H P^H P, for constant rank.
 Tensor linalg_pinv_grad(const Tensor& grad, const Tensor& A, const Tensor& P) {
-  const Tensor gT = mT(grad), PT = mT(P);
-  const Tensor first = -mm(PT, mm(grad, PT));
-  const Tensor a = mm(gT, mm(P, PT)), b = mm(mm(PT, P), gT);
+  const Tensor gH = mH(grad), PH = mH(P);
+  const Tensor first = -mm(PH, mm(grad, PH));
+  const Tensor a = mm(gH, mm(P, PH)), b = mm(mm(PH, P), gH);
   return first + (a - mm(A, mm(P, a))) + (b - mm(mm(b, P), A));
 }
 

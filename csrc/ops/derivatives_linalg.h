@@ -20,13 +20,14 @@ std::tuple<Tensor, Tensor> linalg_solve_grad(const Tensor& grad, const Tensor& A
                                              bool needs_A, bool needs_B);
 Tensor linalg_inv_grad(const Tensor& grad, const Tensor& inverse);
 Tensor linalg_det_grad(const Tensor& grad, const Tensor& A, const Tensor& result);
-Tensor linalg_slogdet_grad(const Tensor& grad, const Tensor& A);
+Tensor linalg_slogdet_grad(const Tensor& g_sign, const Tensor& g_log, const Tensor& A, const Tensor& sign);
 std::tuple<Tensor, Tensor> linalg_solve_triangular_grad(const Tensor& grad, const Tensor& A, const Tensor& result, IntSpan B_sizes,
                                                         bool upper, bool left, bool unitriangular, bool needs_A, bool needs_B);
 Tensor linalg_cholesky_grad(const Tensor& grad, const Tensor& factor, bool upper);
 Tensor linalg_lu_factor_grad(const Tensor& grad, const Tensor& LU, const Tensor& pivots);
 Tensor linalg_qr_grad(const Tensor& gQ, const Tensor& gR, const Tensor& Q, const Tensor& R, const Tensor& A, std::string_view mode);
 Tensor linalg_eigh_grad(const Tensor& g_values, const Tensor& g_vectors, const Tensor& values, const Tensor& vectors);
+Tensor linalg_eig_grad(const Tensor& g_values, const Tensor& g_vectors, const Tensor& values, const Tensor& vectors, DType dtype);
 Tensor linalg_svd_grad(const Tensor& gU, const Tensor& gS, const Tensor& gVh, const Tensor& U, const Tensor& S, const Tensor& Vh,
                        IntSpan A_sizes);
 Tensor linalg_pinv_grad(const Tensor& grad, const Tensor& A, const Tensor& P);

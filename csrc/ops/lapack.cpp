@@ -1,7 +1,6 @@
-#include <algorithm>
-#include <cmath>
-
 #include "ops/lapack.h"
+
+#include "autograd/tangent.h"
 
 namespace retrograd::lapack {
 
@@ -16,9 +15,8 @@ void check_square(const Tensor& t, const char* name, const char* argument) {
 }
 
 void check_dtype(const Tensor& t, const char* name) {
-  RG_CHECK(is_floating(t.dtype()), name, ": Expected a floating point or complex tensor as input. Got ", dtype_title(t.dtype()));
-  RG_CHECK(t.dtype() == DType::Float32 || t.dtype() == DType::Float64 || t.numel() == 0, name, ": Low precision dtypes not supported. Got ",
-           dtype_title(t.dtype()));
+  RG_CHECK(is_differentiable(t.dtype()), name, ": Expected a floating point or complex tensor as input. Got ", dtype_title(t.dtype()));
+  RG_CHECK(itemsize(t.dtype()) >= 4 || t.numel() == 0, name, ": Low precision dtypes not supported. Got ", dtype_title(t.dtype()));
   RG_CHECK_AS(NotImplemented, !is_meta(t) || t->has(kBatched), name, ": not implemented for meta tensors");
 }
 
@@ -55,12 +53,11 @@ int64_t batch_count(const Tensor& t) {
   return n;
 }
 
+bool is_differentiated(const Tensor& A) { return (thread_state.grad_mode && requires_grad(A)) || has_tangent(A) || A->has(kBatched); }
+
 bool all_finite(const Tensor& t) {
   bool finite = true;
-  visit(t, [&](auto zero) {
-    using T = decltype(zero);
-    finite = std::all_of(t.data<T>(), t.data<T>() + t.numel(), [](T x) { return std::isfinite(x); });
-  });
+  visit(t, [&](auto zero) { finite = all_finite(t.data<decltype(zero)>(), t.numel()); });
   return finite;
 }
 

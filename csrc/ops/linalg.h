@@ -6,12 +6,14 @@
 
 namespace retrograd {
 
-// The last two dims of t as a matrix, turned on request.
+// The last two dims of t as a matrix, turned on request. Pending conjugation is left to the kernel; pending negation there must be none.
 inline cpu::Matrix matrix_of(const Tensor& t, bool transposed = false) {
   const int d = static_cast<int>(t.dim());
   const int64_t rs = t->stride(d - 2), cs = t->stride(d - 1);
-  return transposed ? cpu::Matrix{t->data, cs, rs} : cpu::Matrix{t->data, rs, cs};
+  const bool conj = t->flags & kConj;
+  return transposed ? cpu::Matrix{t->data, cs, rs, conj} : cpu::Matrix{t->data, rs, cs, conj};
 }
+inline bool either_negated(const Tensor& a, const Tensor& b) { return (a->flags | b->flags) & kNeg; }
 
 // op(a) @ op(b), where op transposes on request; with `turned` the result is laid out column by column. Sizes and dtypes have been checked.
 Tensor product(const Tensor& a, bool a_transposed, const Tensor& b, bool b_transposed, bool turned = false);
@@ -19,7 +21,7 @@ Tensor product(const Tensor& a, bool a_transposed, const Tensor& b, bool b_trans
 // A rough duration of a product, to decide whether the GIL is worth releasing.
 inline int64_t product_ns(DType dtype, int64_t m, int64_t n, int64_t k) {
   const int64_t flops = m * n * k;
-  return dtype == DType::Float32 ? flops / 32 : dtype == DType::Float64 ? flops / 16 : flops;
+  return dtype == DType::Float32 ? flops / 32 : dtype == DType::Float64 ? flops / 16 : is_complex(dtype) ? flops / 4 : flops;
 }
 
 }  // namespace retrograd

@@ -15,8 +15,12 @@ using Orgqr = void(const int* m, const int* n, const int* k, void* a, const int*
                    int* info);
 using Syevd = void(const char* jobz, const char* uplo, const int* n, void* a, const int* lda, void* w, void* work, const int* lwork,
                    int* iwork, const int* liwork, int* info);
+using Heevd = void(const char* jobz, const char* uplo, const int* n, void* a, const int* lda, void* w, void* work, const int* lwork,
+                   void* rwork, const int* lrwork, int* iwork, const int* liwork, int* info);
 using Gesdd = void(const char* jobz, const int* m, const int* n, void* a, const int* lda, void* s, void* u, const int* ldu, void* vt,
                    const int* ldvt, void* work, const int* lwork, int* iwork, int* info);
+using GesddComplex = void(const char* jobz, const int* m, const int* n, void* a, const int* lda, void* s, void* u, const int* ldu, void* vt,
+                          const int* ldvt, void* work, const int* lwork, void* rwork, int* iwork, int* info);
 
 int ld(int64_t rows) { return static_cast<int>(std::max<int64_t>(1, rows)); }
 
@@ -34,6 +38,31 @@ Tensor identity_like(const Tensor& t, int64_t rows, int64_t columns) {
   fill_data(out, 0);
   if (out.numel()) fill_data(impl::diagonal(out, 0, -2, -1), 1);
   return out;
+}
+
+template <class T> using EigenFn = std::conditional_t<is_complex_v<T>, Heevd, Syevd>;
+
+// The eigenvalues of a into w, the vectors into a; LAPACK's verdict.
+template <class T> int symmetric_eigen(EigenFn<T>* evd, char job, char uplo, int n, T* a, lapack::real_t<T>* w) {
+  using R = lapack::real_t<T>;
+  int info = 0;
+  const auto call = [&](T* work, int size, [[maybe_unused]] R* reals, [[maybe_unused]] int real_size, int* integers, int int_size) {
+    if constexpr (is_complex_v<T>) {
+      evd(&job, &uplo, &n, a, &n, w, work, &size, reals, &real_size, integers, &int_size, &info);
+    } else {
+      evd(&job, &uplo, &n, a, &n, w, work, &size, integers, &int_size, &info);
+    }
+  };
+  T best[1];
+  R best_real[1] = {0};
+  int best_int[1] = {0};
+  call(best, -1, best_real, -1, best_int, -1);
+  std::vector<T> work(lapack::work_size(best[0]));
+  std::vector<R> reals(lapack::work_size(best_real[0]));
+  std::vector<int> integers(static_cast<size_t>(best_int[0]) + 1);
+  call(work.data(), static_cast<int>(work.size()), reals.data(), static_cast<int>(reals.size()), integers.data(),
+       static_cast<int>(integers.size()));
+  return info;
 }
 
 }  // namespace
@@ -59,7 +88,7 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
   lapack::visit(A, [&](auto zero) {
     using T = decltype(zero);
     auto* geqrf = lapack::routine<T, Geqrf>("geqrf_");
-    auto* orgqr = lapack::routine<T, Orgqr>("orgqr_");
+    auto* orgqr = lapack::routine<T, Orgqr>("orgqr_", "ungqr_");
     std::vector<T> tau(static_cast<size_t>(k));
     GilRelease release(A.numel() * k / 4);
     int info;
@@ -83,29 +112,25 @@ std::tuple<Tensor, Tensor> _linalg_eigh(const Tensor& A, std::string_view UPLO, 
   RG_CHECK(UPLO.size() == 1 && std::string_view("LUlu").find(UPLO[0]) != std::string_view::npos,
            "Expected UPLO argument to be 'L' or 'U', but got ", UPLO);
   const int64_t n = A.size(-1);
-  Tensor values = lapack::batch_tensor(A, A.dtype(), {n});
+  Tensor values = lapack::batch_tensor(A, real_dtype(A.dtype()), {n});
   Tensor vectors = lapack::copy_columns(A);
   if (A.numel() == 0) return {std::move(values), std::move(vectors)};
-  const int order = static_cast<int>(n), lda = ld(n);
   const char job = compute_v ? 'V' : 'N', uplo = UPLO[0] == 'L' || UPLO[0] == 'l' ? 'L' : 'U';
   int failed = 0;
   lapack::visit(A, [&](auto zero) {
     using T = decltype(zero);
-    auto* syevd = lapack::routine<T, Syevd>("syevd_");
+    using R = lapack::real_t<T>;
+    auto* evd = lapack::routine<T, EigenFn<T>>("syevd_", "heevd_");
     GilRelease release(A.numel() * n);
     for (int64_t i = 0; i < lapack::batch_count(A) && !failed; ++i) {
-      T *a = lapack::matrix_at<T>(vectors, i), *w = values.data<T>() + i * n, best = 0;
-      if (!std::all_of(a, a + n * n, [](T x) { return std::isfinite(x); })) {  // LAPACK might not return
-        std::fill(a, a + n * n, std::numeric_limits<T>::quiet_NaN());
-        std::fill(w, w + n, std::numeric_limits<T>::quiet_NaN());
-        continue;
+      T* a = lapack::matrix_at<T>(vectors, i);
+      R* w = values.data<R>() + i * n;
+      if (lapack::all_finite(a, n * n)) {
+        failed = symmetric_eigen<T>(evd, job, uplo, static_cast<int>(n), a, w);
+      } else {  // LAPACK might not return
+        std::fill(a, a + n * n, T(std::numeric_limits<R>::quiet_NaN()));
+        std::fill(w, w + n, std::numeric_limits<R>::quiet_NaN());
       }
-      int best_int = 0, ask = -1;
-      syevd(&job, &uplo, &order, a, &lda, w, &best, &ask, &best_int, &ask, &failed);
-      std::vector<T> work(static_cast<size_t>(best) + 1);
-      std::vector<int> integers(static_cast<size_t>(best_int) + 1);
-      const int size = static_cast<int>(work.size()), int_size = static_cast<int>(integers.size());
-      syevd(&job, &uplo, &order, a, &lda, w, work.data(), &size, integers.data(), &int_size, &failed);
     }
   });
   RG_CHECK(
@@ -119,7 +144,7 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
   lapack::check_matrix(A, "linalg.svd");
   lapack::check_dtype(A, "linalg.svd");
   const int64_t m = A.size(-2), n = A.size(-1), k = std::min(m, n);
-  Tensor s = lapack::batch_tensor(A, A.dtype(), {k}), u, vh;
+  Tensor s = lapack::batch_tensor(A, real_dtype(A.dtype()), {k}), u, vh;
   const int64_t u_columns = full_matrices ? m : k, v_rows = full_matrices ? n : k;
   if (A.numel() == 0) {
     if (!compute_uv) return {empty(ints({0}), A.dtype(), A.device()), std::move(s), empty(ints({0}), A.dtype(), A.device())};
@@ -136,15 +161,23 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
   int failed = 0;
   lapack::visit(A, [&](auto zero) {
     using T = decltype(zero);
-    auto* gesdd = lapack::routine<T, Gesdd>("gesdd_");
+    using R = lapack::real_t<T>;
+    auto* gesdd = lapack::routine<T, std::conditional_t<is_complex_v<T>, GesddComplex, Gesdd>>("gesdd_");
     std::vector<int> integers(static_cast<size_t>(8 * k));
+    std::vector<R> reals;
+    if (is_complex_v<T>) reals.resize(static_cast<size_t>(k * std::max(5 * k + 7, 2 * std::max(m, n) + 2 * k + 1)));
     GilRelease release(A.numel() * k * 2);
     for (int64_t i = 0; i < lapack::batch_count(A) && !failed; ++i) {
       T* left = compute_uv ? lapack::matrix_at<T>(u, i) : nullptr;
       T* right = compute_uv ? lapack::matrix_at<T>(vh, i) : nullptr;
+      T* a = lapack::matrix_at<T>(work_a, i);
+      R* values = s.data<R>() + i * k;
       lapack::with_work<T>([&](T* work, int size) {
-        gesdd(&job, &rows, &columns, lapack::matrix_at<T>(work_a, i), &lda, s.data<T>() + i * k, left, &ldu, right, &ldvt, work, &size,
-              integers.data(), &failed);
+        if constexpr (is_complex_v<T>) {
+          gesdd(&job, &rows, &columns, a, &lda, values, left, &ldu, right, &ldvt, work, &size, reals.data(), integers.data(), &failed);
+        } else {
+          gesdd(&job, &rows, &columns, a, &lda, values, left, &ldu, right, &ldvt, work, &size, integers.data(), &failed);
+        }
       });
     }
   });
@@ -154,41 +187,38 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
   return {std::move(u), std::move(s), std::move(vh)};
 }
 
-// V diag(1/s) U^T over the singular values above the tolerance max(atol, rtol * largest).
+// V diag(1/s) U^H over the singular values above the tolerance max(atol, rtol * largest).
 Tensor linalg_pinv(const Tensor& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) {
   lapack::check_matrix(A, "linalg.pinv");
   if (hermitian) lapack::check_square(A, "linalg.pinv");
   lapack::check_dtype(A, "linalg.pinv");
   if (A.numel() == 0) return transpose(columns_like(A, A.size(-2), A.size(-1)), -2, -1);
-  const double epsilon = A.dtype() == DType::Float32 ? 1.1920929e-07 : 2.220446049250313e-16;
+  const double epsilon = real_dtype(A.dtype()) == DType::Float32 ? 1.1920929e-07 : 2.220446049250313e-16;
   const double absolute = atol.value_or(0),
                relative = rtol.value_or(absolute > 0 ? 0 : epsilon * static_cast<double>(std::max(A.size(-1), A.size(-2))));
   const auto [u, s, vh] = _linalg_svd(A, false, true);
   const int64_t k = s.size(-1);
-  lapack::visit(A, [&](auto zero) {
-    using T = decltype(zero);
+  lapack::visit(s, [&](auto zero) {
+    using T = lapack::real_t<decltype(zero)>;
     for (int64_t i = 0; i < s.numel() / k; ++i) {
       T* row = s.data<T>() + i * k;
       const double tolerance = std::max(absolute, relative * static_cast<double>(row[0]));
       for (int64_t j = 0; j < k; ++j) row[j] = static_cast<double>(row[j]) > tolerance ? T(1) / row[j] : T(0);
     }
   });
-  const Tensor scaled = mul(transpose(vh, -2, -1), unsqueeze(s, -2)), ut = transpose(u, -2, -1);
+  const auto adjoint = [](const Tensor& t) { return is_complex(t.dtype()) ? _conj(transpose(t, -2, -1)) : transpose(t, -2, -1); };
+  const Tensor scaled = mul(adjoint(vh), unsqueeze(s, -2)), uh = adjoint(u);
   const int64_t batch = lapack::batch_count(A), n = A.size(-1), m = A.size(-2);
   const Tensor product =
-      bmm(_unsafe_view(contiguous_data(scaled), ints({batch, n, k})), _unsafe_view(contiguous_data(ut), ints({batch, k, m})));
+      bmm(_unsafe_view(contiguous_data(scaled), ints({batch, n, k})), _unsafe_view(contiguous_data(uh), ints({batch, k, m})));
   return _unsafe_view(product, columns_like(A, n, m).sizes());
 }
 
 }  // namespace impl
 
 namespace composite {
-namespace {
 
-// Derivatives of the values need the vectors. Those of a batched tensor may be wanted outside its vmap.
-bool is_differentiated(const Tensor& A) { return (thread_state.grad_mode && requires_grad(A)) || has_tangent(A) || A->has(kBatched); }
-
-}  // namespace
+using lapack::is_differentiated;
 
 std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& A, std::string_view UPLO) { return ops::_linalg_eigh(A, UPLO, true); }
 Tensor linalg_eigvalsh(const Tensor& A, std::string_view UPLO) { return std::get<0>(ops::_linalg_eigh(A, UPLO, is_differentiated(A))); }

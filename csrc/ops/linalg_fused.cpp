@@ -31,7 +31,7 @@ bool writable(const Tensor& out, const Tensor& a, const Tensor& b) {
 }
 
 void check_factors(DType dtype, const Scalar& beta, const Scalar& alpha) {
-  if (RG_LIKELY(is_differentiable(dtype))) return;
+  if (RG_LIKELY(is_differentiable(dtype) && beta.imag == 0 && alpha.imag == 0)) return;
   check_fits(beta, dtype);
   check_fits(alpha, dtype);
 }
@@ -54,7 +54,7 @@ void check_addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, con
 void gemm_into(const Tensor& out, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
   const int64_t m = mat1.size(0), k = mat1.size(1), n = mat2.size(1);
   GilRelease release(product_ns(out.dtype(), m, n, k));
-  cpu::gemm(out.dtype(), m, n, k, alpha.to_double(), matrix_of(mat1), matrix_of(mat2), beta.to_double(), matrix_of(out));
+  cpu::gemm(out.dtype(), m, n, k, alpha.to_complex(), matrix_of(mat1), matrix_of(mat2), beta.to_complex(), matrix_of(out));
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar be
   if (is_meta(out)) return out;
   if (!beta.equals(0)) copy_data(out, expand_data(self, sizes));
   GilRelease release(product_ns(self.dtype(), m, 1, k));
-  cpu::gemm(self.dtype(), m, 1, k, alpha.to_double(), matrix_of(mat), {vec->data, vec.stride(0), 1}, beta.to_double(), {out->data, 1, 1});
+  cpu::gemm(self.dtype(), m, 1, k, alpha.to_complex(), matrix_of(mat), {vec->data, vec.stride(0), 1}, beta.to_complex(), {out->data, 1, 1});
   return out;
 }
 
@@ -130,8 +130,8 @@ Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, S
   if (is_meta(out)) return out;
   if (!beta.equals(0)) copy_data(out, added);
   GilRelease release(product_ns(self.dtype(), batch * m, n, k));
-  cpu::bmm(self.dtype(), batch, m, n, k, alpha.to_double(), matrix_of(batch1), batch1.stride(0), matrix_of(batch2), batch2.stride(0),
-           beta.to_double(), matrix_of(out), out.stride(0));
+  cpu::bmm(self.dtype(), batch, m, n, k, alpha.to_complex(), matrix_of(batch1), batch1.stride(0), matrix_of(batch2), batch2.stride(0),
+           beta.to_complex(), matrix_of(out), out.stride(0));
   return out;
 }
 
@@ -165,12 +165,12 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Sc
   if (!beta.equals(0)) copy_data(out, added);
   GilRelease release(product_ns(self.dtype(), batch * m, n, k));
   const int64_t item = itemsize(self.dtype());
-  double keep = beta.to_double();
+  Complex<double> keep = beta.to_complex();
   for (int64_t i = 0; i < batch; ++i, keep = 1) {
     cpu::Matrix a = matrix_of(batch1), b = matrix_of(batch2);
     a.data = static_cast<char*>(a.data) + i * batch1.stride(0) * item;
     b.data = static_cast<char*>(b.data) + i * batch2.stride(0) * item;
-    cpu::gemm(self.dtype(), m, n, k, alpha.to_double(), a, b, keep, matrix_of(out));
+    cpu::gemm(self.dtype(), m, n, k, alpha.to_complex(), a, b, keep, matrix_of(out));
   }
   if (batch == 0) cpu::gemm(self.dtype(), m, n, 0, 0, {}, {}, keep, matrix_of(out));
   return out;
@@ -190,9 +190,11 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar b
   const Tensor added = expanded(self, sizes);
   const DType dtype = promote(promote(self.dtype(), vec1.dtype()), vec2.dtype());
   RG_CHECK(is_differentiable(dtype) || !beta.is_float(), "For integral input tensors, argument beta must not be a floating point number.");
-  RG_CHECK(is_differentiable(dtype) || !alpha.is_float(), "For integral input tensors, argument alpha must not be a floating point number.");
+  RG_CHECK(is_differentiable(dtype) || !alpha.is_float(),
+           "For integral input tensors, argument alpha must not be a floating point number.");
   check_same_device(self.get(), vec1.get(), "addr");
   check_same_device(self.get(), vec2.get(), "addr");
+  check_factors(dtype, beta, alpha);
   Tensor out = empty(sizes, dtype, self.device());
   if (is_meta(out) || out.numel() == 0) return out;
   if (dtype == DType::Bool) {  // and, or
@@ -202,7 +204,7 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar b
   }
   if (!beta.equals(0)) copy_data(out, added);
   const Tensor a = cast_data(vec1, dtype), b = cast_data(vec2, dtype);
-  cpu::gemm(dtype, sizes[0], sizes[1], 1, alpha.to_double(), {a->data, a.stride(0), 1}, {b->data, 1, b.stride(0)}, beta.to_double(),
+  cpu::gemm(dtype, sizes[0], sizes[1], 1, alpha.to_complex(), {a->data, a.stride(0), 1}, {b->data, 1, b.stride(0)}, beta.to_complex(),
             matrix_of(out));
   return out;
 }

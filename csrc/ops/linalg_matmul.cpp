@@ -1,6 +1,7 @@
 // matmul and linear: which product a pair of shapes asks for.
 #include "autograd/history.h"
 #include "ops/derivatives.h"
+#include "ops/lazy.h"
 #include "ops/linalg.h"
 
 namespace retrograd::composite {
@@ -76,6 +77,7 @@ Tensor linear_directly(const Tensor& input, const Tensor& weight, const Tensor& 
   if (dims != 2 && !input.is_contiguous()) return {};
   if (bias && (bias.dim() != 1 || bias.size(0) != weight.size(0) || bias.dtype() != dtype || !bias.device().is_cpu())) return {};
   if (!input.device().is_cpu() || !weight.device().is_cpu()) return {};
+  if (RG_UNLIKELY(is_lazy(input) || is_lazy(weight) || (bias && is_lazy(bias)))) return {};
   int64_t sizes[kMaxDims], m = 1;
   for (int64_t d = 0; d + 1 < dims; ++d) m *= sizes[d] = input.size(d);
   const int64_t n = sizes[dims - 1] = weight.size(0), k = weight.size(1);

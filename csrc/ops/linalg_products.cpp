@@ -1,11 +1,13 @@
 // mm, bmm and the vector products. Transposed operands are read through their strides; results go straight into their memory.
 #include "ops.h"
 #include "ops/checks.h"
+#include "ops/lazy.h"
 #include "ops/linalg.h"
 
 namespace retrograd {
 
 Tensor product(const Tensor& a, bool a_transposed, const Tensor& b, bool b_transposed, bool turned) {
+  if (RG_UNLIKELY(either_negated(a, b))) return product(plain(a), a_transposed, plain(b), b_transposed, turned);
   const int64_t m = a.size(a_transposed ? 1 : 0), k = a.size(a_transposed ? 0 : 1), n = b.size(b_transposed ? 0 : 1);
   const int64_t sizes[2] = {m, n};
   Tensor out;
@@ -54,6 +56,7 @@ Tensor bmm(const Tensor& self, const Tensor& mat2) {
   RG_CHECK(self.dtype() == mat2.dtype(), "expected scalar type ", dtype_title(self.dtype()), " but found ", dtype_title(mat2.dtype()));
   if (RG_UNLIKELY(self.dtype() == DType::Bool)) return bool_product("bmm", ints({batch, m, n}), self);
   check_same_device(self.get(), mat2.get(), "bmm");
+  if (RG_UNLIKELY(either_negated(self, mat2))) return bmm(plain(self), plain(mat2));
   const int64_t sizes[3] = {batch, m, n};
   Tensor out = empty(sizes, self.dtype(), self.device());
   if (is_meta(out)) return out;
@@ -79,7 +82,9 @@ Tensor mv(const Tensor& self, const Tensor& vec) {
   return out;
 }
 
-Tensor dot(const Tensor& self, const Tensor& tensor) {
+namespace {
+
+Tensor dot_of(const Tensor& self, const Tensor& tensor, bool conj_self) {
   RG_CHECK(self.dim() == 1 && tensor.dim() == 1, "1D tensors expected, but got ", self.dim(), "D and ", tensor.dim(), "D tensors");
   RG_CHECK(self.dtype() == tensor.dtype(), "dot : expected both vectors to have same dtype, but found ", dtype_title(self.dtype()), " and ",
            dtype_title(tensor.dtype()));
@@ -90,9 +95,14 @@ Tensor dot(const Tensor& self, const Tensor& tensor) {
   Tensor out = empty({}, self.dtype(), self.device());
   if (is_meta(out)) return out;
   GilRelease release(self.numel() / 8);
-  cpu::dot(self.dtype(), self.numel(), self->data, self.stride(0), tensor->data, tensor.stride(0), out->data);
+  cpu::dot(self.dtype(), self.numel(), self->data, self.stride(0), tensor->data, tensor.stride(0), out->data, conj_self);
   return out;
 }
+
+}  // namespace
+
+Tensor dot(const Tensor& self, const Tensor& tensor) { return dot_of(self, tensor, false); }
+Tensor vdot(const Tensor& self, const Tensor& other) { return dot_of(self, other, is_complex(self.dtype())); }
 
 // Components along dim as three slices each.
 Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
@@ -113,8 +123,6 @@ Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
   }
   return out;
 }
-
-Tensor vdot(const Tensor& self, const Tensor& other) { return dot(self, other); }
 
 }  // namespace impl
 }  // namespace retrograd

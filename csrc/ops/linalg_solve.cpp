@@ -124,14 +124,21 @@ std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& A) {
 
 namespace {
 
-// log|det| and sign, or det itself, from the diagonal of U and the parity of the pivots.
-template <class T> void determinant(const T* lu, const int* pivots, int64_t n, T* sign, T* log_abs, T* det) {
-  T s = 1, l = 0, d = 1;
+// log|det| and sign, or det itself, from the diagonal of U and the parity of the pivots. The sign of a complex number is its direction.
+template <class T> void determinant(const T* lu, const int* pivots, int64_t n, T* sign, lapack::real_t<T>* log_abs, T* det) {
+  using R = lapack::real_t<T>;
+  T s = 1, d = 1;
+  R l = 0;
   for (int64_t i = 0; i < n; ++i) {
     const T u = lu[i * n + i];
     if (pivots[i] != i + 1) s = -s, d = -d;
-    s *= static_cast<T>((T(0) < u) - (u < T(0)));
-    l += std::log(std::fabs(u));
+    const R size = static_cast<R>(lapack::magnitude(u));
+    if constexpr (is_complex_v<T>) {
+      s *= size == 0 ? T(0) : T(u.re / size, u.im / size);
+    } else {
+      s *= static_cast<T>((T(0) < u) - (u < T(0)));
+    }
+    l += std::log(size);
     d *= u;
   }
   if (det) *det = d;
@@ -159,7 +166,7 @@ Tensor linalg_det(const Tensor& A) {
 std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
   lapack::check_square(A, "linalg.slogdet");
   lapack::check_dtype(A, "linalg.slogdet");
-  Tensor sign = lapack::batch_tensor(A, A.dtype(), {}), log_abs = lapack::batch_tensor(A, A.dtype(), {});
+  Tensor sign = lapack::batch_tensor(A, A.dtype(), {}), log_abs = lapack::batch_tensor(A, real_dtype(A.dtype()), {});
   if (A.numel() == 0) {
     fill_data(sign, 1);
     fill_data(log_abs, 0);
@@ -170,7 +177,8 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
     using T = decltype(zero);
     const int64_t n = A.size(-1);
     for (int64_t i = 0; i < sign.numel(); ++i)
-      determinant<T>(lapack::matrix_at<T>(f.lu, i), f.pivots.data<int>() + i * n, n, sign.data<T>() + i, log_abs.data<T>() + i, nullptr);
+      determinant<T>(lapack::matrix_at<T>(f.lu, i), f.pivots.data<int>() + i * n, n, sign.data<T>() + i,
+                     log_abs.data<lapack::real_t<T>>() + i, nullptr);
   });
   return {std::move(sign), std::move(log_abs)};
 }
@@ -223,7 +231,7 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& A, bool upper) {
       int* verdict = info.data<int>() + i;
       potrf(&uplo, &order, a, &lda, verdict);
       for (int64_t d = 0; d < n && !*verdict; ++d)  // not every LAPACK takes a NaN for "not positive"
-        if (std::isnan(a[d * (n + 1)])) *verdict = static_cast<int>(d + 1);
+        if (!(a[d * (n + 1)] == a[d * (n + 1)])) *verdict = static_cast<int>(d + 1);
     }
   });
   (upper ? cpu::indexing().triu : cpu::indexing().tril)(out.array(), out.array(), 0);  // LAPACK leaves the other triangle as it was
@@ -236,7 +244,7 @@ Tensor _lu_permutation(const Tensor& pivots, int64_t rows, DType dtype) {
   const size_t batch_dims = static_cast<size_t>(pivots.dim() - 1);
   for (size_t d = 0; d < batch_dims; ++d) sizes[d] = pivots.size(static_cast<int64_t>(d));
   sizes[batch_dims] = rows, sizes[batch_dims + 1] = rows;
-  const DType computed = dtype == DType::Float64 ? dtype : DType::Float32;  // an empty LU may be of any precision
+  const DType computed = dtype == DType::Float64 ? dtype : DType::Float32;  // an empty LU may be of any precision, a full one complex
   Tensor p = zeros({sizes, batch_dims + 2}, computed, pivots.device());
   RG_CHECK(!is_meta(pivots), "lu_unpack needs the values of its pivots, and this tensor has none to read here");
   const Tensor given = contiguous_data(cast_data(pivots, DType::Int64));

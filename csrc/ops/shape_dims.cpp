@@ -162,24 +162,24 @@ Tensor numpy_T(const Tensor& self) {
 namespace {
 
 // A 0-d tensor is its own transpose.
-Tensor swap_last(const Tensor& self, const char* name) {
+Tensor conjugate_transpose(const Tensor& self, const char* name) {
   if (self.dim() == 0) {
-    if (PyErr_WarnEx(PyExc_UserWarning,
-                     str_cat(name, " is deprecated on 0-D tensors. This function is the identity in these cases.").c_str(), 1) != 0)
-      throw PythonError();
-    return self;
+    const char* rest = is_complex(self.dtype()) ? " is deprecated on 0-D tensors. Consider using x.conj()."
+                                                : " is deprecated on 0-D tensors. This function is the identity in these cases.";
+    if (PyErr_WarnEx(PyExc_UserWarning, str_cat(name, rest).c_str(), 1) != 0) throw PythonError();
+    return ops::conj(self);
   }
   RG_CHECK(self.dim() >= 2, name, " is only supported on matrices or batches of matrices. Got ", self.dim(), "-D tensor.");
-  return ops::transpose(self, -2, -1);
+  return ops::conj(ops::transpose(self, -2, -1));
 }
 
 }  // namespace
 
-Tensor adjoint(const Tensor& self) { return swap_last(self, "tensor.adjoint()"); }
+Tensor adjoint(const Tensor& self) { return conjugate_transpose(self, "tensor.adjoint()"); }
 Tensor matrix_H(const Tensor& self) {
   RG_CHECK(self.dim() == 0 || self.dim() == 2, "tensor.H is only supported on matrices (2-D tensors). Got ", self.dim(), "-D tensor.",
            self.dim() > 2 ? " For batches of matrices, consider using tensor.mH" : "");
-  return swap_last(self, "tensor.H");
+  return conjugate_transpose(self, "tensor.H");
 }
 
 Tensor expand_as(const Tensor& self, const Tensor& other) { return ops::expand(self, other.sizes(), false); }

@@ -16,6 +16,7 @@ NO_SAMPLES = {  # op: why
     "imag": "there are no complex tensors to call it on",
     "lu_unpack": "takes pivots that only a factorisation can make: runs in linalg_lu",
     "lu_solve": "takes pivots that only a factorisation can make: runs in linalg_lu_solve",
+    "_linalg_eig": "runs in linalg_eig and linalg_eigvals",
     "_linalg_eigh": "runs in linalg_eigh and linalg_eigvalsh",
     "_linalg_svd": "runs in linalg_svd and linalg_svdvals",
     "nll_loss_backward": "takes what nll_loss_forward gives: runs in the derivatives of nll_loss",

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -378,6 +379,62 @@ void dot_any(DType dtype, int64_t n, const void* x, int64_t xs, const void* y, i
   }
 }
 
+template <class R, int W, int... I> inline vec<R, W> swap_pairs(vec<R, W> v, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(v, v, (I ^ 1)...);
+}
+
+// Complex numbers are pairs of real ones: x * y of the pairs gives re * re and im * im side by side, x times y with its pairs turned re * im
+// and im * re.
+template <class R> void dot_parts_piece(const R* x, int64_t xs, const R* y, int64_t ys, int64_t n, R out[4]) {
+  constexpr int W = kVectorBytes / sizeof(R), kVectors = 2;
+  using V = vec<R, W>;
+  V straight[kVectors] = {}, crossed[kVectors] = {};
+  int64_t i = 0;
+  if (xs == 1 && ys == 1)
+    for (; i + kVectors * W / 2 <= n; i += kVectors * W / 2)
+#pragma GCC unroll 2
+      for (int j = 0; j < kVectors; ++j) {
+        const V a = load<R, W>(x + 2 * i + j * W), b = load<R, W>(y + 2 * i + j * W);
+        straight[j] += a * b;
+        crossed[j] += a * swap_pairs<R, W>(b, std::make_integer_sequence<int, W>());
+      }
+  R lanes[2][W];
+  store<R, W>(lanes[0], straight[0] + straight[1]);
+  store<R, W>(lanes[1], crossed[0] + crossed[1]);
+  for (; i < n; ++i)
+    for (int l = 0; l < 2; ++l) {
+      const R a = x[2 * i * xs + l];
+      lanes[0][(2 * i + l) % W] += a * y[2 * i * ys + l];
+      lanes[1][(2 * i + l) % W] += a * y[2 * i * ys + (l ^ 1)];
+    }
+  for (int half = W / 2; half >= 2; half /= 2)
+    for (int l = 0; l < half; ++l) lanes[0][l] += lanes[0][l + half], lanes[1][l] += lanes[1][l + half];
+  out[0] = lanes[0][0], out[1] = lanes[0][1], out[2] = lanes[1][0], out[3] = lanes[1][1];
+}
+
+template <class R> void dot_parts_of(const R* x, int64_t xs, const R* y, int64_t ys, int64_t n, R out[4]) {
+  constexpr int64_t kPieces = 256, kLeast = 8192;
+  if (n <= kLeast) return dot_parts_piece(x, xs, y, ys, n, out);
+  const int64_t length = larger(kLeast, (n + kPieces - 1) / kPieces), pieces = (n + length - 1) / length;
+  R partial[kPieces][4];
+  parallel_for(0, pieces, larger(1, kGrain / 4 / length), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p)
+      dot_parts_piece(x + 2 * p * length * xs, xs, y + 2 * p * length * ys, ys, smaller(length, n - p * length), partial[p]);
+  });
+  for (int j = 0; j < 4; ++j) {
+    out[j] = partial[0][j];
+    for (int64_t p = 1; p < pieces; ++p) out[j] += partial[p][j];
+  }
+}
+
+void dot_parts(DType real, int64_t n, const void* x, int64_t xs, const void* y, int64_t ys, void* out) {
+  const auto as = [&](auto zero) {
+    using R = decltype(zero);
+    dot_parts_of(static_cast<const R*>(x), xs, static_cast<const R*>(y), ys, n, static_cast<R*>(out));
+  };
+  real == DType::Float32 ? as(float{}) : as(double{});
+}
+
 }  // namespace
 
 // With AVX-512 our tiles keep up with OpenBLAS for as long as A stays in the second-level cache; with 16 registers OpenBLAS is soon better.
@@ -386,6 +443,7 @@ RG_EXPORT_KERNELS(MatmulKernels, matmul) = {.blas_from = kRows == 8 ? int64_t{51
                                             .f64 = gemm<double>,
                                             .i32 = gemm<uint32_t>,
                                             .i64 = gemm<uint64_t>,
-                                            .dot = dot_any};
+                                            .dot = dot_any,
+                                            .dot_parts = dot_parts};
 
 }  // namespace retrograd::cpu

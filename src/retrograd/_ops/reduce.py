@@ -233,7 +233,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     if input.dtype == torch.bool:
         raise RuntimeError("cov(): bool dtype is not supported for input")
     x = input.reshape(1, -1) if input.ndim < 2 else input
-    if not x.is_floating_point():
+    if not (x.is_floating_point() or x.is_complex()):
         x = x.to(torch.get_default_dtype())
     n = x.shape[1]
     w = None
@@ -258,7 +258,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         freedom = freedom.clamp(min=0)
     centred = x - mean
     weighted = centred if w is None else centred * w
-    return (centred @ weighted.t() / freedom).squeeze()
+    return (centred @ weighted.mH / freedom).squeeze()
 
 
 def corrcoef(input: Any) -> Any:
@@ -268,8 +268,11 @@ def corrcoef(input: Any) -> Any:
     c = cov(input)
     if c.ndim == 0:
         return c / c
-    deviation = c.diagonal().sqrt()
-    return (c / deviation.unsqueeze(1) / deviation.unsqueeze(0)).clamp(-1, 1)
+    deviation = torch.real(c.diagonal()).sqrt()
+    correlation = c / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+    if c.is_complex():
+        return torch.complex(correlation.real.clamp(-1, 1), correlation.imag.clamp(-1, 1))
+    return correlation.clamp(-1, 1)
 
 
 # ---- finite differences and integrals ----

@@ -37,7 +37,8 @@ def _matrix_product(batch: Batch, op: Any, values: Values, batched: Flags) -> Te
         return loop(batch, op, values, batched)  # an error
     if values[0].shape[-1] != values[1].shape[-min(2, wanted[1])]:
         return loop(batch, op, values, batched)
-    return _product(values[0], batched[0], values[1], batched[1])
+    first = values[0].conj() if op.name == "vdot" else values[0]
+    return _product(first, batched[0], values[1], batched[1])
 
 
 @rule("bmm")
@@ -132,7 +133,7 @@ def _qr(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
 
 
 @rule(
-    "linalg_inv_ex", "linalg_det", "linalg_slogdet", "linalg_cholesky_ex", "linalg_lu_factor_ex", "_linalg_eigh", "_linalg_svd",
+    "linalg_inv_ex", "linalg_det", "linalg_slogdet", "linalg_cholesky_ex", "linalg_lu_factor_ex", "_linalg_eig", "_linalg_eigh", "_linalg_svd",
     "linalg_pinv",
 )  # fmt: skip
 def _decomposition(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:

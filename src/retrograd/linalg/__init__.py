@@ -1,4 +1,4 @@
-"""torch.linalg: linear algebra over LAPACK, with derivatives. Complex results (eig, eigvals) are not supported yet."""
+"""torch.linalg: linear algebra over LAPACK, with derivatives."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _written(result, out):
         raise RuntimeError(
             "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
         )
-    if result.dtype.is_floating_point and not out.dtype.is_floating_point:
+    if not torch.can_cast(result.dtype, out.dtype):
         raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
     return out.resize_(result.shape).copy_(result)
 
@@ -155,7 +155,7 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
 
 
 def cholesky(A, *, upper=False, out=None):
-    """The L of A = L L^T (upper: the U of A = U^T U) for a positive definite A."""
+    """The L of A = L L^H (upper: the U of A = U^H U) for a positive definite A."""
     result, info = _ops.linalg_cholesky_ex(A, upper=upper)
     _check_info(
         info,
@@ -222,10 +222,10 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
     """solve() from what lu_factor() gave."""
     P, L, U = _ops.lu_unpack(LU, pivots)
     if not left:
-        return _written(lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT, out)
-    if adjoint:  # U^T L^T P^T X = B
-        y = solve_triangular(U.mT, B, upper=False)
-        return _written(P @ solve_triangular(L.mT, y, upper=True, unitriangular=True), out)
+        return _written(lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH, out)
+    if adjoint:  # U^H L^H P^T X = B
+        y = solve_triangular(U.mH, B, upper=False)
+        return _written(P @ solve_triangular(L.mH, y, upper=True, unitriangular=True), out)
     y = solve_triangular(L, P.mT @ B, upper=False, unitriangular=True)
     return _written(solve_triangular(U, y, upper=True), out)
 
@@ -234,7 +234,7 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
 
 
 def qr(A, mode="reduced", *, out=None):
-    """Q and R with A = Q R, Q orthogonal and R upper triangular."""
+    """Q and R with A = Q R, Q unitary and R upper triangular."""
     return _written(_ops.linalg_qr(A, mode), out)
 
 
@@ -248,12 +248,12 @@ def _converging(function, *args):
 
 
 def eigh(A, UPLO="L", *, out=None):
-    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
+    """Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix."""
     return _written(_converging(_ops.linalg_eigh, A, UPLO), out)
 
 
 def eigvalsh(A, UPLO="L", *, out=None):
-    """Eigenvalues of a symmetric matrix, ascending."""
+    """Eigenvalues of a symmetric or Hermitian matrix, ascending."""
     return _written(_converging(_ops.linalg_eigvalsh, A, UPLO), out)
 
 
@@ -268,17 +268,13 @@ def svdvals(A, *, driver=None, out=None):
 
 
 def eig(A, *, out=None):
-    """Not supported: the result is complex."""
-    raise NotImplementedError(
-        "linalg.eig: its result is complex, and complex dtypes are not supported yet; linalg.eigh serves symmetric matrices"
-    )
+    """Eigenvalues, in no order, and eigenvectors of length 1 of a square matrix; complex, also those of a real one."""
+    return _written(_converging(_ops.linalg_eig, A), out)
 
 
 def eigvals(A, *, out=None):
-    """Not supported: the result is complex."""
-    raise NotImplementedError(
-        "linalg.eigvals: its result is complex, and complex dtypes are not supported yet; linalg.eigvalsh serves symmetric matrices"
-    )
+    """Eigenvalues of a square matrix, in no order; complex, also those of a real one."""
+    return _written(_converging(_ops.linalg_eigvals, A), out)
 
 
 # ---- pseudo-inverse, rank, least squares ----
@@ -298,6 +294,9 @@ def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
     """How many singular values exceed max(atol, rtol * largest)."""
     if A.dim() < 2:
         raise RuntimeError("linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
+    for name, tolerance in (("atol", atol), ("rtol", rtol)):
+        if isinstance(tolerance, torch.Tensor) and tolerance.is_complex():
+            raise RuntimeError(f"torch.linalg.matrix_rank: {name} tensor of complex type is not supported. Got {_title(tolerance.dtype)}")
     with torch.no_grad():
         values = eigvalsh(A).abs() if hermitian else svdvals(A)
         if values.numel() == 0:
@@ -331,17 +330,17 @@ def lstsq(A, B, rcond=None, *, driver=None):
             f"torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype {A.dtype} and other's "
             f"dtype {B.dtype}"
         )
-    if not A.is_floating_point():
+    if not (A.is_floating_point() or A.is_complex()):
         raise RuntimeError(f"torch.linalg.lstsq: Expected a floating point or complex tensor as input. Got {_title(A.dtype)}")
     driver = driver or "gelsy"
     m, n = A.shape[-2:]
     rtol = rcond if rcond is not None else torch.finfo(A.dtype).eps * max(m, n)
     solution = pinv(A, rtol=rtol) @ right
-    none = torch.empty(0, dtype=A.dtype)
+    none = torch.empty(0, dtype=A.dtype.to_real())
     rank = torch.empty(0, dtype=torch.int64) if driver == "gels" else matrix_rank(A, rtol=rtol)
     residuals = none
     if m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all())):
-        residuals = ((A @ solution - right) ** 2).sum(-2)
+        residuals = (A @ solution - right).abs().square().sum(-2)
     values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else none
     result = (solution.squeeze(-1) if vector else solution, residuals, rank, values)
     return _LstsqResult(*result)
@@ -357,8 +356,23 @@ class _LstsqResult(NamedTuple):
 # ---- norms ----
 
 
+def _check_norm_dtype(name, A, dtype) -> None:
+    """The dtype a norm is computed in must hold the input's numbers."""
+    if dtype is None or not (dtype.is_floating_point or dtype.is_complex):
+        return
+    if A.is_complex() != dtype.is_complex:
+        kind = "complex" if A.is_complex() else "real"
+        raise RuntimeError(f"linalg.{name}: dtype should be {kind} for {kind} inputs, but got {_title(dtype)}")
+    if torch.promote_types(A.dtype, dtype) != dtype:
+        raise RuntimeError(
+            f"linalg.{name}: the dtype of the input ({_title(A.dtype)}) should be convertible without narrowing to the specified dtype "
+            f"({_title(dtype)})"
+        )
+
+
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     """The ord-norm of vectors, or of all elements."""
+    _check_norm_dtype("vector_norm", x, dtype)
     return _written(_ops.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype), out)
 
 
@@ -371,6 +385,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
     rows, columns = (d % A.dim() if -A.dim() <= d < A.dim() else d for d in dim)
     if rows == columns:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    _check_norm_dtype("matrix_norm", A, dtype)
     if dtype is not None:
         A = A.to(dtype)
     if ord == "fro":
@@ -414,7 +429,7 @@ def cond(A, p=None, *, out=None):
     if p in (None, 2, -2):
         values = svdvals(A)
         if values.numel() == 0:
-            return _written(torch.zeros(A.shape[:-2], dtype=A.dtype), out)
+            return _written(torch.zeros(A.shape[:-2], dtype=values.dtype), out)
         return _written(values[..., 0] / values[..., -1] if p != -2 else values[..., -1] / values[..., 0], out)
     if A.size(-1) != A.size(-2):
         raise RuntimeError(f"linalg.cond: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
@@ -427,10 +442,15 @@ def cond(A, p=None, *, out=None):
 
 
 def vecdot(x, y, *, dim=-1, out=None):
-    """Sum of products along dim."""
-    if not (x.is_floating_point() or y.is_floating_point()) and x.dtype != y.dtype:
-        raise RuntimeError("linalg.vecdot: Expected x and y to have the same dtype")
-    return _written((x * y).sum(dim), out)
+    """Sum of products along dim, x conjugated."""
+    if x.dtype != y.dtype:
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {_title(x.dtype)} and y of type "
+            f"{_title(y.dtype)} instead"
+        )
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_title(x.dtype)}")
+    return _written((x.conj() * y).sum(dim), out)
 
 
 def cross(input, other, *, dim=-1, out=None):
@@ -443,7 +463,10 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     return A.diagonal(offset, dim1, dim2)
 
 
-_TITLES = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool"}
+_TITLES = {
+    "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "float16": "Half",
+    "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
 
 
 def _title(dtype) -> str:
@@ -457,7 +480,7 @@ def matrix_exp(A):
         raise RuntimeError("linalg.matrix_exp: The input tensor A must have at least 2 dimensions.")
     if A.size(-1) != A.size(-2):
         raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
-    if not A.is_floating_point():
+    if not (A.is_floating_point() or A.is_complex()):
         raise RuntimeError(f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {_title(A.dtype)}")
     if A.numel() == 0:
         return A.clone()
@@ -476,7 +499,7 @@ def matrix_exp(A):
 
 
 def householder_product(input, tau, *, out=None):
-    """The first columns of the product of reflections I - tau_i v_i v_i^T, v_i below the diagonal of column i with a leading 1."""
+    """The first columns of the product of reflections I - tau_i v_i v_i^H, v_i below the diagonal of column i with a leading 1."""
     if input.dim() < 2:
         raise RuntimeError("torch.linalg.householder_product: input must have at least 2 dimensions.")
     m, n = input.shape[-2:]
@@ -486,11 +509,15 @@ def householder_product(input, tau, *, out=None):
             "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1] and input.shape[-1] "
             "to tau.shape[-1]"
         )
+    if tau.dtype != input.dtype:
+        raise RuntimeError(
+            f"torch.linalg.householder_product: tau dtype {_title(tau.dtype)} does not match input dtype {_title(input.dtype)}"
+        )
     v = input.tril(-1)[..., :k] + torch.eye(m, k, dtype=input.dtype)
     q = torch.eye(m, n, dtype=input.dtype).expand(*input.shape[:-2], m, n)
     for i in reversed(range(k)):
         column = v[..., i : i + 1]
-        q = q - tau[..., i : i + 1].unsqueeze(-1) * (column @ (column.mT @ q))
+        q = q - tau[..., i : i + 1].unsqueeze(-1) * (column @ (column.mH @ q))
     return _written(q, out)
 
 
@@ -535,13 +562,15 @@ def vander(x, *, N=None):
 
 
 def _logdet(input):
-    """log(det(A)); nan where the determinant is negative."""
+    """log(det(A)); nan where the determinant is a negative real number."""
     sign, value = _ops.linalg_slogdet(input)
+    if input.is_complex():
+        return sign.log() + value
     return torch.where(sign == -1, torch.full_like(value, math.nan), value)
 
 
 def _cholesky(input, upper=False, *, out=None):
-    """The L of A = L L^T, or the U of A = U^T U."""
+    """The L of A = L L^H, or the U of A = U^H U."""
     return cholesky(input, upper=upper, out=out)
 
 
@@ -551,8 +580,8 @@ def _cholesky_solve(input, L, upper=False, *, out=None):
         if t.dim() < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.dim()} dimensions instead")
     if upper:
-        L = L.mT
-    return _written(solve_triangular(L.mT, solve_triangular(L, input, upper=False), upper=True), out)
+        L = L.mH
+    return _written(solve_triangular(L.mH, solve_triangular(L, input, upper=False), upper=True), out)
 
 
 def _cholesky_inverse(L, upper=False, *, out=None):
@@ -589,12 +618,12 @@ class _SvdResult(NamedTuple):
 
 
 def _svd(input, some=True, compute_uv=True, *, out=None):
-    """U, S and V (not its transpose)."""
+    """U, S and V (not its adjoint)."""
     U, S, Vh = _converging(_ops._linalg_svd, input, not some, True)
     if not compute_uv:  # square, whatever `some` says
         (m, n), batch = input.shape[-2:], input.shape[:-2]
         return _written(_SvdResult(U.new_zeros((*batch, m, m)), S, U.new_zeros((*batch, n, n))), out)
-    return _written(_SvdResult(U, S, Vh.mT), out)
+    return _written(_SvdResult(U, S, Vh.mH), out)
 
 
 def _lu(A, pivot=True, get_infos=False, out=None):
