@@ -82,7 +82,7 @@ op(
     doc="A complex tensor as a real one with a last dimension of size 2.",
     samples=COMPLEX,
     test={"only_complex": True},
-    errors=(E(S(T(3)), RuntimeError, "view_as_real is only supported for complex tensors"),),
+    errors=(E(S(I(3)), RuntimeError, "view_as_real is only supported for complex tensors"),),
 )
 op(
     "view_as_complex(Tensor self) -> Tensor",
@@ -115,7 +115,7 @@ op(
     doc="The imaginary part of a complex tensor, a view.",
     samples=COMPLEX,
     test={"only_complex": True},
-    errors=(E(S(T(3)), RuntimeError, "imag is not implemented for tensors with non-complex dtypes"),),
+    errors=(E(S(I(3)), RuntimeError, "imag is not implemented for tensors with non-complex dtypes"),),
 )
 op(
     "complex(Tensor real, Tensor imag) -> Tensor",

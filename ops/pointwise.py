@@ -7,7 +7,7 @@ abs'(0) = 0, relu'(0) = 0, clamp passes the gradient at its bounds, maximum spli
 
 from __future__ import annotations
 
-from . import ALL, BITWISE, FLOATING, INTEGRAL, NUMERIC, Kernel, alias, composite, native, op, pointwise, python, view
+from . import ALL, BITWISE, FLOATING, INTEGRAL, NUMERIC, Kernel, alias, composite, native, op, pointwise, python
 from .pointwise_activations import *
 from .pointwise_functions import EVERYWHERE, FUNCTION
 from .samples import BROADCAST_ERROR, B, E, I, S, T, binary, unary

@@ -350,7 +350,11 @@ def guards(op: Op) -> str:
         out.append(f"{return_type(op)} {op.cname}_kernel({arguments(op)}) {{\n{guard}  return impl::{op.cname}({names(op)});\n}}\n")
     if op.inplace:
         args = ", ".join("held" if p.name == "self" else f"plain({p.name})" if p.is_tensor else p.name for p in op.params)
-        guard = "" if not unusual else f"  if (RG_UNLIKELY({unusual})) {{{check} const Tensor held = plain(self); impl::{op.inplace}({args}); if (!held.is(self)) copy_data(self, held); return; }}\n"
+        guard = (
+            ""
+            if not unusual
+            else f"  if (RG_UNLIKELY({unusual})) {{{check} const Tensor held = plain(self); impl::{op.inplace}({args}); if (!held.is(self)) copy_data(self, held); return; }}\n"
+        )
         out.append(f"void {op.inplace}_kernel({arguments(op)}) {{\n{guard}  impl::{op.inplace}({names(op)});\n}}\n")
     return "".join(out)
 
@@ -579,7 +583,9 @@ def kernel_source(name: str, group: list[Op]) -> str:
             if d in ops.COMPLEX and op.kernel.out == "real":
                 out = f"{ctype}::real_type"
             cheap = "true" if op.kernel.cost <= ops.CHEAP and d not in ops.COMPLEX else "false"
-            cells[DTYPE_NUMBER[d]] = f"pointwise_loop<{functor if d in ops.COMPLEX else f'F_{op.cname}'}, {ctype}, {out}, {len(inputs)}, {cheap}>"
+            cells[DTYPE_NUMBER[d]] = (
+                f"pointwise_loop<{functor if d in ops.COMPLEX else f'F_{op.cname}'}, {ctype}, {out}, {len(inputs)}, {cheap}>"
+            )
         rows.append(f"    .{op.cname} = {{{', '.join(cells)}}},")
     parts.append("}  // namespace\n")
     struct = ops.camel(name)

@@ -9,10 +9,10 @@ namespace {
 struct CopySlices : Node {
   Node* writer;  // owned
   SavedInts base_sizes, base_strides, view_sizes, view_strides;
-  int64_t view_bytes;   // from the base's first element
-  DType view_dtype;     // another than the base's where the view is of the parts of complex numbers
-  uint16_t lazy;        // flags the view has and the base has not, or the other way round
-  bool shared;          // elements of the base shared memory: each has a gradient, all were written at once
+  int64_t view_bytes;  // from the base's first element
+  DType view_dtype;    // another than the base's where the view is of the parts of complex numbers
+  uint16_t lazy;       // flags the view has and the base has not, or the other way round
+  bool shared;         // elements of the base shared memory: each has a gradient, all were written at once
 };
 
 [[noreturn, gnu::cold]] void fail_shared() {

@@ -99,7 +99,7 @@ struct EngineOps {
   Tensor (*cast)(const Tensor& t, DType dtype);
   Tensor (*conj)(const Tensor& t);
   Tensor (*view_of)(const Tensor& t, const ViewGeometry& geometry);  // of a tensor laid out like the base
-  Tensor (*varied)(const Tensor& t, const Tensor& like);  // t, with room for what differs between samples where `like` does
+  Tensor (*varied)(const Tensor& t, const Tensor& like);             // t, with room for what differs between samples where `like` does
   void (*copy_inplace)(const Tensor& dst, const Tensor& src);
   void (*zero_inplace)(const Tensor& dst);
   Node* (*as_strided_node)(const Tensor& base, const TensorImpl* view);  // AsStridedBackward0 without running the op

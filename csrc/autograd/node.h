@@ -75,7 +75,7 @@ struct NodeInfo {
   void (*destroy)(Node*) = nullptr;  // extra clean-up for hand-written nodes
   int (*traverse)(Node*, visitproc, void*) = nullptr;
   void (*release_saved)(Node*) = nullptr;
-  bool conjugates = false;  // see apply_node
+  bool conjugates = false;               // see apply_node
   mutable PyTypeObject* type = nullptr;  // made on first use
 };
 

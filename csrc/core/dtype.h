@@ -107,7 +107,8 @@ template <class R> struct Complex {
   R re, im;
   Complex() = default;
   constexpr Complex(R real, R imag) : re(real), im(imag) {}
-  template <class N> requires(std::is_arithmetic_v<N>)
+  template <class N>
+    requires(std::is_arithmetic_v<N>)
   constexpr Complex(N real) : re(static_cast<R>(real)), im(0) {}
   template <class S> constexpr explicit Complex(const Complex<S>& z) : re(static_cast<R>(z.re)), im(static_cast<R>(z.im)) {}
 

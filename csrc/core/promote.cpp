@@ -15,15 +15,16 @@ DType default_dtype() { return global_default; }
 void set_default_dtype(DType dtype) { global_default = dtype; }
 
 const char* dtype_name(DType t) {
-  static constexpr const char* names[kNumDTypes] = {"bool",    "uint8",   "int8",  "int16", "int32", "int64", "float16",   "bfloat16", "float32",
-                                                    "float64", nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, "complex64", "complex128"};
+  static constexpr const char* names[kNumDTypes] = {"bool",    "uint8",    "int8",    "int16",   "int32",     "int64",
+                                                    "float16", "bfloat16", "float32", "float64", nullptr,     nullptr,
+                                                    nullptr,   nullptr,    nullptr,   nullptr,   "complex64", "complex128"};
   return names[static_cast<int>(t)];
 }
 
 const char* dtype_storage_name(DType t) {
   static constexpr const char* names[kNumDTypes] = {
-      "BoolTensor",     "ByteTensor",  "CharTensor",   "ShortTensor", "IntTensor", "LongTensor", "HalfTensor",         "BFloat16Tensor",
-      "FloatTensor",    "DoubleTensor", nullptr,       nullptr,       nullptr,     nullptr,      nullptr,              nullptr,
+      "BoolTensor",         "ByteTensor",         "CharTensor", "ShortTensor", "IntTensor", "LongTensor", "HalfTensor", "BFloat16Tensor",
+      "FloatTensor",        "DoubleTensor",       nullptr,      nullptr,       nullptr,     nullptr,      nullptr,      nullptr,
       "ComplexFloatTensor", "ComplexDoubleTensor"};
   return names[static_cast<int>(t)];
 }

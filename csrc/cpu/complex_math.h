@@ -66,7 +66,9 @@ template <class R> RG_INLINE bool is_finite(Complex<R> z) { return is_finite(z.r
 template <class R> RG_INLINE Complex<R> lerp_of(Complex<R> a, Complex<R> b, Complex<R> weight) {
   return weight.re * weight.re + weight.im * weight.im < R(0.25) ? a + weight * (b - a) : b - (b - a) * (Complex<R>(1) - weight);
 }
-template <class R> RG_INLINE Complex<R> add_product(Complex<R> x, Complex<R> y, Complex<R> z, Complex<R> value) { return x + value * y * z; }
+template <class R> RG_INLINE Complex<R> add_product(Complex<R> x, Complex<R> y, Complex<R> z, Complex<R> value) {
+  return x + value * y * z;
+}
 template <class R> Complex<R> sinc_of(Complex<R> z) {
   const Complex<R> turn = Complex<R>(3.14159265358979323846) * z;
   return z == Complex<R>(0) ? Complex<R>(1) : sin_(turn) / turn;

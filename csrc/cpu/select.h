@@ -12,6 +12,8 @@ struct SelectKernels {
 };
 RG_DECLARE_KERNELS(SelectKernels, select_kernels)
 
-inline Loop select_loop(int64_t itemsize) { return select_kernels().select[itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : 4]; }
+inline Loop select_loop(int64_t itemsize) {
+  return select_kernels().select[itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : 4];
+}
 
 }  // namespace retrograd::cpu

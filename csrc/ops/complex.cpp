@@ -53,8 +53,9 @@ Tensor view_as_real(const Tensor& self) {
 }
 
 Tensor view_as_complex(const Tensor& self) {
-  RG_CHECK(is_floating(self.dtype()) && self.dtype() != DType::BFloat16,
-           "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ", dtype_title(self.dtype()));
+  RG_CHECK(
+      is_floating(self.dtype()) && self.dtype() != DType::BFloat16,
+      "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ", dtype_title(self.dtype()));
   RG_CHECK(self.dtype() != DType::Float16, "view_as_complex: there is no complex dtype of two halves; convert the tensor to float32 first");
   RG_CHECK(self.dim() > 0, "Input tensor must have one or more dimensions");
   RG_CHECK(self.size(-1) == 2, "Tensor must have a last dimension of size 2");
@@ -83,9 +84,7 @@ void conj_physical_inplace(const Tensor& self) { turn_memory(self, kConj); }
 Tensor complex(const Tensor& real, const Tensor& imag) { return from_parts(real, imag, "complex"); }
 Tensor polar(const Tensor& abs, const Tensor& angle) { return _polar(from_parts(abs, angle, "polar")); }
 
-Tensor angle(const Tensor& self) {
-  return is_differentiable(self.dtype()) ? _angle(self) : _angle(cast_data(self, default_dtype()));
-}
+Tensor angle(const Tensor& self) { return is_differentiable(self.dtype()) ? _angle(self) : _angle(cast_data(self, default_dtype())); }
 
 }  // namespace impl
 

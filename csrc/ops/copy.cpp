@@ -152,7 +152,11 @@ void fill_diagonal_(const Tensor& self, Scalar fill_value, bool wrap) {
 }
 
 void copy_number_(const Tensor& self, Scalar src, bool non_blocking) {
-  ops::copy_(self, retrograd::scalar_tensor(src, src.is_complex() ? complex_dtype(default_dtype()) : src.is_float() ? default_dtype() : src.natural_dtype()), non_blocking);
+  ops::copy_(self,
+             retrograd::scalar_tensor(src, src.is_complex() ? complex_dtype(default_dtype())
+                                           : src.is_float() ? default_dtype()
+                                                            : src.natural_dtype()),
+             non_blocking);
 }
 
 Tensor type_as(const Tensor& self, const Tensor& other) { return convert(self, other.dtype(), other.device(), false, {}); }

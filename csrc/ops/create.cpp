@@ -35,7 +35,8 @@ DType fill_dtype(const Scalar& value) {
 }
 
 void check_requires_grad(DType dtype, std::optional<bool> requires_grad) {
-  RG_CHECK(!requires_grad.value_or(false) || is_differentiable(dtype), "Only Tensors of floating point and complex dtype can require gradients");
+  RG_CHECK(!requires_grad.value_or(false) || is_differentiable(dtype),
+           "Only Tensors of floating point and complex dtype can require gradients");
 }
 
 Tensor filled(IntSpan size, Scalar value, DType dtype, Device device, std::optional<bool> requires_grad) {

@@ -40,7 +40,8 @@ Tensor arange_of(Scalar start, Scalar end, Scalar step, std::optional<DType> dty
   RG_CHECK_AS(NotImplemented, type != DType::Bool, "\"arange_cpu\" not implemented for 'Bool'");
   for (const Scalar& s : {start, end, step}) check_real("arange", s);
   if (is_complex(type)) fail_complex("arange", type);
-  RG_CHECK(!requires_grad.value_or(false) || is_differentiable(type), "Only Tensors of floating point and complex dtype can require gradients");
+  RG_CHECK(!requires_grad.value_or(false) || is_differentiable(type),
+           "Only Tensors of floating point and complex dtype can require gradients");
   RG_CHECK(!std::isnan(step.to_double()), "step must be nonzero");
   if (type == DType::Int64) {
     RG_CHECK(std::isfinite(step.to_double()), "value cannot be converted to type int64_t without overflow");
@@ -87,7 +88,8 @@ template <class F> Tensor space(Scalar start, Scalar end, int64_t steps, std::op
                                 std::optional<bool> requires_grad, F map) {
   RG_CHECK(steps >= 0, "number of steps must be non-negative");
   const DType type = dtype.value_or(default_dtype());
-  RG_CHECK(!requires_grad.value_or(false) || is_differentiable(type), "Only Tensors of floating point and complex dtype can require gradients");
+  RG_CHECK(!requires_grad.value_or(false) || is_differentiable(type),
+           "Only Tensors of floating point and complex dtype can require gradients");
   Tensor out = retrograd::empty(ints({steps}), type, device);
   if (type == DType::Float32) {
     spread(out, static_cast<float>(start.to_double()), static_cast<float>(end.to_double()), map);

@@ -9,7 +9,7 @@ Tensor along(const Tensor& t, const Tensor& direction);  // Re(conj(direction) t
 Tensor sgn_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
 Tensor angle_backward(const Tensor& grad, const Tensor& self);
 Tensor convert_back(const Tensor& grad, DType dtype, Device device);  // the gradient of a copy; of a real tensor it is real
-Tensor quarter_turn(const Tensor& t);  // i t
+Tensor quarter_turn(const Tensor& t);                                 // i t
 Tensor complex_of_pairs(const Tensor& pairs);  // view_as_complex(), of a copy where the pairs do not lie as it wants them
 
 }  // namespace retrograd::derivatives

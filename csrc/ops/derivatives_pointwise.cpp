@@ -46,8 +46,8 @@ Tensor pow_backward_exponent(const Tensor& grad, const Operand& self, const Tens
   const Tensor base = self.tensor ? Tensor::borrow(self.tensor) : scalar_tensor(self.scalar, result.dtype(), result.device());
   const Tensor slope = grad * (result * ops::log(base));
   if (!self.tensor && !self.scalar.equals(0)) return slope;
-  const Tensor rises =
-      is_complex(exponent.dtype()) ? ops::logical_and(ops::eq(ops::imag(exponent), 0), ops::ge(ops::real(exponent), 0)) : ops::ge(exponent, 0);
+  const Tensor rises = is_complex(exponent.dtype()) ? ops::logical_and(ops::eq(ops::imag(exponent), 0), ops::ge(ops::real(exponent), 0))
+                                                    : ops::ge(exponent, 0);
   return ops::where(ops::logical_and(ops::eq(base, 0), rises), 0.0, slope);
 }
 

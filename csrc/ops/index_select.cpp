@@ -61,7 +61,8 @@ void index_add_into(const Tensor& self, int64_t dim, const Tensor& index, const 
   check_slices("index_add_", self, dim, index, source);
   check_fits(alpha, self.dtype());
   if (index.numel() == 0 || is_meta(self)) return;
-  const Tensor at = apart_from(cast_data(index, DType::Int64), self), src = apart_from(alpha.is_complex() ? mul(source, alpha) : source, self);
+  const Tensor at = apart_from(cast_data(index, DType::Int64), self),
+               src = apart_from(alpha.is_complex() ? mul(source, alpha) : source, self);
   if (alpha.is_complex()) alpha = Scalar(1);
   cpu::IndexError e;
   {

@@ -13,7 +13,7 @@ Tensor real_pairs(const Tensor& t);
 Tensor real_part(const Tensor& t);
 Tensor imag_part(const Tensor& t);
 
-void turn_memory(const Tensor& t, int flags);  // conjugates (kConj) or negates (kNeg) what is in memory
+void turn_memory(const Tensor& t, int flags);    // conjugates (kConj) or negates (kNeg) what is in memory
 [[gnu::cold]] Tensor resolved(const Tensor& t);  // a copy without the flags
 
 // One test per argument: whether a kernel that is not made for them meets complex or lazy elements.

@@ -15,7 +15,8 @@ void fail_alpha(const Operand& self, const Operand& other, Scalar alpha) {
   const DType result = promotion.result();
   RG_CHECK(!alpha.is_bool() || result == DType::Bool, "Boolean alpha only supported for Boolean results.");
   RG_CHECK(!alpha.is_complex() || is_complex(result), "For non-complex input tensors, argument alpha must not be a complex number.");
-  RG_CHECK(!alpha.is_float() || is_differentiable(result), "For integral input tensors, argument alpha must not be a floating point number.");
+  RG_CHECK(!alpha.is_float() || is_differentiable(result),
+           "For integral input tensors, argument alpha must not be a floating point number.");
 }
 
 void check_complex_param(const Scalar& value, std::initializer_list<Operand> in) {

@@ -79,7 +79,8 @@ Tensor complex_cumsum(const Tensor& self, int64_t dim, DType dtype, bool reverse
 Tensor complex_cumprod(const Tensor& self, int64_t dim, DType dtype);
 Tensor complex_logsumexp(const Tensor& self, uint64_t mask, bool keepdim);
 Tensor complex_logcumsumexp(const Tensor& self, int64_t dim);
-std::tuple<Tensor, Tensor> complex_var_mean(const Tensor& self, uint64_t mask, std::optional<Scalar> correction, bool keepdim, bool take_sqrt);
+std::tuple<Tensor, Tensor> complex_var_mean(const Tensor& self, uint64_t mask, std::optional<Scalar> correction, bool keepdim,
+                                            bool take_sqrt);
 
 [[noreturn, gnu::cold]] inline void fail_dtype(const char* kernel, DType dtype) {
   fail(ErrorKind::NotImplemented, "\"", kernel, "\" not implemented for '", dtype_title(dtype), "'");

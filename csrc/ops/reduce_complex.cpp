@@ -95,7 +95,8 @@ Tensor complex_logsumexp(const Tensor& self, uint64_t mask, bool keepdim) {
 }
 
 // The spread of complex numbers is that of their real parts plus that of their imaginary parts.
-std::tuple<Tensor, Tensor> complex_var_mean(const Tensor& self, uint64_t mask, std::optional<Scalar> correction, bool keepdim, bool take_sqrt) {
+std::tuple<Tensor, Tensor> complex_var_mean(const Tensor& self, uint64_t mask, std::optional<Scalar> correction, bool keepdim,
+                                            bool take_sqrt) {
   const Dims dims(mask, self.dim());
   Tensor var, mean;
   if (dims.count == 0) {  // of single numbers

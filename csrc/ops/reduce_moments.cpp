@@ -60,6 +60,16 @@ void check_norm_identity(const Tensor& self, double p, OptInts dim, uint64_t mas
   }
 }
 
+// The dtype a norm is computed in must hold the input's numbers.
+void check_norm_dtype(DType from, DType to, const char* kind) {
+  RG_CHECK(is_differentiable(to), "linalg.", kind, "_norm: dtype should be floating point or complex, but got ", dtype_title(to));
+  const char* field = is_complex(from) ? "complex" : "real";
+  RG_CHECK(is_complex(from) == is_complex(to), "linalg.", kind, "_norm: dtype should be ", field, " for ", field, " inputs, but got ",
+           dtype_title(to));
+  RG_CHECK(promote(from, to) == to, "linalg.", kind, "_norm: the dtype of the input (", dtype_title(from),
+           ") should be convertible without narrowing to the specified dtype (", dtype_title(to), ")");
+}
+
 // Sum of the singular values of the matrices in two dims.
 Tensor nuclear_norm(const Tensor& self, OptInts dim, bool keepdim) {
   const bool all = !dim || dim->empty();
@@ -95,9 +105,7 @@ Pair std_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, 
 Tensor linalg_vector_norm(const Tensor& self, Scalar ord, OptInts dim, bool keepdim, OptDType dtype) {
   RG_CHECK(is_differentiable(self.dtype()), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
            dtype_title(self.dtype()));
-  RG_CHECK(!dtype || is_differentiable(*dtype), "linalg.vector_norm: dtype should be floating point or complex, but got ", dtype_title(*dtype));
-  RG_CHECK(!dtype || can_cast(self.dtype(), *dtype), "linalg.vector_norm: the dtype of the input (", dtype_title(self.dtype()),
-           ") should be convertible without narrowing to the specified dtype (", dtype_title(*dtype), ")");
+  if (dtype) check_norm_dtype(self.dtype(), *dtype, "vector");
   if (RG_UNLIKELY(is_complex(self.dtype()) || (dtype && is_complex(*dtype)))) {
     const Tensor size = is_complex(self.dtype()) ? abs(self) : self;
     return linalg_vector_norm(size, ord, dim, keepdim, dtype ? OptDType(real_dtype(*dtype)) : dtype);
@@ -146,6 +154,7 @@ Tensor norm(const Tensor& self, OptScalar p, OptInts dim, bool keepdim, OptDType
 }
 
 Tensor norm_str(const Tensor& self, std::string_view p, OptInts dim, bool keepdim, OptDType dtype) {
+  if (p == "nuc" && dtype) check_norm_dtype(self.dtype(), *dtype, "matrix");
   if (p == "nuc") return nuclear_norm(dtype ? ops::_to_copy(self, *dtype, {}) : self, dim, keepdim);
   RG_CHECK(p == "fro", "linalg.matrix_norm: Order ", p, " not supported.");
   return ops::linalg_vector_norm(self, Scalar(2), dim, keepdim, dtype);

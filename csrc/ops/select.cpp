@@ -97,8 +97,7 @@ Device common_device(const Tensor& condition, const Operand& a, const Operand& b
 }
 
 void check_mask(const Tensor& mask) {
-  RG_CHECK(mask.dtype() == DType::Bool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
-           cpp_type_name(mask.dtype()));
+  RG_CHECK(mask.dtype() == DType::Bool, "masked_fill_ only supports boolean masks, but got mask with dtype ", cpp_type_name(mask.dtype()));
 }
 
 void check_fill_value(const Tensor& self, const Operand& value) {

@@ -22,7 +22,8 @@ struct Roots {
 Tensor initial_gradient(const Tensor& root, size_t i) {
   RG_CHECK(requires_grad(root), "element ", i, " of tensors does not require grad and does not have a grad_fn", why_no_grad(root));
   RG_CHECK(root.numel() == 1, "grad can be implicitly created only for scalar outputs", made_by(root));
-  RG_CHECK(is_floating(root.dtype()), "grad can be implicitly created only for real scalar outputs but got ", "torch.", dtype_name(root.dtype()));
+  RG_CHECK(is_floating(root.dtype()), "grad can be implicitly created only for real scalar outputs but got ", "torch.",
+           dtype_name(root.dtype()));
   return full(root.sizes(), Scalar(1), root.dtype(), root.device());
 }
 
@@ -32,7 +33,8 @@ Tensor checked_gradient(const Tensor& root, const Tensor& grad, size_t i) {
            ") and output[", i, "] has a shape of torch.Size(", root.sizes(), ").");
   RG_CHECK(is_complex(root.dtype()) == is_complex(grad.dtype()),
            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[", i,
-           "] has a dtype of torch.", dtype_name(grad.dtype()), " and output[", i, "] has a dtype of torch.", dtype_name(root.dtype()), ".");
+           "] has a dtype of torch.", dtype_name(grad.dtype()), " and output[", i, "] has a dtype of torch.", dtype_name(root.dtype()),
+           ".");
   RG_CHECK(grad.device() == root.device(), "invalid gradient at index ", i, " - expected device ", device_name(root.device()), " but got ",
            device_name(grad.device()));
   return grad.dtype() == root.dtype() ? grad : ops::_to_copy(grad, root.dtype(), std::nullopt);

@@ -413,8 +413,8 @@ Tensor checked_tangent(PyObject* result, const Tensor& out, bool differentiable,
            ", but the corresponding forward output is a differentiable Tensor. Return zeros where nothing moves, or say so in forward with "
            "ctx.mark_non_differentiable().");
   const Tensor tangent = Tensor::borrow(result);
-  RG_CHECK(is_differentiable(tangent.dtype()), "Function's jvp returned a gradient of dtype ", dtype_name(tangent.dtype()), " at position ", k,
-           ": expected a floating point dtype.");
+  RG_CHECK(is_differentiable(tangent.dtype()), "Function's jvp returned a gradient of dtype ", dtype_name(tangent.dtype()), " at position ",
+           k, ": expected a floating point dtype.");
   RG_CHECK(
       same_sizes(tangent.get(), out.get()),
       "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is of "

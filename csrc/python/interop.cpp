@@ -25,7 +25,8 @@ bool dtype_of_format(const char* format, Py_ssize_t item, DType& out) {
   char code = 'B';
   if (format) {
     if (*format == '@' || *format == '=' || *format == '<') ++format;
-    if (std::strcmp(format, "Zf") == 0 || std::strcmp(format, "Zd") == 0) return out = item == 8 ? DType::Complex64 : DType::Complex128, true;
+    if (std::strcmp(format, "Zf") == 0 || std::strcmp(format, "Zd") == 0)
+      return out = item == 8 ? DType::Complex64 : DType::Complex128, true;
     if (std::strlen(format) != 1) return false;
     code = *format;
   }
@@ -203,8 +204,10 @@ void store_number(PyObject* o, DType dtype, char* out) {
     }
   }
   if (s.is_complex() && !is_complex(dtype)) {  // as Python refuses float(1j)
-    if (dtype == DType::Bool) s = Scalar(s.d != 0 || s.imag != 0);
-    else fail(ErrorKind::Type, "must be real number, not complex");
+    if (dtype == DType::Bool)
+      s = Scalar(s.d != 0 || s.imag != 0);
+    else
+      fail(ErrorKind::Type, "must be real number, not complex");
   }
   if (dtype != DType::Bool && !is_differentiable(dtype) && (s.is_float() || dtype != DType::Int64)) {
     const bool is_unsigned = dtype == DType::UInt8;  // a negative integer counts from the top, as in PyTorch
@@ -364,7 +367,8 @@ PyObject* to_int(PyObject* self) {
 PyObject* to_index(PyObject* self) {
   return guarded([&]() -> PyObject* {
     auto* t = reinterpret_cast<TensorImpl*>(self);
-    RG_CHECK_AS(Type, t->numel == 1 && !is_differentiable(t->dtype), "only integer tensors of a single element can be converted to an index");
+    RG_CHECK_AS(Type, t->numel == 1 && !is_differentiable(t->dtype),
+                "only integer tensors of a single element can be converted to an index");
     return PyLong_FromLongLong(first_element(t).i);
   });
 }

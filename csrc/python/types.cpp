@@ -39,11 +39,10 @@ PyGetSetDef dtype_getset[] = {{"is_floating_point", dtype_is_floating, nullptr, 
                               {"is_signed", dtype_is_signed, nullptr, nullptr, nullptr},
                               {"itemsize", dtype_itemsize, nullptr, "bytes per element", nullptr},
                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef dtype_methods[] = {
-    {"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
-    {"to_real", dtype_to_real, METH_NOARGS, nullptr},
-    {"to_complex", dtype_to_complex, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
+                               {"to_real", dtype_to_real, METH_NOARGS, nullptr},
+                               {"to_complex", dtype_to_complex, METH_NOARGS, nullptr},
+                               {nullptr, nullptr, 0, nullptr}};
 PyType_Slot dtype_slots[] = {
     {Py_tp_repr, reinterpret_cast<void*>(dtype_repr)}, {Py_tp_getset, dtype_getset}, {Py_tp_methods, dtype_methods}, {0, nullptr}};
 PyType_Spec dtype_spec = {"retrograd.dtype", sizeof(DtypeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
@@ -58,9 +57,9 @@ void init_dtypes(PyObject* module) {
     dtype_objects[i] = reinterpret_cast<PyObject*>(o);
     PyModule_AddObject(module, dtype_name(o->value), Py_NewRef(dtype_objects[i]));
   }
-  const std::pair<const char*, DType> aliases[] = {{"float", DType::Float32}, {"double", DType::Float64}, {"half", DType::Float16},
-                                                   {"long", DType::Int64},    {"int", DType::Int32},      {"short", DType::Int16},
-                                                   {"char", DType::Int8},     {"uint8", DType::UInt8},    {"cfloat", DType::Complex64},
+  const std::pair<const char*, DType> aliases[] = {{"float", DType::Float32},     {"double", DType::Float64}, {"half", DType::Float16},
+                                                   {"long", DType::Int64},        {"int", DType::Int32},      {"short", DType::Int16},
+                                                   {"char", DType::Int8},         {"uint8", DType::UInt8},    {"cfloat", DType::Complex64},
                                                    {"cdouble", DType::Complex128}};
   for (const auto& [name, t] : aliases) PyModule_AddObject(module, name, Py_NewRef(dtype_object(t)));
 }

@@ -297,6 +297,7 @@ def of_history(engine, results):
 
 # Words that are not PyTorch's, where it has several for one thing, or what it gives is an accident.
 OUT_WORDS = {
+    "conj_physical",
     "matmul",
     "diag",
     "norm",

@@ -162,7 +162,14 @@ def run(engine: Any, case: Case, dtype: str = "float64", layout: str = "contiguo
 
 # ---- comparing ----
 
-TOLERANCE = {"float64": 1e-9, "complex128": 1e-9, "float32": 2e-5, "complex64": 2e-5, "float16": 4e-3, "bfloat16": 4e-2}  # relative to the largest number of a tensor
+TOLERANCE = {
+    "float64": 1e-9,
+    "complex128": 1e-9,
+    "float32": 2e-5,
+    "complex64": 2e-5,
+    "float16": 4e-3,
+    "bfloat16": 4e-2,
+}  # relative to the largest number of a tensor
 
 
 def differing(actual: list[Any], expected: list[Any], tolerance: float) -> str:

@@ -30,7 +30,9 @@ def forward(case: Case) -> tuple[list[Any], list[Any]]:
     """(differentiable outputs, inputs). Outputs of lower precision are left out: differences drown in rounding."""
     args, kwargs, inputs = case.bind(retrograd)
     outputs = flatten(call(retrograd, case.entry, args, kwargs))
-    return [o for o in outputs if isinstance(o, retrograd.Tensor) and o.requires_grad and o.dtype in (retrograd.float64, retrograd.complex128)], inputs
+    return [
+        o for o in outputs if isinstance(o, retrograd.Tensor) and o.requires_grad and o.dtype in (retrograd.float64, retrograd.complex128)
+    ], inputs
 
 
 def _grad(outputs: list[Any], inputs: list[Any], weights: list[Any], **options: Any) -> list[Any]:
@@ -65,7 +67,10 @@ def _vjp(case: Case, extra: Numbers | None, create_graph: bool) -> tuple[list[An
     outputs, inputs = forward(case)
     cotangents = [cotangent(retrograd, o, i) for i, o in enumerate(outputs)]
     if extra is not None:
-        cotangents = [retrograd.tensor(paired(v) if c.is_complex() else v, dtype=c.dtype).reshape(c.shape) for v, c in zip(extra, cotangents, strict=True)]
+        cotangents = [
+            retrograd.tensor(paired(v) if c.is_complex() else v, dtype=c.dtype).reshape(c.shape)
+            for v, c in zip(extra, cotangents, strict=True)
+        ]
     if create_graph:
         cotangents = [c.requires_grad_() for c in cotangents]
     if not outputs:

@@ -35,7 +35,8 @@ def test_as_stored(entry, dtype):
         expected = stored(case, dtype)
         if expected is not None:
             actual = run(retrograd, case, dtype)
-            if actual.error == "NotImplementedError" and not any(case.values):
+            floats = [v for spec, v in zip(specs_of(case.sample), case.values, strict=True) if spec.kind == "float"]
+            if actual.error == "NotImplementedError" and not all(floats):
                 continue  # an op without a complex kernel: PyTorch notices only where there is work
             messages = compare_outputs(actual, expected, entry, dtype) + (compare_grads(actual, expected, dtype) if expected.grads else [])
             failures += [f"{case}: {m}" for m in messages if not excused(entry, m)]
@@ -103,7 +104,7 @@ def _conjugated(value):
     return value, []
 
 
-@pytest.mark.parametrize("entry", [e for e in CHECKED if not e.test.get("random")], ids=ids)
+@pytest.mark.parametrize("entry", [e for e in CHECKED if not e.test.get("random") and e.name != "view_as_real"], ids=ids)
 def test_lazy_conjugates_are_like_other_tensors(entry):
     """Values, and gradients: those of the memory that is conjugated are the conjugates."""
     failures = []

@@ -369,11 +369,17 @@ class _Check:
         if not any(outputs):
             yield self
             return
-        for name, part in (("imaginary", _ops.imag), ("real", _ops.real)):
-            if name == "imaginary":  # of the complex outputs alone: the others are their own real parts
-                func = lambda *a: tuple(part(o) for o, c in zip(_as_tuple(self.func(*a)), outputs, strict=True) if c)  # noqa: B023
-            else:
-                func = lambda *a: tuple(part(o) if c else o for o, c in zip(_as_tuple(self.func(*a)), outputs, strict=True))  # noqa: B023
+
+        def parts_of(part: Callable[[Tensor], Tensor], others: bool) -> _Func:
+            """func with one part of its complex outputs; the others are their own real parts."""
+
+            def func(*args: Any) -> tuple[Any, ...]:
+                results = zip(_as_tuple(self.func(*args)), outputs, strict=True)
+                return tuple(part(r) if is_complex else r for r, is_complex in results if is_complex or others)
+
+            return func
+
+        for name, func in (("imaginary", parts_of(_ops.imag, False)), ("real", parts_of(_ops.real, True))):
             check = _Check(func, self.inputs, self.eps, self.atol, self.rtol, self.nondet_tol, self.check_dtypes, self.fast)
             check.part = f"While considering the {name} part of complex outputs only, "
             yield check

@@ -372,7 +372,6 @@ def _check_norm_dtype(name, A, dtype) -> None:
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     """The ord-norm of vectors, or of all elements."""
-    _check_norm_dtype("vector_norm", x, dtype)
     return _written(_ops.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype), out)
 
 

@@ -274,7 +274,11 @@ class Optimizer:
             if group.get("capturable") or group.get("fused"):
                 return value.to(dtype=_C.float32, device=param.device)
             return value
-        return value.to(dtype=param.dtype, device=param.device) if param.is_floating_point() or param.is_complex() else value.to(device=param.device)
+        return (
+            value.to(dtype=param.dtype, device=param.device)
+            if param.is_floating_point() or param.is_complex()
+            else value.to(device=param.device)
+        )
 
     # -- hooks ------------------------------------------------------------------
 
