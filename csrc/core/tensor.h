@@ -19,6 +19,12 @@
 // Inside vmap a function sees tensors without the dimension it is mapped over. Such a tensor has the sizes and strides of one sample and no
 // data: its own `device` is meta, so that no kernel can read it by mistake, while its storage names the device of the real
 // tensor in extra->batched; device() is the latter. Ops that meet one go to the handler of its vmap (python/intercept.h).
+//
+// Note [Captured tensors]
+// A function that func.grad or func.jvp differentiates must not write to a tensor that it did not make and was not given: the write would
+// leave a piece of the transform's graph, or none of it, on a tensor that outlives the transform. So a tensor knows at which depth of
+// such transforms it was made (kBirth; a view has that of what it views), and check_inplace() refuses a write from deeper inside.
+// The arguments of a transform enter it as aliases that were made inside. Below a vmap the depth is the one at which the vmap began.
 #pragma once
 
 #include <Python.h>
@@ -52,7 +58,9 @@ enum TensorFlags : uint16_t {
   kDual = 256,          // has tangents, see autograd/tangent.h
   kBatched = 512,       // one sample, as vmap shows it, of the tensor in extra->batched; see Note [Batched tensors]
   kPrivateLeaf = 1024,  // made by a forward rule for itself: nobody asked for its gradient
+  kBirth = 7 << 13,     // the depth of transforms it was made at, see Note [Captured tensors]
 };
+inline constexpr int kBirthShift = 13, kDeepestBirth = 7;
 
 // Why a tensor has no history, for error messages and why_no_grad().
 enum class CutReason : uint8_t { None, NoGrad, Inference, Detach, IntegerDtype, Data, NonDifferentiable, FromData };
@@ -125,6 +133,12 @@ inline constexpr uint64_t kNotCpuBits = TensorTraits{.device = {DeviceType(0xff)
 static_assert(DeviceType::CPU == DeviceType(0));
 inline constexpr uint64_t kNdimBits = TensorTraits{.ndim = 0xff}.word();
 constexpr uint64_t flag_bits(int flags) { return TensorTraits{.flags = static_cast<uint16_t>(flags)}.word(); }
+
+// See Note [Captured tensors].
+inline int birth(const TensorImpl* t) { return t->flags >> kBirthShift; }
+inline void set_birth(TensorImpl* t, int depth) {
+  t->flags = static_cast<uint16_t>((t->flags & ~kBirth) | (depth << kBirthShift));
+}
 
 struct VersionCell {
   uint32_t refs = 1;
@@ -258,6 +272,7 @@ inline bool same_sizes(IntSpan a, IntSpan b) {
     if (a[d] != b[d]) return false;
   return true;
 }
+Tensor without_lifts(Tensor t);  // the tensor behind samples of a vmap that are all the same; `t` itself where they differ
 inline bool is_meta(const Tensor& t) { return t->device.type == DeviceType::Meta; }  // has no data, as batched tensors have none
 
 // ---- versions ----

@@ -293,6 +293,8 @@ void write_one(PyObject* object, const Tensor& result) {
            "Inplace update to inference tensor outside InferenceMode is not allowed.");
   RG_CHECK(is_floating(out.dtype()) || !is_floating(result.dtype()), "result type ", dtype_title(result.dtype()),
            " can't be cast to the desired output type ", dtype_title(out.dtype()));
+  RG_CHECK_AS(NotImplemented, !any_tangent(result, out),
+              "Trying to use forward AD with an out= function that does not support it because it is an out= function");
   if (RG_UNLIKELY(result->has(kBatched) || out->has(kBatched))) {
     RG_CHECK(same_sizes(out.sizes(), result.sizes()), "out= cannot be resized inside vmap: it has size ", out.sizes(), ", the result has ",
              result.sizes());
@@ -361,6 +363,7 @@ void init_bindings(PyObject* module, PyTypeObject* tensor) {
         if (!r->group) {
           r->group = &g;
           r->overload = static_cast<int>(i);
+          register_op(*r);
         }
       }
     }

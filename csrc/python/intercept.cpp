@@ -1,5 +1,6 @@
 #include "python/intercept.h"
 
+#include <unordered_map>
 #include <unordered_set>
 
 #include "ops/generator.h"
@@ -89,6 +90,22 @@ PyObject* op_object(OpRecord& record) {
 
 }  // namespace
 
+namespace {
+std::unordered_map<std::string_view, OpRecord*>& ops_by_name() {
+  static std::unordered_map<std::string_view, OpRecord*> all;
+  return all;
+}
+PyObject* py_find_op(PyObject*, PyObject* name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text) return nullptr;
+  const auto found = ops_by_name().find(text);
+  if (found == ops_by_name().end()) Py_RETURN_NONE;
+  return Py_NewRef(op_object(*found->second));
+}
+}  // namespace
+
+void register_op(OpRecord& op) { ops_by_name().emplace(op.name, &op); }
+
 bool intercepts(const OpRecord& op) {
   if (RG_UNLIKELY(entered_composite == &op)) {
     entered_composite = nullptr;
@@ -132,6 +149,51 @@ bool belongs_inside(int reached) {
   return inside;
 }
 
+namespace {
+const TensorImpl* whole_of(const TensorImpl* t) {
+  while (t->has(kBatched)) t = t->extra->batched;
+  return t;
+}
+}  // namespace
+
+void Claim::apply(Tensor& result) const {
+  if (!result) return;
+  int depth = std::min<int>(thread_state.transform_depth, kDeepestBirth);
+  for (const TensorImpl* argument : arguments) {
+    if (argument == result.get()) return;
+    if (whole_of(argument)->storage == whole_of(result.get())->storage) depth = std::min(depth, birth(argument));
+  }
+  if (!is_batched(result.get(), handler->level)) {
+    const bool leaf = result->has(kRequiresGrad) && !result->grad_fn;  // made so by the op: it is this transform's to differentiate
+    if (leaf) result->flags &= static_cast<uint16_t>(~kRequiresGrad);
+    result = batched(result, -1, handler->level);
+    if (leaf) result->flags |= kRequiresGrad;
+  }
+  set_birth(result.get(), depth);
+}
+
+PyObject* claimed_outputs(const Handler* h, PyObject* outputs, PyObject* const* args, Py_ssize_t nargs) {
+  if (h->transforms >= thread_state.transform_depth) return outputs;
+  Claim claim{h, {}};
+  for (Py_ssize_t i = 0; i < nargs; ++i)
+    if (is_tensor(args[i])) claim.arguments.push_back(reinterpret_cast<TensorImpl*>(args[i]));
+  const auto one = [&](PyObject* o) {
+    if (!is_tensor(o)) return Py_NewRef(o);
+    Tensor t = Tensor::borrow(o);
+    claim.apply(t);
+    return wrap(std::move(t));
+  };
+  PyObject* out = nullptr;
+  if (PyTuple_Check(outputs)) {
+    out = checked(PyTuple_New(PyTuple_GET_SIZE(outputs)));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) PyTuple_SET_ITEM(out, i, one(PyTuple_GET_ITEM(outputs, i)));
+  } else {
+    out = one(outputs);
+  }
+  Py_DECREF(outputs);
+  return out;
+}
+
 thread_local constinit bool tangents_are_taken_care_of = false;
 
 PyObject* call_handler(OpRecord& op, PyObject* args) {
@@ -147,7 +209,7 @@ PyObject* call_handler(OpRecord& op, PyObject* args) {
 }
 
 void push_handler(PyObject* callable, HandlerKind kind, int32_t level) {
-  set_handler_stack(new Handler{Py_NewRef(callable), kind, level, last_dual_level(), thread_state.handlers});
+  set_handler_stack(new Handler{Py_NewRef(callable), kind, level, last_dual_level(), thread_state.transform_depth, thread_state.handlers});
 }
 
 PyObject* pop_handler() {
@@ -266,7 +328,8 @@ PyObject* py_mode_at(PyObject*, PyObject* index) {  // 0 is the outermost
   return mode;
 }
 
-PyMethodDef methods[] = {{"_len_function_modes", py_count, METH_NOARGS, nullptr},
+PyMethodDef methods[] = {{"_find_op", py_find_op, METH_O, "the op of the table with this name, as handlers get it; None for none"},
+                         {"_len_function_modes", py_count, METH_NOARGS, nullptr},
                          {"_get_function_mode", py_mode_at, METH_O, nullptr},
                          {"_push_op_handler", py_push, METH_O, "handler(op, args, kwargs) sees every op of this thread until popped"},
                          {"_push_batch_handler", py_push_batch, METH_VARARGS, "(callable, level): enters a level of vmap"},

@@ -77,6 +77,7 @@ _LAZY = {
 }
 _MODULES = {
     "nn",
+    "ops",
     "optim",
     "testing",
     "linalg",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from retrograd import _C
@@ -68,6 +68,11 @@ def backward(
         create_graph: record the computation of the gradients, for higher derivatives.
         inputs: accumulate into these only.
     """
+    if _C._in_transform():
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or call "
+            "backward() outside of functorch transforms."
+        )
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
@@ -77,6 +82,8 @@ def backward(
         grad_tensors = grad_variables
     if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if isinstance(inputs, Mapping):
+        inputs = tuple(inputs.values())
     roots = _as_tuple(tensors)
     grads = (None,) * len(roots) if grad_tensors is None else (grad_tensors,) if isinstance(grad_tensors, Tensor) else tuple(grad_tensors)
     if retain_graph is None:
@@ -87,7 +94,7 @@ def backward(
 
 def grad(
     outputs: _Roots,
-    inputs: _Roots,
+    inputs: _Roots | dict[Any, Tensor],
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -95,14 +102,21 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor, ...]:
-    """The gradients of `outputs` with respect to `inputs`, without touching `.grad`.
+) -> Any:
+    """The gradients of `outputs` with respect to `inputs`, without touching `.grad`: a tuple, or for a dict of inputs a dict.
 
     Args:
         allow_unused: give None for inputs the outputs do not depend on, instead of an error.
         materialize_grads: give zeros for them.
         is_grads_batched: `grad_outputs` has a leading batch dimension; one gradient is computed for each entry.
     """
+    if isinstance(inputs, Mapping):
+        if type(inputs) is not dict:
+            raise TypeError(
+                f"`inputs` argument to `grad()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported."
+            )
+        rest = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
+        return dict(zip(inputs, grad(outputs, tuple(inputs.values()), *rest), strict=True))
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     if not only_inputs:
@@ -152,7 +166,7 @@ def _batched_grad(roots: Any, wanted: Any, grads: Any, retain_graph: bool, creat
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the "
                 f"remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: grad_output[{i}] "
-                f"has a shape of {g.shape} and output[{i}] has a shape of {root.shape}."
+                f"has a shape of {g.shape[1:]} and output[{i}] has a shape of {root.shape}."
             )
     sizes = {g.shape[0] for g in grads if g is not None and g.ndim}
     if len(sizes) != 1:

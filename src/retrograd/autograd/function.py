@@ -193,7 +193,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         def guard(value: Any) -> Any:
             if not isinstance(value, Tensor):
                 return value
-            return _DelayedError.apply(message, value.detach().requires_grad_())
+            return _DelayedError.apply(message, value.detach()._mark_requires_grad(True))
 
         guarded = tuple(guard(v) for v in ((outputs,) if single else outputs))
         return guarded[0] if single else guarded

@@ -53,10 +53,10 @@ def _vectors(v: Any, like: Sequence[Tensor], function: str, sole: str) -> tuple[
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(f"The vector v can only be None if {sole} a single Tensor with a single element.")
         return (_ops.ones_like(like[0], requires_grad=False),)
-    many, vectors = _tensors(v, "v", function)
+    _, vectors = _tensors(v, "v", function)
     if len(vectors) != len(like):
-        if not many:
-            raise RuntimeError(f"The given v is a single Tensor but there should be {len(like)}, in a tuple.")
+        if len(like) == 1:
+            raise RuntimeError("The given v should contain a single Tensor.")
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}.")
     for i, (vector, tensor) in enumerate(zip(vectors, like, strict=True)):
         if vector.shape != tensor.shape:
@@ -372,7 +372,7 @@ def hessian(
 
     def gradient(*points: Tensor) -> tuple[Tensor, ...]:
         if outer_jacobian_strategy == "forward-mode":
-            points = tuple(p.requires_grad_() for p in points)
+            points = tuple(p._mark_requires_grad(True) for p in points)
         output = scalar(*points)
         _check_outputs((output,), strict)
         grads = _filled(_grads((output,), points, (_ops.ones_like(output, requires_grad=False),), True), points, False, False, "", "")

@@ -34,7 +34,7 @@ def wrap_argnums(argnums: Any, count: int) -> Any:
         raise RuntimeError("argnums must be non-empty")
     wrapped = tuple([wrap_argnum(a, count) for a in argnums])
     if len(set(wrapped)) != len(wrapped):
-        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+        raise RuntimeError(f"argnums elements must be unique, got {wrapped}")
     return wrapped
 
 
@@ -43,11 +43,14 @@ def picked(args: Sequence[Any], argnums: Argnums) -> Any:
     return args[argnums] if isinstance(argnums, int) else tuple([args[i] for i in argnums])
 
 
-def replaced(args: Sequence[Any], argnums: Argnums, new: Any) -> list[Any]:
-    result = list(args)
-    for i, value in ((argnums, new),) if isinstance(argnums, int) else zip(argnums, new, strict=True):
-        result[i] = value
-    return result
+def entered(args: Sequence[Any], argnums: Argnums, new: Any) -> list[Any]:
+    """The arguments as the function inside a transform gets them: `new` ones, and the rest as tensors that it may write to."""
+    values = dict(((argnums, new),) if isinstance(argnums, int) else zip(argnums, new, strict=True))
+    return [values[i] if i in values else map_tensors(_C._entered, arg) for i, arg in enumerate(args)]
+
+
+def entered_keywords(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {name: map_tensors(_C._entered, value) for name, value in kwargs.items()} if kwargs else kwargs
 
 
 # -- values ---------------------------------------------------------------------------------------
