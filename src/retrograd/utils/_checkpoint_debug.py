@@ -36,6 +36,8 @@ def _where() -> str:
 
 def _fingerprint(tensor: Tensor) -> Any:
     """Two numbers that a change of any entry almost surely changes: equal for equal tensors, NaN included."""
+    while level := _C._batch_level(tensor):  # inside vmap: of the whole batch
+        tensor = _C._unwrap_batched(tensor, level)[0]
     if tensor.numel() == 0:
         return (0.0, 0.0)
     with _C._NoGrad():
