@@ -158,10 +158,11 @@ void check_view_write(TensorImpl* t) {
 }
 
 void refuse_captured() {
-  fail(ErrorKind::Runtime,
-       "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call an in-place operation that would mutate a "
-       "captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept the mutated Tensor(s) as "
-       "inputs.");
+  fail(
+      ErrorKind::Runtime,
+      "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation that would mutate a "
+      "captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept the mutated Tensor(s) as "
+      "inputs.");
 }
 
 void check_inplace(const Tensor& self, bool needs_grad) {

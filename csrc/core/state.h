@@ -13,7 +13,7 @@ struct ThreadState {
   bool grad_mode = true;     // whether ops record: grad_enabled, but never in inference mode
   bool grad_enabled = true;  // what the user asked for
   bool inference_mode = false;
-  bool forward_enabled = true;  // forward_ad._set_fwd_grad_enabled()
+  bool forward_enabled = true;         // forward_ad._set_fwd_grad_enabled()
   bool torch_function_enabled = true;  // off inside DisableTorchFunction
   bool torch_function_subclasses = true;
   bool attention = false;                    // ops must look around: handlers or forward-mode levels are active

@@ -136,9 +136,7 @@ constexpr uint64_t flag_bits(int flags) { return TensorTraits{.flags = static_ca
 
 // See Note [Captured tensors].
 inline int birth(const TensorImpl* t) { return t->flags >> kBirthShift; }
-inline void set_birth(TensorImpl* t, int depth) {
-  t->flags = static_cast<uint16_t>((t->flags & ~kBirth) | (depth << kBirthShift));
-}
+inline void set_birth(TensorImpl* t, int depth) { t->flags = static_cast<uint16_t>((t->flags & ~kBirth) | (depth << kBirthShift)); }
 
 struct VersionCell {
   uint32_t refs = 1;

@@ -227,9 +227,10 @@ void check_differing(std::span<const Tensor> indices, const Tensor& source) {
     first = std::min(first, i), last = i, ++used;
     differing |= indices[i]->has(kBatched) && indices[i].dim() == 0;
   }
-  RG_CHECK(!differing || last - first + 1 == used || source.dim() == 0,
-           "vmap: in an assignment an integer that differs between samples cannot be apart from other index tensors. Give the index tensors "
-           "one dimension, or use index_put_().");
+  RG_CHECK(
+      !differing || last - first + 1 == used || source.dim() == 0,
+      "vmap: in an assignment an integer that differs between samples cannot be apart from other index tensors. Give the index tensors "
+      "one dimension, or use index_put_().");
 }
 
 int assign(PyObject* self, PyObject* index, PyObject* value) {

@@ -115,38 +115,32 @@ bool intercepts(const OpRecord& op) {
   return h && h->kind == HandlerKind::Op;
 }
 
-int reach_of(int32_t level, const TensorImpl* t) {
-  constexpr int inside = static_cast<int>(Reach::Inside), outside = static_cast<int>(Reach::Outside);
-  int reached = 0;
-  if (is_batched(t, level)) reached |= reach_of(level, t->extra->batched);
-  if (t->has(kPrivateLeaf)) return reached;
-  if (t->has(kRequiresGrad)) return reached | (is_batched(t, level) ? inside : outside);
+bool reaches_inside(int32_t level, const TensorImpl* t) {
+  const auto is_inside = [&](const TensorImpl* leaf) { return is_batched(leaf, level) && !leaf->has(kPrivateLeaf); };
+  if (t->has(kRequiresGrad)) return is_inside(t);
   std::unordered_set<const Node*> seen;
   std::vector<const Node*> stack;
   const auto visit = [&](const Node* n) {
     if (n && seen.insert(n).second) stack.push_back(n);
   };
   visit(grad_fn_of(const_cast<TensorImpl*>(t)));
-  while (!stack.empty() && reached != (inside | outside)) {
+  while (!stack.empty()) {
     const Node* n = stack.back();
     stack.pop_back();
     if (n->info == &accumulate_grad_info) {
       const TensorImpl* leaf = static_cast<const AccumulateGrad*>(n)->variable;
-      if (leaf && !leaf->has(kPrivateLeaf)) reached |= is_batched(leaf, level) ? inside : outside;
+      if (leaf && is_inside(leaf)) return true;
     }
     for (size_t i = 0; i < n->num_edges; ++i) visit(n->edges[i].node);
   }
-  return reached;
+  return false;
 }
 
-bool belongs_inside(int reached) {
-  const bool inside = reached & static_cast<int>(Reach::Inside);
-  RG_CHECK(
-      !inside || !(reached & static_cast<int>(Reach::Outside)),
-      "vmap: a write in place to a tensor that was not made from the tensors of this vmap (zeros(...), say) cannot be differentiated by a "
-      "transform inside the vmap and by one outside it. Make it from an input, as in x.new_zeros(...) or zeros_like(x), or write out of "
-      "place.");
-  return inside;
+void refuse_inside() {
+  fail(ErrorKind::Runtime,
+       "vmap: a write in place to a tensor that does not belong to this vmap, because it was made from memory outside (from_numpy, say), "
+       "cannot be differentiated by a transform inside the vmap. Make it by an op, as in zeros(...) or x.new_zeros(...), or write out of "
+       "place.");
 }
 
 namespace {

@@ -258,35 +258,28 @@ template <class... A>
   return true;
 }
 
-// A write, inside a vmap, to a tensor that does not belong to it. It can be recorded here, for transforms inside the vmap, or where the handler
-// writes, on the tensors that are mapped over, for those outside; not for both, and never twice.
-enum class Reach : uint8_t { None = 0, Inside = 1, Outside = 2 };
-int reach_of(int32_t level, const TensorImpl* t);  // which leaves are behind a tensor; a set of Reach
-bool belongs_inside(int reached);                  // throws when both are
+// A write, inside a vmap, to a tensor that does not belong to it is recorded where the handler writes, on the tensors that are mapped over, for
+// transforms outside. One inside could not follow it; what is made by ops inside a transform belongs to the vmap, see Claim.
+bool reaches_inside(int32_t level, const TensorImpl* t);  // whether a leaf of a transform inside the vmap is behind a tensor
+[[noreturn]] void refuse_inside();
 template <class... Args> [[gnu::cold, gnu::noinline]] bool records_below(const Tensor& self, const Args&... args) {
   const Handler* h = op_handler();
   if (!h || h->kind != HandlerKind::Batch || is_batched(self.get(), h->level)) return false;
-  int reached = reach_of(h->level, self.get());
-  const auto add = [&]<class T>(const T& arg) {
-    if constexpr (std::is_same_v<T, Tensor>) reached |= arg ? reach_of(h->level, arg.get()) : 0;
-    if constexpr (std::is_same_v<T, Operand>) reached |= arg.tensor ? reach_of(h->level, arg.tensor) : 0;
+  const auto check = [&]<class T>(const T& arg) {
+    if constexpr (std::is_same_v<T, Tensor>) return arg && reaches_inside(h->level, arg.get());
+    if constexpr (std::is_same_v<T, Operand>) return arg.tensor && reaches_inside(h->level, arg.tensor);
     if constexpr (std::is_convertible_v<T, std::span<const Tensor>>)
-      for (const Tensor& t : std::span<const Tensor>(arg)) reached |= t ? reach_of(h->level, t.get()) : 0;
+      for (const Tensor& t : std::span<const Tensor>(arg))
+        if (t && reaches_inside(h->level, t.get())) return true;
+    return false;
   };
-  (add(args), ...);
-  return !belongs_inside(reached);
+  if (check(self) || (check(args) || ...)) refuse_inside();
+  return true;
 }
 
-// Whether a level of vmap has made the write. `recorded`: this is recorded above, so it must not be below, on the same tensor.
-template <class... Args>
-[[gnu::cold, gnu::noinline]] bool batch_writes(bool recorded, OpRecord& op, const Tensor& self, const Args&... args) {
-  const Handler* h = op_handler();
-  if (!h) return false;
-  struct Restore {
-    bool on = thread_state.grad_enabled;
-    ~Restore() { set_grad_mode(on); }
-  } restore;
-  if (recorded && h->kind == HandlerKind::Batch && !is_batched(self.get(), h->level)) set_grad_mode(false);
+// Whether a level of vmap, or an op handler, has made the write.
+template <class... Args> [[gnu::cold, gnu::noinline]] bool batch_writes(OpRecord& op, const Tensor& self, const Args&... args) {
+  if (!op_handler()) return false;
   intercept<Tensor>(op, self, args...);
   return true;
 }
@@ -297,7 +290,7 @@ Tensor lift_fresh(const Tensor& fresh);  // a tensor made from data: what a fact
 
 void push_handler(PyObject* callable, HandlerKind kind, int32_t level = 0);
 void register_op(OpRecord& op);  // that Python may ask for by name
-PyObject* pop_handler();  // new reference to the callable
+PyObject* pop_handler();         // new reference to the callable
 void init_intercept(PyObject* module);
 
 }  // namespace retrograd

@@ -69,7 +69,8 @@ PyObject* storage_offset(PyObject* self, PyObject*) { return PyLong_FromLongLong
 PyObject* element_size(PyObject* self, PyObject*) { return PyLong_FromLongLong(itemsize(impl(self)->dtype)); }
 PyObject* data_ptr(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
-    RG_CHECK(!impl(self)->has(kBatched), "Cannot access data pointer of Tensor that doesn't have storage: inside vmap a Tensor has no memory");
+    RG_CHECK(!impl(self)->has(kBatched),
+             "Cannot access data pointer of Tensor that doesn't have storage: inside vmap a Tensor has no memory");
     return PyLong_FromVoidPtr(impl(self)->numel ? impl(self)->data : nullptr);
   });
 }
@@ -90,7 +91,8 @@ PyObject* is_signed(PyObject* self, PyObject*) {
 PyObject* dense(PyObject* self, PyObject*) { return PyBool_FromLong(dense_and_nonoverlapping(impl(self))); }
 PyObject* storage_info(PyObject* self, PyObject*) {
   if (impl(self)->has(kBatched)) {
-    PyErr_SetString(PyExc_NotImplementedError, "Cannot access storage of a Tensor inside vmap (BatchedTensorImpl): it has no memory of its own");
+    PyErr_SetString(PyExc_NotImplementedError,
+                    "Cannot access storage of a Tensor inside vmap (BatchedTensorImpl): it has no memory of its own");
     return nullptr;
   }
   const Storage* s = impl(self)->storage;

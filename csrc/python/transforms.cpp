@@ -256,8 +256,7 @@ template <class F> PyCFunction as_method(F* f) { return reinterpret_cast<PyCFunc
 PyMethodDef transform_methods[] = {{"__enter__", transform_enter, METH_NOARGS, nullptr},
                                    {"__exit__", as_method(transform_exit), METH_FASTCALL, nullptr},
                                    {nullptr, nullptr, 0, nullptr}};
-PyType_Slot reverse_slots[] = {
-    {Py_tp_new, reinterpret_cast<void*>(transform_new<true>)}, {Py_tp_methods, transform_methods}, {0, nullptr}};
+PyType_Slot reverse_slots[] = {{Py_tp_new, reinterpret_cast<void*>(transform_new<true>)}, {Py_tp_methods, transform_methods}, {0, nullptr}};
 PyType_Slot forward_slots[] = {
     {Py_tp_new, reinterpret_cast<void*>(transform_new<false>)}, {Py_tp_methods, transform_methods}, {0, nullptr}};
 PyType_Spec reverse_spec = {"retrograd._C._ReverseTransform", sizeof(TransformObject), 0, Py_TPFLAGS_DEFAULT, reverse_slots};

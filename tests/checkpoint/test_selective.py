@@ -106,9 +106,9 @@ def test_the_policy_is_asked_once_and_told_the_result():
 def test_ops_by_their_names_in_pytorch():
     assert torch.ops.aten.add.Tensor is torch.ops.aten.add.Scalar and torch.ops.aten.sum.dim_IntList.name == "sum.dim"
     with pytest.raises(AttributeError, match="has no overload name 'nothing'"):
-        torch.ops.aten.mm.nothing  # noqa: B018
+        torch.ops.aten.mm.nothing
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        torch.ops.aten.nothing  # noqa: B018
+        torch.ops.aten.nothing
     seen = []
 
     def policy(ctx, op, *args, **kwargs):

@@ -20,6 +20,8 @@ from tests.ops.tensors import flatten  # noqa: E402
 torch.set_num_threads(1)
 ENTRIES = entries(lambda e: comparable(e) and batchable(e))
 FORGETFUL = ("embedding_dense_backward",)  # PyTorch forgets scale_grad_by_freq in its derivative
+
+
 class Run:
     """A batch of a case on one engine: the same numbers, as its tensors."""
 
@@ -54,7 +56,9 @@ class Run:
 
     def total(self, outputs):
         floats = [o for o in outputs if o.is_floating_point()]
-        return sum([(o * cotangent(self.engine, o, k)).sum() for k, o in enumerate(floats)], self.engine.zeros((), dtype=self.engine.float64))
+        return sum(
+            [(o * cotangent(self.engine, o, k)).sum() for k, o in enumerate(floats)], self.engine.zeros((), dtype=self.engine.float64)
+        )
 
     def plain(self, batched, dim):
         dims = tuple(dim if b else None for b in batched)
@@ -144,5 +148,3 @@ def test_the_same(entry, way):
             if message and not difference(theirs, outcome(runs[1].in_a_loop, way, batched, dim)):
                 failures.append(f"{case} batched={batched} dim={dim}: {message}")
     report(failures)
-
-

@@ -192,7 +192,12 @@ def test_values_that_all_examples_share_can_be_read():
 def test_inference_mode_does_not_matter():
     expected = grad(lambda x: (x**3).sum())(X)
     with torch.inference_mode():
-        for run in (grad, lambda f: jacrev(f), lambda f: jacfwd(f), lambda f: lambda x: vjp(f, x)[1](torch.ones((), dtype=torch.float64))[0]):
+        for run in (
+            grad,
+            lambda f: jacrev(f),
+            lambda f: jacfwd(f),
+            lambda f: lambda x: vjp(f, x)[1](torch.ones((), dtype=torch.float64))[0],
+        ):
             found = run(lambda x: (x**3).sum())(X)
             assert_close(found, expected)
             assert not found.is_inference()
@@ -301,7 +306,7 @@ def test_debug_unwrap():
 
 
 @pytest.mark.parametrize(
-    "pattern, sizes, expected",
+    ("pattern", "sizes", "expected"),
     [
         ("a b c -> c a b", {}, lambda x: x.permute(2, 0, 1)),
         ("a b c -> (a b) c", {}, lambda x: x.flatten(0, 1)),
@@ -322,7 +327,7 @@ def test_rearrange(pattern, sizes, expected):
 
 
 @pytest.mark.parametrize(
-    "pattern, words",
+    ("pattern", "words"),
     [
         ("a b -> b", "only on one side"),
         ("a b", "single '->'"),

@@ -45,8 +45,13 @@ def picked(args: Sequence[Any], argnums: Argnums) -> Any:
 
 def entered(args: Sequence[Any], argnums: Argnums, new: Any) -> list[Any]:
     """The arguments as the function inside a transform gets them: `new` ones, and the rest as tensors that it may write to."""
-    values = dict(((argnums, new),) if isinstance(argnums, int) else zip(argnums, new, strict=True))
-    return [values[i] if i in values else map_tensors(_C._entered, arg) for i, arg in enumerate(args)]
+    if len(args) == 1:
+        return [new] if isinstance(argnums, int) else list(new)
+    picks = (argnums,) if isinstance(argnums, int) else argnums
+    result = [None if i in picks else map_tensors(_C._entered, arg) for i, arg in enumerate(args)]
+    for i, value in ((argnums, new),) if isinstance(argnums, int) else zip(argnums, new, strict=True):
+        result[i] = value
+    return result
 
 
 def entered_keywords(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -90,6 +95,8 @@ def output_tensors(output: Any, api: str) -> tuple[list[Tensor], TreeSpec]:
 def map_tensors(function: Callable[[Tensor], Any], tree: Any) -> Any:
     if isinstance(tree, Tensor):
         return function(tree)
+    if tree is None or isinstance(tree, (int, float, str)):
+        return tree
     return tree_map(lambda leaf: function(leaf) if isinstance(leaf, Tensor) else leaf, tree)
 
 

@@ -117,9 +117,7 @@ def _moved(tensor: Tensor, left: _Side, right: _Side, lengths: dict[str, int]) -
     given = len(left) - (_DOTS in left)
     if tensor.ndim < given or (tensor.ndim != given and _DOTS not in left):
         many = "less than" if _DOTS in left else "equal to"
-        raise ValueError(
-            f"Number of dimensions in pattern ({given}) must be {many} the number of dimensions in the tensor ({tensor.ndim})"
-        )
+        raise ValueError(f"Number of dimensions in pattern ({given}) must be {many} the number of dimensions in the tensor ({tensor.ndim})")
     sizes: list[int] = []
     places: dict[str, Any] = {}  # name: its dimensions after the split
     at = 0

@@ -79,7 +79,9 @@ def render(torch: Any, value: Any) -> str:
 def scope(name: str) -> dict[str, Any]:
     """What a program finds: the engine and short names of its parts."""
     torch = importlib.import_module(name)
-    part = {p: importlib.import_module(f"{name}.{p}") for p in ("func", "nn", "autograd.forward_ad", "autograd.functional", "utils.checkpoint")}
+    part = {
+        p: importlib.import_module(f"{name}.{p}") for p in ("func", "nn", "autograd.forward_ad", "autograd.functional", "utils.checkpoint")
+    }
     func, checkpointing = part["func"], part["utils.checkpoint"]
     short = {
         "torch": torch,
@@ -95,7 +97,10 @@ def scope(name: str) -> dict[str, Any]:
         "warnings": warnings,
         "gc": gc,
     }
-    short |= {n: getattr(func, n) for n in ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "linearize", "vmap", "functional_call")}
+    short |= {
+        n: getattr(func, n)
+        for n in ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "linearize", "vmap", "functional_call")
+    }
     short["x3"] = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64)
     short["x23"] = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], dtype=torch.float64)
     short["x33"] = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75], [0.1, 0.2, 0.3]], dtype=torch.float64)
@@ -131,7 +136,11 @@ def differences(snippet: Snippet, ours: Outcome, theirs: Outcome) -> list[str]:
     if [w[0] for w in ours.warned] != [w[0] for w in theirs.warned]:
         found.append(f"warnings: {ours.warned}\n  PyTorch: {theirs.warned}")
     for words in snippet.error:
-        found += [f"{who} does not say {words!r}: {o.message!r}" for who, o in (("retrograd", ours), ("PyTorch", theirs)) if words not in o.message]
+        found += [
+            f"{who} does not say {words!r}: {o.message!r}"
+            for who, o in (("retrograd", ours), ("PyTorch", theirs))
+            if words not in o.message
+        ]
     for words in snippet.warning:
         found += [
             f"{who} does not warn {words!r}: {o.warned}"
