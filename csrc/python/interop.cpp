@@ -531,7 +531,7 @@ PyObject* from_dlpack(PyObject*, PyObject* capsule) {
     Storage* storage = new_external_storage(static_cast<char*>(d.data) + d.byte_offset, bytes, {}, free_import, managed);
     PyCapsule_SetName(capsule, "used_dltensor");
     const auto n = static_cast<size_t>(d.ndim);
-    return wrap(from_storage(storage, dtype, {d.shape, n}, {strides, n}, 0));
+    return wrap(lift_fresh(from_storage(storage, dtype, {d.shape, n}, {strides, n}, 0)));
   });
 }
 
@@ -555,7 +555,7 @@ PyObject* py_from_buffer(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     bool read_only = false;
     Tensor t = from_buffer_object(o, &read_only);
-    return Py_BuildValue("(NO)", wrap(std::move(t)), read_only ? Py_True : Py_False);
+    return Py_BuildValue("(NO)", wrap(lift_fresh(t)), read_only ? Py_True : Py_False);
   });
 }
 

@@ -366,7 +366,8 @@ PyObject* set_version(PyObject* self, PyObject* value) {
 
 // ---- subclasses ----
 
-Tensor share_as(PyTypeObject* type, const Tensor& source) {
+Tensor share_as(PyTypeObject* type, const Tensor& given) {
+  const Tensor source = without_lifts(given);
   RG_CHECK(!source->has(kBatched), "a tensor inside vmap cannot become one of the subclass ", type->tp_name);
   auto* t = reinterpret_cast<TensorImpl*>(checked(type->tp_alloc(type, 0)));
   Tensor out = Tensor::steal(t);
@@ -376,7 +377,8 @@ Tensor share_as(PyTypeObject* type, const Tensor& source) {
   t->data = source->data;
   t->dtype = source->dtype;
   t->device = source->device;
-  t->flags |= source->flags & (kInference | kBirth);
+  t->flags |= source->flags & kInference;
+  set_birth(t, birth(given.get()));
   if (source->has(kDataAlias)) {
     t->flags |= kDataAlias;
     ++source->extra->version_cell->refs;

@@ -438,3 +438,17 @@ def test_gradients_by_name():
         torch.autograd.grad((a**2).sum(), collections.OrderedDict(a=a))
     (a**2).sum().backward(inputs={"a": a})
     assert a.grad.tolist() == [2, 2]
+
+
+def test_tensors_made_from_data_inside_vmap():
+    def parameter(x, w):
+        return ((torch.nn.Parameter(torch.zeros(3, dtype=torch.float64)) + x) ** 2).sum() * w
+
+    def memory(x, w):
+        z = torch.frombuffer(bytearray(24), dtype=torch.float64) if hasattr(torch, "frombuffer") else torch.tensor([0.0, 0, 0]).double()
+        z.add_(x)
+        return (z**2).sum() * w
+
+    for f in (parameter, memory):
+        found = vmap(lambda w, f=f: grad(f)(X, w))(torch.tensor([1.0, 2.0], dtype=torch.float64))
+        assert_close(found.detach(), torch.stack([2 * X, 4 * X]))

@@ -57,7 +57,7 @@ def backward(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     grad_variables: Any = None,
-    inputs: _Roots | None = None,
+    inputs: _Roots | dict[Any, Tensor] | None = None,
 ) -> None:
     """Adds the gradients of `tensors` to `.grad` of the leaves they were computed from.
 
