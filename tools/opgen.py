@@ -454,8 +454,8 @@ def dispatch_inplace(op: Op) -> str:
             f"  if (RG_UNLIKELY(thread_state.attention)) {{ if (attend_inplace(op_{op.cname}_, ops::{op.cname}_{args})) return self;{tangents} }}"
         ]
 
-    def kernel(recorded: str) -> str:
-        return f"if (RG_LIKELY(!thread_state.attention) || !batch_writes({recorded}, op_{op.cname}_{args})) {inplace_kernel(op, 'self')}"
+    def kernel() -> str:
+        return f"if (RG_LIKELY(!thread_state.attention) || !batch_writes(op_{op.cname}_{args})) {inplace_kernel(op, 'self')}"
 
     if op.kernel.kind == "alias":
         body.append(f"  return ops::{op.kernel.target}_({names(op)});")
@@ -467,12 +467,12 @@ def dispatch_inplace(op: Op) -> str:
         body.append(f"  const bool needs = is_differentiable(self.dtype()) && ({needs_grad(plan)});")
         body.append("  check_inplace(self, needs);")
         body.append(
-            f"  if (needs && thread_state.grad_mode && (RG_LIKELY(!thread_state.attention) || !records_below({names(op)}))) {{\n    {before}\n    {kernel('true')}\n    wrote_inplace(self);\n    {after}\n    rebase_history(self, guard.release());\n  }} else {{\n    {kernel('false')}\n    wrote_inplace(self);\n  }}"
+            f"  if (needs && thread_state.grad_mode && (RG_LIKELY(!thread_state.attention) || !records_below({names(op)}))) {{\n    {before}\n    {kernel()}\n    wrote_inplace(self);\n    {after}\n    rebase_history(self, guard.release());\n  }} else {{\n    {kernel()}\n    wrote_inplace(self);\n  }}"
         )
     else:
         tensors = ", ".join(p.name for p in op.params if p.is_tensor and p.type != "Tensor?[]")
         body.append(f"  check_inplace(self, any_requires_grad({tensors}));")
-        body.append(f"  {kernel('false')}\n  wrote_inplace(self);")
+        body.append(f"  {kernel()}\n  wrote_inplace(self);")
         body.append("  if (thread_state.grad_mode && self->grad_fn) cut_history(self);")
     if not plain and not op.variants & {"function", "method", "internal"}:
         # Only in place: what is written is one argument, or nothing that moves.

@@ -160,12 +160,21 @@ void check_view_write(TensorImpl* t) {
   RG_CHECK(!(requires_grad(t) && is_leaf(t->base)), "a view of a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
+void refuse_captured() {
+  fail(
+      ErrorKind::Runtime,
+      "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation that would mutate a "
+      "captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept the mutated Tensor(s) as "
+      "inputs.");
+}
+
 void check_inplace(const Tensor& self, bool needs_grad) {
   TensorImpl* t = self.get();
   if (RG_UNLIKELY(t->has(kInference) && !thread_state.inference_mode && !has_version(t)))
     fail(ErrorKind::Runtime,
          "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
          "inplace update.");
+  if (RG_UNLIKELY(is_captured(t))) refuse_captured();
   if (!needs_grad || !thread_state.grad_mode) return;
   if (t->base) {
     check_view_write(t);

@@ -59,6 +59,9 @@ void set_view(const Tensor& result, const Tensor& source, ViewOrigin origin = Vi
 
 // Before and after a write in place. `needs_grad`: whether any input of the op requires grad.
 void check_inplace(const Tensor& self, bool needs_grad);
+// See Note [Captured tensors]. Deeper than a birth can say nothing is refused.
+inline bool is_captured(const TensorImpl* t) { return std::min<int>(thread_state.transform_depth, kDeepestBirth) > birth(t); }
+[[noreturn]] void refuse_captured();
 void check_view_write(TensorImpl* view);              // the part of check_inplace() that is about views
 void rebase_history(const Tensor& self, Node* node);  // takes over the node's reference
 void wrote_inplace(const Tensor& self);               // version and site

@@ -61,8 +61,9 @@ template <class... Args> Levels levels_of(const Args&... args) {
   (levels.add(args), ...);
   return levels;
 }
+inline bool forward_mode() { return thread_state.forward_enabled && !thread_state.inference_mode; }
 template <class... Args> bool any_tangent(const Args&... args) {
-  return thread_state.dual_levels != 0 && !thread_state.inference_mode && (has_tangent(args) || ...) && levels_of(args...).count != 0;
+  return thread_state.dual_levels != 0 && forward_mode() && (has_tangent(args) || ...) && levels_of(args...).count != 0;
 }
 
 // Whether an argument has a tangent of a level entered after `level`.

@@ -13,6 +13,7 @@ struct ThreadState {
   bool grad_mode = true;     // whether ops record: grad_enabled, but never in inference mode
   bool grad_enabled = true;  // what the user asked for
   bool inference_mode = false;
+  bool forward_enabled = true;         // forward_ad._set_fwd_grad_enabled()
   bool torch_function_enabled = true;  // off inside DisableTorchFunction
   bool torch_function_subclasses = true;
   bool attention = false;                    // ops must look around: handlers or forward-mode levels are active
@@ -20,6 +21,9 @@ struct ThreadState {
   uint32_t first_visible_level = 0;          // the tangents that ops see: inside a vmap those of the transforms in it,
   uint32_t last_visible_level = UINT32_MAX;  // below it those outside; see python/intercept.h
   Handler* handlers = nullptr;               // top of the interception stack, see python/intercept.h
+  uint8_t transform_depth = 0;               // func.grad, jvp and the like that are running; see Note [Captured tensors]
+  uint64_t birth_bits = 0;                   // what every new tensor gets into its traits: where it was born,
+  uint64_t fresh_bits = 0;                   // and one with memory of its own: kInference too
   Site mode_site;                            // where gradient mode was switched off (owned)
 };
 
@@ -38,6 +42,9 @@ inline void set_dual_levels(uint32_t count) {
   thread_state.dual_levels = count;
   set_attention();
 }
+
+void set_inference_mode(bool on);
+void set_transform_depth(uint8_t depth);
 
 inline void set_grad_mode(bool on) {
   thread_state.grad_enabled = on;

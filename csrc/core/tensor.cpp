@@ -112,7 +112,7 @@ Tensor new_tensor_object() {
   t->storage = nullptr;
   t->data = nullptr;
   t->numel = 0;
-  set_traits(t, flag_bits(kPooled));
+  set_traits(t, flag_bits(kPooled) | thread_state.birth_bits);
   t->dims = t->inline_dims;
   return Tensor::steal(t);
 }
@@ -215,7 +215,7 @@ Tensor empty_dense(const TensorImpl* source, DType dtype) {
   t->storage = nullptr;  // until there is one: making it may throw
   t->numel = source->numel;
   set_traits(t, (like & (kDeviceBits | kNdimBits)) | TensorTraits{.dtype = dtype, .flags = kPooled | kContiguous}.word() |
-                    (thread_state.inference_mode ? flag_bits(kInference) : 0));
+                    thread_state.fresh_bits);
   t->dims = t->inline_dims;
   const int64_t* from = source->dims;
   for (int i = 0, n = 2 * source->ndim; i < n; i += 2) std::memcpy(t->inline_dims + i, from + i, 16);
@@ -295,7 +295,7 @@ Tensor share(const TensorImpl* source) {
   retain(t->storage);
   t->dtype = source->dtype;
   t->device = source->device;
-  t->flags |= source->flags & (kInference | kLazy);
+  t->flags = static_cast<uint16_t>((t->flags & ~kBirth) | (source->flags & (kInference | kLazy | kBirth)));
   if (RG_UNLIKELY(source->has(kOwnVersion))) share_version(t.get(), source);
   return t;
 }
@@ -363,7 +363,7 @@ Tensor batched(const Tensor& whole, int64_t dim, int32_t level) {
   t->device = Device{DeviceType::Meta};
   t->storage = new_storage(0, whole.device());
   t->data = t->storage->data;
-  t->flags |= static_cast<uint16_t>(kBatched | (whole->flags & (kInference | kLazy)));
+  t->flags = static_cast<uint16_t>((t->flags & ~kBirth) | kBatched | (whole->flags & (kInference | kLazy | kBirth)));
   TensorExtra& extra = extra_of(t.get());
   ++live_batched;
   extra.batched = Tensor(whole).release();
@@ -379,6 +379,11 @@ bool varies_more(const TensorImpl* t, const TensorImpl* than) {
     if (both) than = than->extra->batched;
   }
   return false;
+}
+
+Tensor without_lifts(Tensor t) {
+  while (t->has(kBatched) && t->extra->batch_dim < 0) t = Tensor::borrow(t->extra->batched);
+  return t;
 }
 
 bool is_batched(const TensorImpl* t, int32_t level) { return t->has(kBatched) && t->extra->batch_level == level; }

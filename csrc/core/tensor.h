@@ -24,6 +24,12 @@
 // conj() of a complex tensor is a view: it shares the memory and sets kConj. imag of such a view is a real tensor with kNeg. Views pass the flags on.
 // Few kernels know of them: dispatch hands a kernel tensors without (`plain` in ops/lazy.h), pointwise ops and copies resolve
 // them on the way, and a write goes through copy_data, which turns the elements back.
+//
+// Note [Captured tensors]
+// A function that func.grad or func.jvp differentiates must not write to a tensor that it did not make and was not given: the write would
+// leave a piece of the transform's graph, or none of it, on a tensor that outlives the transform. So a tensor knows at which depth of
+// such transforms it was made (kBirth; a view has that of what it views), and check_inplace() refuses a write from deeper inside.
+// The arguments of a transform enter it as aliases that were made inside. Below a vmap the depth is the one at which the vmap began.
 #pragma once
 
 #include <Python.h>
@@ -59,7 +65,9 @@ enum TensorFlags : uint16_t {
   kPrivateLeaf = 1024,  // made by a forward rule for itself: nobody asked for its gradient
   kConj = 2048,         // the elements are the conjugates of what is in memory; see Note [Lazy conjugation]
   kNeg = 4096,          // the elements are the negatives of what is in memory
+  kBirth = 7 << 13,     // the depth of transforms it was made at, see Note [Captured tensors]
 };
+inline constexpr int kBirthShift = 13, kDeepestBirth = 7;
 
 // Why a tensor has no history, for error messages and why_no_grad().
 enum class CutReason : uint8_t { None, NoGrad, Inference, Detach, IntegerDtype, Data, NonDifferentiable, FromData };
@@ -135,6 +143,10 @@ constexpr uint64_t flag_bits(int flags) { return TensorTraits{.flags = static_ca
 inline constexpr uint64_t kComplexBits = TensorTraits{.dtype = DType(kComplexBit)}.word();
 inline constexpr uint16_t kLazy = kConj | kNeg;
 inline constexpr uint64_t kLazyBits = flag_bits(kLazy);
+
+// See Note [Captured tensors].
+inline int birth(const TensorImpl* t) { return t->flags >> kBirthShift; }
+inline void set_birth(TensorImpl* t, int depth) { t->flags = static_cast<uint16_t>((t->flags & ~kBirth) | (depth << kBirthShift)); }
 
 // Note [Version counters]
 // Storage::version counts for a tensor, its views and its detach()ed aliases, which is all tensors on most storages. What PyTorch gives
@@ -278,6 +290,7 @@ inline bool same_sizes(IntSpan a, IntSpan b) {
     if (a[d] != b[d]) return false;
   return true;
 }
+Tensor without_lifts(Tensor t);  // the tensor behind samples of a vmap that are all the same; `t` itself where they differ
 inline bool is_meta(const Tensor& t) { return t->device.type == DeviceType::Meta; }  // has no data, as batched tensors have none
 
 // ---- versions ----

@@ -59,16 +59,17 @@ Tensor view_as_complex(const Tensor& self) {
   RG_CHECK(self.dtype() != DType::Float16, "view_as_complex: there is no complex dtype of two halves; convert the tensor to float32 first");
   RG_CHECK(self.dim() > 0, "Input tensor must have one or more dimensions");
   RG_CHECK(self.size(-1) == 2, "Tensor must have a last dimension of size 2");
-  RG_CHECK(self.stride(-1) == 1, "Tensor must have a last dimension with stride 1");
+  RG_CHECK(self.stride(-1) == 1 || self.numel() == 0, "Tensor must have a last dimension with stride 1");
   const size_t n = static_cast<size_t>(self.dim()) - 1;
   int64_t strides[kMaxDims];
   for (size_t d = 0; d < n; ++d) {
-    RG_CHECK(self.strides()[d] % 2 == 0, "Tensor must have a stride divisible by 2 for all but last dimension");
+    RG_CHECK(self.strides()[d] % 2 == 0 || self.numel() == 0, "Tensor must have a stride divisible by 2 for all but last dimension");
     strides[d] = self.strides()[d] / 2;
   }
-  RG_CHECK(self->offset() % 2 == 0, "Tensor must have a storage_offset divisible by 2");
+  RG_CHECK(self->offset() % 2 == 0 || self.numel() == 0, "Tensor must have a storage_offset divisible by 2");
   Tensor view = alias(self);
   view->dtype = complex_dtype(self.dtype());
+  if (self->offset() % 2) view->data = view->storage->data;  // of nothing, which may be anywhere
   set_geometry(view.get(), self.sizes().first(n), {strides, n});
   return view;
 }

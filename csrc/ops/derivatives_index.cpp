@@ -78,6 +78,15 @@ Tensor masked_scatter_self_grad(const Tensor& grad, const Tensor& mask, IntSpan 
 }
 
 Tensor masked_scatter_source_grad(const Tensor& grad, const Tensor& mask, IntSpan sizes) {
+  if (mask->has(kBatched)) {
+    // Each sample of a vmap picks another number of elements: the k-th that is picked goes to place k, all others to one place more.
+    const int64_t count = checked_numel(sizes);
+    const Tensor picked = ops::reshape(ops::expand(mask, grad.sizes(), false), ints({-1}));
+    const Tensor place = ops::where(picked, ops::cumsum(picked, 0, DType::Int64) - 1, Operand(count));
+    const Tensor flat = ops::reshape(grad, ints({-1}));
+    const Tensor all = ops::scatter_add(zeros(ints({count + 1}), grad.dtype(), grad.device()), 0, place, flat);
+    return ops::reshape(ops::slice(all, 0, 0, count, 1), sizes);
+  }
   const Tensor read = ops::masked_select(grad, mask);
   const int64_t missing = checked_numel(sizes) - read.numel();
   return ops::reshape(missing ? ops::constant_pad_nd(read, ints({0, missing}), 0) : read, sizes);

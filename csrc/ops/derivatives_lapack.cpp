@@ -76,7 +76,7 @@ Tensor linalg_det_grad(const Tensor& grad, const Tensor& A, const Tensor& result
   if (A.numel() == 0) return zeros(A.sizes(), A.dtype(), A.device());
   Tensor whole = result;
   while (whole->has(kBatched)) whole = Tensor::borrow(whole->extra->batched);
-  const Tensor invertible = is_meta(whole) ? Tensor() : ops::all(ops::ne(whole, 0.0));
+  const Tensor invertible = is_meta(whole) ? Tensor() : without_lifts(ops::all(ops::ne(whole, 0.0)));
   if (!invertible || *invertible.data<bool>()) return column(column(grad * ops::linalg_det(A))) * mT(std::get<0>(ops::linalg_inv_ex(A)));
   const auto [U, S, Vh] = ops::_linalg_svd(A, true, true);
   const int64_t n = A.size(-1);

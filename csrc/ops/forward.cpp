@@ -32,6 +32,17 @@ struct GradMode {
   ~GradMode() { set_grad_mode(saved); }
 };
 
+// See Note [Captured tensors].
+struct OutsideTransforms {
+  uint8_t depth = thread_state.transform_depth;
+  OutsideTransforms() {
+    if (depth) set_transform_depth(0);
+  }
+  ~OutsideTransforms() {
+    if (depth) set_transform_depth(depth);
+  }
+};
+
 struct Edges {
   std::vector<Edge> items;
   ~Edges() {
@@ -104,6 +115,7 @@ void give(std::span<const Tensor> results, uint32_t level, std::span<const Tenso
 
 void give_inplace(const Tensor& self, uint32_t level, const Tensor& value) {
   if (!is_differentiable(self.dtype())) return;
+  const OutsideTransforms here;  // the tangent of an outer level is written to by right
   Tensor present = tangent_of(self, level);
   if (!value) {
     if (present) ops::zero_(present);

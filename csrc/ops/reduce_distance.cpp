@@ -56,7 +56,10 @@ Tensor renorm(const Tensor& self, Scalar p, int64_t dim, Scalar maxnorm) {
   return mul(contiguous_data(self), scale);  // contiguous, as PyTorch's
 }
 
-bool equal(const Tensor& self, const Tensor& other) {
+bool equal(const Tensor& given, const Tensor& with) {
+  const Tensor self = without_lifts(given), other = without_lifts(with);
+  RG_CHECK(!self->has(kBatched) && !other->has(kBatched),
+           "Batching rule not implemented for aten::equal: inside vmap there is no one answer for all samples");
   RG_CHECK_AS(NotImplemented, !is_meta(self) && !is_meta(other), "equal: a meta tensor has no elements to compare");
   if (!same_sizes(self.get(), other.get())) return false;
   if (self.numel() == 0) return true;

@@ -144,8 +144,9 @@ std::vector<Tensor> tensor_split_tensor(const Tensor& self, const Tensor& where,
   RG_CHECK(where.dim() <= 1,
            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with ",
            where.dim(), " dims");
-  RG_CHECK(!is_meta(where), "tensor_split needs the values of its indices, and this tensor has none to read here");
-  const Tensor values = contiguous_data(where);
+  const Tensor known = without_lifts(where);
+  RG_CHECK(!is_meta(known), "tensor_split needs the values of its indices, and this tensor has none to read here");
+  const Tensor values = contiguous_data(known);
   if (where.dim() == 0) return ops::tensor_split_sections(self, values.data<int64_t>()[0], dim);
   return ops::tensor_split_indices(self, {values.data<int64_t>(), static_cast<size_t>(values.numel())}, dim);
 }

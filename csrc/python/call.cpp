@@ -298,6 +298,8 @@ void check_out_dtype(const Tensor& out, const Tensor& result, const OutRule& rul
 }
 
 void write_one(const Tensor& out, const Tensor& result, bool silent) {
+  RG_CHECK_AS(NotImplemented, !any_tangent(result, out),
+              "Trying to use forward AD with an out= function that does not support it because it is an out= function");
   if (RG_UNLIKELY(result->has(kBatched) || out->has(kBatched))) {
     RG_CHECK(same_sizes(out.sizes(), result.sizes()), "out= cannot be resized inside vmap: it has size ", out.sizes(), ", the result has ",
              result.sizes());
@@ -424,6 +426,7 @@ void init_bindings(PyObject* module, PyTypeObject* tensor) {
         if (!r->group) {
           r->group = &g;
           r->overload = static_cast<int>(i);
+          register_op(*r);
         }
       }
     }

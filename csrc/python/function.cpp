@@ -491,6 +491,7 @@ PyObject* call_forward_batched(PyObject* cls, FunctionNode* node, Handler* h, Py
     const Below below(h);
     output = Ref(checked(PyObject_Vectorcall(forward.get(), all.data(), all.size(), nullptr)));
   }
+  output = Ref(claimed_outputs(h, output.release(), args, nargs));
   const GradOff off;
   const TangentsOff plain;
   Ref inputs(checked(PyTuple_New(nargs)));

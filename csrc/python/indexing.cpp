@@ -55,6 +55,12 @@ int64_t slice_bound(PyObject* o, int64_t fallback) {
     return overflow > 0 ? INT64_MAX : overflow < 0 ? INT64_MIN + 1 : v;
   }
   int64_t v;
+  if (is_tensor(o) && reinterpret_cast<TensorImpl*>(o)->has(kBatched)) {  // says why not
+    PyObject* number = checked(PyNumber_Index(o));
+    v = PyLong_AsLongLong(number);
+    Py_DECREF(number);
+    return v;
+  }
   RG_CHECK_AS(Type, read_int(o, v), "slice indices must be integers or None or have an __index__ method");
   return v;
 }
@@ -213,6 +219,22 @@ Tensor drop_leading_ones(Tensor value, const Tensor& target) {
   return value;
 }
 
+// An integer that differs between samples of a vmap takes a dimension away, as any integer does. index_put_() does the same as long as
+// the index tensors stand side by side; apart, the dimensions that they give would move to the front.
+void check_differing(std::span<const Tensor> indices, const Tensor& source) {
+  size_t first = indices.size(), last = 0, used = 0;
+  bool differing = false;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!indices[i]) continue;
+    first = std::min(first, i), last = i, ++used;
+    differing |= indices[i]->has(kBatched) && indices[i].dim() == 0;
+  }
+  RG_CHECK(
+      !differing || last - first + 1 == used || source.dim() == 0,
+      "vmap: in an assignment an integer that differs between samples cannot be apart from other index tensors. Give the index tensors "
+      "one dimension, or use index_put_().");
+}
+
 int assign(PyObject* self, PyObject* index, PyObject* value) {
   return guarded_int([&] {
     RG_CHECK_AS(Type, value, "Tensor does not support deleting items");
@@ -235,15 +257,8 @@ int assign(PyObject* self, PyObject* index, PyObject* value) {
       ops::copy_(r.view, source, false);
       return;
     }
-    size_t used = 0, differing = 0;
-    for (const Tensor& i : r.indices) {
-      used += bool(i);
-      differing += i && i->has(kBatched) && i.dim() == 0;
-    }
-    RG_CHECK(!differing || used == 1,
-             "vmap: an integer that differs between samples cannot be combined with other index tensors in an assignment. Give the index "
-             "tensors one dimension, or use index_put_().");
     Tensor source = value_tensor(value, t);
+    check_differing(r.indices, source);
     if (source.dtype() != t.dtype() && source.numel() == 1 && source.dim() == 0) source = ops::_to_copy(source, t.dtype(), std::nullopt);
     ops::index_put_(r.view, r.indices, source, false);
   });

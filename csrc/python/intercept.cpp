@@ -1,5 +1,6 @@
 #include "python/intercept.h"
 
+#include <unordered_map>
 #include <unordered_set>
 
 #include "ops/generator.h"
@@ -89,6 +90,22 @@ PyObject* op_object(OpRecord& record) {
 
 }  // namespace
 
+namespace {
+std::unordered_map<std::string_view, OpRecord*>& ops_by_name() {
+  static std::unordered_map<std::string_view, OpRecord*> all;
+  return all;
+}
+PyObject* py_find_op(PyObject*, PyObject* name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text) return nullptr;
+  const auto found = ops_by_name().find(text);
+  if (found == ops_by_name().end()) Py_RETURN_NONE;
+  return Py_NewRef(op_object(*found->second));
+}
+}  // namespace
+
+void register_op(OpRecord& op) { ops_by_name().emplace(op.name, &op); }
+
 bool intercepts(const OpRecord& op) {
   if (RG_UNLIKELY(entered_composite == &op)) {
     entered_composite = nullptr;
@@ -98,38 +115,77 @@ bool intercepts(const OpRecord& op) {
   return h && h->kind == HandlerKind::Op;
 }
 
-int reach_of(int32_t level, const TensorImpl* t) {
-  constexpr int inside = static_cast<int>(Reach::Inside), outside = static_cast<int>(Reach::Outside);
-  int reached = 0;
-  if (is_batched(t, level)) reached |= reach_of(level, t->extra->batched);
-  if (t->has(kPrivateLeaf)) return reached;
-  if (t->has(kRequiresGrad)) return reached | (is_batched(t, level) ? inside : outside);
+bool reaches_inside(int32_t level, const TensorImpl* t) {
+  const auto is_inside = [&](const TensorImpl* leaf) { return is_batched(leaf, level) && !leaf->has(kPrivateLeaf); };
+  if (t->has(kRequiresGrad)) return is_inside(t);
   std::unordered_set<const Node*> seen;
   std::vector<const Node*> stack;
   const auto visit = [&](const Node* n) {
     if (n && seen.insert(n).second) stack.push_back(n);
   };
   visit(grad_fn_of(const_cast<TensorImpl*>(t)));
-  while (!stack.empty() && reached != (inside | outside)) {
+  while (!stack.empty()) {
     const Node* n = stack.back();
     stack.pop_back();
     if (n->info == &accumulate_grad_info) {
       const TensorImpl* leaf = static_cast<const AccumulateGrad*>(n)->variable;
-      if (leaf && !leaf->has(kPrivateLeaf)) reached |= is_batched(leaf, level) ? inside : outside;
+      if (leaf && is_inside(leaf)) return true;
     }
     for (size_t i = 0; i < n->num_edges; ++i) visit(n->edges[i].node);
   }
-  return reached;
+  return false;
 }
 
-bool belongs_inside(int reached) {
-  const bool inside = reached & static_cast<int>(Reach::Inside);
-  RG_CHECK(
-      !inside || !(reached & static_cast<int>(Reach::Outside)),
-      "vmap: a write in place to a tensor that was not made from the tensors of this vmap (zeros(...), say) cannot be differentiated by a "
-      "transform inside the vmap and by one outside it. Make it from an input, as in x.new_zeros(...) or zeros_like(x), or write out of "
-      "place.");
-  return inside;
+void refuse_inside() {
+  fail(ErrorKind::Runtime,
+       "vmap: a write in place to a tensor that does not belong to this vmap, because it was made from memory outside (from_numpy, say), "
+       "cannot be differentiated by a transform inside the vmap. Make it by an op, as in zeros(...) or x.new_zeros(...), or write out of "
+       "place.");
+}
+
+namespace {
+const TensorImpl* whole_of(const TensorImpl* t) {
+  while (t->has(kBatched)) t = t->extra->batched;
+  return t;
+}
+}  // namespace
+
+void Claim::apply(Tensor& result) const {
+  if (!result) return;
+  int depth = std::min<int>(thread_state.transform_depth, kDeepestBirth);
+  for (const TensorImpl* argument : arguments) {
+    if (argument == result.get()) return;
+    if (whole_of(argument)->storage == whole_of(result.get())->storage) depth = std::min(depth, birth(argument));
+  }
+  if (!is_batched(result.get(), handler->level)) {
+    const bool leaf = result->has(kRequiresGrad) && !result->grad_fn;  // made so by the op: it is this transform's to differentiate
+    if (leaf) result->flags &= static_cast<uint16_t>(~kRequiresGrad);
+    result = batched(result, -1, handler->level);
+    if (leaf) result->flags |= kRequiresGrad;
+  }
+  set_birth(result.get(), depth);
+}
+
+PyObject* claimed_outputs(const Handler* h, PyObject* outputs, PyObject* const* args, Py_ssize_t nargs) {
+  if (h->transforms >= thread_state.transform_depth) return outputs;
+  Claim claim{h, {}};
+  for (Py_ssize_t i = 0; i < nargs; ++i)
+    if (is_tensor(args[i])) claim.arguments.push_back(reinterpret_cast<TensorImpl*>(args[i]));
+  const auto one = [&](PyObject* o) {
+    if (!is_tensor(o)) return Py_NewRef(o);
+    Tensor t = Tensor::borrow(o);
+    claim.apply(t);
+    return wrap(std::move(t));
+  };
+  PyObject* out = nullptr;
+  if (PyTuple_Check(outputs)) {
+    out = checked(PyTuple_New(PyTuple_GET_SIZE(outputs)));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) PyTuple_SET_ITEM(out, i, one(PyTuple_GET_ITEM(outputs, i)));
+  } else {
+    out = one(outputs);
+  }
+  Py_DECREF(outputs);
+  return out;
 }
 
 thread_local constinit bool tangents_are_taken_care_of = false;
@@ -147,7 +203,7 @@ PyObject* call_handler(OpRecord& op, PyObject* args) {
 }
 
 void push_handler(PyObject* callable, HandlerKind kind, int32_t level) {
-  set_handler_stack(new Handler{Py_NewRef(callable), kind, level, last_dual_level(), thread_state.handlers});
+  set_handler_stack(new Handler{Py_NewRef(callable), kind, level, last_dual_level(), thread_state.transform_depth, thread_state.handlers});
 }
 
 PyObject* pop_handler() {
@@ -266,7 +322,8 @@ PyObject* py_mode_at(PyObject*, PyObject* index) {  // 0 is the outermost
   return mode;
 }
 
-PyMethodDef methods[] = {{"_len_function_modes", py_count, METH_NOARGS, nullptr},
+PyMethodDef methods[] = {{"_find_op", py_find_op, METH_O, "the op of the table with this name, as handlers get it; None for none"},
+                         {"_len_function_modes", py_count, METH_NOARGS, nullptr},
                          {"_get_function_mode", py_mode_at, METH_O, nullptr},
                          {"_push_op_handler", py_push, METH_O, "handler(op, args, kwargs) sees every op of this thread until popped"},
                          {"_push_batch_handler", py_push_batch, METH_VARARGS, "(callable, level): enters a level of vmap"},

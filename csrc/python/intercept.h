@@ -35,6 +35,7 @@ struct Handler {
   HandlerKind kind;
   int32_t level;        // Batch
   uint32_t dual_level;  // Batch: the last level of forward mode entered before it
+  uint8_t transforms;   // Batch: the transforms that ran when it was entered, see Note [Captured tensors]
   Handler* next;
 };
 
@@ -138,13 +139,17 @@ template <class... Args> Concern concern_of(const Handler* h, const Args&... arg
 struct Below {
   Handler* saved = thread_state.handlers;
   uint32_t visible = thread_state.last_visible_level;
+  uint8_t depth = thread_state.transform_depth;
   explicit Below(const Handler* h) {
     set_handler_stack(h->next);
-    if (h->kind == HandlerKind::Batch) thread_state.last_visible_level = std::min(visible, h->dual_level);
+    if (h->kind != HandlerKind::Batch) return;
+    thread_state.last_visible_level = std::min(visible, h->dual_level);
+    if (RG_UNLIKELY(h->transforms != depth)) set_transform_depth(std::min(depth, h->transforms));
   }
   ~Below() {
     set_handler_stack(saved);
     thread_state.last_visible_level = visible;
+    if (RG_UNLIKELY(thread_state.transform_depth != depth)) set_transform_depth(depth);
   }
 };
 
@@ -162,6 +167,42 @@ template <class... Args> void check_not_outlived(const Args&... args) {
            "Either your tensor may have escaped from inside a function being vmapped and this is a user error, or its vmap runs in another "
            "thread: a Tensor made inside vmap can be used there only. Return it from the function instead.");
 }
+
+// Results that were computed below a level of vmap, as a transform inside that vmap gets them: they were made inside the transform, see
+// Note [Captured tensors], unless they share the memory of an argument; and they belong to the level, so that a write to one of them
+// is recorded for this transform here, and for those outside the vmap where the handler writes.
+struct Claim {
+  const Handler* handler;
+  std::vector<const TensorImpl*> arguments;
+  void add(const Tensor& t) {
+    if (t) arguments.push_back(t.get());
+  }
+  void add(const Operand& o) {
+    if (o.tensor) arguments.push_back(o.tensor);
+  }
+  void add(std::span<const Tensor> list) {
+    for (const Tensor& t : list) add(t);
+  }
+  template <class T> void add(const T&) {}
+
+  void apply(Tensor& result) const;
+  void apply(std::vector<Tensor>& results) const {
+    for (Tensor& t : results) apply(t);
+  }
+  template <class... Ts> void apply(std::tuple<Ts...>& results) const {
+    std::apply([&](auto&... each) { (apply(each), ...); }, results);
+  }
+  template <class T> void apply(T&) const {}
+};
+template <class R, class... Args> R claimed(const Handler* h, R result, const Args&... args) {
+  if (RG_LIKELY(!h || h->kind != HandlerKind::Batch || h->transforms >= thread_state.transform_depth)) return result;
+  Claim claim{h, {}};
+  (claim.add(args), ...);
+  claim.apply(result);
+  return result;
+}
+
+PyObject* claimed_outputs(const Handler* h, PyObject* outputs, PyObject* const* args, Py_ssize_t nargs);  // of a Function; steals them
 
 extern thread_local constinit bool tangents_are_taken_care_of;  // of the op that is entered next
 
@@ -183,9 +224,8 @@ template <class R, class... A>
       const Below below(h);
       return whole(args...);
     };
-    if (most == Concern::None || !tangents || !rule) return run();
-    R result = run();
-    rule(result, args...);
+    R result = claimed(h, run(), args...);
+    if (most != Concern::None && tangents && rule) rule(result, args...);
     return result;
   }
   if (tangents && rule && any_tangent(args...)) {
@@ -195,7 +235,11 @@ template <class R, class... A>
     rule(result, args...);
     return result;
   }
-  return h ? intercept<R>(op, args...) : kernel(args...);
+  return h ? claimed(h, intercept<R>(op, args...), args...) : kernel(args...);
+}
+
+inline void check_not_captured(const Tensor& self, const auto&...) {
+  if (is_captured(self.get())) refuse_captured();
 }
 
 // The same for a write in place: true when everything is done.
@@ -208,46 +252,45 @@ template <class... A>
   Handler* h = op_handler();
   if (!h) check_not_outlived(args...);
   if (!h || op.random || concern_of(h, args...) != Concern::None) return false;
+  check_not_captured(args...);
   const Below below(h);
   whole(args...);
   return true;
 }
 
-// A write, inside a vmap, to a tensor that does not belong to it. It can be recorded here, for transforms inside the vmap, or where the handler
-// writes, on the tensors that are mapped over, for those outside; not for both, and never twice.
-enum class Reach : uint8_t { None = 0, Inside = 1, Outside = 2 };
-int reach_of(int32_t level, const TensorImpl* t);  // which leaves are behind a tensor; a set of Reach
-bool belongs_inside(int reached);                  // throws when both are
+// A write, inside a vmap, to a tensor that does not belong to it is recorded where the handler writes, on the tensors that are mapped over, for
+// transforms outside. One inside could not follow it; what is made by ops inside a transform belongs to the vmap, see Claim.
+bool reaches_inside(int32_t level, const TensorImpl* t);  // whether a leaf of a transform inside the vmap is behind a tensor
+[[noreturn]] void refuse_inside();
 template <class... Args> [[gnu::cold, gnu::noinline]] bool records_below(const Tensor& self, const Args&... args) {
   const Handler* h = op_handler();
   if (!h || h->kind != HandlerKind::Batch || is_batched(self.get(), h->level)) return false;
-  int reached = reach_of(h->level, self.get());
-  const auto add = [&]<class T>(const T& arg) {
-    if constexpr (std::is_same_v<T, Tensor>) reached |= arg ? reach_of(h->level, arg.get()) : 0;
-    if constexpr (std::is_same_v<T, Operand>) reached |= arg.tensor ? reach_of(h->level, arg.tensor) : 0;
+  const auto check = [&]<class T>(const T& arg) {
+    if constexpr (std::is_same_v<T, Tensor>) return arg && reaches_inside(h->level, arg.get());
+    if constexpr (std::is_same_v<T, Operand>) return arg.tensor && reaches_inside(h->level, arg.tensor);
     if constexpr (std::is_convertible_v<T, std::span<const Tensor>>)
-      for (const Tensor& t : std::span<const Tensor>(arg)) reached |= t ? reach_of(h->level, t.get()) : 0;
+      for (const Tensor& t : std::span<const Tensor>(arg))
+        if (t && reaches_inside(h->level, t.get())) return true;
+    return false;
   };
-  (add(args), ...);
-  return !belongs_inside(reached);
+  if (check(self) || (check(args) || ...)) refuse_inside();
+  return true;
 }
 
-// Whether a level of vmap has made the write. `recorded`: this is recorded above, so it must not be below, on the same tensor.
-template <class... Args>
-[[gnu::cold, gnu::noinline]] bool batch_writes(bool recorded, OpRecord& op, const Tensor& self, const Args&... args) {
-  const Handler* h = op_handler();
-  if (!h) return false;
-  struct Restore {
-    bool on = thread_state.grad_enabled;
-    ~Restore() { set_grad_mode(on); }
-  } restore;
-  if (recorded && h->kind == HandlerKind::Batch && !is_batched(self.get(), h->level)) set_grad_mode(false);
+// Whether a level of vmap, or an op handler, has made the write.
+template <class... Args> [[gnu::cold, gnu::noinline]] bool batch_writes(OpRecord& op, const Tensor& self, const Args&... args) {
+  if (!op_handler()) return false;
   intercept<Tensor>(op, self, args...);
   return true;
 }
 
+// transforms.cpp
+bool inside_transform();                 // whether vmap, grad, jvp or the like runs
+Tensor lift_fresh(const Tensor& fresh);  // a tensor made from data: what a factory op gives at this point
+
 void push_handler(PyObject* callable, HandlerKind kind, int32_t level = 0);
-PyObject* pop_handler();  // new reference to the callable
+void register_op(OpRecord& op);  // that Python may ask for by name
+PyObject* pop_handler();         // new reference to the callable
 void init_intercept(PyObject* module);
 
 }  // namespace retrograd

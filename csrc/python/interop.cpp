@@ -9,6 +9,7 @@
 #include "ops/util.h"
 #include "python/bind.h"
 #include "python/guard.h"
+#include "python/intercept.h"
 #include "python/tensor_type.h"
 #include "python/types.h"
 
@@ -315,16 +316,18 @@ namespace {
 
 // ---- reading values ----
 
-// Inside vmap a tensor stands for all samples at once.
-void check_not_batched(const TensorImpl* t, const char* what) {
+// Inside vmap a tensor stands for all samples at once, unless it is the same for each.
+const TensorImpl* readable(const TensorImpl* t, const char* what) {
+  while (t->has(kBatched) && t->extra->batch_dim < 0) t = t->extra->batched;
   RG_CHECK(
       !t->has(kBatched), "vmap: It looks like you're calling ", what,
       " on a Tensor. Inside vmap a Tensor stands for one sample of each of the batch at once, so it has no single value to read. Write the "
       "function with tensor operations (torch.where instead of if), or read values outside of vmap.");
+  return t;
 }
 
 Scalar first_element(const TensorImpl* t) {
-  check_not_batched(t, ".item()");
+  t = readable(t, ".item()");
   RG_CHECK(t->device.type == DeviceType::CPU, "Tensor.item() cannot be called on meta tensors: they have no values");
   return element_scalar(t, t->data);
 }
@@ -378,6 +381,7 @@ int to_bool(PyObject* self) {
         auto* t = reinterpret_cast<TensorImpl*>(self);
         RG_CHECK(t->numel != 0, "Boolean value of Tensor with no values is ambiguous");
         RG_CHECK(t->numel == 1, "Boolean value of Tensor with more than one value is ambiguous");
+        while (t->has(kBatched) && t->extra->batch_dim < 0) t = t->extra->batched;
         RG_CHECK(!t->has(kBatched),
                  "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. Inside vmap a Tensor stands "
                  "for one "
@@ -398,8 +402,7 @@ PyObject* list_of(const TensorImpl* t, int d, const char* data) {
 }
 PyObject* tolist(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
-    auto* t = reinterpret_cast<TensorImpl*>(self);
-    check_not_batched(t, ".tolist()");
+    const TensorImpl* t = readable(reinterpret_cast<TensorImpl*>(self), ".tolist()");
     RG_CHECK(t->device.type == DeviceType::CPU, "tolist() needs data, and a ", device_name(t->device), " tensor has none here");
     return list_of(t, 0, static_cast<const char*>(t->data));
   });
@@ -422,7 +425,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   return guarded_int([&] {
     RG_CHECK_AS(Buffer, !(requires_grad(t)), "Can't export a Tensor that requires grad as a buffer. Use tensor.detach() instead.");
-    check_not_batched(t, ".numpy()");
+    readable(t, ".numpy()");
+    RG_CHECK(!t->has(kBatched), "vmap: a Tensor inside vmap has no memory that numpy could share");
     RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "only CPU tensors have memory to export");
     check_no_lazy(t, "numpy()");
     const char* format = format_of_dtype(t->dtype);
@@ -512,7 +516,8 @@ PyObject* to_dlpack(PyObject*, PyObject* o) {
     RG_CHECK_AS(Type, is_tensor(o), "to_dlpack() takes a Tensor, got ", Py_TYPE(o)->tp_name);
     auto* t = reinterpret_cast<TensorImpl*>(o);
     RG_CHECK_AS(Buffer, !requires_grad(t), "Can't export tensors that require gradient, use tensor.detach()");
-    check_not_batched(t, "__dlpack__()");
+    readable(t, "__dlpack__()");
+    RG_CHECK(!t->has(kBatched), "vmap: a Tensor inside vmap has no memory to hand out");
     RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "only CPU tensors can be exported");
     RG_CHECK_AS(Buffer, !t->has(kConj), "Can't export tensors with the conjugate bit set");
     RG_CHECK_AS(Buffer, !t->has(kNeg), "Can't export tensors with the negative bit set");
@@ -558,7 +563,7 @@ PyObject* from_dlpack(PyObject*, PyObject* capsule) {
     Storage* storage = new_external_storage(static_cast<char*>(d.data) + d.byte_offset, bytes, {}, free_import, managed);
     PyCapsule_SetName(capsule, "used_dltensor");
     const auto n = static_cast<size_t>(d.ndim);
-    return wrap(from_storage(storage, dtype, {d.shape, n}, {strides, n}, 0));
+    return wrap(lift_fresh(from_storage(storage, dtype, {d.shape, n}, {strides, n}, 0)));
   });
 }
 
@@ -574,7 +579,7 @@ PyObject* py_tensor_from(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
       RG_CHECK_AS(Type, read_dtype(args[1], t), "tensor(): argument 'dtype' must be torch.dtype, not ", Py_TYPE(args[1])->tp_name);
       dtype = t;
     }
-    return wrap(tensor_from_object(args[0], dtype));
+    return wrap(lift_fresh(tensor_from_object(args[0], dtype)));
   });
 }
 
@@ -582,7 +587,7 @@ PyObject* py_from_buffer(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     bool read_only = false;
     Tensor t = from_buffer_object(o, &read_only);
-    return Py_BuildValue("(NO)", wrap(std::move(t)), read_only ? Py_True : Py_False);
+    return Py_BuildValue("(NO)", wrap(lift_fresh(t)), read_only ? Py_True : Py_False);
   });
 }
 

@@ -36,14 +36,14 @@ PyObject* enter_inference(PyObject*, PyObject* on) {
   if (value < 0) return nullptr;
   const long token = (thread_state.inference_mode ? 1 : 0) | (thread_state.grad_enabled ? 2 : 0);
   if (value && !thread_state.inference_mode) set_mode_site();
-  thread_state.inference_mode = value;
+  set_inference_mode(value);
   set_grad_mode(!value);
   return PyLong_FromLong(token);
 }
 PyObject* exit_inference(PyObject*, PyObject* token) {
   const long t = PyLong_AsLong(token);
   if (t == -1 && PyErr_Occurred()) return nullptr;
-  thread_state.inference_mode = t & 1;
+  set_inference_mode((t & 1) != 0);
   set_grad_mode((t & 2) != 0);
   Py_RETURN_NONE;
 }

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "autograd/tangent.h"
 #include "core/promote.h"
 #include "ops/generator.h"
 #include "python/bind.h"
@@ -227,7 +228,9 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
       if (read_scalar(o, v.scalar)) return true;
       if (is_tensor(o)) {  // a 0-d tensor that needs no gradient counts as a number
         auto* t = reinterpret_cast<TensorImpl*>(o);
-        if (t->ndim != 0 || t->grad_fn || t->has(kRequiresGrad) || t->device.type != DeviceType::CPU) return false;
+        if (t->ndim != 0 || t->grad_fn || t->has(kRequiresGrad) || (thread_state.dual_levels && has_tangent(t)) ||
+            t->device.type != DeviceType::CPU)
+          return false;
         v.scalar = element_scalar(t, t->data);
         return true;
       }

@@ -12,6 +12,7 @@
 #include "python/autograd.h"
 #include "python/bind.h"
 #include "python/guard.h"
+#include "python/intercept.h"
 #include "python/torch_function.h"
 #include "python/types.h"
 
@@ -66,7 +67,13 @@ PyObject* dim(PyObject* self, PyObject*) { return PyLong_FromLong(impl(self)->nd
 PyObject* numel(PyObject* self, PyObject*) { return PyLong_FromLongLong(impl(self)->numel); }
 PyObject* storage_offset(PyObject* self, PyObject*) { return PyLong_FromLongLong(impl(self)->offset()); }
 PyObject* element_size(PyObject* self, PyObject*) { return PyLong_FromLongLong(itemsize(impl(self)->dtype)); }
-PyObject* data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(impl(self)->numel ? impl(self)->data : nullptr); }
+PyObject* data_ptr(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    RG_CHECK(!impl(self)->has(kBatched),
+             "Cannot access data pointer of Tensor that doesn't have storage: inside vmap a Tensor has no memory");
+    return PyLong_FromVoidPtr(impl(self)->numel ? impl(self)->data : nullptr);
+  });
+}
 PyObject* is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   // memory_format=torch.channels_last asks about another order of strides; answered in Python.
   PyObject* format = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == 1 ? args[0] : nullptr;
@@ -85,6 +92,11 @@ PyObject* is_signed(PyObject* self, PyObject*) {
 }
 PyObject* dense(PyObject* self, PyObject*) { return PyBool_FromLong(dense_and_nonoverlapping(impl(self))); }
 PyObject* storage_info(PyObject* self, PyObject*) {
+  if (impl(self)->has(kBatched)) {
+    PyErr_SetString(PyExc_NotImplementedError,
+                    "Cannot access storage of a Tensor inside vmap (BatchedTensorImpl): it has no memory of its own");
+    return nullptr;
+  }
   const Storage* s = impl(self)->storage;
   return Py_BuildValue("(NnIII)", PyLong_FromVoidPtr(s->data), static_cast<Py_ssize_t>(s->nbytes), s->refs, s->hidden_writes,
                        static_cast<unsigned>(s->flags));
@@ -117,8 +129,20 @@ int set_requires_grad(PyObject* self, PyObject* value, void*) {
   });
 }
 
+// The flag as a factory with requires_grad=True sets it, in a transform too.
+PyObject* mark_requires_grad(PyObject* self, PyObject* on) {
+  return guarded([&]() -> PyObject* {
+    set_requires_grad_to(impl(self), on == Py_True);
+    return Py_NewRef(self);
+  });
+}
+
 PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
+    RG_CHECK(!inside_transform(),
+             "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a function "
+             "being transformed by a functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, "
+             "vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being transformed instead.");
     bool on = true;
     const Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     RG_CHECK_AS(Type, n == 0 || (n == 1 && read_bool(args[0], on)),
@@ -237,6 +261,7 @@ Tensor share_as(PyTypeObject* type, const Tensor& source);
 // checks. They are counted apart (Storage::hidden_writes), which is how a saved tensor notices them.
 PyObject* get_data(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
+    RG_CHECK(!impl(self)->has(kBatched), "accessing `data` under vmap transform is not allowed");
     Tensor t = alias(handle(self));
     if (!thread_state.inference_mode || has_version(t.get())) give_version(t.get(), 0);
     note_cut(t, CutReason::Data);
@@ -392,7 +417,8 @@ PyObject* set_version(PyObject* self, PyObject* value) {
 
 // ---- subclasses ----
 
-Tensor share_as(PyTypeObject* type, const Tensor& source) {
+Tensor share_as(PyTypeObject* type, const Tensor& given) {
+  const Tensor source = without_lifts(given);
   RG_CHECK(!source->has(kBatched), "a tensor inside vmap cannot become one of the subclass ", type->tp_name);
   auto* t = reinterpret_cast<TensorImpl*>(checked(type->tp_alloc(type, 0)));
   Tensor out = Tensor::steal(t);
@@ -403,6 +429,7 @@ Tensor share_as(PyTypeObject* type, const Tensor& source) {
   t->dtype = source->dtype;
   t->device = source->device;
   t->flags |= source->flags & kInference;
+  set_birth(t, birth(given.get()));
   if (source->has(kOwnVersion)) share_version(t, source.get());
   set_geometry(t, source.sizes(), source.strides());
   return out;
@@ -533,6 +560,7 @@ PyMethodDef methods[] = {
     {"is_signed", is_signed, METH_NOARGS, nullptr},
     {"_is_dense", dense, METH_NOARGS, nullptr},
     {"_storage_info", storage_info, METH_NOARGS, "(address, bytes, references, hidden writes, flags)"},
+    {"_mark_requires_grad", mark_requires_grad, METH_O, "requires_grad_() that is allowed inside transforms"},
     {"requires_grad_", as_method(requires_grad_), METH_FASTCALL | METH_KEYWORDS, "requires_grad_(requires_grad=True) -> self"},
     {"detach_", detach_inplace, METH_NOARGS, "Cuts the history of this tensor in place."},
     {"_is_view", is_view, METH_NOARGS, nullptr},

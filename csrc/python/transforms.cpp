@@ -80,11 +80,26 @@ Tensor without_history(const Tensor& t) {
   return out;
 }
 
+// See Note [Captured tensors].
+Tensor entered(Tensor t) {
+  set_birth(t.get(), std::min<int>(thread_state.transform_depth, kDeepestBirth));
+  return t;
+}
+
+// An argument that a transform does not differentiate with respect to: a write to it is seen outside, its history is not.
+PyObject* entered_argument(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    if (!is_tensor(o)) return Py_NewRef(o);
+    const Tensor t = lifted(Tensor::borrow(o));
+    return wrap(entered(requires_grad(t) ? ops::alias_view(t) : without_history(t)));
+  });
+}
+
 PyObject* fresh_leaf(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     const Tensor t = lifted(tensor_argument(o, "input"));
-    if (requires_grad(t)) return wrap(ops::alias_view(t));
-    Tensor leaf = without_history(t);
+    if (requires_grad(t)) return wrap(entered(ops::alias_view(t)));
+    Tensor leaf = entered(without_history(t));
     RG_CHECK(is_differentiable(leaf.dtype()), "only Tensors of floating point dtype can require gradients, got ", dtype_name(leaf.dtype()));
     leaf->flags |= kRequiresGrad;
     leaf->flags &= static_cast<uint16_t>(~kInference);
@@ -107,6 +122,8 @@ PyObject* reaches_other_leaf(PyObject*, PyObject* const* args, Py_ssize_t nargs)
     };
     std::unordered_set<const TensorImpl*> own;
     each(args[1], [&](TensorImpl* t) { own.insert(t); });
+    // Not a leaf of the transform, and not one that the function made for itself inside it.
+    const auto is_other = [&](const TensorImpl* leaf) { return !own.count(leaf) && birth(leaf) <= thread_state.transform_depth; };
     std::unordered_set<Node*> seen;
     std::vector<Node*> stack;
     bool other = false;
@@ -116,7 +133,7 @@ PyObject* reaches_other_leaf(PyObject*, PyObject* const* args, Py_ssize_t nargs)
     each(args[0], [&](TensorImpl* t) {
       if (Node* n = grad_fn_of(t)) {
         visit(n);
-      } else if (t->has(kRequiresGrad) && !own.count(t)) {
+      } else if (t->has(kRequiresGrad) && is_other(t)) {
         other = true;
       }
     });
@@ -125,7 +142,7 @@ PyObject* reaches_other_leaf(PyObject*, PyObject* const* args, Py_ssize_t nargs)
       stack.pop_back();
       if (n->info == &accumulate_grad_info) {
         const TensorImpl* leaf = static_cast<AccumulateGrad*>(n)->variable;
-        other = leaf && !own.count(leaf);
+        other = leaf && is_other(leaf);
         continue;
       }
       for (size_t i = 0; i < n->num_edges; ++i) visit(n->edges[i].node);
@@ -133,6 +150,54 @@ PyObject* reaches_other_leaf(PyObject*, PyObject* const* args, Py_ssize_t nargs)
     return PyBool_FromLong(other);
   });
 }
+
+// ---- running transforms ----
+
+// Around the function that a transform differentiates. Recording is on (for reverse mode), and inference mode off: what it would leave
+// out is what the transform is after.
+struct TransformObject {
+  PyObject_HEAD
+  bool records;
+  bool grad_enabled;
+  bool inference;
+  bool forward;
+};
+PyObject* transform_enter(PyObject* self, PyObject*) {
+  auto* o = reinterpret_cast<TransformObject*>(self);
+  if (thread_state.transform_depth == UINT8_MAX) {
+    PyErr_SetString(PyExc_RuntimeError, "transforms are nested too deeply");
+    return nullptr;
+  }
+  o->grad_enabled = thread_state.grad_enabled;
+  o->inference = thread_state.inference_mode;
+  o->forward = thread_state.forward_enabled;
+  if (o->inference) set_inference_mode(false);
+  if (!o->records) thread_state.forward_enabled = true;
+  set_grad_mode(o->records || o->grad_enabled || o->inference);
+  set_transform_depth(static_cast<uint8_t>(thread_state.transform_depth + 1));
+  Py_RETURN_NONE;
+}
+PyObject* transform_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
+  auto* o = reinterpret_cast<TransformObject*>(self);
+  set_transform_depth(static_cast<uint8_t>(thread_state.transform_depth - 1));
+  if (o->inference) set_inference_mode(true);
+  thread_state.forward_enabled = o->forward;
+  set_grad_mode(o->grad_enabled);
+  Py_RETURN_NONE;
+}
+template <bool Records> PyObject* transform_new(PyTypeObject* type, PyObject*, PyObject*) {
+  auto* o = reinterpret_cast<TransformObject*>(type->tp_alloc(type, 0));
+  if (o) o->records = Records;
+  return reinterpret_cast<PyObject*>(o);
+}
+
+bool in_transform() {
+  if (thread_state.transform_depth) return true;
+  for (const Handler* h = thread_state.handlers; h; h = h->next)
+    if (h->kind == HandlerKind::Batch) return true;
+  return false;
+}
+PyObject* py_in_transform(PyObject*, PyObject*) { return PyBool_FromLong(in_transform()); }
 
 // ---- forward mode ----
 
@@ -145,6 +210,14 @@ PyObject* exit_level(PyObject*, PyObject* level) {
   });
 }
 
+PyObject* py_dual_levels(PyObject*, PyObject*) { return PyLong_FromUnsignedLong(thread_state.dual_levels); }
+
+PyObject* is_forward_enabled(PyObject*, PyObject*) { return PyBool_FromLong(forward_mode()); }
+PyObject* set_forward_enabled(PyObject*, PyObject* on) {
+  const bool before = std::exchange(thread_state.forward_enabled, on == Py_True);
+  return PyBool_FromLong(before);
+}
+
 PyObject* make_dual(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
     check_count(nargs, 3, "_make_dual");
@@ -152,7 +225,8 @@ PyObject* make_dual(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     const auto level = static_cast<uint32_t>(int_argument(args[2]));
     RG_CHECK(dual_level_is_active(level), "make_dual: forward AD level ", static_cast<int64_t>(level), " is not active");
     RG_CHECK(!tangent_of(given, level),
-             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level is not supported.");
+             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported.");
+    RG_CHECK(!tangent_of(tangent, level), "Setting a forward grad that itself has a forward gradient at the same level0 is not supported.");
     RG_CHECK(same_sizes(given.get(), tangent.get()),
              "Trying to set a forward gradient that has a different size than that of the original Tensor, "
              "this is not supported. Tensor is of size ",
@@ -162,7 +236,7 @@ PyObject* make_dual(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
         "make_dual: inside vmap, for a level of forward mode that was entered outside it. Enter the level inside the function that is "
         "mapped, or use func.jvp.");
     const Tensor dual = ops::alias_view(lifted(given));
-    forward::give(dual, level, tangent);
+    if (forward_mode()) forward::give(dual, level, tangent);
     return wrap(dual);
   });
 }
@@ -179,7 +253,18 @@ PyObject* unpack_dual(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 
 template <class F> PyCFunction as_method(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
 
+PyMethodDef transform_methods[] = {{"__enter__", transform_enter, METH_NOARGS, nullptr},
+                                   {"__exit__", as_method(transform_exit), METH_FASTCALL, nullptr},
+                                   {nullptr, nullptr, 0, nullptr}};
+PyType_Slot reverse_slots[] = {{Py_tp_new, reinterpret_cast<void*>(transform_new<true>)}, {Py_tp_methods, transform_methods}, {0, nullptr}};
+PyType_Slot forward_slots[] = {
+    {Py_tp_new, reinterpret_cast<void*>(transform_new<false>)}, {Py_tp_methods, transform_methods}, {0, nullptr}};
+PyType_Spec reverse_spec = {"retrograd._C._ReverseTransform", sizeof(TransformObject), 0, Py_TPFLAGS_DEFAULT, reverse_slots};
+PyType_Spec forward_spec = {"retrograd._C._ForwardTransform", sizeof(TransformObject), 0, Py_TPFLAGS_DEFAULT, forward_slots};
+
 PyMethodDef methods[] = {
+    {"_in_transform", py_in_transform, METH_NOARGS, "whether a function is being transformed by vmap, grad, jvp or the like"},
+    {"_entered", entered_argument, METH_O, "an argument as the function inside a transform gets it"},
     {"_make_batched", as_method(make_batched), METH_FASTCALL, "(value, bdim, level): one sample of value, as vmap shows it"},
     {"_unwrap_batched", as_method(unwrap_batched), METH_FASTCALL, "(t, level): (value, bdim), or None when t is not batched at that level"},
     {"_batch_level", batch_level, METH_O, "the level of vmap a tensor is batched at; 0 when it is not"},
@@ -188,12 +273,27 @@ PyMethodDef methods[] = {
     {"_reaches_other_leaf", as_method(reaches_other_leaf), METH_FASTCALL, "(outputs, leaves): whether their graph ends in any other leaf"},
     {"_enter_dual_level", enter_level, METH_NOARGS, "enters a level of forward mode"},
     {"_exit_dual_level", exit_level, METH_O, "leaves a level of forward mode; its tangents are dropped"},
+    {"_dual_levels", py_dual_levels, METH_NOARGS, "how many levels of forward mode this thread is in"},
+    {"_is_fwd_grad_enabled", is_forward_enabled, METH_NOARGS, "whether ops compute tangents on this thread"},
+    {"_set_fwd_grad_enabled", set_forward_enabled, METH_O, "(on): what was set before"},
     {"_make_dual", as_method(make_dual), METH_FASTCALL, "(primal, tangent, level): a view of primal with this tangent"},
     {"_unpack_dual", as_method(unpack_dual), METH_FASTCALL, "(t, level): (primal, tangent or None)"},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
-void init_transforms(PyObject* module) { PyModule_AddFunctions(module, methods); }
+bool inside_transform() { return in_transform(); }
+
+Tensor lift_fresh(const Tensor& t) {
+  if (RG_LIKELY(!thread_state.transform_depth)) return t;
+  const Handler* h = op_handler();
+  return h && h->kind == HandlerKind::Batch && h->transforms < thread_state.transform_depth ? entered(lifted(t)) : t;
+}
+
+void init_transforms(PyObject* module) {
+  PyModule_AddFunctions(module, methods);
+  PyModule_AddObject(module, "_ReverseTransform", checked(PyType_FromSpec(&reverse_spec)));
+  PyModule_AddObject(module, "_ForwardTransform", checked(PyType_FromSpec(&forward_spec)));
+}
 
 }  // namespace retrograd

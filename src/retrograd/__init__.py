@@ -78,6 +78,7 @@ _LAZY = {
 }
 _MODULES = {
     "nn",
+    "ops",
     "optim",
     "testing",
     "linalg",

@@ -12,7 +12,7 @@ from retrograd._C import Tensor
 def _place(tensor: Tensor, device: Any, requires_grad: bool) -> Tensor:
     if device is not None and _C.device(device) != tensor.device:
         tensor = tensor.to(device)
-    return tensor.requires_grad_() if requires_grad else tensor
+    return tensor._mark_requires_grad(True) if requires_grad else tensor
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
@@ -55,7 +55,7 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
             out = out.clone() if out is obj or out._storage_info()[0] == obj._storage_info()[0] else out
         elif copy is False and out is not obj:
             raise ValueError("can't alias tensor with dtype " + str(dtype))
-        return out.detach().requires_grad_() if requires_grad else out
+        return out.detach()._mark_requires_grad(True) if requires_grad else out
     if hasattr(obj, "__dlpack__") or _is_buffer(obj):
         shared = from_numpy(obj) if _is_array(obj) else from_dlpack(obj) if hasattr(obj, "__dlpack__") else _C._from_buffer(obj)[0]
         if dtype is not None and shared.dtype != dtype:

@@ -104,6 +104,12 @@ def retain_grad(self: Tensor) -> None:
     """Keeps .grad of a tensor that is not a leaf."""
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if _C._in_transform():
+        raise RuntimeError(
+            "You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch transform. This is "
+            "unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call retain_grad() "
+            "outside of a function being transformed instead."
+        )
     node = self.grad_fn if self._has_history and not self.retains_grad else None
     if node is None:
         return
@@ -549,7 +555,16 @@ def untyped_storage(self: Tensor):
     """The memory behind this tensor, shared with its views."""
     from retrograd.storage import UntypedStorage
 
+    self._storage_info()  # refuses a tensor inside vmap, which has no memory
     return UntypedStorage(self)
+
+
+@_method
+def is_nonzero(self: Tensor) -> bool:
+    """Whether a tensor of one element is not zero."""
+    from retrograd._functions import is_nonzero
+
+    return is_nonzero(self)
 
 
 @_method

@@ -591,3 +591,21 @@ def test_peak_of_a_stack_of_blocks():
     checkpointed, got = peak(lambda *args: checkpoint(block, *args, use_reentrant=False))
     assert_close(got, expected)
     assert checkpointed < 0.4 * plain
+
+
+def test_a_context_that_cannot_be_entered_leaves_nothing_behind():
+    class Fails:
+        def __enter__(self):
+            raise KeyError("mine")
+
+        def __exit__(self, *exc_info):
+            raise AssertionError("was not entered")
+
+    for debug in (False, True):
+        with pytest.raises(KeyError):
+            checkpoint(
+                torch.sin, torch.ones(2, requires_grad=True), use_reentrant=False, debug=debug, context_fn=lambda: (Fails(), Fails())
+            )
+    if torch.__name__ == "retrograd":
+        with pytest.raises(RuntimeError, match="the handler stack is empty"):
+            torch._C._pop_op_handler()

@@ -91,7 +91,7 @@ def test_what_is_kept_is_not_computed_again():
     assert recomputed(by_name("mm")).count("mm") == backward_only
 
 
-def test_the_policy_is_told_which_run_it_is_and_the_result():
+def test_the_policy_is_asked_once_and_told_the_result():
     seen = []
 
     def policy(ctx, op, *args, **kwargs):
@@ -100,7 +100,59 @@ def test_the_policy_is_told_which_run_it_is_and_the_result():
         return CheckpointPolicy.MUST_SAVE
 
     gradients(lambda x, w: checkpoint(block, x, w, use_reentrant=False, context_fn=keeping(policy)))
-    assert seen == [(False, (3, 3), (3, 3)), (True, None, (3, 3))]
+    assert seen == [(False, (3, 3), (3, 3))]
+
+
+def test_ops_by_their_names_in_pytorch():
+    assert torch.ops.aten.add.Tensor is torch.ops.aten.add.Scalar and torch.ops.aten.sum.dim_IntList.name == "sum.dim"
+    with pytest.raises(AttributeError, match="has no overload name 'nothing'"):
+        torch.ops.aten.mm.nothing
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        torch.ops.aten.nothing
+    seen = []
+
+    def policy(ctx, op, *args, **kwargs):
+        seen.append(op)
+        return op in {torch.ops.aten.mm.default}
+
+    run = lambda keep: lambda x, w: checkpoint(block, x, w, use_reentrant=False, context_fn=keeping(keep))
+    assert_close(gradients(run(policy)), gradients(block))
+    assert seen.count(torch.ops.aten.mm.default) == 2
+    assert_close(gradients(run([torch.ops.aten.mm.default, torch.ops.aten.tanh.default])), gradients(block))
+    for wrong in (3, torch.ops.aten.mm):
+        with pytest.raises(ValueError, match="to be an OpOverload but got"):
+            create_selective_checkpoint_contexts([wrong])
+
+
+def test_a_write_to_what_was_kept():
+    def written(x, w):
+        y = x * 3
+        y.mul_(2)
+        return (y @ w).cos()
+
+    allowed = lambda x, w: checkpoint(written, x, w, use_reentrant=False, context_fn=keeping(["mm"], allow_cache_entry_mutation=True))
+    assert_close(gradients(allowed), gradients(written))
+    refused = lambda x, w: checkpoint(written, x, w, use_reentrant=False, context_fn=keeping(EVERYTHING))
+    with pytest.raises(RuntimeError, match="Tensor cached during selective activation checkpoint has been mutated"):
+        gradients(refused)
+    # A result that the second run does not get to is not looked at.
+    x = torch.ones(2, requires_grad=True)
+    y = checkpoint(lambda x: x.sin().cos(), x, use_reentrant=False, context_fn=keeping(EVERYTHING))
+    y.mul_(2)
+    y.sum().backward()
+    assert_close(x.grad, -2 * torch.ones(2).sin().sin() * torch.ones(2).cos())
+
+
+def test_another_op_in_the_second_run():
+    runs = []
+
+    def f(x):
+        runs.append(1)
+        return x.sin().cos() if len(runs) == 1 else (x.detach().exp(), x.sin().cos())[1]
+
+    y = checkpoint(f, torch.ones(2, requires_grad=True), use_reentrant=False, context_fn=keeping(EVERYTHING))
+    with pytest.raises(RuntimeError, match="exp encountered during backward but not found in storage"):
+        y.sum().backward()
 
 
 def test_second_derivative_and_second_backward():

@@ -50,9 +50,6 @@ NOT_BATCHED = {
     "one_hot": "as many classes as the largest number says, where it is not given",
     "swapaxes_": "changes the shape of the tensor itself",
     "swapdims_": "changes the shape of the tensor itself",
-    "linalg_lu": "the kernel reads its pivots",
-    "lu_unpack": "the kernel reads its pivots",
-    "lu": "the kernel reads its pivots",
     "new": "a tensor without memory of its own shape",
 }  # fmt: skip
 

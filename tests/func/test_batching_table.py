@@ -66,15 +66,7 @@ def weighted(batch):
     return function if wanted else None
 
 
-GRADIENT_NOT_BATCHED = {
-    "masked_scatter": "as many numbers of the source as the mask says",
-    "linalg_lu_factor_ex": "the derivative reads its pivots",
-}
-
-
-@pytest.mark.parametrize(
-    "entry", [e for e in ENTRIES if e.test.get("grad") is not False and e.qualified not in GRADIENT_NOT_BATCHED], ids=ids
-)
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.test.get("grad") is not False], ids=ids)
 def test_gradients(entry):
     """vmap(grad(f)): derivatives run on batched tensors."""
     report(failures_of(entry, usual(entry), make=weighted))
@@ -93,9 +85,7 @@ def test_complex_values(entry):
     report(failures_of(entry, complex_cases(entry)))
 
 
-@pytest.mark.parametrize(
-    "entry", [e for e in COMPLEX_ENTRIES if e.test.get("grad") is not False and e.qualified not in GRADIENT_NOT_BATCHED], ids=ids
-)
+@pytest.mark.parametrize("entry", [e for e in COMPLEX_ENTRIES if e.test.get("grad") is not False], ids=ids)
 def test_complex_gradients(entry):
     report(failures_of(entry, complex_cases(entry), make=weighted))
 

@@ -140,13 +140,23 @@ def test_an_integer_that_differs_between_examples():
     for k in range(2):
         assert_close([r[k] for r in vmap(read)(T, I, J)], list(read(T[k], I[k], J[k])))
 
-    def write(t, i, j):
-        t = t.clone()
+    def write(t, i, j, value):
+        t, s = t.clone(), t.clone()
         t[i[0], :, j] = 1.0
+        s[i[0], j % 2] = value
+        return t, s
+
+    values = retrograd.arange(10.0).reshape(2, 5)
+    for k in range(2):
+        assert_close([r[k] for r in vmap(write)(T, I, J, values)], list(write(T[k], I[k], J[k], values[k])))
+
+    def apart(t, i, j):
+        t = t.clone()
+        t[i[0], :, j] = t[0, :, :2]
         return t
 
-    with pytest.raises(RuntimeError, match="an integer that differs between samples cannot be combined with other index tensors"):
-        vmap(write)(T, I, J)
+    with pytest.raises(RuntimeError, match="an integer that differs between samples cannot be apart from other index tensors"):
+        vmap(apart)(T, I, J)
 
 
 @pytest.mark.parametrize("shape", [(), (2,), (1, 2), (4, 5)])

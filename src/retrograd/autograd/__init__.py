@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from retrograd import _C
@@ -63,7 +63,7 @@ def backward(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     grad_variables: Any = None,
-    inputs: _Roots | None = None,
+    inputs: _Roots | dict[Any, Tensor] | None = None,
 ) -> None:
     """Adds the gradients of `tensors` to `.grad` of the leaves they were computed from.
 
@@ -74,6 +74,11 @@ def backward(
         create_graph: record the computation of the gradients, for higher derivatives.
         inputs: accumulate into these only.
     """
+    if _C._in_transform():
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or call "
+            "backward() outside of functorch transforms."
+        )
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
@@ -81,7 +86,7 @@ def backward(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
-    wanted = None if inputs is None else _as_tuple(inputs)
+    wanted = None if inputs is None else _as_tuple(inputs.values() if isinstance(inputs, Mapping) else inputs)
     if wanted is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots = _as_tuple(tensors)
@@ -93,7 +98,7 @@ def backward(
 
 def grad(
     outputs: _Roots,
-    inputs: _Roots,
+    inputs: _Roots | dict[Any, Tensor],
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -101,14 +106,21 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor, ...]:
-    """The gradients of `outputs` with respect to `inputs`, without touching `.grad`.
+) -> Any:
+    """The gradients of `outputs` with respect to `inputs`, without touching `.grad`: a tuple, or for a dict of inputs a dict.
 
     Args:
         allow_unused: give None for inputs the outputs do not depend on, instead of an error.
         materialize_grads: give zeros for them.
         is_grads_batched: `grad_outputs` has a leading batch dimension; one gradient is computed for each entry.
     """
+    if isinstance(inputs, Mapping):
+        if type(inputs) is not dict:
+            raise TypeError(
+                f"`inputs` argument to `grad()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported."
+            )
+        rest = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
+        return dict(zip(inputs, grad(outputs, tuple(inputs.values()), *rest), strict=True))
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     if not only_inputs:
@@ -163,7 +175,7 @@ def _batched_grad(roots: Any, wanted: Any, grads: Any, retain_graph: bool, creat
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the "
                 f"remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: grad_output[{i}] "
-                f"has a shape of {g.shape} and output[{i}] has a shape of {root.shape}."
+                f"has a shape of {g.shape[1:]} and output[{i}] has a shape of {root.shape}."
             )
     sizes = [g.shape[0] for g in grads]
     if len(set(sizes)) != 1:

@@ -66,7 +66,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         tangent: the direction, of the same shape.
         level: the number enter_dual_level() gave; the current one by default.
     """
-    _check_level(level, "create")
+    _check_level(level, "make")
     for name, given in (("primal", tensor), ("tangent", tangent)):
         if not (given.is_floating_point() or given.is_complex()):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {given.dtype}")
@@ -75,7 +75,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value of a tensor and its tangent, None where it has none."""
-    if level is None and _current_level < 0:
+    if _current_level < 0:
+        return UnpackedDualTensor(tensor, None)
+    if level is not None and level < 0:
         return UnpackedDualTensor(tensor, None)
     _check_level(level, "unpack")
     return UnpackedDualTensor(*_C._unpack_dual(tensor, _native_level))
@@ -83,9 +85,25 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 def _check_level(level: int | None, verb: str) -> None:
     if _current_level < 0:
-        raise RuntimeError(f"Trying to {verb} a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
     if level is not None and level != _current_level:
-        raise RuntimeError(f"forward AD level {level} is not the current one, {_current_level}")
+        raise RuntimeError(f"Invalid level given to _{verb}_dual: {level} is not the current one, {_current_level}")
+
+
+_is_fwd_grad_enabled = _C._is_fwd_grad_enabled
+
+
+class _set_fwd_grad_enabled(_Mode):
+    """Switches forward mode on or off, at once; as a context manager until the end of the block."""
+
+    def __init__(self, mode: bool) -> None:
+        self.prev = _C._set_fwd_grad_enabled(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        _C._set_fwd_grad_enabled(self.prev)
 
 
 class dual_level(_Mode):

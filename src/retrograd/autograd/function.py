@@ -222,7 +222,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             return outputs
         single = not isinstance(outputs, tuple)
         message = "trying to differentiate twice a function that was marked with @once_differentiable"
-        fresh = tuple(None if v is None else v.detach().requires_grad_() for v in ((outputs,) if single else outputs))
+        fresh = tuple(None if v is None else v.detach()._mark_requires_grad(True) for v in ((outputs,) if single else outputs))
         guarded = _C._delayed_error(message, fresh)
         return guarded[0] if single else guarded
 

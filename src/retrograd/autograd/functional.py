@@ -375,7 +375,7 @@ def hessian(
 
     def gradient(*points: Tensor) -> tuple[Tensor, ...]:
         if outer_jacobian_strategy == "forward-mode":
-            points = tuple(p.requires_grad_() for p in points)
+            points = tuple(p._mark_requires_grad(True) for p in points)
         output = scalar(*points)
         _check_outputs((output,), strict)
         grads = _filled(_grads((output,), points, (_ops.ones_like(output, requires_grad=False),), True), points, False, False, "", "")

@@ -617,8 +617,8 @@ class _Check:
         level = _C._enter_dual_level()
         try:
             # Leaves of their own: the function may be a gradient, which differentiates with respect to them.
-            args = [a.detach().requires_grad_() if isinstance(a, Tensor) and a.requires_grad else a for a in self.inputs]
-            args[i] = _C._make_dual(self.inputs[i].detach(), tangent, level).requires_grad_()
+            args = [a.detach()._mark_requires_grad(True) if isinstance(a, Tensor) and a.requires_grad else a for a in self.inputs]
+            args[i] = _C._make_dual(self.inputs[i].detach(), tangent, level)._mark_requires_grad(True)
             results = _as_tuple(self.func(*args))
             found = [_C._unpack_dual(r, level)[1] if _is_float(r) else None for r in results]
         finally:

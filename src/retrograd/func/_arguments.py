@@ -41,7 +41,7 @@ def wrap_argnums(argnums: Any, count: int) -> Any:
         raise RuntimeError("argnums must be non-empty")
     wrapped = tuple([wrap_argnum(a, count) for a in argnums])
     if len(set(wrapped)) != len(wrapped):
-        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+        raise RuntimeError(f"argnums elements must be unique, got {wrapped}")
     return wrapped
 
 
@@ -50,11 +50,19 @@ def picked(args: Sequence[Any], argnums: Argnums) -> Any:
     return args[argnums] if isinstance(argnums, int) else tuple([args[i] for i in argnums])
 
 
-def replaced(args: Sequence[Any], argnums: Argnums, new: Any) -> list[Any]:
-    result = list(args)
+def entered(args: Sequence[Any], argnums: Argnums, new: Any) -> list[Any]:
+    """The arguments as the function inside a transform gets them: `new` ones, and the rest as tensors that it may write to."""
+    if len(args) == 1:
+        return [new] if isinstance(argnums, int) else list(new)
+    picks = (argnums,) if isinstance(argnums, int) else argnums
+    result = [None if i in picks else map_tensors(_C._entered, arg) for i, arg in enumerate(args)]
     for i, value in ((argnums, new),) if isinstance(argnums, int) else zip(argnums, new, strict=True):
         result[i] = value
     return result
+
+
+def entered_keywords(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {name: map_tensors(_C._entered, value) for name, value in kwargs.items()} if kwargs else kwargs
 
 
 # -- values ---------------------------------------------------------------------------------------
@@ -94,6 +102,8 @@ def output_tensors(output: Any, api: str) -> tuple[list[Tensor], TreeSpec]:
 def map_tensors(function: Callable[[Tensor], Any], tree: Any) -> Any:
     if isinstance(tree, Tensor):
         return function(tree)
+    if tree is None or isinstance(tree, (int, float, str)):
+        return tree
     return tree_map(lambda leaf: function(leaf) if isinstance(leaf, Tensor) else leaf, tree)
 
 

@@ -208,9 +208,15 @@ def _plain(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     return op(*values)
 
 
-def _unbatched_self(name: str) -> str:
+_ARITHMETIC = ("add_", "sub_", "mul_", "div_", "masked_fill_", "copy_")
+_BY_NAME = ("fill_", "scatter_add_", "index_add_", "index_fill_", "index_put_")
+
+
+def _unbatched_self(op: str) -> str:
+    stem = op.split(".")[0]
+    name = "inplace arithmetic" if stem in _ARITHMETIC else stem if stem in _BY_NAME else f"aten::{stem}"
     return (
-        f"vmap: aten::{name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements "
+        f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements "
         "than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. Please try to use "
         f"out-of-place operators instead of {name}. If said operator is being called inside the PyTorch framework, please file a bug "
         "report instead."

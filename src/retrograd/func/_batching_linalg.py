@@ -134,10 +134,11 @@ def _qr(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
 
 @rule(
     "linalg_inv_ex", "linalg_det", "linalg_slogdet", "linalg_cholesky_ex", "linalg_lu_factor_ex", "_linalg_eig", "_linalg_eigh", "_linalg_svd",
-    "linalg_pinv",
+    "linalg_pinv", "_lu_permutation",
 )  # fmt: skip
 def _decomposition(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
-    return op(*values) if values[0].ndim >= 3 else loop(batch, op, values, batched)
+    fits = values[0].ndim >= (2 if op.name == "_lu_permutation" else 3)
+    return op(*values) if fits else loop(batch, op, values, batched)
 
 
 @rule("linalg_solve_ex")

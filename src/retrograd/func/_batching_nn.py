@@ -128,6 +128,12 @@ def _layer_norm(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     value = batch.full(value, batched[0])
     if not batched[2] and not batched[3]:
         return op(value, shape, weight, bias, eps)
+    for name, given, flag in (("weight", weight, batched[2]), ("bias", bias, batched[3])):
+        if given is not None and tuple(given.shape[flag:]) != tuple(shape):
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(given.shape[flag:])} and "
+                f"normalized_shape = {list(shape)}"
+            )
     result, mean, rstd = op(value, shape, None, None, eps)
     if weight is not None:
         result = result * (padded(weight, value.ndim - 1) if batched[2] else weight)

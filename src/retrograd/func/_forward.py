@@ -13,11 +13,11 @@ from retrograd.func._arguments import (
     check_aux,
     check_inputs,
     check_real,
+    entered,
     map_tensors,
     output_tensors,
     picked,
     released,
-    replaced,
     split_aux,
     tracked_below,
     tracked_outside,
@@ -65,10 +65,27 @@ def jvp_with_argnums(func: Callable[..., Any], primals: Any, tangents: Any, argn
     for leaf in leaves:
         if not (leaf.is_floating_point() or leaf.is_complex()):
             raise ValueError(f"Expected primal to be floating point or complex, but got: {leaf.dtype}")
+    for vector in vectors:
+        if not (vector.is_floating_point() or vector.is_complex()):
+            raise ValueError(f"Expected tangent to be floating point or complex, but got: {vector.dtype}")
+    with _C._ForwardTransform():
+        return _pushed(func, primals, leaves, vectors, spec, argnums, strict, has_aux)
+
+
+def _pushed(
+    func: Callable[..., Any],
+    primals: tuple[Any, ...],
+    leaves: Sequence[Tensor],
+    vectors: Sequence[Tensor],
+    spec: TreeSpec,
+    argnums: Argnums | None,
+    strict: bool,
+    has_aux: bool,
+) -> Any:
     level = _C._enter_dual_level()
     try:
-        duals = tree_unflatten([_C._make_dual(p, t, level) for p, t in zip(leaves, vectors, strict=True)], spec)
-        output = func(*(duals if argnums is None else replaced(primals, argnums, duals)))
+        duals = tree_unflatten([_C._make_dual(_C._entered(p), t, level) for p, t in zip(leaves, vectors, strict=True)], spec)
+        output = func(*(duals if argnums is None else entered(primals, argnums, duals)))
         aux = None
         if has_aux:
             output, aux = split_aux(output, _API)
@@ -190,10 +207,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     outside = _C.is_grad_enabled()
     leaves, spec = tree_flatten(primals)
     check_inputs(leaves)
-    with _C._EnableGrad():
+    with _C._ReverseTransform():
         own = [_C._fresh_leaf(leaf) for leaf in leaves]
         outputs, output_spec = output_tensors(func(*tree_unflatten(own, spec)), "linearize(f, *primals)")
-        followed = tracked_outside(outputs, own)
+    followed = tracked_outside(outputs, own)
+    with _C._ReverseTransform():
         weights = [_C._fresh_leaf(_zeros(o)) if o.is_floating_point() or o.is_complex() else None for o in outputs]
         rows = [(o, w) for o, w in zip(outputs, weights, strict=True) if w is not None]
         transposed = _backward([o for o, _ in rows], [w for _, w in rows], own, create_graph=True, retain_graph=True)
@@ -203,7 +221,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         vectors = _tangents_like(tangents, leaves, spec)
         keep = _C.is_grad_enabled() and (followed or any(v.requires_grad or tracked_below(v) for v in vectors))
         mine = [*own, *(w for w in weights if w is not None)]
-        with _C._EnableGrad():
+        with _C._ReverseTransform():
             inputs = [w for w in weights if w is not None]
             products = iter(_backward(transposed, vectors, inputs, create_graph=keep, retain_graph=True))
         results = [_zeros(o) if w is None else released(next(products), mine, keep) for o, w in zip(outputs, weights, strict=True)]

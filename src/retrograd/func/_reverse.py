@@ -13,11 +13,12 @@ from retrograd.func._arguments import (
     check_aux,
     check_inputs,
     check_real,
+    entered,
+    entered_keywords,
     map_tensors,
     output_tensors,
     picked,
     released,
-    replaced,
     split_aux,
     tracked_below,
     tracked_outside,
@@ -72,9 +73,9 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         numbers = wrap_argnums(argnums, len(args))
         leaves, spec = tree_flatten(picked(args, numbers))
         check_inputs(leaves)
-        with _C._EnableGrad():
+        with _C._ReverseTransform():
             own = [_C._fresh_leaf(leaf) for leaf in leaves]
-            output = func(*replaced(args, numbers, tree_unflatten(own, spec)), **kwargs)
+            output = func(*entered(args, numbers, tree_unflatten(own, spec)), **entered_keywords(kwargs))
             aux = None
             if has_aux:
                 output, aux = split_aux(output, api)
@@ -86,7 +87,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
                     f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. Maybe you wanted to use the "
                     "vjp or jacrev APIs instead?"
                 )
-            keep = outside and tracked_outside([output], own)
+        keep = outside and tracked_outside([output], own)
+        with _C._ReverseTransform():
             gradients = _backward([output], [None], own, create_graph=keep, retain_graph=keep or has_aux)
         results = [released(g, own, keep) for g in gradients]
         value = released(output, own, keep)
@@ -141,10 +143,10 @@ def vjp_with_argnums(func: Callable[..., Any], *primals: Any, argnums: Argnums |
     leaves, spec = tree_flatten(primals if numbers is None else picked(primals, numbers))
     check_inputs(leaves)
     aux = None
-    with _C._EnableGrad():
+    with _C._ReverseTransform():
         own = [_C._fresh_leaf(leaf) for leaf in leaves]
         new = tree_unflatten(own, spec)
-        output = func(*(new if numbers is None else replaced(primals, numbers, new)))
+        output = func(*(new if numbers is None else entered(primals, numbers, new)))
         if has_aux:
             output, aux = split_aux(output, "vjp(f, *primals)")
             check_aux(aux)
@@ -161,7 +163,7 @@ def vjp_with_argnums(func: Callable[..., Any], *primals: Any, argnums: Argnums |
         vectors = _cotangents(cotangents, outputs, output_spec)
         enabled = _C.is_grad_enabled() if create_graph is None else create_graph
         keep = enabled and (followed or any(v.requires_grad or tracked_below(v) for v in vectors))
-        with _C._EnableGrad():
+        with _C._ReverseTransform():
             gradients = _backward(outputs, vectors, own, create_graph=keep, retain_graph=retain_graph)
         return tree_unflatten([released(g, own, keep) for g in gradients], spec)
 

@@ -20,10 +20,21 @@ _push, _pop = _C._push_batch_handler, _C._pop_op_handler
 
 
 class _Running(threading.local):
-    """The levels of the vmaps that run in this thread, outermost first."""
+    """The vmaps that run in this thread, outermost first."""
 
     def __init__(self) -> None:
         self.levels: list[int] = []
+        self.batches: list[Batch] = []
+
+    def enter(self, batch: Batch) -> None:
+        self.levels.append(batch.level)
+        self.batches.append(batch)
+        _push(batch, batch.level)
+
+    def leave(self) -> None:
+        _pop()
+        self.levels.pop()
+        self.batches.pop()
 
 
 _running = _Running()
@@ -46,13 +57,29 @@ def depth_of(level: int) -> int:
 def batch_level(size: int, randomness: str = "error") -> Iterator[Batch]:
     """Enters a vmap level: ops that meet a tensor that was made with `close()` of the batch run on all examples."""
     batch = Batch(next(_numbers) & _LARGEST, size, randomness)
-    _running.levels.append(batch.level)
-    _push(batch, batch.level)
+    _running.enter(batch)
     try:
         yield batch
     finally:
-        _pop()
-        _running.levels.pop()
+        _running.leave()
+
+
+def running_batches() -> tuple[Batch, ...]:
+    """The vmaps that run in this thread, for again()."""
+    return tuple(_running.batches)
+
+
+@contextmanager
+def again(batches: Sequence[Batch]) -> Iterator[None]:
+    """Enters levels that are over once more: the second run of a checkpoint meets the tensors of the first."""
+    over = [batch for batch in batches if batch.level not in _running.levels]
+    for batch in over:
+        _running.enter(batch)
+    try:
+        yield
+    finally:
+        for _ in over:
+            _running.leave()
 
 
 def vmap(
@@ -174,16 +201,13 @@ def _run(
     inside = [
         leaf if dim is None else _make(leaf.movedim(dim, 0) if dim else leaf, 0, level) for leaf, dim in zip(leaves, dims, strict=True)
     ]
-    levels = _running.levels
-    levels.append(level)
-    _push(batch, level)
+    _running.enter(batch)
     try:
         results, out_spec = tree_flatten(func(*(inside if spec is None else tree_unflatten(inside, spec)), **kwargs))
         for i, dim in enumerate(_out_dims(func, out_dims, out_spec)):
             results[i] = _unbatched(func, batch, results[i], dim)
     finally:
-        _pop()
-        levels.pop()
+        _running.leave()
     return results[0] if out_spec.is_leaf() else tree_unflatten(results, out_spec)
 
 

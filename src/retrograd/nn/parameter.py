@@ -97,7 +97,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         if data is None:
             data = _C._ops.empty((0,))
-        marked = data.detach().requires_grad_(data.requires_grad)
+        marked = data.detach()._mark_requires_grad(data.requires_grad)
         marked.persistent = persistent
         marked._is_buffer = True
         return marked

@@ -36,6 +36,8 @@ def _where() -> str:
 
 def _fingerprint(tensor: Tensor) -> Any:
     """Two numbers that a change of any entry almost surely changes: equal for equal tensors, NaN included."""
+    while level := _C._batch_level(tensor):  # inside vmap: of the whole batch
+        tensor = _C._unwrap_batched(tensor, level)[0]
     if tensor.numel() == 0:
         return (0.0, 0.0)
     with _C._NoGrad():
@@ -50,10 +52,11 @@ class _Recorder:
         self.steps = steps
 
     def __enter__(self) -> None:
-        self.stack = contextlib.ExitStack()
-        _C._push_op_handler(self.handle)
-        self.stack.callback(_C._pop_op_handler)
-        self.stack.enter_context(self.inner)
+        with contextlib.ExitStack() as stack:  # the inner context may fail to enter
+            _C._push_op_handler(self.handle)
+            stack.callback(_C._pop_op_handler)
+            stack.enter_context(self.inner)
+            self.stack = stack.pop_all()
 
     def __exit__(self, *exc_info: Any) -> Any:
         return self.stack.__exit__(*exc_info)

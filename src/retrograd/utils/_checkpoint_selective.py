@@ -13,6 +13,9 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
+from retrograd.autograd.function import Function
+from retrograd.func._inside import memory_of
+from retrograd.ops import _Overloads
 
 __all__ = ["SAC_IGNORED_OPS", "CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts"]
 
@@ -35,7 +38,7 @@ _RECOMPUTE = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told: whether this is the second run, and in the first the result of the op."""
+    """What a policy is told: the result of the op. It is asked in the forward run only, so is_recompute is False."""
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute = is_recompute
@@ -43,7 +46,13 @@ class SelectiveCheckpointContext:
 
 
 def _name(op: Any) -> str:
-    return op if isinstance(op, str) else getattr(op, "name", None) or op.__name__
+    name = op if isinstance(op, str) else None if isinstance(op, _Overloads) else getattr(op, "name", None) or getattr(op, "__name__", None)
+    if not isinstance(name, str):
+        hint = (
+            "Please update the OpOverloadPacket to a specific OpOverload, as in ops.aten.mm.default." if isinstance(op, _Overloads) else ""
+        )
+        raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {hint}")
+    return name
 
 
 def _tensors(value: Any) -> list[Tensor]:
@@ -61,14 +70,14 @@ def _map(value: Any, f: Callable[[Tensor], Tensor]) -> Any:
 
 
 def _same_memory(a: Tensor, b: Tensor) -> bool:
-    return a._storage_info()[0] == b._storage_info()[0]
+    return memory_of(a) == memory_of(b)
 
 
 class _Kept:
     """The result of one call of an op, and what the op saved."""
 
     def __init__(self, result: Any, saved: list[tuple[int | Tensor, str]], random_state: Tensor | None) -> None:
-        self.result = _map(result, lambda t: t.detach().requires_grad_(t.requires_grad and (t.is_floating_point() or t.is_complex())))
+        self.result = _map(result, lambda t: t.detach()._mark_requires_grad(t.requires_grad and (t.is_floating_point() or t.is_complex())))
         self.versions = [t._version for t in _tensors(self.result)]
         self.saved = saved  # by place among the arguments or as a tensor, and for which node
         self.random_state = random_state
@@ -170,30 +179,55 @@ class _Cached(_Handler):
         at = self.at.get(op.name, 0)
         self.at[op.name] = at + 1
         calls = store.calls.get(op.name, ())
-        wanted = store.wants(SelectiveCheckpointContext(is_recompute=True), op, args, kwargs)
-        kept = calls[at] if at < len(calls) else None
-        if kept is None or not wanted:
-            if wanted and at >= len(calls):
-                raise RuntimeError(
-                    f"{op.name} encountered during backward, but not found in storage: the forward pass called it {len(calls)} time(s)"
-                )
-            return op(*args, **kwargs)
-        if not store.allow_mutation and [t._version for t in _tensors(kept.result)] != kept.versions:
+        if at >= len(calls):
             raise RuntimeError(
-                f"Tensor cached during selective activation checkpoint has been mutated: the result of {op.name}. "
-                "Hint: allow_cache_entry_mutation=True, if the recomputation is meant to see the change."
+                f"{op.name} encountered during backward but not found in storage: the forward pass called it {len(calls)} time(s). This can "
+                "happen if the function does something else when it is run again."
             )
-        if kept.random_state is not None:
-            _C.default_generator.set_state(kept.random_state)
+        kept = calls[at]
+        if kept is None:
+            return op(*args, **kwargs)
         inputs = _tensors(args) + _tensors(list(kwargs.values()))
         pack, _ = _C._top_saved_tensors_hooks()
+        checked = False
         for saved, node in kept.saved:
+            # An op saves its arguments before it computes: the second run may end here, and the result is not needed.
+            if not isinstance(saved, int) and not checked:
+                self.check(op, kept)
+                checked = True
             _settings.node = node
             try:
                 pack(inputs[saved] if isinstance(saved, int) else saved)
             finally:
                 _settings.node = None
-        return _map(kept.result, lambda t: t.detach().requires_grad_(t.requires_grad))
+        if not checked:
+            self.check(op, kept)
+        if kept.random_state is not None:
+            _C.default_generator.set_state(kept.random_state)
+        return _map(kept.result, _given)
+
+    def check(self, op: Any, kept: _Kept) -> None:
+        if not self.store.allow_mutation and [t._version for t in _tensors(kept.result)] != kept.versions:
+            raise RuntimeError(
+                f"Tensor cached during selective activation checkpoint has been mutated: the result of {op.name}. "
+                "Hint: allow_cache_entry_mutation=True, if the recomputation is meant to see the change."
+            )
+
+
+class _Given(Function):
+    """A kept result as a tensor that was computed: it is no leaf, so that the second run may write to it where the first did."""
+
+    @staticmethod
+    def forward(ctx: Any, anchor: Tensor, kept: Tensor) -> Tensor:
+        return kept.detach()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise AssertionError("the graph of the second run of a checkpoint is not part of any gradient")
+
+
+def _given(kept: Tensor) -> Tensor:
+    return _Given.apply(_C._ops.empty((0,), requires_grad=True), kept) if kept.requires_grad else kept.detach()
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> tuple[_Caching, _Cached]:

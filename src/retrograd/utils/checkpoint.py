@@ -12,7 +12,8 @@ How it works, without `use_reentrant`:
 4. A tensor is handed out once and forgotten, so memory goes down as backward goes on. A second backward (`retain_graph`) computes again.
 5. The inputs are kept by a graph node (`_Inputs`). So when a checkpoint stands inside another one, its inputs are slots of the outer
    region, and are recomputed like everything else there.
-6. For each slot the region remembers the op it was saved for, the line, and the tensor's shape, dtype and device. A second run that does
+6. Inside a level of forward mode nothing of this happens: the function runs as it is, for its tangents cannot be computed again later.
+7. For each slot the region remembers the op it was saved for, the line, and the tensor's shape, dtype and device. A second run that does
    something else is an error that names the first op that differs.
 
 With `use_reentrant=True` a `Function` runs the forward without a graph, and its backward runs it again and calls backward on that.
@@ -32,6 +33,7 @@ from retrograd import _C, autograd
 from retrograd._C import Tensor
 from retrograd.autograd.function import Function
 from retrograd.autograd.graph import saved_tensors_hooks
+from retrograd.func._vmap import again, running_batches
 from retrograd.random import get_rng_state, set_rng_state
 
 __all__ = [
@@ -126,7 +128,7 @@ class GraphExecGroup:
 class DefaultDeviceType:
     """Which device's random state is restored besides the CPU's."""
 
-    _default = "cuda"
+    _default = "cpu"
 
     @staticmethod
     def set_device_type(device: str = "cuda") -> None:
@@ -213,6 +215,10 @@ class _Inputs(Function):
         return anchor.detach(), in_dims[0]
 
     @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> None:
+        """The anchor is a constant; the tangents of the arguments are saved with them."""
+
+    @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         raise AssertionError("the node that keeps the inputs of a checkpoint is not part of any gradient")
 
@@ -231,6 +237,7 @@ class _Region:
         anchor = _C._ops.empty((0,), requires_grad=True)
         self.inputs = _Inputs.apply(anchor, *args, *kwargs.values()).grad_fn
         self.options = options
+        self.batches = running_batches()
         self.slots: list[weakref.ref[_Slot]] = []
         self.records: list[_Record] = []
         self.found: dict[Any, dict[int, tuple[Tensor, int]]] = {}  # by backward, then by position: tensor and its version
@@ -281,6 +288,7 @@ class _Region:
             _random_state(self.options.random_state),
             _C._EnableGrad(),
             saved_tensors_hooks(second.pack, _identity),
+            again(self.batches),
             self.options.recompute_context,
         ):
             self.function(*args, **kwargs)
@@ -317,7 +325,7 @@ class _SecondRun:
     def pack(self, tensor: Tensor) -> Tensor:
         region, position = self.region, self.count
         self.count += 1
-        plain = tensor.detach()
+        plain = _C._strip_history(tensor)  # with its tangents: forward mode may be at work around backward
         if position >= len(region.slots):
             if position == len(region.slots) and region.options.check:
                 self.failure = CheckpointError(self.wrong_number(f"The first op that is new in the recomputation: {_Record.of(tensor)}"))
@@ -380,11 +388,15 @@ def _run_and_forget(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     """Runs the function with slots in place of what its graph saves."""
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
-    if not _C.is_grad_enabled():
-        return function(*args, **kwargs)
     if _settings.debug is not None:
         debug = _settings.debug
     forward_context, recompute_context = context_fn()
+    if not _C.is_grad_enabled():
+        return function(*args, **kwargs)
+    if _C._dual_levels():
+        # What is saved is saved with tangents, and for them; those are gone when backward runs after the level has been left.
+        with forward_context:
+            return function(*args, **kwargs)
     if debug:
         from retrograd.utils._checkpoint_debug import comparing
 

@@ -1,0 +1,50 @@
+"""Ops by PyTorch's names: `ops.aten.mm.default` is the op that a policy of a selective checkpoint, or any op handler, gets to see.
+
+One op here often stands for several overloads there: `ops.aten.add.Tensor` and `ops.aten.add.Scalar` are the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd import _C
+
+# Where the table has another name: of the op, or of the overload.
+_NAMES = {"_softmax": "softmax", "_log_softmax": "log_softmax", "_to_copy": "_to_copy"}
+_OVERLOADS = {"dim_IntList": "dim", "float": "p"}
+_PLAIN = ("default", "Tensor", "Scalar", "Scalar_Tensor", "Tensor_Scalar", "Tensor_Tensor", "self", "int")
+
+
+class _Overloads:
+    """All overloads of an op; calling it calls the function of that name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, overload: str) -> Any:
+        name = _NAMES.get(self._name, self._name)
+        found = _C._find_op(f"{name}.{_OVERLOADS.get(overload, overload)}")
+        if found is None and overload in _PLAIN:
+            found = _C._find_op(name)
+        if found is None:
+            raise AttributeError(f"The underlying op of 'aten.{self._name}' has no overload name '{overload}'")
+        setattr(self, overload, found)
+        return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return getattr(_C._ops, self._name)(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"aten.{self._name}"
+
+
+class _Aten:
+    def __getattr__(self, name: str) -> _Overloads:
+        if name.startswith("__") or not any(hasattr(home, _NAMES.get(name, name)) for home in (_C._ops, _C.Tensor, _C._internal_ops)):
+            raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
+        packet = _Overloads(name)
+        setattr(self, name, packet)
+        return packet
+
+
+aten = _Aten()
