@@ -30,7 +30,7 @@ from typing import Any, Self, TypeAlias, overload
 _int: TypeAlias = builtins.int
 _float: TypeAlias = builtins.float
 _bool: TypeAlias = builtins.bool
-Number: TypeAlias = _int | _float | _bool | _complex
+Number: TypeAlias = _int | _float | _bool | builtins.complex
 
 class dtype:
     is_floating_point: _bool
