@@ -1,7 +1,9 @@
 """Indexing and index assignment, checked against NumPy, and their gradients."""
 
+import itertools
 import math
 import random
+import re
 
 import pytest
 
@@ -388,3 +390,35 @@ def test_gradient_of_a_repeated_index():
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     x[[0, 0, 2, 0]].sum().backward()
     assert x.grad.tolist() == [3.0, 0.0, 1.0]
+
+
+ITEMS = [0, -1, 3, slice(None), slice(1, None), slice(None, -1), slice(0, 3, 2), slice(5, 1), slice(-9, 9, 7), None, Ellipsis]
+
+
+def test_one_view_for_all_items_is_the_view_of_one_after_the_other():
+    """Tensors without a history take a short way; those that require grad make a view for each item."""
+    x = torch.arange(60.0).reshape(3, 4, 5).transpose(0, 2)
+    tracked = x.detach().clone(memory_format=torch.preserve_format).requires_grad_()
+    for index in itertools.product(ITEMS, repeat=3):
+        try:
+            expected = tracked[index]
+        except IndexError as error:
+            with pytest.raises(IndexError, match=re.escape(str(error))):
+                x[index]
+            continue
+        view = x[index]
+        assert (view.shape, view.tolist()) == (expected.shape, expected.tolist())
+        if view.numel():
+            assert (view.stride(), view.storage_offset()) == (expected.stride(), expected.storage_offset())
+        assert view._is_view() and view._base is x._base
+
+
+def test_a_write_through_a_short_view_is_seen():
+    x = torch.zeros(3, 4)
+    y = torch.ones(2, requires_grad=True)
+    x[1, 1:3] = y * 2
+    (x[1, :] * x[1, ...]).sum().backward()
+    assert y.grad.tolist() == [8.0, 8.0]
+    w = torch.zeros(3, 4)
+    w[0, 0:2].add_(1)
+    assert w._version == 1 and w.sum().item() == 2.0

@@ -65,19 +65,26 @@ int64_t slice_bound(PyObject* o, int64_t fallback) {
   return v;
 }
 
-Tensor slice_at(const Tensor& t, int64_t dim, PyObject* slice) {
-  auto* s = reinterpret_cast<PySliceObject*>(slice);
+struct Bounds { int64_t start, stop, step; };
+
+// Of a slice of `size` elements: 0 <= start <= stop <= size.
+Bounds bounds_of(const PySliceObject* s, int64_t size) {
   const int64_t step = slice_bound(s->step, 1);
   RG_CHECK_AS(Value, step != 0, "step cannot be zero");
   RG_CHECK_AS(Value, step > 0, "step must be greater than zero");
-  const int64_t size = t.size(dim);
   int64_t start = slice_bound(s->start, 0), stop = slice_bound(s->stop, INT64_MAX);
   if (start < 0) start = start + size < 0 ? 0 : start + size;
   if (start > size) start = size;
   if (stop < 0) stop = stop + size < 0 ? 0 : stop + size;
   if (stop > size) stop = size;
-  if (start == 0 && stop == size && step == 1) return t;
-  return ops::slice(t, dim, start, stop < start ? start : stop, step);
+  return {start, stop < start ? start : stop, step};
+}
+
+Tensor slice_at(const Tensor& t, int64_t dim, PyObject* slice) {
+  const int64_t size = t.size(dim);
+  const Bounds b = bounds_of(reinterpret_cast<PySliceObject*>(slice), size);
+  if (b.start == 0 && b.stop == size && b.step == 1) return t;
+  return ops::slice(t, dim, b.start, b.stop, b.step);
 }
 
 // How many dimensions of the tensor an index item uses up.
@@ -176,7 +183,63 @@ Indexed apply_index(const Tensor& self, PyObject* index, bool reading) {
   return r;
 }
 
+// x[3, 2:9] of a tensor without a history: one view instead of one per item. Undefined for everything else, and for what is an error.
+Tensor plain_view(const Tensor& self, PyObject* index) {
+  if (!PyTuple_CheckExact(index) || RG_UNLIKELY(thread_state.attention) || requires_grad(self)) return {};
+  const TensorImpl* t = self.get();
+  const Py_ssize_t n = PyTuple_GET_SIZE(index);
+  int used = 0, added = 0;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* item = PyTuple_GET_ITEM(index, i);
+    if (PyLong_CheckExact(item) || PySlice_Check(item)) {
+      ++used;
+    } else if (item == Py_None) {
+      ++added;
+    } else if (item != Py_Ellipsis) {
+      return {};
+    }
+  }
+  if (used == 0 || used > t->ndim || t->ndim + added > kMaxDims) return {};
+  int64_t sizes[kMaxDims], strides[kMaxDims], offset = t->offset();
+  size_t out = 0;
+  int dim = 0;
+  const auto keep = [&](int64_t size, int64_t stride) {
+    sizes[out] = size;
+    strides[out++] = stride;
+  };
+  bool seen_ellipsis = false;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* item = PyTuple_GET_ITEM(index, i);
+    if (PyLong_CheckExact(item)) {
+      const int64_t size = t->size(dim);
+      int overflow;
+      const int64_t at = PyLong_AsLongLongAndOverflow(item, &overflow);
+      if (overflow || at < -size || at >= size) return {};
+      offset += (at < 0 ? at + size : at) * t->stride(dim++);
+    } else if (item == Py_None) {
+      keep(1, dim < t->ndim ? t->size(dim) * t->stride(dim) : 1);
+    } else if (item == Py_Ellipsis) {
+      if (seen_ellipsis) continue;
+      seen_ellipsis = true;
+      for (int rest = t->ndim - used; rest > 0; --rest, ++dim) keep(t->size(dim), t->stride(dim));
+    } else {
+      const auto* s = reinterpret_cast<PySliceObject*>(item);
+      for (PyObject* bound : {s->start, s->stop, s->step})
+        if (bound != Py_None && !PyLong_CheckExact(bound)) return {};
+      const Bounds b = bounds_of(s, t->size(dim));
+      offset += b.start * t->stride(dim);
+      keep(b.stop == b.start ? 0 : (b.stop - b.start - 1) / b.step + 1, b.step * t->stride(dim));
+      ++dim;
+    }
+  }
+  for (; dim < t->ndim; ++dim) keep(t->size(dim), t->stride(dim));
+  Tensor view = alias_as(self, {sizes, out}, {strides, out}, offset);
+  set_view(view, self);
+  return view;
+}
+
 Tensor get_item(const Tensor& self, PyObject* index) {
+  if (Tensor view = plain_view(self, index)) return view;
   Indexed r = apply_index(self, index, true);
   if (!r.advanced && r.view.is(self)) return PySlice_Check(index) ? ops::slice(self, 0, 0, self.size(0), 1) : ops::alias_view(self);
   if (!r.advanced) return r.view;
