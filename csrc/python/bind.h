@@ -90,6 +90,7 @@ class Parsed {
  public:
   static constexpr int kMaxParams = 16;
   static constexpr int kMaxInts = 96;
+  Parsed() {}
 
   const Tensor& tensor(int i) const { return reinterpret_cast<const Tensor&>(v_[i].tensor); }
   Operand operand(int i) const { return v_[i].tensor ? Operand(v_[i].tensor) : Operand(v_[i].scalar); }
@@ -151,7 +152,9 @@ class Parsed {
     const bool scalar = t->ndim == 0 && t->storage->device.is_cpu();
     devices_ |= static_cast<uint8_t>(scalar ? kScalarOnCpu : 1 << static_cast<int>(t->storage->device.type));
   }
-  Value v_[kMaxParams];
+  union {  // not initialised: every value is written before it is read, and most calls have two or three
+    Value v_[kMaxParams];
+  };
   int64_t ints_[kMaxInts];
   int used_ints_ = 0;
   std::vector<std::vector<Tensor>> lists_;
