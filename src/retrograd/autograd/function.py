@@ -8,7 +8,6 @@ graph node, `MyFunctionBackward`, which is what `ctx` is.
 from __future__ import annotations
 
 import functools
-import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -177,7 +176,7 @@ class Function(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
         if cls.setup_context is Function.setup_context:
             raise RuntimeError(
                 "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
-                "setup_context staticmethod. For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+                "setup_context staticmethod: move what forward does with ctx there."
             )
         from retrograd.func._function import forward_batched
 
@@ -188,6 +187,8 @@ class Function(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
         """How many arguments setup_context() sees where some may be left out; 0 where that cannot be."""
         if cls.setup_context is Function.setup_context:
             return 0
+        import inspect
+
         parameters = inspect.signature(cls.forward).parameters.values()
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         return len(positional) if any(p.default is not p.empty for p in positional) else 0
@@ -195,6 +196,8 @@ class Function(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
     @classmethod
     def _apply_keywords(cls, *args: Any, **kwargs: Any) -> Any:
         """apply() with keyword arguments: bound to forward's signature, defaults filled in."""
+        import inspect
+
         signature = inspect.signature(cls.forward)
         with_ctx = cls.setup_context is Function.setup_context
         bound = signature.bind(None, *args, **kwargs) if with_ctx else signature.bind(*args, **kwargs)

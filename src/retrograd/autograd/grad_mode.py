@@ -13,7 +13,6 @@ asynchronous generator that is each step of it, never the caller's code between 
 from __future__ import annotations
 
 import functools
-import inspect
 import threading
 import types
 import warnings
@@ -106,6 +105,8 @@ def _around_async_generator(func: Any, context: Callable[[], Any]) -> Any:
 
 def _wrap(func: Any, context: Callable[[], Any]) -> Any:
     """`func` with its body inside `context()`, and still of the same kind of function."""
+    import inspect  # here: it takes longer to import than all of this package
+
     if inspect.isgeneratorfunction(func):
         around = _around_generator
     elif inspect.iscoroutinefunction(func):

@@ -14,7 +14,6 @@ from retrograd.func._vmap import batch_level
 from retrograd.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_structure, tree_unflatten
 
 _ops = _C._ops
-_MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 
 
 class VmapInfo(NamedTuple):
@@ -29,13 +28,13 @@ def forward_batched(cls: Any, batch: Batch, args: tuple[Any, ...]) -> Any:
     own_rule = cls.vmap is not Function.vmap
     if cls.generate_vmap_rule and own_rule:
         raise RuntimeError(
-            f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. Please set "
-            f"generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. {_MORE}"
+            f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. Which of "
+            "the two is meant? Drop one of them."
         )
     if not cls.generate_vmap_rule and not own_rule:
         raise RuntimeError(
-            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap staticmethod "
-            f"or set generate_vmap_rule=True. {_MORE}"
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Give it a vmap staticmethod, or set "
+            "generate_vmap_rule=True if all it does can be batched."
         )
     leaves, spec = tree_flatten(args)
     pairs = [batch.open(leaf) for leaf in leaves]
@@ -73,7 +72,7 @@ def _by_own_rule(cls: Any, batch: Batch, values: list[Any], flags: list[bool], s
         raise RuntimeError(
             f"The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected out_dims={out_dims} to be "
             f"compatible with the structure of `output`. out_dims has structure {tree_structure(out_dims)} but output has structure "
-            f"{out_spec}. {_MORE}"
+            f"{out_spec}."
         )
     return tree_unflatten([_placed(batch, leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)], out_spec)
 

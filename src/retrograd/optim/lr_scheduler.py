@@ -119,10 +119,8 @@ class LRScheduler:
         """Sets the rates for the next epoch."""
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them in "
-                "the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch "
-                "skipping the first value of the learning rate schedule. See more details at "
-                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. The first learning rate of the schedule is skipped, "
+                "because no step was made with it. Call `optimizer.step()` first.",
                 stacklevel=2,
             )
         self._step_count += 1

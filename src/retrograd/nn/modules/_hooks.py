@@ -364,9 +364,8 @@ class BackwardHook:
     def _without_inputs(self) -> None:
         """No gradient will ever leave towards the inputs, so the hooks run now."""
         warnings.warn(
-            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require gradients. "
-            "See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook for more "
-            "details.",
+            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require gradients: "
+            "it sees grad_input as (None, ...).",
             stacklevel=5,
         )
         for hook in self.user_hooks:

@@ -105,8 +105,7 @@ class StateDict:
         """
         if args:
             warnings.warn(
-                "Positional args are being deprecated, use kwargs instead. Refer to "
-                "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
+                "Positional args are being deprecated, use kwargs instead: state_dict(destination=..., prefix=..., keep_vars=...)",
                 FutureWarning,
                 stacklevel=2,
             )
