@@ -63,7 +63,7 @@ SHAPES = [
     ("torch.tril(torch.ones(3))", RuntimeError, "at least 2 dimensions"),
     ("A.view(torch.int64)", RuntimeError, "self.size(-1) must be divisible by 2"),
     ("A.item()", RuntimeError, "a Tensor with 6 elements cannot be converted to Scalar"),
-    ("torch.ones(0).max()", RuntimeError, "Specify the reduction dim with the 'dim' argument"),
+    ("torch.ones(0).max()", RuntimeError, "input.numel() == 0. Pass 'dim'"),
     ("torch.ones(0).argmax()", IndexError, "Expected reduction dim to be specified for input.numel() == 0"),
     ("torch.ones(0, 3).max(0)", IndexError, "Expected reduction dim 0 to have non-zero size"),
     ("torch.nn.functional.nll_loss(A, torch.tensor([0]))", ValueError, "Expected input batch_size (2) to match target batch_size (1)"),

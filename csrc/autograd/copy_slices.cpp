@@ -16,10 +16,8 @@ struct CopySlices : Node {
 };
 
 [[noreturn, gnu::cold]] void fail_shared() {
-  fail(
-      ErrorKind::Runtime,
-      "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
-      "before performing the operation.");
+  fail(ErrorKind::Runtime,
+       "unsupported operation: more than one element of the written-to tensor refers to a single memory location. clone() it first.");
 }
 
 Tensor part_of(const Tensor& whole, const CopySlices* self) {

@@ -47,20 +47,17 @@ void move_retained(Node* from, uint32_t from_nr, Node* to, uint32_t to_nr) {
     text += str_cat("and ", what, " modified inplace.");
   }
   if (no_grad || inference) {
-    text += str_cat(
-        " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and "
-        "the inplace either both inside the ",
-        no_grad ? "no_grad" : "inference_mode",
-        " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+    text += str_cat(" It could mean two things, so it is forbidden. Make the view and write to it both inside the ",
+                    no_grad ? "no_grad" : "inference_mode",
+                    " block (if you don't want the inplace to be tracked) or both outside it (if you do).");
   } else if (origin == ViewOrigin::MultiOutput) {
     text +=
-        " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
-        "modified inplace. You should replace the inplace operation by an out-of-place one.";
+        " This view is the output of a function that returns multiple views. Such a view cannot be written in place: use an "
+        "out-of-place operation, or a function that returns one view (narrow, select).";
   } else {
     text +=
-        " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
-        "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
-        "behavior is forbidden. You can fix this by cloning the output of the custom Function.";
+        " This view was created inside a custom Function (or because an input was returned as-is): writing to it in place would go "
+        "past the Function's backward and give wrong gradients. Write to a clone() of the output instead.";
   }
   fail(ErrorKind::Runtime, text);
 }
@@ -161,19 +158,15 @@ void check_view_write(TensorImpl* t) {
 }
 
 void refuse_captured() {
-  fail(
-      ErrorKind::Runtime,
-      "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation that would mutate a "
-      "captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept the mutated Tensor(s) as "
-      "inputs.");
+  fail(ErrorKind::Runtime,
+       "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation that would mutate a "
+       "captured Tensor. Pass the Tensor to the function as an argument instead.");
 }
 
 void check_inplace(const Tensor& self, bool needs_grad) {
   TensorImpl* t = self.get();
   if (RG_UNLIKELY(t->has(kInference) && !thread_state.inference_mode && !has_version(t)))
-    fail(ErrorKind::Runtime,
-         "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
-         "inplace update.");
+    fail(ErrorKind::Runtime, "Inplace update to inference tensor outside InferenceMode is not allowed. Write to a clone() of it instead.");
   if (RG_UNLIKELY(is_captured(t))) refuse_captured();
   if (!needs_grad || !thread_state.grad_mode) return;
   if (t->base) {

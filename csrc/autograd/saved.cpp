@@ -19,9 +19,8 @@ namespace {
 
 [[gnu::cold]] void check_inference(const TensorImpl* t) {
   RG_CHECK(!t->has(kInference),
-           "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by "
-           "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
-           "`torch.no_grad()` instead of `torch.inference_mode()`.");
+           "Inference tensors cannot be saved for backward. Use a clone() made outside torch.inference_mode(), which is a normal "
+           "tensor, or compute the tensor under torch.no_grad() instead.");
 }
 
 [[noreturn, gnu::cold]] void fail_modified(const SavedTensor& saved, const Node* owner, bool hidden) {
@@ -78,9 +77,8 @@ inline void keep(SavedTensor& saved, TensorImpl* t) {  // takes over a reference
 
 void fail_freed(const Node* node) {
   std::string text =
-      "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
-      "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-      "backward through the graph a second time or if you need to access saved tensors after calling backward.";
+      "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). The "
+      "first backward() or grad() freed what the graph had saved: pass retain_graph=True to that call to keep it.";
   text += str_cat("\n  the graph was freed at ", node_name(node));
   if (node->site.code) text += ", made at " + site_text(node->site);
   if (const Site first = run_site(node->freed_by); first.code) text += "\n  by the first backward at " + site_text(first);

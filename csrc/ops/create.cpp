@@ -13,8 +13,7 @@ Device creation_device(std::optional<Device> device, Device fallback, std::optio
   const Device where = device.value_or(fallback);
   if (RG_UNLIKELY(!where.is_cpu())) check_device(where);
   RG_CHECK(!layout || *layout == Layout::Strided, "only the strided layout is supported, got torch.", layout_name(*layout));
-  RG_CHECK(!pin_memory.value_or(false),
-           "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this system.");
+  RG_CHECK(!pin_memory.value_or(false), "pin_memory=True requires a CUDA or other accelerator backend; there is none here.");
   return where;
 }
 

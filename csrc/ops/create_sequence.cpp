@@ -116,8 +116,8 @@ Tensor arange_start_step(Scalar start, Scalar end, Scalar step, std::optional<DT
 Tensor range(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
              std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
   const char* text =
-      "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range builtin. "
-      "Instead, use torch.arange, which produces values in [start, end).";
+      "torch.range is deprecated and will be removed in a future release: unlike Python's range it includes the end. Use torch.arange, "
+      "which does not.";
   if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw PythonError();
   for (const Scalar& number : {start, end, step}) check_real("range", number);
   if (dtype && is_complex(*dtype)) fail_complex("range", *dtype);

@@ -161,9 +161,8 @@ Tensor qr_tall_grad(const Tensor& gQ, const Tensor& gR, const Tensor& Q, const T
 
 Tensor linalg_qr_grad(const Tensor& gQ, const Tensor& gR, const Tensor& Q, const Tensor& R, const Tensor& A, std::string_view mode) {
   if (!gQ && !gR) return {};
-  RG_CHECK(mode != "r",
-           "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') if ",
-           "you are going to differentiate through linalg.qr.");
+  RG_CHECK(mode != "r", "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Use linalg.qr(A, mode='reduced') ",
+           "to differentiate.");
   const int64_t m = A.size(-2), n = A.size(-1);
   RG_CHECK(mode != "complete" || m <= n, "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.");
   if (m >= n) return qr_tall_grad(gQ, gR, Q, R);
@@ -179,8 +178,8 @@ Tensor linalg_qr_grad(const Tensor& gQ, const Tensor& gR, const Tensor& Q, const
 namespace {
 
 constexpr const char* kEigenPhase =
-    "_backward: The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. The specified loss function depends "
-    "on this quantity, so it is ill-defined.";
+    "_backward: The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. The loss depends on that phase, "
+    "so it is ill-defined.";
 
 }  // namespace
 
@@ -232,8 +231,8 @@ Tensor linalg_svd_grad(const Tensor& gU_given, const Tensor& gS, const Tensor& g
   if (is_complex(U.dtype())) {  // the diagonals of the skew matrices, which are 0 for real numbers
     const Tensor u = gU ? ops::imag(diagonal_of(UgU)) : Tensor(), v = gVh ? ops::imag(diagonal_of(VgV)) : Tensor();
     check_phase(plus(u, v), "svd_backward",
-                ": The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified loss function "
-                "depends on this phase term, making it ill-defined.");
+                ": The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The loss depends on that "
+                "phase, so it is ill-defined.");
     const Tensor off = 1 - eye(S, k);
     inner = plus(inner, diagonal_matrix(imaginary(minus(u, v) / (S * 2))));
     if (gU) inner = inner + skew(UgU) * off / E * row(S);

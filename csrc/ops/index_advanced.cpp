@@ -180,13 +180,7 @@ void index_put_into(const Tensor& self, std::span<const Tensor> indices, const T
   RG_CHECK(self.dtype() == values.dtype(), "Index put requires the source and destination dtypes match, got ", dtype_title(self.dtype()),
            " for the destination and ", dtype_title(values.dtype()), " for the source.");
   check_same_device(self.get(), values.get(), "index_put_");
-  if (has_internal_overlap(self.get()) &&
-      PyErr_WarnEx(
-          PyExc_UserWarning,
-          "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
-          "applies to advanced indexing e.g. tensor[indices] = tensor",
-          1) != 0)
-    throw PythonError();
+  warn_expanded_write(self, "index_put_");
   if (!accumulate && values.numel() == 1 && is_whole_mask(self, indices) && !may_overlap(self.get(), indices[0].get())) {
     const Element value = [&] {
       Element e(Scalar(0), self.dtype());

@@ -110,8 +110,8 @@ void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const
   const int64_t n = index.numel();
   RG_CHECK_AS(Index, source.dim() != 0 || n == 1, "index_copy_(): When source is scalar, index should have one element (got ", n, ")");
   RG_CHECK_AS(Index, source.dim() == self.dim() || source.dim() == 0 || self.dim() == 0,
-              "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (",
-              source.dim(), "), destination dimensionality (", self.dim(), ")");
+              "index_copy_(): When source and destination are not scalars, their dimensionality must match. Got a source of ", source.dim(),
+              " dimensions and a destination of ", self.dim(), ".");
   RG_CHECK(index.dtype() == DType::Int64, "index_copy_(): Expected a long tensor for index, but got ", dtype_title(index.dtype()));
   RG_CHECK(self.dtype() == source.dtype(), "index_copy_(): self and source expected to have the same dtype, but got (self) ",
            dtype_title(self.dtype()), " and (source) ", dtype_title(source.dtype()));

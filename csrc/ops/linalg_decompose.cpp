@@ -133,10 +133,9 @@ std::tuple<Tensor, Tensor> _linalg_eigh(const Tensor& A, std::string_view UPLO, 
       }
     }
   });
-  RG_CHECK(
-      !failed,
-      "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues ",
-      "(error code: ", failed, ").");
+  RG_CHECK(!failed,
+           "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many equal eigenvalues ",
+           "(error code: ", failed, ").");
   return {std::move(values), compute_v ? std::move(vectors) : empty(ints({0}), A.dtype(), A.device())};
 }
 
@@ -182,7 +181,7 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
     }
   });
   RG_CHECK(!failed,
-           "linalg.svd: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated singular ",
+           "linalg.svd: The algorithm failed to converge because the input matrix is ill-conditioned or has too many equal singular ",
            "values (error code: ", failed, ").");
   return {std::move(u), std::move(s), std::move(vh)};
 }

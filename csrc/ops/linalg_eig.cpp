@@ -72,7 +72,7 @@ std::tuple<Tensor, Tensor> _linalg_eig(const Tensor& A, bool compute_v) {
                      compute_v ? lapack::matrix_at<C>(vectors, i) : nullptr);
   });
   RG_CHECK(!failed,
-           "linalg.eig: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues ",
+           "linalg.eig: The algorithm failed to converge because the input matrix is ill-conditioned or has too many equal eigenvalues ",
            "(error code: ", failed, ").");
   return {std::move(values), std::move(vectors)};
 }

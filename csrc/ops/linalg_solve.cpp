@@ -273,9 +273,8 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor
   lapack::check_matrix(LU_data, "lu_unpack", "LU_data");
   lapack::check_dtype(LU_data, "lu_unpack");
   RG_CHECK(!unpack_pivots || LU_pivots.dtype() == DType::Int32,
-           "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this function is intended to be "
-           "used with the "
-           "output produced by torch.linalg.lu_factor");
+           "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Pass the pivots that "
+           "torch.linalg.lu_factor returns.");
   const int64_t m = LU_data.size(-2), n = LU_data.size(-1), k = std::min(m, n);
   if (unpack_pivots) {
     bool fits = LU_pivots.dim() == LU_data.dim() - 1 && LU_pivots.size(-1) == k;

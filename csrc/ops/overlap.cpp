@@ -16,17 +16,15 @@ std::pair<const char*, const char*> extent(const TensorImpl* t) {
 }  // namespace
 
 void check_no_internal_overlap(const Tensor& out) {
-  RG_CHECK(
-      !has_internal_overlap(out.get()),
-      "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
-      "before performing the operation.");
+  RG_CHECK(!has_internal_overlap(out.get()),
+           "unsupported operation: more than one element of the written-to tensor refers to a single memory location. clone() it first.");
 }
 
 void warn_expanded_write(const Tensor& out, const char* op) {
   if (RG_LIKELY(!has_internal_overlap(out.get()))) return;
   const std::string text = str_cat("Use of ", op,
-                                   " on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This "
-                                   "also applies to advanced indexing e.g. tensor[mask] = scalar");
+                                   " on expanded tensors is deprecated. Elements that share memory are written more than once: clone() "
+                                   "the tensor first (as for tensor[index] = value).");
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw PythonError();
 }
 
@@ -57,8 +55,8 @@ bool check_no_partial_overlap(const TensorImpl* out, const TensorImpl* in) {
   if (a_end <= b || b_end <= a) return true;
   // Dense memory that is seen with other strides is refused even where it would do no harm, as PyTorch does.
   RG_CHECK(!(dense_and_nonoverlapping(out) && dense_and_nonoverlapping(in)),
-           "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please "
-           "clone() the tensor before performing the operation.");
+           "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+           "clone() one of them first.");
   return same;
 }
 

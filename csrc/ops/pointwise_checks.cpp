@@ -27,12 +27,8 @@ void check_complex_param(const Scalar& value, std::initializer_list<Operand> in)
 }
 
 void fail_bool_sub(bool both) {
-  if (both)
-    fail_bool("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
-  fail_bool(
-      "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-      "`logical_not()` "
-      "operator instead.");
+  if (both) fail_bool("Subtraction, the `-` operator, with two bool tensors is not supported. Use `^` or `logical_xor()`.");
+  fail_bool("Subtraction, the `-` operator, with a bool tensor is not supported. To invert a mask, use `~` or `logical_not()`.");
 }
 
 void fail_bool(const char* message) { fail(ErrorKind::Runtime, message); }

@@ -25,9 +25,7 @@ inline void check_sub(const Operand& self, const Operand& other, const Scalar& a
 }
 inline void check_neg(const Tensor& self) {
   if (RG_UNLIKELY(self.dtype() == DType::Bool))
-    fail_bool(
-        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` "
-        "operator instead.");
+    fail_bool("Negation, the `-` operator, on a bool tensor is not supported. To invert a mask, use `~` or `logical_not()`.");
 }
 inline void check_sign(const Tensor& self) {
   RG_CHECK_AS(NotImplemented, !is_complex(self.dtype()),

@@ -97,8 +97,7 @@ void exponential_inplace_(const Tensor& self, double lambd, Generator* generator
 
 void cauchy_inplace_(const Tensor& self, double median, double sigma, Generator* generator) {
   RG_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
-  RG_CHECK(is_floating(self.dtype()),
-           "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified ",
+  RG_CHECK(is_floating(self.dtype()), "Cauchy distribution is a continuous probability distribution. dtype must be a floating point, got ",
            dtype_name(self.dtype()));
   draw_into(self, generator, 20,
             [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::cauchy(g, out, self.dtype(), n, median, sigma); });

@@ -13,8 +13,7 @@ using Pair = std::tuple<Tensor, Tensor>;
 // Nothing is the largest of no elements: every dim that is reduced must have some.
 void check_nonempty(const Tensor& self, OptInts dim, uint64_t mask, const char* op) {
   if (RG_LIKELY(self.numel() != 0)) return;
-  RG_CHECK(dim && !dim->empty(), op,
-           "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
+  RG_CHECK(dim && !dim->empty(), op, "(): Expected reduction dim to be specified for input.numel() == 0. Pass 'dim'.");
   for (int64_t d = 0; d < self.dim(); ++d)
     if (has_dim(mask, d)) check_nonempty_dim(self, d, op);
 }

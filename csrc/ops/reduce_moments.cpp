@@ -16,9 +16,7 @@ using OptScalar = std::optional<Scalar>;
 void warn_freedom(const Tensor& self, const Tensor& out, double correction, const char* op) {
   if (RG_LIKELY(out.numel() == 0 || correction < static_cast<double>(self.numel() / out.numel()))) return;
   const std::string text =
-      str_cat(op,
-              "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-              "divided by output numel).");
+      str_cat(op, "(): degrees of freedom is <= 0. Correction must be less than the number of elements in each reduction.");
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw PythonError();
 }
 

@@ -22,9 +22,8 @@ void check_search(const Tensor& sequence, const Tensor& values, const Tensor& so
     bool match = sequence.dim() == values.dim();
     for (int64_t d = 0; match && d + 1 < sequence.dim(); ++d) match = sequence.size(d) == values.size(d);
     RG_CHECK(match,
-             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
-             "value tensor "
-             "must match, but we got boundaries tensor ",
+             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of it and of the values must "
+             "match, got boundaries tensor ",
              sequence.sizes(), " and input value tensor ", values.sizes());
   }
   if (!sorter) return;

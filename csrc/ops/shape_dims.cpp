@@ -149,9 +149,8 @@ Tensor numpy_T(const Tensor& self) {
   if (n != 2) {
     const char* text =
         n == 0 ? "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
-               : "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in "
-                 "a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
-                 "reverse the dimensions of a tensor.";
+               : "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated. Use `x.mT` for batches "
+                 "of matrices, or `x.permute(*range(x.ndim - 1, -1, -1))` to reverse the dimensions.";
     if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw PythonError();
   }
   int64_t order[kMaxDims];

@@ -142,7 +142,7 @@ std::vector<Tensor> tensor_split_tensor(const Tensor& self, const Tensor& where,
   RG_CHECK(where.dtype() == DType::Int64, "tensor_split expected tensor_indices_or_sections to have dtype of long, but got ",
            dtype_title(where.dtype()));
   RG_CHECK(where.dim() <= 1,
-           "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with ",
+           "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, got one with ",
            where.dim(), " dims");
   const Tensor known = without_lifts(where);
   RG_CHECK(!is_meta(known), "tensor_split needs the values of its indices, and this tensor has none to read here");

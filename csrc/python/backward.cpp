@@ -32,9 +32,8 @@ Tensor checked_gradient(const Tensor& root, const Tensor& grad, size_t i) {
   RG_CHECK(same_sizes(root.get(), grad.get()), "Mismatch in shape: grad_output[", i, "] has a shape of torch.Size(", grad.sizes(),
            ") and output[", i, "] has a shape of torch.Size(", root.sizes(), ").");
   RG_CHECK(is_complex(root.dtype()) == is_complex(grad.dtype()),
-           "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[", i,
-           "] has a dtype of torch.", dtype_name(grad.dtype()), " and output[", i, "] has a dtype of torch.", dtype_name(root.dtype()),
-           ".");
+           "For complex Tensors, both grad_output and output are required to have the same dtype. Got grad_output[", i, "] of dtype torch.",
+           dtype_name(grad.dtype()), " and output[", i, "] of dtype torch.", dtype_name(root.dtype()), ".");
   RG_CHECK(grad.device() == root.device(), "invalid gradient at index ", i, " - expected device ", device_name(root.device()), " but got ",
            device_name(grad.device()));
   return grad.dtype() == root.dtype() ? grad : ops::_to_copy(grad, root.dtype(), std::nullopt);

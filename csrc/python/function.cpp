@@ -415,11 +415,9 @@ Tensor checked_tangent(PyObject* result, const Tensor& out, bool differentiable,
   const Tensor tangent = Tensor::borrow(result);
   RG_CHECK(is_differentiable(tangent.dtype()), "Function's jvp returned a gradient of dtype ", dtype_name(tangent.dtype()), " at position ",
            k, ": expected a floating point dtype.");
-  RG_CHECK(
-      same_sizes(tangent.get(), out.get()),
-      "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is of "
-      "size ",
-      out.sizes(), " while the given forward gradient is of size ", tangent.sizes(), ".");
+  RG_CHECK(same_sizes(tangent.get(), out.get()),
+           "Trying to set a forward gradient that has a different size than that of the original Tensor: the Tensor is of size ",
+           out.sizes(), ", the forward gradient of size ", tangent.sizes(), ".");
   return tangent;
 }
 
@@ -569,8 +567,8 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
     PyTuple_SET_ITEM(out.get(), i, wrap(outputs[k]));
   }
   RG_CHECK(!s->dirty || dirty_seen >= PyTuple_GET_SIZE(s->dirty),
-           "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must "
-           "all be outputs of the Function.");
+           "Some elements marked as dirty during the forward method were not returned as output. Return every input that forward "
+           "writes in place.");
   save_tensors(node, outputs, executable);
   if (RG_UNLIKELY(thread_state.dual_levels != 0)) run_jvp(cls, node, args, nargs, outputs, raw);
   Py_CLEAR(s->dirty);

@@ -89,11 +89,10 @@ Tensor from_buffer_object(PyObject* o, bool* read_only = nullptr) {
     empty_array |= sizes[d] == 0;
     const int64_t bytes = view->strides ? view->strides[d] : 0;
     RG_CHECK_AS(Value, bytes >= 0 || sizes[d] <= 1,
-                "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
-                "(You can probably work "
-                "around this by making a copy of your array  with array.copy().)");
+                "At least one stride in the given numpy array is negative, and tensors with negative strides are not supported. Pass "
+                "array.copy().");
     RG_CHECK_AS(Value, bytes % view->itemsize == 0 || sizes[d] <= 1,
-                "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
+                "given numpy array strides not a multiple of the element byte size. Pass array.copy().");
     strides[d] = bytes / view->itemsize;
   }
   if (!view->strides) {
@@ -540,8 +539,7 @@ void free_import(void* owner) {
 PyObject* from_dlpack(PyObject*, PyObject* capsule) {
   return guarded([&]() -> PyObject* {
     RG_CHECK(PyCapsule_IsValid(capsule, "dltensor"),
-             "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have already "
-             "constructed a tensor from it once.");
+             "from_dlpack received an invalid capsule. A capsule can be consumed once: ask the producer for another.");
     auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
     const DLTensor& d = managed->tensor;
     DType dtype;

@@ -45,8 +45,8 @@ PyObject* pack_with(PyObject* hook, PyObject* unpack_hook, const Tensor& t, Node
   if (RG_UNLIKELY(version_of(t.get()) != version)) {
     Py_DECREF(kept);
     fail(ErrorKind::Runtime,
-         "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place "
-         "operations as this can lead to unexpected side-effects. Hint: let the hook work on a clone().");
+         "A saved tensor pack hook is modifying its input in place. The rest of the program sees that tensor too. Hint: let the hook "
+         "work on a clone().");
   }
   return kept;
 }
@@ -185,15 +185,11 @@ PyObject* raw_register(PyObject* self, PyObject* args) {
     RG_CHECK_AS(Type, PyCallable_Check(pack_hook) && PyCallable_Check(unpack_hook),
                 "register_hooks(pack_hook, unpack_hook): both must be callable");
     RG_CHECK(!owner->has(kFreed),
-             "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you "
-             "call .backward() or "
-             "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
-             "saved variables "
-             "after calling backward.");
+             "Calling register_hooks on a saved tensor after it has been freed. Register them before backward(), or pass "
+             "retain_graph=True to it.");
     SavedTensor& s = located(self);
-    RG_CHECK(
-        !s.packed,
-        "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.");
+    RG_CHECK(!s.packed,
+             "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: a saved tensor has one pair of hooks.");
     RG_CHECK(s.tensor, "Calling register_hooks on a saved tensor with value None is forbidden");
     join_collector_for_good();
     const Tensor t = s.unpack_plain(owner);

@@ -115,9 +115,8 @@ void set_requires_grad_to(TensorImpl* t, bool on, const char* refusal = "only Te
   if (on && t->grad_fn) return;  // it already does
   if (!on)
     RG_CHECK(!t->grad_fn,  // a view that could not follow its base is asked nothing
-             "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't "
-             "require "
-             "differentiation use var_no_grad = var.detach().");
+             "you can only change requires_grad flags of leaf variables. Use detach() for a tensor of the same values that does not "
+             "require grad.");
   t->flags = static_cast<uint16_t>(on ? t->flags | kRequiresGrad : t->flags & ~kRequiresGrad);
 }
 
@@ -140,9 +139,9 @@ PyObject* mark_requires_grad(PyObject* self, PyObject* on) {
 PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
     RG_CHECK(!inside_transform(),
-             "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a function "
-             "being transformed by a functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, "
-             "vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being transformed instead.");
+             "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) in a function "
+             "that grad, vmap or another transform runs. Call it before the transform, or take the derivative with torch.func (grad, "
+             "vjp, jacrev, jacfwd, hessian).");
     bool on = true;
     const Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     RG_CHECK_AS(Type, n == 0 || (n == 1 && read_bool(args[0], on)),
@@ -158,9 +157,8 @@ PyObject* get_grad(PyObject* self, void*) {
     if (RG_UNLIKELY(!impl(self)->has(kRetainsGrad) && impl(self)->grad_fn != nullptr && !is_leaf(impl(self)))) {
       if (PyErr_WarnEx(
               PyExc_UserWarning,
-              "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
-              "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
-              "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.",
+              "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. backward() fills .grad of leaves only. "
+              "Call .retain_grad() on this Tensor before backward() to keep its gradient, or read .grad of the leaf it comes from.",
               1) != 0)
         return nullptr;
     }
@@ -184,10 +182,9 @@ int set_grad(PyObject* self, PyObject* value, void*) {
                "' to a tensor with grad_dtype '", dtype_name(dtype),
                "'. The two must be the same; set grad_dtype of the tensor to another dtype first, or to None for any.");
       RG_CHECK(g->device == t->device, "attempting to assign a gradient with device type '", device_name(g->device),
-               "' to a tensor with device type '", device_name(t->device),
-               "'. Please ensure that the gradient and the tensor are on the same device");
+               "' to a tensor with device type '", device_name(t->device), "'. Move the gradient there first.");
       RG_CHECK(same_sizes(g, t), "attempting to assign a gradient of size '", g->shape(), "' to a tensor of size '", t->shape(),
-               "'. Please ensure that the gradient and the tensor are the same size");
+               "'. The two must be the same.");
       // See Note [Joining the collector]: .grad is an edge from an older object to a newer one.
       if (g->grad_fn || g->dict || (g->extra && g->extra->hooks)) join_collector(t);
       Py_INCREF(value);
@@ -380,10 +377,7 @@ PyObject* detach_inplace(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     TensorImpl* t = impl(self);
     if (thread_state.inference_mode) return Py_NewRef(self);  // nothing touches a history there
-    RG_CHECK(!t->base,
-             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
-             "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these "
-             "gradients.");
+    RG_CHECK(!t->base, "Can't detach views in-place. Use detach() instead.");
     if (t->grad_fn) {  // hooks stay with the tensor
       PyObject* hooks = checked(get_hooks(self, nullptr));
       if (hooks != Py_None) set_own_hooks(t, hooks);

@@ -228,9 +228,8 @@ PyObject* make_dual(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
              "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported.");
     RG_CHECK(!tangent_of(tangent, level), "Setting a forward grad that itself has a forward gradient at the same level0 is not supported.");
     RG_CHECK(same_sizes(given.get(), tangent.get()),
-             "Trying to set a forward gradient that has a different size than that of the original Tensor, "
-             "this is not supported. Tensor is of size ",
-             given.sizes(), " while the given forward gradient is of size ", tangent.sizes(), ".");
+             "Trying to set a forward gradient that has a different size than that of the original Tensor: the Tensor is of size ",
+             given.sizes(), ", the forward gradient of size ", tangent.sizes(), ".");
     RG_CHECK_AS(
         NotImplemented, level >= thread_state.first_visible_level,
         "make_dual: inside vmap, for a level of forward mode that was entered outside it. Enter the level inside the function that is "

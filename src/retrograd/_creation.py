@@ -28,8 +28,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         return _C._call_torch_function(tensor, (data,), {"dtype": dtype, "device": device, "requires_grad": requires_grad})
     if isinstance(data, Tensor):
         warnings.warn(
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone(), and requires_grad_() of that for "
+            "a new leaf.",
             UserWarning,
             stacklevel=2,
         )
@@ -89,8 +89,8 @@ def from_numpy(ndarray: Any) -> Tensor:
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     if str(ndarray.dtype) in ("uint16", "uint32", "uint64", "complex256") or ndarray.dtype.kind in "OSUMm":
         raise TypeError(
-            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: float64, float32, float16, complex64, complex128, int64, "
-            "int32, int16, int8, uint8, and bool."
+            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: bool, uint8, int8, int16, int32, int64, "
+            "float16, float32, float64, complex64 and complex128."
         )
     out, read_only = _C._from_buffer(ndarray)
     if read_only:

@@ -346,9 +346,8 @@ def find_safe(module: str, name: str) -> Any:
     if module == "torch" and isinstance(getattr(_C, name, None), (_C.dtype, _C.memory_format, _C.layout)):
         return getattr(_C, name)
     raise pickle.UnpicklingError(
-        f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use "
-        f"`torch.serialization.add_safe_globals([{name}])` or the `torch.serialization.safe_globals([{name}])` context manager to "
-        "allowlist this global if you trust this class/function."
+        f"Unsupported global: GLOBAL {full} was not an allowed global by default. If you trust it, allow it with "
+        f"`torch.serialization.add_safe_globals([{name}])` or, for one block, `torch.serialization.safe_globals([{name}])`."
     )
 
 

@@ -106,9 +106,8 @@ def retain_grad(self: Tensor) -> None:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     if _C._in_transform():
         raise RuntimeError(
-            "You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch transform. This is "
-            "unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call retain_grad() "
-            "outside of a function being transformed instead."
+            "You are attempting to call Tensor.retain_grad() inside of a function being transformed (by grad, vmap or another). Call "
+            "it outside, or take the derivative with torch.func."
         )
     node = self.grad_fn if self._has_history and not self.retains_grad else None
     if node is None:
@@ -240,9 +239,8 @@ def _rebuild(
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if not self.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
-            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage; detach() the "
-            "tensor first."
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. Copy its detach() "
+            "instead; in a module, look for an attribute computed from parameters (as by weight_norm)."
         )
     if id(self) in memo:
         return memo[id(self)]

@@ -146,8 +146,8 @@ def _default_location(flat: Tensor, location: str) -> Tensor:
         return flat.to("meta")
     if location.startswith("cuda"):
         raise RuntimeError(
-            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running on a CPU-only "
-            "machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. Pass map_location='cpu' to "
+            "torch.load to put its storages on the CPU."
         )
     raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})")
 
@@ -207,8 +207,8 @@ def load(
         file.seek(start)
         if mmap and not is_zip:
             raise RuntimeError(
-                "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), please torch.save your "
-                "checkpoint with this option in order to use mmap."
+                "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True)`: save the checkpoint "
+                "again with this option, or load it without mmap."
             )
         try:
             return _read_zip(file, bool(mmap), *context) if is_zip else _read_legacy(file, *context)
@@ -220,8 +220,8 @@ def _check_file(file: Any) -> None:
     for name in ("read", "seek", "tell"):
         if not hasattr(file, name):
             raise AttributeError(
-                f"{type(file).__name__!r} object has no attribute {name!r}. You can only torch.load from a file that is seekable. "
-                "Please pre-load the data into a buffer like io.BytesIO and try to load from it instead."
+                f"{type(file).__name__!r} object has no attribute {name!r}. You can only torch.load from a file that is seekable. Read "
+                "it into an io.BytesIO first, and load from that."
             )
 
 

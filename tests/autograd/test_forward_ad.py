@@ -381,7 +381,7 @@ def test_function_without_jvp_or_with_a_wrong_one(x, t):
             Without.apply(dual)
         with pytest.raises(RuntimeError, match=r"invalid number of forward gradients \(expected 1 but got 2\)"):
             WrongCount.apply(dual)
-        with pytest.raises(RuntimeError, match=r"different size than that of the original Tensor, .* of size \[2, 3\] .* of size \[3\]"):
+        with pytest.raises(RuntimeError, match=r"different size than that of the original Tensor: .* of size \[2, 3\], .* of size \[3\]"):
             WrongSize.apply(dual)
         close(forward_ad.unpack_dual(dual * 2).tangent, 2 * t, 0)
 

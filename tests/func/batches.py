@@ -57,7 +57,7 @@ NOT_BATCHED = {
 # A tensor that is not batched cannot hold a batch.
 UNBATCHED_SELF = "being vmapped over but `self` not being vmapped over"
 REFUSALS = (
-    "Attempting to batch over indexing with a boolean mask",
+    "A boolean mask picks another number of elements",
     "self.stride(-1) must be 1 to view",  # examples are apart
     "Tensor must have a last dimension with stride 1",
 )

@@ -272,7 +272,7 @@ def identity(x):
         (lambda: vmap(lambda a: a.tolist())(X), RuntimeError, "vmap: It looks like you're calling .tolist\\(\\)"),
         (lambda: vmap(lambda a: a.nonzero())(X), RuntimeError, "can output dynamic shape. Attempted to vmap over aten::nonzero"),
         (lambda: vmap(lambda a: a.unique())(X), RuntimeError, "Attempted to vmap over aten::_unique2"),
-        (lambda: vmap(lambda a: a[a > 0])(X), RuntimeError, "Attempting to batch over indexing with a boolean mask"),
+        (lambda: vmap(lambda a: a[a > 0])(X), RuntimeError, "A boolean mask picks another number of elements"),
         (lambda: vmap(lambda a: a.masked_select(a > 0))(X), RuntimeError, "Attempted to vmap over `mask` in torch.masked_select"),
         (lambda: vmap(lambda a: F.one_hot(a))(X.long()), RuntimeError, "please provide an explicit positive num_classes"),
         (lambda: vmap(lambda a: a.sum(1))(X), IndexError, "expected to be in range of \\[-1, 0\\], but got 1"),

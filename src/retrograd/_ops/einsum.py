@@ -24,7 +24,7 @@ def einsum(*args):
     """
     if len(args) < 2:
         raise ValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+            "einsum(): must specify the equation string and at least one operand, or operands that each have their subscripts list"
         )
     if isinstance(args[0], torch.Tensor):
         equation, operands = _from_sublists(args)

@@ -191,8 +191,7 @@ def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, d
     if not input.is_floating_point() or (input.itemsize < 4 and not isinstance(bins, torch.Tensor)):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{_title(input)}'")
     if weight is not None and weight.shape != input.shape:
-        raise RuntimeError("torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor "
-                           "excluding its innermost dimension, "
+        raise RuntimeError("torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor, "
                            f"but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}")  # fmt: skip
     edges = _bin_edges(input.detach(), bins, range)
     values = input.detach().reshape(-1)

@@ -76,14 +76,14 @@ def backward(
     """
     if _C._in_transform():
         raise RuntimeError(
-            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or call "
-            "backward() outside of functorch transforms."
+            "backward() called inside a functorch transform. Use torch.func.grad or torch.func.vjp there, or call backward() outside "
+            "the transform."
         )
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Pass `grad_tensors` only."
             )
         grad_tensors = grad_variables
     wanted = None if inputs is None else _as_tuple(inputs.values() if isinstance(inputs, Mapping) else inputs)
@@ -173,9 +173,8 @@ def _batched_grad(roots: Any, wanted: Any, grads: Any, retain_graph: bool, creat
             )
         if isinstance(root, Tensor) and g.shape[1:] != root.shape:
             raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the "
-                f"remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: grad_output[{i}] "
-                f"has a shape of {g.shape[1:]} and output[{i}] has a shape of {root.shape}."
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch: the others must be the "
+                f"shape of its output, but grad_output[{i}] has a shape of {g.shape[1:]} and output[{i}] has a shape of {root.shape}."
             )
     sizes = [g.shape[0] for g in grads]
     if len(set(sizes)) != 1:

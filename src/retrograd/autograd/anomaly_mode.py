@@ -118,7 +118,7 @@ class detect_anomaly:
         self.check_nan = check_nan
         self.prev: list[tuple[Any, Any]] = []
         warnings.warn(
-            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            "Anomaly Detection has been enabled. It makes every operation slower: use it for debugging only.",
             stacklevel=2,
         )
 

@@ -125,8 +125,8 @@ class Function(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
-            "static forward method."
+            "Legacy autograd function with non-static forward method is deprecated. Make forward and backward static methods, and call "
+            "apply() of the class."
         )
 
     @staticmethod
@@ -143,7 +143,7 @@ class Function(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Gives one gradient (or None) per argument of forward."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom autograd.Function: backward mode AD calls it."
         )
 
     vjp = backward
@@ -157,7 +157,7 @@ class Function(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """Says how to run on a batch: `args` with the batch at `in_dims` (None where there is none). Returns (output, out_dims)."""
         raise NotImplementedError(
-            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule to True."
         )
 
     @classmethod
@@ -165,9 +165,7 @@ class Function(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
         """Calls backward, or vjp where that is what the class defines."""
         own_backward, own_vjp = cls.backward is not Function.backward, cls.vjp is not Function.vjp
         if own_backward and own_vjp:
-            raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
-            )
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. Keep one of them.")
         return (cls.vjp if own_vjp else cls.backward)(ctx, *grads)
 
     @classmethod

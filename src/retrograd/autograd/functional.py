@@ -87,8 +87,8 @@ def _check_outputs(outputs: Sequence[Tensor], strict: bool) -> None:
     for i, output in enumerate(outputs):
         if strict and not output.requires_grad:
             raise RuntimeError(
-                f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in a differentiable "
-                "manner from the input when running in strict mode."
+                f"Output {i} of the user-provided function does not require gradients. In strict mode every output must be computed "
+                "from the inputs by differentiable operations."
             )
 
 
@@ -97,10 +97,8 @@ def _check_jacobian(jacobian: Sequence[Tensor], strict: bool) -> None:
         if strict and not part.requires_grad:
             raise RuntimeError(
                 f"While computing the hessian, found that the jacobian of the user-provided function with respect to input {i} is "
-                "independent of "
-                "the input. This is not allowed in strict mode. You should ensure that your function is twice differentiable and "
-                "that the jacobian "
-                "depends on the inputs (this would be violated by a linear function for example)."
+                "independent of the input. This is not allowed in strict mode. A linear function has such a jacobian: pass "
+                "strict=False for a hessian of zeros."
             )
 
 
@@ -266,8 +264,8 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Sequence[Tensor]) -> tup
 def _check_strategy(strategy: str) -> None:
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than inputs, '
-            '"forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+            'Expected strategy to be either "forward-mode" or "reverse-mode". "forward-mode" is faster where there are more outputs '
+            "than inputs."
         )
 
 
@@ -298,11 +296,13 @@ def jacobian(
     if strategy == "forward-mode":
         if create_graph:
             raise NotImplementedError(
-                'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet).'
+                'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported together. Use '
+                'strategy="reverse-mode".'
             )
         if strict:
             raise RuntimeError(
-                'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together (yet).'
+                'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together. Use '
+                'strategy="reverse-mode".'
             )
         if not vectorize:
             raise NotImplementedError(
@@ -310,9 +310,7 @@ def jacobian(
             )
     if strict and vectorize:
         raise RuntimeError(
-            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please either set "
-            "`strict=False` "
-            "or `vectorize=False`."
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Pass one of the two."
         )
     with _C._EnableGrad():
         many, given = _tensors(inputs, "inputs", "jacobian")

@@ -398,16 +398,14 @@ class _Check:
             tensor = self.inputs[i]
             if not _is_double(tensor):
                 warnings.warn(
-                    f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely "
-                    "fail if all "
-                    f"the inputs are not of double precision floating point or complex. Hint: pass input #{i} as .double().",
+                    f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely fail: "
+                    f"its tolerances are those of double precision. Hint: pass input #{i} as .double().",
                     stacklevel=4,
                 )
             if any(s == 0 and n > 1 for n, s in zip(tensor.shape, tensor.stride(), strict=True)):
                 raise RuntimeError(
-                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
-                    "able to compute "
-                    "the numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck."
+                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping: it moves "
+                    f"one element at a time, and here several share memory. Pass input #{i} as .contiguous()."
                 )
             tensor.retain_grad()
 
@@ -479,12 +477,9 @@ class _Check:
 
     def not_reentrant(self, o: int, i: int, difference: float) -> None:
         raise GradcheckError(
-            "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
-            "values, although "
-            f"analytical gradient matches numerical gradient.The tolerance for nondeterminism was {self.nondet_tol}.\n"
-            f"The gradient of output {o} with respect to input {i} differs by {difference:.3g} between two runs. Hint: if the "
-            "function is meant to be "
-            "nondeterministic, say by how much with nondet_tol."
+            "Backward is not reentrant, i.e., running backward with same input and grad_output twice gives different values. The "
+            f"tolerance for nondeterminism was {self.nondet_tol}.\nThe gradient of output {o} with respect to input {i} differs by "
+            f"{difference:.3g} between two runs. Hint: if the function is meant to be nondeterministic, say by how much with nondet_tol."
         )
 
     def numerical_for(self, outputs: tuple[Tensor, ...], i: int) -> list[Tensor]:

@@ -217,9 +217,8 @@ def _unbatched_self(op: str) -> str:
     name = "inplace arithmetic" if stem in _ARITHMETIC else stem if stem in _BY_NAME else f"aten::{stem}"
     return (
         f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements "
-        "than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. Please try to use "
-        f"out-of-place operators instead of {name}. If said operator is being called inside the PyTorch framework, please file a bug "
-        "report instead."
+        "than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over: all examples share `self`, "
+        f"which has no room for their results. Use the out-of-place form of {name}."
     )
 
 

@@ -26,8 +26,8 @@ def _different(batch: Batch) -> bool:
     """Whether examples get numbers of their own; an error where that was not said."""
     if batch.randomness == "error":
         raise RuntimeError(
-            "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags "
-            "on vmap or perform the randomness operation out of vmap"
+            "vmap: called random operation while in randomness error mode. Pass randomness='same' or 'different' to vmap, or draw "
+            "outside it."
         )
     return batch.randomness == "different"
 
@@ -35,7 +35,8 @@ def _different(batch: Batch) -> bool:
 def _no_same(batched: bool) -> None:
     if batched:
         raise RuntimeError(
-            "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
+            "Vmap does not currently support same randomness with a batched tensor input. Pass randomness='different', or draw outside "
+            "vmap."
         )
 
 
@@ -89,8 +90,8 @@ def _inplace(batch: Batch, op: Any, values: Values, batched: Flags) -> None:
     if _different(batch):
         if not batched[0]:
             raise RuntimeError(
-                "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. If this "
-                "is necessary for your usage, please file an issue with functorch."
+                "vmap: Cannot ask for different inplace randomness on an unbatched tensor: all samples share it. Draw into a batched "
+                "tensor, or pass randomness='same'."
             )
         if by_tensor and batched[1]:
             values[1] = padded(values[1], target.ndim - 1)

@@ -132,8 +132,8 @@ def _index(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     value, indices = values
     if any(_is_mask(i) and b for i, b in zip(indices, batched[1], strict=True)):
         raise RuntimeError(
-            "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean "
-            "mask."
+            "vmap: We do not support batching operators that can support dynamic shape. A boolean mask picks another number of "
+            "elements for each sample: use torch.where."
         )
     if any(_is_mask(i) and not i.ndim for i in indices):
         return loop(batch, op, values, batched)

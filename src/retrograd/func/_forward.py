@@ -57,8 +57,8 @@ def jvp_with_argnums(func: Callable[..., Any], primals: Any, tangents: Any, argn
     vectors, vector_spec = tree_flatten(tangents)
     if spec != vector_spec:
         raise RuntimeError(
-            f"{_API}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 tensors, "
-            f"tangents also must be. Got primals with structure {spec} and tangents with structure {vector_spec}"
+            f"{_API}: Expected primals and tangents to have the same python structure. Got primals with structure {spec} and tangents "
+            f"with structure {vector_spec}"
         )
     _check_tensors(leaves, "primals")
     _check_tensors(vectors, "tangents")
@@ -112,7 +112,8 @@ def _unpacked(tensor: Tensor, level: int, strict: bool) -> tuple[Tensor, Tensor]
     if tangent is None:
         if strict:
             raise RuntimeError(
-                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True."
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. Pass strict=False for a tangent "
+                "of zeros."
             )
         tangent = _zeros(primal)
     return primal, tangent

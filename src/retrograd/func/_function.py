@@ -58,9 +58,7 @@ def forward_batched(cls: Any, batch: Batch, args: tuple[Any, ...]) -> Any:
 def _by_own_rule(cls: Any, batch: Batch, values: list[Any], flags: list[bool], spec: Any) -> Any:
     in_dims = tree_unflatten([0 if f else None for f in flags], spec)
     result = cls.vmap(VmapInfo(batch.size, batch.randomness), in_dims, *tree_unflatten(values, spec))
-    expected = (
-        "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with the output. "
-    )
+    expected = "Expected the vmap staticmethod to have two returns, an output and out_dims of its structure. "
     if not isinstance(result, tuple):
         raise RuntimeError(f"{expected}Got a {type(result)} instead")
     if len(result) != 2:
@@ -70,9 +68,8 @@ def _by_own_rule(cls: Any, batch: Batch, values: list[Any], flags: list[bool], s
     dims = _broadcast_to_and_flatten(out_dims, out_spec)
     if dims is None:
         raise RuntimeError(
-            f"The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected out_dims={out_dims} to be "
-            f"compatible with the structure of `output`. out_dims has structure {tree_structure(out_dims)} but output has structure "
-            f"{out_spec}."
+            f"The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple: out_dims={out_dims} has "
+            f"structure {tree_structure(out_dims)} but output has structure {out_spec}."
         )
     return tree_unflatten([_placed(batch, leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)], out_spec)
 

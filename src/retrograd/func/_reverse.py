@@ -176,7 +176,7 @@ def _cotangents(cotangents: Any, outputs: Sequence[Tensor], spec: TreeSpec) -> l
     vectors, given = tree_flatten(cotangents)
     if given != spec:
         raise RuntimeError(
-            "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. cotangents: "
+            "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. Got cotangents: "
             f"{treespec_pprint(given)}, primal output: {treespec_pprint(spec)}"
         )
     for i, (vector, output) in enumerate(zip(vectors, outputs, strict=True)):

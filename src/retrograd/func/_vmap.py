@@ -143,14 +143,11 @@ def _inputs(func: Any, in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[A
             return size, [0] * len(args), list(args), None
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
-            f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple matching "
+            f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple of "
             f"the structure of inputs, got: {type(in_dims)}."
         )
     if not args:
-        raise ValueError(
-            f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with "
-            "no inputs. The latter is unsupported."
-        )
+        raise ValueError(f"vmap({_name(func)})(<inputs>): got no inputs. vmap needs at least one to map over.")
     leaves, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(in_dims, spec)
     if dims is None:
@@ -179,8 +176,7 @@ def _checked_dim(func: Any, in_dims: Any, leaf: Any, dim: Any) -> int:
         raise ValueError(f"{where} an input but in_dim must be either an integer dimension or None.")
     if not isinstance(leaf, Tensor):
         raise ValueError(
-            f"{where} an input but the input is of type {type(leaf)}. We cannot vmap over non-Tensor arguments, please use None as the "
-            "respective in_dim"
+            f"{where} an input but the input is of type {type(leaf)}. We cannot vmap over non-Tensor arguments, pass None as its in_dim"
         )
     if not -leaf.ndim <= dim < leaf.ndim:
         raise ValueError(
@@ -219,8 +215,8 @@ def _out_dims(func: Any, out_dims: Any, spec: Any) -> list[Any]:
         not isinstance(d, int) and d is not None for d in (dims if dims is not None else [out_dims] if isinstance(out_dims, str) else [])
     ):
         raise ValueError(
-            f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints representing "
-            "where in the outputs the vmapped dimension should appear."
+            f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints that says "
+            "where each output has the mapped dimension."
         )
     if dims is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.is_leaf():
         return [out_dims[0]]  # a tuple of one for a function that returns a tensor

@@ -94,6 +94,20 @@ def _check_info(info, text) -> None:
     raise LinAlgError(text(f"(Batch element {first}): ", int(info.reshape(-1)[first])))
 
 
+def _not_definite(op, where, k) -> str:
+    return (
+        f"{op}: {where}The factorization could not be completed because the input is not positive-definite "
+        f"(its leading minor of order {k} is not positive)."
+    )
+
+
+def _zero_pivot(op, where, k) -> str:
+    return (
+        f"{op}: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. linalg.lu(A, pivot) and "
+        "linalg.lu_factor_ex(A, pivot) return the factors all the same."
+    )
+
+
 # ---- systems ----
 
 
@@ -157,13 +171,7 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
 def cholesky(A, *, upper=False, out=None):
     """The L of A = L L^H (upper: the U of A = U^H U) for a positive definite A."""
     result, info = _ops.linalg_cholesky_ex(A, upper=upper)
-    _check_info(
-        info,
-        lambda where, k: (
-            f"linalg.cholesky: {where}The factorization could not be completed because the input is not positive-definite (the "
-            f"leading minor of order {k} is not positive-definite)."
-        ),
-    )
+    _check_info(info, lambda where, k: _not_definite("linalg.cholesky", where, k))
     return _written(result, out)
 
 
@@ -171,13 +179,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
     """cholesky() that reports failures in `info` instead of raising."""
     both = _ops.linalg_cholesky_ex(A, upper=upper)
     if check_errors:
-        _check_info(
-            both[1],
-            lambda where, k: (
-                f"linalg.cholesky_ex: {where}The factorization could not be completed because the input is not positive-definite "
-                f"(the leading minor of order {k} is not positive-definite)."
-            ),
-        )
+        _check_info(both[1], lambda where, k: _not_definite("linalg.cholesky_ex", where, k))
     return _written(both, out)
 
 
@@ -189,13 +191,7 @@ class _LuResult(NamedTuple):
 def lu_factor(A, *, pivot=True, out=None):
     """Packed LU factors and pivots."""
     LU, pivots, info = _ops.linalg_lu_factor_ex(A, pivot=pivot)
-    _check_info(
-        info,
-        lambda where, k: (
-            f"torch.linalg.lu_factor: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If you "
-            f"still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
-        ),
-    )
+    _check_info(info, lambda where, k: _zero_pivot("torch.linalg.lu_factor", where, k))
     return _written(_LuResult(LU, pivots), out)
 
 
@@ -203,13 +199,7 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
     """lu_factor() that reports singular matrices in `info` instead of raising."""
     result = _ops.linalg_lu_factor_ex(A, pivot=pivot)
     if check_errors:
-        _check_info(
-            result[2],
-            lambda where, k: (
-                f"torch.linalg.lu_factor_ex: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If "
-                f"you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
-            ),
-        )
+        _check_info(result[2], lambda where, k: _zero_pivot("torch.linalg.lu_factor_ex", where, k))
     return _written(result, out)
 
 
@@ -540,7 +530,7 @@ def tensorsolve(A, B, dims=None, *, out=None):
     result = A.shape[B.dim() :]
     if B.numel() != math.prod(result):
         raise RuntimeError(
-            f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), got "
             f"{math.prod(result)} != {B.numel()}"
         )
     return _written(solve(A.reshape(B.numel(), math.prod(result)), B.reshape(-1)).reshape(result), out)

@@ -42,8 +42,7 @@ def _broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         return input, target
     warnings.warn(
         f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead to "
-        f"incorrect results "
-        "due to broadcasting. Please ensure they have the same size.",
+        "incorrect results due to broadcasting. Give both the same size.",
         stacklevel=3,
     )
     return tuple(torch.broadcast_tensors(input, target))
@@ -108,8 +107,8 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     how = _reduction(reduction, size_average, reduce)
     if target.shape != input.shape:
         raise ValueError(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. Please "
-            f"ensure they have the same size."
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. Give both the "
+            "same size."
         )
     if weight is not None:
         weight = weight.expand(input.shape)
@@ -274,8 +273,7 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
-            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
-            f"{anchor.dim()}D, "
+            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, got: anchor {anchor.dim()}D, "
             f"positive {positive.dim()}D, and negative {negative.dim()}D inputs"
         )
     return _triplet(anchor, positive, negative, distance_function or torch.pairwise_distance, margin, swap, how)

@@ -323,9 +323,8 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     _check_probability(p)
     if input.dim() not in (2, 3):
         raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists to provide "
-            f"channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. "
-            f"2D or 3D inputs)."
+            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Pass (C, L) or (N, C, L): whole channels are "
+            "dropped."
         )
     return _dropout_nd("dropout1d", input, 1, p, training, inplace)
 
@@ -412,8 +411,7 @@ def embedding_bag(
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
-            f"embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
-            f"mode='{mode}'). Please open a feature request on GitHub."
+            f"embedding_bag: per_sample_weights was not None. per_sample_weights needs mode='sum' (got mode='{mode}')."
         )
     if per_sample_weights is not None and per_sample_weights.size() != input.size():
         raise ValueError(
@@ -423,8 +421,7 @@ def embedding_bag(
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
-                "However, found offsets of type " + str(type(offsets))
+                "if input is 2D, then offsets has to be None, as each row of input is a bag. Got offsets of type " + str(type(offsets))
             )
         bags, length = input.shape
         bag_of = torch.arange(bags, device=input.device).repeat_interleave(length)

@@ -40,8 +40,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if type(marked) is not type(data):
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an instance of the "
-                f"same type, but return type {type(marked).__name__} was found instead. To use the type as a Parameter, please correct "
-                "the detach() semantics defined by its __torch_dispatch__() implementation."
+                f"same type, but return type {type(marked).__name__} was found instead. Give the type a detach() that returns one of "
+                "its own."
             )
         marked._is_param = True
         return marked

@@ -24,9 +24,8 @@ __all__ = [
 ]  # fmt: skip
 
 EPOCH_DEPRECATION_WARNING = (
-    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use `scheduler.step()` "
-    "to step the scheduler. During the deprecation, if epoch is different from None, the closed form is used instead of the new "
-    "chainable form, where available."
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Call `scheduler.step()` "
+    "without it. Given an epoch, a scheduler that has a closed form uses that."
 )
 
 
@@ -649,8 +648,8 @@ def _check_members(owner: LRScheduler, optimizer: Optimizer, schedulers: Sequenc
             raise TypeError(f"{kind} at index {i} should have `optimizer` as its attribute.")
         if isinstance(scheduler, ReduceLROnPlateau):
             raise ValueError(
-                f"{kind} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when calling "
-                f"`step`, but got one at index {i} in the given schedulers sequence."
+                f"{kind} does not support `ReduceLROnPlateau` scheduler, whose `step` takes a metric: got one at index {i} in the given "
+                "schedulers sequence."
             )
         if optimizer != scheduler.optimizer:
             raise ValueError(
@@ -668,8 +667,8 @@ class SequentialLR(LRScheduler):
         _check_members(self, optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
-                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but "
-                f"got number of schedulers {len(schedulers)} and the number of milestones to be equal to {len(milestones)}"
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestones, got "
+                f"{len(schedulers)} schedulers and {len(milestones)} milestones"
             )
         self._schedulers = schedulers
         self._milestones = milestones
@@ -825,8 +824,8 @@ class ReduceLROnPlateau(LRScheduler):
             if self.default_min_lr is None:
                 raise RuntimeError(
                     f"The number of param groups in the `optimizer` ({len(self.optimizer.param_groups)}) differs from when "
-                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group being added to the "
-                    "optimizer. Please modify the `min_lrs` field to match the length of the `optimizer` param groups."
+                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group. Give `min_lrs` one "
+                    "value for each group."
                 )
             self.min_lrs = [self.default_min_lr] * len(self.optimizer.param_groups)
         for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):

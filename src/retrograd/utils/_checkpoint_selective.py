@@ -48,9 +48,7 @@ class SelectiveCheckpointContext:
 def _name(op: Any) -> str:
     name = op if isinstance(op, str) else None if isinstance(op, _Overloads) else getattr(op, "name", None) or getattr(op, "__name__", None)
     if not isinstance(name, str):
-        hint = (
-            "Please update the OpOverloadPacket to a specific OpOverload, as in ops.aten.mm.default." if isinstance(op, _Overloads) else ""
-        )
+        hint = "Name one overload of it, as in ops.aten.mm.default." if isinstance(op, _Overloads) else ""
         raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {hint}")
     return name
 

@@ -358,8 +358,8 @@ class _SecondRun:
 
     def wrong_number(self, first: str) -> str:
         return (
-            "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
-            f"Number of tensors saved during forward: {len(self.region.slots)}\nNumber of tensors saved during recomputation: {self.count}.\n{first}"
+            "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\nSaved "
+            f"during forward: {len(self.region.slots)}\nSaved during recomputation: {self.count}.\n{first}"
         ) + self.region.options.hint()
 
     def finish(self) -> None:
@@ -446,8 +446,8 @@ class CheckpointFunction(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         if _C._backward_has_inputs():
             raise RuntimeError(
-                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to .backward(). "
-                "To resolve this error, you can either set use_reentrant=False, or call .backward() without passing the `inputs` argument."
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() and with backward(inputs=...). Pass "
+                "use_reentrant=False, or call backward() without inputs."
             )
         inputs = detach_variable(tuple(_kept_arguments(ctx)))
         with _random_state(ctx.random_state), _C._EnableGrad():

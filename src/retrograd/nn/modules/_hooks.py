@@ -91,9 +91,7 @@ def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """The old form of register_module_full_backward_hook: it sees the last operation of each forward only."""
-    _set_global_kind(
-        False, "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them."
-    )
+    _set_global_kind(False)
     return _register_for_calls(_global_backward_hooks, hook)
 
 
@@ -104,16 +102,14 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls hook(module, grad_input, grad_output) when the gradients with respect to the inputs of a module are known."""
-    _set_global_kind(
-        True, "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them."
-    )
+    _set_global_kind(True)
     return _register_for_calls(_global_backward_hooks, hook)
 
 
-def _set_global_kind(full: bool, conflict: str) -> None:
+def _set_global_kind(full: bool) -> None:
     global _global_is_full_backward_hook
     if _global_is_full_backward_hook is not None and _global_is_full_backward_hook is not full:
-        raise RuntimeError(conflict)
+        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. Use one kind.")
     _global_is_full_backward_hook = full
 
 
@@ -178,9 +174,7 @@ class CallWithHooks:
 
     def _set_kind(self, full: bool) -> None:
         if self._is_full_backward_hook is not None and self._is_full_backward_hook is not full:
-            raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them."
-            )
+            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Use one kind.")
         self._is_full_backward_hook = full
         self._hooked = True
 
@@ -264,8 +258,8 @@ class CallWithHooks:
                 hook(self, args, kwargs, None) if with_kwargs else hook(self, args, None)
             except Exception as error:
                 warnings.warn(
-                    "module forward hook with ``always_call=True`` raised an exception that was silenced as another error was raised in "
-                    "forward: " + str(error),
+                    "module forward hook with ``always_call=True`` raised an exception that was silenced, because forward raised "
+                    "another: " + str(error),
                     stacklevel=4,
                 )
 
@@ -303,8 +297,8 @@ def _tensors(value: Any) -> tuple[Tensor, ...] | None:
 def _warn_not_full(case: str, missing: str) -> None:
     hook = "non-full backward hook" if case.startswith("s ") else "a non-full backward hook"
     warnings.warn(
-        f"Using {hook}{case} is deprecated and will be removed in future versions. This hook will be missing some {missing}. Please use "
-        "register_full_backward_hook to get the documented behavior.",
+        f"Using {hook}{case} is deprecated and will be removed in future versions. This hook will be missing some {missing}. Use "
+        "register_full_backward_hook, which sees them all.",
         FutureWarning,
         stacklevel=7,
     )
@@ -364,7 +358,7 @@ class BackwardHook:
     def _without_inputs(self) -> None:
         """No gradient will ever leave towards the inputs, so the hooks run now."""
         warnings.warn(
-            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require gradients: "
+            "Full backward hook is firing when gradients are computed with respect to module outputs: no inputs require gradients, so "
             "it sees grad_input as (None, ...).",
             stacklevel=5,
         )
@@ -372,7 +366,7 @@ class BackwardHook:
             changed = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
             if changed is not None and not (isinstance(changed, tuple) and all(c is None for c in changed)):
                 raise RuntimeError(
-                    "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
+                    "Backward hook for Modules where no input requires gradient should always return None or a tuple of None."
                 )
         self.grad_outputs = None
 

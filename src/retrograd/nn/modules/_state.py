@@ -62,8 +62,7 @@ class StateDict:
         """As register_state_dict_post_hook, but what the hook returns takes the place of the dictionary."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
-                "Cannot register the same function as the state dict post hook that was previously registered via "
-                "register_state_dict_post_hook"
+                "Cannot register the same function as the state dict post hook twice: register_state_dict_post_hook has it already"
             )
         return _add(self._state_dict_hooks, hook)
 
@@ -203,8 +202,8 @@ class StateDict:
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, incompatible) is not None:
                     raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if "
-                        "incompatible_keys need to be modified, it should be done inplace."
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values: change "
+                        "incompatible_keys in place."
                     )
 
         load(self, state_dict)
@@ -234,9 +233,8 @@ def _load_tensor(module: Any, name: str, key: str, current: Tensor, given: Any, 
         return
     if current.is_meta and not given.is_meta and not assign:
         warnings.warn(
-            f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op. "
-            "(Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the module "
-            "instead of copying them in place?)",
+            f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a "
+            "no-op. Pass `assign=True` to put the checkpoint's tensors in the module instead.",
             stacklevel=4,
         )
     try:

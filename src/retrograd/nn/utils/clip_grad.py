@@ -32,8 +32,8 @@ def _total_norm(tensors: list[Tensor], norm_type: float, error_if_nonfinite: boo
     total = _ops.stack(norms).norm(norm_type)
     if error_if_nonfinite and not total.isfinite().item():
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable "
-            "this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. Pass "
+            "`error_if_nonfinite=False` to scale the gradients by it anyway."
         )
     return total
 

@@ -120,8 +120,8 @@ def functional_call(
 ) -> Any:
     """The older name of `retrograd.func.functional_call`."""
     warnings.warn(
-        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. "
-        "Please use `torch.func.functional_call` instead which is a drop-in replacement.",
+        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0: use `torch.func.functional_call`, which takes the "
+        "same arguments.",
         FutureWarning,
         stacklevel=2,
     )
