@@ -267,7 +267,7 @@ op(
 for name, largest in (("max", True), ("min", False)):
     Name, word = name.capitalize(), "Largest" if largest else "Smallest"
     nothing = (
-        rf"{name}\(\): Expected reduction dim to be specified for input.numel\(\) == 0. Specify the reduction dim with the 'dim' argument."
+        rf"{name}\(\): Expected reduction dim to be specified for input.numel\(\) == 0\."
     )
     op(
         f"{name}(Tensor self) -> Tensor",

@@ -35,7 +35,7 @@ def test_eigenvalues_of_what_is_not_finite(bad):
 def test_cholesky_sees_nan(row, minor):
     A = torch.eye(3)
     A[row, row] = nan
-    with pytest.raises(torch.linalg.LinAlgError, match=f"leading minor of order {minor} is not positive-definite"):
+    with pytest.raises(torch.linalg.LinAlgError, match=f"leading minor of order {minor} is not positive"):
         torch.linalg.cholesky(A)
     assert torch.linalg.cholesky_ex(A).info == minor
 

@@ -122,7 +122,7 @@ def test_refusals(x, t):
             forward_ad.make_dual(torch.arange(3), torch.ones(3))
         with pytest.raises(ValueError, match="Expected tangent to be floating point or complex, but got: torch.int64"):
             forward_ad.make_dual(torch.ones(3), torch.arange(3))
-        with pytest.raises(RuntimeError, match=r"Tensor is of size \[2, 3\] while the given forward gradient is of size \[2\]"):
+        with pytest.raises(RuntimeError, match=r"Tensor is of size \[2, 3\], the forward gradient of size \[2\]"):
             forward_ad.make_dual(x, torch.ones(2))
         with pytest.raises(RuntimeError, match="already has a forward gradient at the same level"):
             forward_ad.make_dual(forward_ad.make_dual(x, t), t)

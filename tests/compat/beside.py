@@ -8,8 +8,12 @@ import gc
 import re
 import warnings
 
-# What is compared of a message: the words that people match on come first, what retrograd adds comes last.
+# What is compared of a message is its opening, which people match on: the first sentence, or as much of it as this. What follows is ours.
 MESSAGE = 60
+
+
+def opening(text, most=MESSAGE):
+    return text[:most].split(". ")[0].rstrip(" .")
 
 
 def plain(text):
@@ -24,7 +28,10 @@ class Message(str):
     """A line that ends in the words of an error or a warning. They have to begin alike."""
 
     def agrees(self, theirs):
-        return isinstance(theirs, Message) and self.startswith(theirs[: theirs.index(": ") + 2 + MESSAGE].rstrip(" ."))
+        if not isinstance(theirs, Message):
+            return False
+        start = theirs.index(": ") + 2
+        return self.startswith(theirs[:start] + opening(theirs[start:]))
 
 
 def agree(theirs, ours):

@@ -195,8 +195,8 @@ def test_a_loss_that_depends_on_phases_is_refused(call):
         a = engine.tensor([[1 + 1j, 2, -1j], [-5, 1 - 2j, 0.5], [0.3, 1j, 2 + 2j]], dtype=engine.complex128, requires_grad=True)
         with pytest.raises(RuntimeError, match="ill-defined") as error:
             call(engine, a).backward()
-        messages.append(str(error.value))
-    assert messages[1].startswith(messages[0]) or messages[0] in messages[1]
+        messages.append(str(error.value).split(". ")[0])
+    assert messages[0] in messages[1]
 
 
 MIXED = [

@@ -6,6 +6,7 @@ import pytest
 
 import ops
 import retrograd
+from tests.compat.beside import opening
 from tests.ops.cases import cases
 from tests.ops.harness import call, ids, inplace_function, report
 from tests.ops.tensors import flatten
@@ -41,7 +42,7 @@ def outcome(engine, program):
         try:
             exec(program, space)
         except Exception as error:
-            return type(error).__name__, str(error).split("\n")[0][:50]
+            return type(error).__name__, opening(str(error).split("\n")[0], 50)
     return "fine", rounded(shown(space["r"]))
 
 
@@ -248,7 +249,7 @@ def written(engine, entry, case, arrange):
         try:
             inplace_function(engine, entry)(made[0], *made[1], **kwargs)
         except Exception as error:
-            return type(error).__name__, str(error)[:50]
+            return type(error).__name__, opening(str(error), 50)
     return "written", ""
 
 
@@ -334,7 +335,7 @@ def into(engine, entry, case, make):
         try:
             call(engine, entry, args, {**kwargs, "out": outs[0] if len(outs) == 1 else tuple(outs)}, "function")
         except Exception as error:
-            return type(error).__name__, str(error)[:40]
+            return type(error).__name__, opening(str(error), 40)
     state = [(tuple(o.shape), str(o.dtype).split(".")[-1], o.requires_grad) for o in outs]
     return "taken", state, sum("resized" in str(w.message) for w in caught)
 

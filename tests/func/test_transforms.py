@@ -355,7 +355,7 @@ INTS = retrograd.tensor([1, 2])
         (lambda: jvp(lambda: X, (), ()), RuntimeError, "Expected primals to contain at least one Tensor"),
         (lambda: jvp(lambda x: x, (3.0,), (X,)), RuntimeError, "Expected primals to only contain Tensors, got <class 'float'>"),
         (lambda: jvp(lambda x: x, (INTS,), (INTS,)), ValueError, "Expected primal to be floating point or complex"),
-        (lambda: jvp(lambda x: x, (X,), (X[:2],)), RuntimeError, "Tensor is of size \\[3\\] while the given forward gradient is of size \\[2\\]"),
+        (lambda: jvp(lambda x: x, (X,), (X[:2],)), RuntimeError, "Tensor is of size \\[3\\], the forward gradient of size \\[2\\]"),
         (lambda: jvp(lambda x: W, (X,), (X,), strict=True), RuntimeError, "independent of the inputs. Pass strict=False"),
         (lambda: jvp(lambda x: 3.0, (X,), (X,)), RuntimeError, "to return only tensors, got unsupported type <class 'float'>"),
         (lambda: jacrev(lambda x: x, chunk_size=0), ValueError, "`chunk_size` should be greater than 0"),

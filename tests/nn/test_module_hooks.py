@@ -80,7 +80,7 @@ def test_always_call(torch, ones):
         raise RuntimeError("hook")
 
     m.register_forward_hook(complains, always_call=True)
-    with pytest.warns(UserWarning, match="silenced as another error was raised in forward: hook"), pytest.raises(ValueError):
+    with pytest.warns(UserWarning, match="that was silenced.* forward.*: hook"), pytest.raises(ValueError):
         m(ones)
 
 
@@ -206,7 +206,7 @@ def test_hook_errors(torch, ones):
     loss = m(torch.ones(2)).sum()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(RuntimeError, match="should always return None or a tuple of None"):
+        with pytest.raises(RuntimeError, match="should always return None or "):
             loss.backward()
 
 
