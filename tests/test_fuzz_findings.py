@@ -386,3 +386,42 @@ def test_modules_become_complex():
 
 def test_bytes_seen_as_bools():
     assert torch.tensor([0, 1, 2, 190], dtype=torch.uint8).view(torch.bool).tolist() == [False, True, True, True]
+
+
+def test_gradient_of_acosh_on_the_left_half_plane():
+    z = torch.tensor([-1.2 + 0.3j, -0.3 - 2j, 1 + 2j, -2j], dtype=torch.complex128, requires_grad=True)
+    assert torch.autograd.gradcheck(torch.acosh, (z,))
+
+
+def test_negative_views_convert_to_complex_numbers_without_a_sign_on_zero():
+    """-1 - 0j is on the other side of the branch cut."""
+    x = torch.tensor([1j], dtype=torch.complex128).conj().imag
+    assert x.to(torch.complex128).sqrt().item() == 1j
+    assert torch.zeros(1, dtype=torch.complex128).conj().copy_(x).sqrt().item() == 1j
+    assert torch.float_power(x, 0.5 + 0j).item() == pytest.approx(1j)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, b: torch.addcdiv(a, a, b, value=0.5 + 0j),
+        lambda a, b: torch.addcmul(a, a, b, value=0.5 + 0j),
+        lambda a, b: torch.lerp(a, b, 0.5 + 0j),
+        lambda a, b: torch.addmm(a, a, b, alpha=0.5 + 0j, beta=2 + 0j),
+        lambda a, b: torch.baddbmm(a[None], a[None], b[None], alpha=0.5 + 0j, beta=2 + 0j),
+        lambda a, b: a.index_add(0, torch.tensor([0, 1]), b, alpha=0.5 + 0j),
+    ],
+)
+def test_gradients_beside_complex_numbers_that_are_real(call):
+    a, b = (torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) for _ in range(2))
+    result = call(a, b)
+    assert result.dtype is torch.float32
+    assert [g.dtype for g in torch.autograd.grad(result.sum(), (a, b))] == [torch.float32] * 2
+
+
+def test_probabilities_without_values():
+    p = torch.full((2,), 0.5, device="meta")
+    with pytest.raises(RuntimeError, match="device"):
+        torch.bernoulli(p, out=torch.empty(2))
+    with pytest.raises(RuntimeError, match="device"):
+        torch.empty(2).bernoulli_(p)

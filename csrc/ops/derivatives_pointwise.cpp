@@ -10,7 +10,13 @@ namespace retrograd::derivatives {
 Tensor times(const Tensor& grad, Scalar factor) {
   if (factor.equals(1)) return grad;
   if (factor.equals(-1)) return ops::neg(grad);
-  return ops::mul(grad, factor);
+  // Beside real tensors a complex number counts as a real one (others are refused), so the gradient is real.
+  return ops::mul(grad, factor.is_complex() && !is_complex(grad.dtype()) ? Scalar(factor.d) : factor);
+}
+
+// 1 / sqrt(x^2 - 1). Of complex numbers the two factors have roots of their own: that of the product changes its sign where x turns to the left.
+Tensor acosh_slope(const Tensor& self) {
+  return is_complex(self.dtype()) ? ops::rsqrt(self - 1) * ops::rsqrt(self + 1) : ops::rsqrt(self * self - 1);
 }
 
 Tensor zero_gradient(const Tensor& grad) { return zeros(grad.sizes(), grad.dtype(), grad.device()); }

@@ -39,7 +39,7 @@ void turn_memory(const Tensor& t, int flags) {
     const Tensor imag = imag_part(t);
     impl::neg_out(imag, imag);
   }
-  if ((flags & kNeg) && t.dtype() != DType::Bool) {  // whether a number is zero does not depend on its sign
+  if (flags & kNeg) {
     Tensor memory = complex ? real_pairs(t) : alias(t);
     memory->flags &= static_cast<uint16_t>(~kLazy);
     impl::neg_out(memory, memory);
