@@ -1,6 +1,9 @@
 """What random calls beside PyTorch brought to light, one test per cause."""
 
+import copy
+import io
 import math
+import pickle
 
 import pytest
 
@@ -425,3 +428,16 @@ def test_probabilities_without_values():
         torch.bernoulli(p, out=torch.empty(2))
     with pytest.raises(RuntimeError, match="device"):
         torch.empty(2).bernoulli_(p)
+
+
+def test_lazy_tensors_are_saved_and_pickled():
+    z = torch.tensor(Z)
+    for lazy in (z.conj(), z.conj().imag):
+        file = io.BytesIO()
+        torch.save([lazy, z], file)
+        file.seek(0)
+        loaded, base = torch.load(file)
+        assert loaded.tolist() == lazy.tolist() and base.tolist() == z.tolist()
+        assert pickle.loads(pickle.dumps(lazy)).tolist() == lazy.tolist()
+        assert copy.deepcopy(lazy).tolist() == lazy.tolist()
+        assert lazy.untyped_storage().tolist() == z.untyped_storage().tolist()

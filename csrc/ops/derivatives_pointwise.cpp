@@ -30,9 +30,7 @@ Tensor div_mode_backward_other(const Tensor& grad, const Tensor& self, const Ope
   return mode ? zero_gradient(grad) : ops::_div_backward_other(grad, self, other);
 }
 
-Scalar one_minus(Scalar s) {
-  return s.is_complex() ? Scalar(Complex<double>(1) - s.to_complex()) : Scalar(1 - s.to_double());
-}
+Scalar one_minus(Scalar s) { return s.is_complex() ? Scalar(Complex<double>(1) - s.to_complex()) : Scalar(1 - s.to_double()); }
 
 Tensor pow_backward(const Tensor& grad, const Tensor& self, Scalar exponent) {
   if (exponent.equals(0)) return zero_gradient(grad);

@@ -44,7 +44,8 @@ void copy_data(const Tensor& dst, const Tensor& src) {
   if (dst.numel() == 0 || is_meta(dst)) return;
   RG_CHECK(src->has(kBatched) || !is_meta(src), "Cannot copy out of meta tensor; no data!");
   RG_CHECK(!src->has(kBatched), "a tensor that belongs to a vmap was used where its memory is needed; it may have outlived the vmap");
-  if (RG_UNLIKELY(src->has(kNeg) && !is_differentiable(dst.dtype()))) return copy_data(dst, resolved(src));  // not every integer has a negative
+  if (RG_UNLIKELY(src->has(kNeg) && !is_differentiable(dst.dtype())))
+    return copy_data(dst, resolved(src));  // not every integer has a negative
   int64_t strides[kMaxDims];
   const bool same = same_sizes(dst.get(), src.get());
   if (!same) strides_in(src, dst.sizes(), strides);
