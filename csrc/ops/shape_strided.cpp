@@ -83,8 +83,8 @@ Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optiona
 
 Tensor _as_strided_transfer(const Tensor& self, IntSpan stride, int64_t offset, IntSpan out_size, IntSpan out_stride, int64_t out_offset,
                             bool to_input) {
-  RG_CHECK(static_cast<int64_t>(stride.size()) == self.dim() && out_size.size() == out_stride.size() && is_differentiable(self.dtype()),
-           "_as_strided_transfer: expected a stride for every dimension of a floating point or complex tensor");
+  RG_CHECK(static_cast<int64_t>(stride.size()) == self.dim() && out_size.size() == out_stride.size(),
+           "_as_strided_transfer: expected a stride for every dimension");
   const auto negative = [](int64_t n) { return n < 0; };
   RG_CHECK(offset >= 0 && out_offset >= 0 && std::ranges::none_of(stride, negative) && std::ranges::none_of(out_size, negative) &&
                std::ranges::none_of(out_stride, negative),
@@ -106,6 +106,7 @@ Tensor _as_strided_transfer(const Tensor& self, IntSpan stride, int64_t offset, 
   // Several elements of the input of as_strided in one place share its gradient: whoever made it so (expand) will add them up again.
   const IntSpan input_sizes = to_input ? out_size : sizes, input_strides = to_input ? out_stride : stride;
   if (may_overlap(input_sizes, input_strides)) {
+    RG_CHECK(is_differentiable(self.dtype()), "_as_strided_transfer: a sum of integers cannot be shared out");
     const DType real = real_dtype(self.dtype());
     Tensor count = retrograd::zeros(memory.sizes(), real, self.device());
     const Tensor one = expand_data(scalar_tensor(1.0, real), input_sizes);
