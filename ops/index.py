@@ -567,7 +567,7 @@ op(
 op(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"weight": "ops::embedding_dense_backward(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq)"},
     jvp="linear",
     doc="Rows of a table. The row padding_idx gets no gradient; scale_grad_by_freq divides each row's by how often it was read. "
@@ -589,7 +589,7 @@ op(
 op(
     "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(complex=True),
     grad={"grad_output": "embedding_grad_grad(grad, indices, padding_idx, scale_grad_by_freq)"},
     node="EmbeddingDenseBackwardBackward0",
     jvp="linear",

@@ -304,7 +304,7 @@ op(
     "lerp(Tensor self, Tensor end, Scalar weight) -> Tensor",
     variants="function method inplace out",
     kernel=pointwise("lerp_of(x, y, weight)", dtypes=FLOATING, params=("weight",), check="check_lerp(self, end);", complex=True),
-    grad={"self": "ops::mul(grad, 1 - weight.to_double())", "end": "ops::mul(grad, weight)"},
+    grad={"self": "times(grad, one_minus(weight))", "end": "times(grad, weight)"},
     node="LerpBackward0",
     jvp="elementwise",
     doc="self + weight * (end - self).",

@@ -427,7 +427,7 @@ for name, low, high, formula, words in (
     ("sinh", -2, 2, "grad * ops::cosh(self)", "Hyperbolic sine"),
     ("cosh", -2, 2, "grad * ops::sinh(self)", "Hyperbolic cosine"),
     ("asinh", -2, 2, "grad * ops::rsqrt(self * self + 1)", "Inverse hyperbolic sine"),
-    ("acosh", 1.2, 3, "grad * ops::rsqrt(self * self - 1)", "Inverse hyperbolic cosine"),
+    ("acosh", 1.2, 3, "grad * acosh_slope(self)", "Inverse hyperbolic cosine"),
     ("atanh", -0.8, 0.8, "grad / (1 - self * self)", "Inverse hyperbolic tangent"),
 ):
     op(

@@ -29,7 +29,7 @@ op(
 op(
     "view.dtype(Tensor self, dtype dtype) -> Tensor",
     variants="method internal",
-    kernel=native(complex=True),
+    kernel=native(complex="lazy"),
     doc="The same bytes read as another dtype; the last dimension grows or shrinks when the element sizes differ. Carries no gradient.",
     samples=[S(T(3, 8, grad=False), "int64"), S(T(2, 8, grad=False), "uint8"), S(T(8, grad=False), "float64"), S(T(grad=False), "float32")],
     test={"noncontiguous": False},  # the bytes of an element lie side by side in a contiguous last dimension only

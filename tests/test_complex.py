@@ -76,7 +76,6 @@ def test_numbers():
         lambda: torch.full((2,), 1j, dtype=torch.float32),
         lambda: torch.ones(2).masked_fill(torch.tensor([True, False]), 1j),
         lambda: torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=1j),
-        lambda: torch.ones(2).index_fill(0, torch.tensor([0]), 1j),
         lambda: torch.ones(2).scatter(0, torch.tensor([0]), 1j),
     ):
         with pytest.raises(RuntimeError, match="value cannot be converted to type float without overflow"):

@@ -1,6 +1,9 @@
 """What random calls beside PyTorch brought to light, one test per cause."""
 
+import copy
+import io
 import math
+import pickle
 
 import pytest
 
@@ -253,3 +256,188 @@ def test_arange_of_a_step_that_is_no_number():
     with pytest.raises(RuntimeError, match="without overflow"):
         torch.arange(0, 1, float("inf"), dtype=torch.int64)
     assert torch.arange(-(2**63), 2**63 - 1, 2**62).tolist() == [-(2**63), -(2**62), 0, 2**62]
+
+
+# ---- complex numbers ----
+
+Z = [1 + 2j, -3 - 1j, 0.5j, 2.75 + 0j]
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+def test_sums_and_products_of_complex_numbers_as_integers():
+    z = torch.tensor(Z)
+    assert z.sum(dtype=torch.int64).item() == 0
+    assert z.reshape(2, 2).sum(1, dtype=torch.int64).tolist() == [-2, 2]
+    assert z[:2].prod(dtype=torch.int64).item() == -3
+    assert z[:2].reshape(1, 2).prod(1, dtype=torch.int64).tolist() == [-3]
+    assert (z.count_nonzero().item(), z.any().item(), z.all().item()) == (4, True, True)
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+def test_gradient_of_a_product_of_real_parts():
+    for x in (torch.tensor([2 + 3j, 4 - 1j]), torch.tensor([2 + 3j, 0j])):
+        x.requires_grad_()
+        (x.prod(dtype=torch.float32) + x.prod(0, dtype=torch.float32)).backward()
+        first, second = x.real.tolist()
+        assert x.grad.tolist() == [2 * second, 2 * first]
+
+
+def test_gradient_of_an_interpolation_with_a_complex_weight():
+    x, y = (torch.tensor([v], dtype=torch.complex128, requires_grad=True) for v in (1 + 2j, 3 - 1j))
+    for call in (torch.lerp, lambda a, b, w: a.clone().lerp_(b, w)):
+        gradients = torch.autograd.grad(call(x, y, 0.25 + 1j), (x, y), torch.tensor([1 - 3j], dtype=torch.complex128))
+        assert [g.item() for g in gradients] == [(1 - 3j) * (0.75 + 1j), (1 - 3j) * (0.25 - 1j)]
+
+
+def test_gradient_of_as_strided_on_an_expanded_complex_tensor():
+    for dtype in (torch.complex64, torch.complex128):
+        x = torch.tensor([1 + 2j, 3 - 1j], dtype=dtype, requires_grad=True)
+        x.expand(3, 2).as_strided((2, 2), (0, 1), 0).backward(torch.tensor([[1 + 1j, 2j], [3, 4 - 1j]], dtype=dtype))
+        assert x.grad.tolist() == [4 + 1j, 4 + 1j]
+
+
+def test_gradient_of_strided_transfers_checks_its_geometry():
+    x = torch.ones(2, dtype=torch.complex64)
+    for arguments in (((), 0, (2,), (1,), 0), ((1,), 0, (2, 2), (1,), 0), ((1,), -1, (2,), (1,), 0), ((-1,), 0, (2,), (1,), 0)):
+        with pytest.raises(RuntimeError, match="_as_strided_transfer"):
+            torch._C._ops._as_strided_transfer(x, *arguments, True)
+
+
+def test_imaginary_parts_are_not_dropped():
+    z, x, mask = torch.tensor(Z), torch.ones(4), torch.tensor([True, False, True, False])
+    at = torch.tensor([0])
+    refused = {
+        "Expected a non-complex scalar as the order": [
+            lambda: torch.linalg.vector_norm(z, 1j),
+            lambda: z.norm(2 - 1j),
+            lambda: torch.dist(z, z, 2 - 1j),
+        ],
+        "must be real-valued": [lambda: torch.renorm(z[None], 2 - 1j, 0, 1.0), lambda: torch.renorm(z[None], 2, 0, 1j)],
+        "type double without overflow": [lambda: z.var(0, correction=1j), lambda: torch.std_mean(x, 0, correction=1j)],
+        "type float without overflow": [
+            lambda: x.scatter(0, at, 1j, reduce="multiply"),
+            lambda: x.clone().scatter_(0, at, 1j, reduce="add"),
+            lambda: x.masked_fill(mask, torch.tensor(1j)),
+            lambda: x.clone().masked_fill_(mask, torch.tensor(1j)),
+        ],
+        "Converting complex Scalar to non-complex": [lambda: x.index_fill(0, at, 1j), lambda: x.clone().index_fill_(0, at, 1j)],
+        "source and destination dtypes match": [lambda: x.clone().__setitem__(at, torch.tensor(1j))],
+    }
+    for words, calls in refused.items():
+        for call in calls:
+            with pytest.raises(RuntimeError, match=words):
+                call()
+    assert x.masked_fill(mask, torch.tensor(3 + 0j)).tolist() == [3, 1, 3, 1]
+
+
+def test_negative_views_become_bools():
+    assert torch.tensor(Z).conj().imag.bool().tolist() == [True, True, True, False]
+    assert torch.zeros(3, dtype=torch.bool).copy_(torch.tensor([1j, 0j, -1j]).conj().imag).tolist() == [True, False, True]
+
+
+def test_lazy_tensors_are_not_viewed_as_other_dtypes():
+    z = torch.tensor(Z).conj()
+    with pytest.raises(RuntimeError, match="not supported for conjugate view tensors"):
+        z.view(torch.float32)
+    with pytest.raises(RuntimeError, match="not supported for tensors with negative bit set"):
+        z.imag.view(torch.int32)
+    assert z.view(torch.complex64).is_conj()
+
+
+def test_as_strided_scatter_into_a_negative_view():
+    x = torch.tensor([0, 1j, 2j, 3j]).conj().imag
+    assert torch.as_strided_scatter(x, torch.ones(2), (2,), (2,), 1).tolist() == [0, 1, -2, 1]
+
+
+def test_out_of_python_functions_takes_what_it_can_hold():
+    a = torch.tensor(Z).reshape(2, 2)
+    v = a.reshape(4)
+    for call in (
+        lambda out: torch.cross(v[:3], v[1:], out=out),
+        lambda out: torch.matrix_power(a, 3, out=out),
+        lambda out: torch.tensordot(a, a, 1, out=out),
+        lambda out: torch.inner(v, v, out=out),
+        lambda out: torch.chain_matmul(a, a, out=out),
+        lambda out: torch.diff(v, out=out),
+    ):
+        with pytest.raises(RuntimeError, match="Expected out tensor to have dtype torch.complex64, but got torch.float32"):
+            call(torch.empty(0))
+        out = torch.empty(0, dtype=torch.complex64)
+        assert call(out) is out
+    with pytest.raises(RuntimeError, match="but got torch.int64"):
+        torch.quantile(torch.ones(3), 0.5, out=torch.empty(0, dtype=torch.int64))
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        torch.tensordot(torch.ones(2, requires_grad=True), torch.ones(2), 1, out=torch.empty(()))
+
+
+def test_complex_tables_of_rows():
+    table = torch.tensor(Z).reshape(2, 2).requires_grad_()
+    rows = torch.nn.functional.embedding(torch.tensor([1, 1, 0]), table.conj())
+    assert rows.tolist() == [[-0.5j, 2.75], [-0.5j, 2.75], [1 - 2j, -3 + 1j]]
+    rows.backward(torch.full_like(rows, 1 + 1j))
+    assert table.grad.tolist() == [[1 - 1j, 1 - 1j], [2 - 2j, 2 - 2j]]
+
+
+def test_modules_become_complex():
+    module = torch.nn.Linear(2, 2).to(torch.complex64)
+    assert module.weight.dtype is torch.complex64
+    with pytest.warns(UserWarning, match="discards the imaginary part"):
+        assert module.to(torch.float32).weight.dtype is torch.float32
+    q = torch.nn.init.orthogonal_(torch.empty(3, 3, dtype=torch.complex128))
+    assert torch.allclose(q @ q.mH, torch.eye(3, dtype=torch.complex128))
+
+
+def test_bytes_seen_as_bools():
+    assert torch.tensor([0, 1, 2, 190], dtype=torch.uint8).view(torch.bool).tolist() == [False, True, True, True]
+
+
+def test_gradient_of_acosh_on_the_left_half_plane():
+    z = torch.tensor([-1.2 + 0.3j, -0.3 - 2j, 1 + 2j, -2j], dtype=torch.complex128, requires_grad=True)
+    assert torch.autograd.gradcheck(torch.acosh, (z,))
+
+
+def test_negative_views_convert_to_complex_numbers_without_a_sign_on_zero():
+    """-1 - 0j is on the other side of the branch cut."""
+    x = torch.tensor([1j], dtype=torch.complex128).conj().imag
+    assert x.to(torch.complex128).sqrt().item() == 1j
+    assert torch.zeros(1, dtype=torch.complex128).conj().copy_(x).sqrt().item() == 1j
+    assert torch.float_power(x, 0.5 + 0j).item() == pytest.approx(1j)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, b: torch.addcdiv(a, a, b, value=0.5 + 0j),
+        lambda a, b: torch.addcmul(a, a, b, value=0.5 + 0j),
+        lambda a, b: torch.lerp(a, b, 0.5 + 0j),
+        lambda a, b: torch.addmm(a, a, b, alpha=0.5 + 0j, beta=2 + 0j),
+        lambda a, b: torch.baddbmm(a[None], a[None], b[None], alpha=0.5 + 0j, beta=2 + 0j),
+        lambda a, b: a.index_add(0, torch.tensor([0, 1]), b, alpha=0.5 + 0j),
+    ],
+)
+def test_gradients_beside_complex_numbers_that_are_real(call):
+    a, b = (torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) for _ in range(2))
+    result = call(a, b)
+    assert result.dtype is torch.float32
+    assert [g.dtype for g in torch.autograd.grad(result.sum(), (a, b))] == [torch.float32] * 2
+
+
+def test_probabilities_without_values():
+    p = torch.full((2,), 0.5, device="meta")
+    with pytest.raises(RuntimeError, match="device"):
+        torch.bernoulli(p, out=torch.empty(2))
+    with pytest.raises(RuntimeError, match="device"):
+        torch.empty(2).bernoulli_(p)
+
+
+def test_lazy_tensors_are_saved_and_pickled():
+    z = torch.tensor(Z)
+    for lazy in (z.conj(), z.conj().imag):
+        file = io.BytesIO()
+        torch.save([lazy, z] if lazy.is_conj() else [lazy], file)
+        file.seek(0)
+        loaded, *base = torch.load(file)
+        assert loaded.tolist() == lazy.tolist() and all(t.tolist() == z.tolist() for t in base)
+        assert pickle.loads(pickle.dumps(lazy)).tolist() == lazy.tolist()
+        assert copy.deepcopy(lazy).tolist() == lazy.tolist()
+        assert lazy.untyped_storage().tolist() == z.untyped_storage().tolist()

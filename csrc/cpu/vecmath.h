@@ -148,7 +148,7 @@ template <class T> RG_INLINE T exp_neg_pair(T x, T lo) {
 template <class T> struct Split { T e, f; };
 RG_INLINE Split<float> split(float x) {
   const bool tiny = x < 1.17549435e-38f;
-  const int32_t b = bits(tiny ? x * 8388608.0f : x) + (0x3f800000 - 0x3f3504f3);
+  const auto b = static_cast<int32_t>(static_cast<uint32_t>(bits(tiny ? x * 8388608.0f : x)) + (0x3f800000u - 0x3f3504f3u));
   const float m = from_bits((b & 0x007fffff) + 0x3f3504f3);
   return {static_cast<float>((b >> 23) - 127) - (tiny ? 23.0f : 0.0f), m - 1};
 }

@@ -51,7 +51,7 @@ Tensor arange_of(Scalar start, Scalar end, Scalar step, std::optional<DType> dty
     const uint64_t distance = s > 0 ? to - from : from - to, by = s > 0 ? by_signed : 0 - by_signed;
     const bool nothing = s > 0 ? b <= a : b >= a;
     Tensor out = retrograd::empty(ints({nothing ? 0 : static_cast<int64_t>((distance - 1) / by + 1)}), type, device);
-    generate(out, [a, s](int64_t i) { return a + i * s; });
+    generate(out, [from, by_signed](int64_t i) { return static_cast<int64_t>(from + static_cast<uint64_t>(i) * by_signed); });
     return out;
   }
   const double a = start.to_double(), b = end.to_double(), s = step.to_double();
@@ -60,8 +60,8 @@ Tensor arange_of(Scalar start, Scalar end, Scalar step, std::optional<DType> dty
   if (is_floating(type)) {
     generate(out, [a, s](int64_t i) { return a + s * static_cast<double>(i); });
   } else {
-    const int64_t from = start.to_int(), by = step.to_int();
-    generate(out, [from, by](int64_t i) { return from + by * i; });
+    const auto from = static_cast<uint64_t>(start.to_int()), by = static_cast<uint64_t>(step.to_int());
+    generate(out, [from, by](int64_t i) { return static_cast<int64_t>(from + by * static_cast<uint64_t>(i)); });
   }
   return created(std::move(out), requires_grad);
 }

@@ -12,7 +12,10 @@ bool direct() { return !thread_state.grad_mode && !thread_state.attention; }
 
 }  // namespace
 
-Tensor scaled(const Tensor& t, const Scalar& factor) { return factor.equals(1) ? t : t * Operand(factor); }
+Tensor scaled(const Tensor& t, const Scalar& factor) {
+  if (factor.equals(1)) return t;
+  return t * Operand(factor.is_complex() && !is_complex(t.dtype()) ? Scalar(factor.d) : factor);  // see times()
+}
 
 Tensor matrix_transposed(const Tensor& t) { return ops::transpose(t, -2, -1); }
 

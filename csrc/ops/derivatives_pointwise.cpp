@@ -10,7 +10,13 @@ namespace retrograd::derivatives {
 Tensor times(const Tensor& grad, Scalar factor) {
   if (factor.equals(1)) return grad;
   if (factor.equals(-1)) return ops::neg(grad);
-  return ops::mul(grad, factor);
+  // Beside real tensors a complex number counts as a real one (others are refused), so the gradient is real.
+  return ops::mul(grad, factor.is_complex() && !is_complex(grad.dtype()) ? Scalar(factor.d) : factor);
+}
+
+// 1 / sqrt(x^2 - 1). Of complex numbers the two factors have roots of their own: that of the product changes its sign where x turns to the left.
+Tensor acosh_slope(const Tensor& self) {
+  return is_complex(self.dtype()) ? ops::rsqrt(self - 1) * ops::rsqrt(self + 1) : ops::rsqrt(self * self - 1);
 }
 
 Tensor zero_gradient(const Tensor& grad) { return zeros(grad.sizes(), grad.dtype(), grad.device()); }
@@ -23,6 +29,8 @@ Tensor div_mode_backward_self(const Tensor& grad, const Operand& other, std::opt
 Tensor div_mode_backward_other(const Tensor& grad, const Tensor& self, const Operand& other, std::optional<std::string_view> mode) {
   return mode ? zero_gradient(grad) : ops::_div_backward_other(grad, self, other);
 }
+
+Scalar one_minus(Scalar s) { return s.is_complex() ? Scalar(Complex<double>(1) - s.to_complex()) : Scalar(1 - s.to_double()); }
 
 Tensor pow_backward(const Tensor& grad, const Tensor& self, Scalar exponent) {
   if (exponent.equals(0)) return zero_gradient(grad);

@@ -15,6 +15,8 @@ Tensor zero_gradient(const Tensor& grad);
 Tensor div_mode_backward_self(const Tensor& grad, const Operand& other, std::optional<std::string_view> mode);
 Tensor div_mode_backward_other(const Tensor& grad, const Tensor& self, const Operand& other, std::optional<std::string_view> mode);
 
+Scalar one_minus(Scalar s);
+Tensor acosh_slope(const Tensor& self);
 Tensor pow_backward(const Tensor& grad, const Tensor& self, Scalar exponent);
 Tensor pow_backward_self(const Tensor& grad, const Tensor& self, const Tensor& exponent);
 Tensor pow_backward_exponent(const Tensor& grad, const Operand& self, const Tensor& exponent, const Tensor& result);

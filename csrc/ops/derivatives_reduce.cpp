@@ -84,19 +84,19 @@ Tensor mean_backward(const Tensor& grad, IntSpan sizes, OptInts dim, bool keepdi
 
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
   if (self.dim() == 0) return cast_to(grad, self.dtype());
-  const Tensor g = cast_to(grad, self.dtype()), r = cast_to(result, self.dtype());
-  if (!has_zero(r)) return (g * r) / self;
+  const Tensor x = cast_to(self, result.dtype());  // what was multiplied
+  if (!has_zero(result)) return cast_to((grad * result) / x, self.dtype());
   const int64_t flat[] = {-1};
-  return g * ops::view(product_of_others(ops::reshape(self, flat), 0), self.sizes());
+  return cast_to(grad * ops::view(product_of_others(ops::reshape(x, flat), 0), self.sizes()), self.dtype());
 }
 
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim, bool keepdim) {
   if (self.dim() == 0) return cast_to(grad, self.dtype());
   const int64_t d = wrap_dim(dim, self.dim());
   const IntSpan dims(&d, 1);
-  const Tensor g = cast_to(grad, self.dtype()), r = cast_to(result, self.dtype());
-  if (!has_zero(r)) return expand_reduced(g * r, self.sizes(), dims, keepdim) / self;
-  return expand_reduced(g, self.sizes(), dims, keepdim) * product_of_others(self, d);
+  const Tensor x = cast_to(self, result.dtype());
+  if (!has_zero(result)) return cast_to(expand_reduced(grad * result, self.sizes(), dims, keepdim) / x, self.dtype());
+  return cast_to(expand_reduced(grad, self.sizes(), dims, keepdim) * product_of_others(x, d), self.dtype());
 }
 
 Tensor shared_backward(const Tensor& grad, const Tensor& self, const Tensor& result, OptInts dim, bool keepdim) {

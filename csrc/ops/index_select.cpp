@@ -169,6 +169,8 @@ void index_fill_into(const Tensor& self, int64_t dim, const Tensor& index, Scala
   RG_CHECK_AS(Index, index.dtype() == DType::Int64, "index_fill_(): Expected dtype int64 for index.");
   RG_CHECK(index.dim() <= 1, "Index has to be a vector/scalar");
   check_same_device(self.get(), index.get(), "index_fill_");
+  RG_CHECK(!value.is_complex() || is_complex(self.dtype()),
+           "index_fill_(): Converting complex Scalar to non-complex type is not supported");
   warn_expanded_write(self, "index_fill_");
   if (index.numel() == 0 || self.numel() == 0 || is_meta(self)) return;
   const Tensor at = apart_from(index, self);

@@ -4,6 +4,7 @@
 #include "ops.h"
 #include "ops/checks.h"
 #include "ops/index.h"
+#include "ops/lazy.h"
 
 namespace retrograd {
 namespace {
@@ -76,9 +77,15 @@ std::string_view reduction(std::string_view reduce) {
   return reduce == "add" ? "sum" : "prod";
 }
 
+Tensor filled_like(const Tensor& index, Scalar value, const Tensor& self) {
+  check_fits(value, self.dtype());
+  return full(index.sizes(), value, self.dtype(), self.device());
+}
+
 }  // namespace
 
-Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
+Tensor as_strided_scatter(const Tensor& given, const Tensor& src, IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
+  const Tensor self = is_lazy(given) ? ops::clone(given) : given;  // what is meant is the memory of its elements as they are
   const int64_t offset = storage_offset.value_or(self->offset());
   if (!has_internal_overlap(self.get())) {
     impl::as_strided(self, size, stride, offset);  // whether it is within the memory of self
@@ -98,11 +105,11 @@ void scatter_reduce_(const Tensor& self, int64_t dim, const Tensor& index, const
 }
 
 Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index, Scalar value, std::string_view reduce) {
-  return ops::scatter_reduce_two(self, dim, index, full(index.sizes(), value, self.dtype(), self.device()), reduction(reduce), true);
+  return ops::scatter_reduce_two(self, dim, index, filled_like(index, value, self), reduction(reduce), true);
 }
 
 void scatter_value_reduce_(const Tensor& self, int64_t dim, const Tensor& index, Scalar value, std::string_view reduce) {
-  ops::scatter_reduce_two_(self, dim, index, full(index.sizes(), value, self.dtype(), self.device()), reduction(reduce), true);
+  ops::scatter_reduce_two_(self, dim, index, filled_like(index, value, self), reduction(reduce), true);
 }
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {

@@ -240,6 +240,8 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& A, bool upper) {
 
 // Row i of P is the unit vector of the row that ended up in place i; P L U = A.
 Tensor _lu_permutation(const Tensor& pivots, int64_t rows, DType dtype) {
+  RG_CHECK(pivots.dim() >= 1 && pivots.size(-1) <= rows, "lu_unpack: LU_pivots of size ", pivots.sizes(), " do not go with ", rows,
+           " rows");
   int64_t sizes[kMaxDims];
   const size_t batch_dims = static_cast<size_t>(pivots.dim() - 1);
   for (size_t d = 0; d < batch_dims; ++d) sizes[d] = pivots.size(static_cast<int64_t>(d));

@@ -32,6 +32,7 @@ constexpr double kHuge = 1.7976931348623157e308;
 void draw_bernoulli(const Tensor& out, const Tensor& p, Generator* generator) {
   RG_CHECK_AS(NotImplemented, is_floating(p.dtype()), "\"bernoulli_tensor_cpu_p_\" not implemented for '", dtype_title(p.dtype()), "'");
   if (is_meta(out)) return;
+  check_same_device(out.get(), p.get(), "bernoulli");
   RG_CHECK(all_within(p, 0, 1), "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities must be in [0, 1]");
   // The probabilities in the order in which the elements are drawn: in memory order of the output.
   const Tensor target = dense_and_nonoverlapping(out.get()) ? out : empty_like(out, out.dtype(), out.device(), MemoryFormat::Preserve);

@@ -14,10 +14,10 @@ constexpr int64_t kZeroStrides[kMaxDims] = {};
 
 using Kernel = void (*)(const cpu::Array& out, const cpu::Array& in);
 
-// Complex numbers are summed and multiplied elsewhere; all else is decided by whether they are zero. A sum in a real dtype takes the real parts.
-Tensor without_complex(const Tensor& self, DType dtype) {
-  if (dtype == DType::Bool || dtype == DType::Int64) return ne(self, Scalar(0));
-  return cast_data(self, dtype);
+// Complex numbers are summed and multiplied elsewhere, in a real dtype after they are converted; all else is decided by whether they are zero.
+Tensor without_complex(const Tensor& self, DType dtype, Kernel kernel) {
+  const auto& k = cpu::reduce();
+  return kernel == k.any || kernel == k.all || kernel == k.count_nonzero ? ne(self, Scalar(0)) : cast_data(self, dtype);
 }
 
 Tensor reduce_all(const Tensor& self, DType dtype, Kernel kernel) {
@@ -25,7 +25,7 @@ Tensor reduce_all(const Tensor& self, DType dtype, Kernel kernel) {
     const uint64_t mask = every_dim(self.dim());
     if (kernel == cpu::reduce().prod && is_complex(dtype)) return complex_prod(self, mask, false, dtype);
     if (is_complex(dtype)) return complex_sum(self, mask, false, dtype, kernel == cpu::reduce().mean);
-    return reduce_all(without_complex(self, dtype), dtype, kernel);
+    return reduce_all(without_complex(self, dtype, kernel), dtype, kernel);
   }
   Tensor out = empty({}, dtype, self.device());
   run_kernel(self, 4, [&] { kernel({out->data, dtype, self->ndim, self->sizes(), kZeroStrides}, self.array()); });
@@ -97,7 +97,7 @@ bool try_small_sum(const Tensor& self, uint64_t mask, const Tensor& out, bool me
 
 Tensor sum_dims(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, bool mean) {
   if (RG_UNLIKELY(is_complex(dtype))) return complex_sum(self, mask, keepdim, dtype, mean);
-  if (RG_UNLIKELY(is_complex(self.dtype()))) return sum_dims(without_complex(self, dtype), mask, keepdim, dtype, mean);
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return sum_dims(cast_data(self, dtype), mask, keepdim, dtype, mean);
   const ReducedShape shape(self, mask, keepdim);
   Tensor out = shape.make(dtype);
   if (try_small_sum(self, mask, out, mean)) return out;
@@ -110,7 +110,7 @@ Tensor reduce_dims(const Tensor& self, uint64_t mask, bool keepdim, DType dtype,
   if (!keepdim && mask == every_dim(self.dim())) return reduce_all(self, dtype, kernel);
   if (RG_UNLIKELY(is_complex(dtype)))
     return kernel == cpu::reduce().prod ? complex_prod(self, mask, keepdim, dtype) : complex_sum(self, mask, keepdim, dtype, false);
-  if (RG_UNLIKELY(is_complex(self.dtype()))) return reduce_dims(without_complex(self, dtype), mask, keepdim, dtype, kernel);
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return reduce_dims(without_complex(self, dtype, kernel), mask, keepdim, dtype, kernel);
   const ReducedShape shape(self, mask, keepdim);
   Tensor out = shape.make(dtype);
   run_kernel(self, 4, [&] { kernel(shape.array(out), self.array()); });

@@ -33,6 +33,8 @@ Tensor _cdist_forward(const Tensor& x1, const Tensor& x2, double p) {
 }
 
 Tensor renorm(const Tensor& self, Scalar p, int64_t dim, Scalar maxnorm) {
+  RG_CHECK(!p.is_complex(), "renorm: p must be real-valued");
+  RG_CHECK(!maxnorm.is_complex(), "renorm: maxnorm must be real-valued");
   RG_CHECK(p.to_double() > 0, "renorm: non-positive-norm not supported");
   RG_CHECK(maxnorm.to_double() >= 0, "renorm: expected maxnorm to be >= 0 but got ", maxnorm.to_double());
   RG_CHECK(self.dim() > 1, "renorm: input needs at least 2 dimensions, got ", self.dim(), " dimensions");

@@ -20,13 +20,19 @@ void warn_freedom(const Tensor& self, const Tensor& out, double correction, cons
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw PythonError();
 }
 
+double freedom_lost(OptScalar correction) {
+  if (!correction) return 1;
+  RG_CHECK(correction->imag == 0, "value cannot be converted to type double without overflow");
+  return correction->to_double();
+}
+
 Tensor spread(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim, bool take_sqrt) {
   RG_CHECK(is_differentiable(self.dtype()), "std and var only support floating point and complex dtypes");
   if (RG_UNLIKELY(is_complex(self.dtype())))
     return std::get<0>(complex_var_mean(self, dim_mask(dim, self.dim(), take_sqrt ? "std" : "var"), correction, keepdim, take_sqrt));
   const ReducedShape shape(self, dim_mask(dim, self.dim(), take_sqrt ? "std" : "var"), keepdim);
   Tensor out = shape.make(self.dtype());
-  const double c = correction ? correction->to_double() : 1;
+  const double c = freedom_lost(correction);
   warn_freedom(self, out, c, take_sqrt ? "std" : "var");
   run_kernel(self, 6, [&] { cpu::reduce().var_mean(shape.array(out), shape.nothing(self.dtype()), self.array(), c, take_sqrt); });
   return out;
@@ -38,7 +44,7 @@ Pair spread_and_mean(const Tensor& self, OptInts dim, OptScalar correction, bool
   if (RG_UNLIKELY(is_complex(self.dtype()))) return complex_var_mean(self, dim_mask(dim, self.dim(), op), correction, keepdim, take_sqrt);
   const ReducedShape shape(self, dim_mask(dim, self.dim(), op), keepdim);
   Tensor out = shape.make(self.dtype()), mean = shape.make(self.dtype());
-  const double c = correction ? correction->to_double() : 1;
+  const double c = freedom_lost(correction);
   warn_freedom(self, out, c, op);
   run_kernel(self, 6, [&] { cpu::reduce().var_mean(shape.array(out), shape.array(mean), self.array(), c, take_sqrt); });
   return {std::move(out), std::move(mean)};
@@ -108,6 +114,7 @@ Tensor linalg_vector_norm(const Tensor& self, Scalar ord, OptInts dim, bool keep
     const Tensor size = is_complex(self.dtype()) ? abs(self) : self;
     return linalg_vector_norm(size, ord, dim, keepdim, dtype ? OptDType(real_dtype(*dtype)) : dtype);
   }
+  RG_CHECK(!ord.is_complex(), "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
   const double p = ord.to_double();
   const uint64_t mask = dim_mask(dim, self.dim(), "linalg.vector_norm");
   check_norm_identity(self, p, dim, mask);

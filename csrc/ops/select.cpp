@@ -104,6 +104,10 @@ void check_fill_value(const Tensor& self, const Operand& value) {
   if (value.tensor) {
     RG_CHECK(value.tensor->ndim == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
              static_cast<int64_t>(value.tensor->ndim), " dimension(s).");
+    if (RG_UNLIKELY(is_complex(value.tensor->dtype) && !is_complex(self.dtype()) && value.tensor->device.is_cpu())) {
+      const Tensor wide = cast_data(Tensor::borrow(value.tensor), DType::Complex128);
+      impl::check_representable(Scalar(*wide.data<Complex<double>>()), self.dtype());
+    }
     return;
   }
   impl::check_representable(value.scalar, self.dtype());

@@ -1,6 +1,9 @@
 // as_strided and its derivative. Both read memory under two geometries: see _as_strided_transfer.
+#include <algorithm>
+
 #include "cpu/index.h"
 #include "ops.h"
+#include "ops/lazy.h"
 #include "ops/shape.h"
 
 namespace retrograd {
@@ -80,6 +83,12 @@ Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optiona
 
 Tensor _as_strided_transfer(const Tensor& self, IntSpan stride, int64_t offset, IntSpan out_size, IntSpan out_stride, int64_t out_offset,
                             bool to_input) {
+  RG_CHECK(static_cast<int64_t>(stride.size()) == self.dim() && out_size.size() == out_stride.size(),
+           "_as_strided_transfer: expected a stride for every dimension");
+  const auto negative = [](int64_t n) { return n < 0; };
+  RG_CHECK(offset >= 0 && out_offset >= 0 && std::ranges::none_of(stride, negative) && std::ranges::none_of(out_size, negative) &&
+               std::ranges::none_of(out_stride, negative),
+           "_as_strided_transfer: sizes, strides and offsets cannot be negative");
   const int64_t shift = std::min(offset, out_offset);
   offset -= shift;
   out_offset -= shift;
@@ -97,14 +106,19 @@ Tensor _as_strided_transfer(const Tensor& self, IntSpan stride, int64_t offset, 
   // Several elements of the input of as_strided in one place share its gradient: whoever made it so (expand) will add them up again.
   const IntSpan input_sizes = to_input ? out_size : sizes, input_strides = to_input ? out_stride : stride;
   if (may_overlap(input_sizes, input_strides)) {
-    Tensor count = retrograd::zeros(memory.sizes(), self.dtype(), self.device());
-    const Tensor one = expand_data(scalar_tensor(1.0, self.dtype()), input_sizes);
+    RG_CHECK(is_differentiable(self.dtype()), "_as_strided_transfer: a sum of integers cannot be shared out");
+    const DType real = real_dtype(self.dtype());
+    Tensor count = retrograd::zeros(memory.sizes(), real, self.device());
+    const Tensor one = expand_data(scalar_tensor(1.0, real), input_sizes);
     add_at(count, input_sizes, input_strides, to_input ? out_offset : offset, one);
-    visit_floating(self.dtype(), [&](auto zero) {
+    const Tensor numbers = is_complex(self.dtype()) ? real_pairs(memory) : memory;
+    const int64_t parts = is_complex(self.dtype()) ? 2 : 1;
+    visit_floating(real, [&](auto zero) {
       using V = decltype(zero);
-      for (int64_t i = 0; i < extent; ++i) {
-        const double n = static_cast<double>(count.data<V>()[i]);
-        if (n > 1) memory.data<V>()[i] = static_cast<V>(static_cast<compute_t<V>>(static_cast<double>(memory.data<V>()[i]) / n));
+      for (int64_t i = 0; i < extent * parts; ++i) {
+        const double n = static_cast<double>(count.data<V>()[i / parts]);
+        V& number = numbers.data<V>()[i];
+        if (n > 1) number = static_cast<V>(static_cast<compute_t<V>>(static_cast<double>(number) / n));
       }
     });
   }

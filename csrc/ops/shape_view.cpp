@@ -94,6 +94,10 @@ Tensor _unsafe_view(const Tensor& self, IntSpan size) { return view(self, size);
 
 Tensor view_dtype(const Tensor& self, DType dtype) {
   const int64_t from = itemsize(self.dtype()), to = itemsize(dtype);
+  RG_CHECK(!self->has(kConj) || self.dtype() == dtype,
+           "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.");
+  RG_CHECK(!self->has(kNeg) || self.dtype() == dtype,
+           "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.");
   Geometry g(self.get());
   if (from != to) {
     auto titles = [&] { return str_cat(dtype_title(self.dtype()), " as ", dtype_title(dtype), " (different element sizes)"); };

@@ -44,6 +44,8 @@ void copy_data(const Tensor& dst, const Tensor& src) {
   if (dst.numel() == 0 || is_meta(dst)) return;
   RG_CHECK(src->has(kBatched) || !is_meta(src), "Cannot copy out of meta tensor; no data!");
   RG_CHECK(!src->has(kBatched), "a tensor that belongs to a vmap was used where its memory is needed; it may have outlived the vmap");
+  if (RG_UNLIKELY(src->has(kNeg) && !is_differentiable(dst.dtype())))
+    return copy_data(dst, resolved(src));  // not every integer has a negative
   int64_t strides[kMaxDims];
   const bool same = same_sizes(dst.get(), src.get());
   if (!same) strides_in(src, dst.sizes(), strides);
@@ -55,7 +57,14 @@ void copy_data(const Tensor& dst, const Tensor& src) {
       cpu::copy(dst.array(), {src->data, src->dtype, dst->ndim, dst->sizes(), strides});
     }
   }
-  if (RG_UNLIKELY((dst->flags ^ src->flags) & kLazy)) turn_memory(dst, (dst->flags ^ src->flags) & kLazy);
+  if (RG_LIKELY(!((dst->flags | src->flags) & kLazy))) return;
+  if (is_complex(dst.dtype()) && !is_complex(src.dtype())) {
+    // A negative real number has no imaginary part to negate: -0 would be on the other side of the branch cut of a root or logarithm.
+    if (src->has(kNeg)) turn_memory(real_part(dst), kNeg);
+    turn_memory(dst, dst->flags & kLazy);
+  } else {
+    turn_memory(dst, (dst->flags ^ src->flags) & kLazy);
+  }
 }
 
 Tensor cast_data(const Tensor& t, DType dtype) {

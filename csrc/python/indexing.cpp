@@ -322,7 +322,8 @@ int assign(PyObject* self, PyObject* index, PyObject* value) {
     }
     Tensor source = value_tensor(value, t);
     check_differing(r.indices, source);
-    if (source.dtype() != t.dtype() && source.numel() == 1 && source.dim() == 0) source = ops::_to_copy(source, t.dtype(), std::nullopt);
+    const bool loses = is_complex(source.dtype()) && !is_complex(t.dtype());  // an imaginary part: index_put refuses
+    if (source.dtype() != t.dtype() && source.dim() == 0 && !loses) source = ops::_to_copy(source, t.dtype(), std::nullopt);
     ops::index_put_(r.view, r.indices, source, false);
   });
 }

@@ -324,10 +324,10 @@ bool read_device(PyObject* o, Device& out) {
 Scalar element_scalar(DType dtype, const void* data) {
   return visit_all(dtype, [&](auto zero) -> Scalar {
     using T = decltype(zero);
-    T v;
+    std::conditional_t<std::is_same_v<T, bool>, uint8_t, T> v;  // view(torch.bool) shows bytes that are no bool
     std::memcpy(&v, data, sizeof v);
     if constexpr (DTypeOf<T>::value == DType::Bool) {
-      return Scalar(static_cast<bool>(v));
+      return Scalar(v != 0);
     } else if constexpr (is_complex_v<T>) {
       return Scalar(Complex<double>(v));
     } else if constexpr (is_floating(DTypeOf<T>::value)) {

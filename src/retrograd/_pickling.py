@@ -99,7 +99,7 @@ def _rebuild_tensor_v2(
     tensor = _rebuild_tensor(storage, storage_offset, size, stride)
     if metadata:
         tensor = tensor.conj() if metadata.get("conj") else tensor
-        tensor = _C._ops._neg_view(tensor) if metadata.get("neg") else tensor
+        tensor = _C._internal_ops._neg_view(tensor) if metadata.get("neg") else tensor
         tensor = tensor.detach()
     return tensor.requires_grad_() if requires_grad else tensor
 
@@ -143,7 +143,7 @@ def _reduce_tensor(tensor: Tensor, storages: Storages) -> tuple[Any, ...]:
         hooks: OrderedDict[int, Any] = OrderedDict()
         lazy = {name: True for name, on in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if on}
         memory = tensor.detach().conj() if tensor.is_conj() else tensor
-        memory = _C._ops._neg_view(memory) if tensor.is_neg() else memory
+        memory = _C._internal_ops._neg_view(memory) if tensor.is_neg() else memory
         arguments = (storages.add(memory), tensor.storage_offset(), size, stride, tensor.requires_grad, hooks)
         rebuild = (_rebuild_tensor_v2, (*arguments, lazy) if lazy else arguments)
     state = tensor.__dict__

@@ -205,7 +205,7 @@ class _Memory:
             return cls(plain.as_strided((tensor._storage_info()[1] // tensor.element_size(),), (1,), 0))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        data = bytes(memoryview(self.flat.view(_C.uint8))) if self.flat.numel() else b""
+        data = bytes(memoryview(self.flat.resolve_conj().resolve_neg().view(_C.uint8))) if self.flat.numel() else b""
         return (_memory_from_bytes, (data, self.flat.dtype))
 
 

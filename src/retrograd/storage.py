@@ -37,7 +37,8 @@ class UntypedStorage:
         return self.data_ptr()
 
     def _bytes(self) -> Tensor:
-        base = self._tensor
+        base = _C._internal_ops._neg_view(self._tensor) if self._tensor.is_neg() else self._tensor  # as it is in memory
+        base = base.conj() if base.is_conj() else base
         return base.as_strided((self.nbytes() // base.itemsize,), (1,), 0).view(_C.uint8)
 
     def tolist(self) -> list[int]:

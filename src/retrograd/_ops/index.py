@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import retrograd as torch
+from retrograd._ops.out import written
 
 
 def nonzero(input, *, out=None, as_tuple=False):
@@ -12,7 +13,7 @@ def nonzero(input, *, out=None, as_tuple=False):
             raise TypeError("nonzero() got an unexpected keyword argument 'out' together with as_tuple=True")
         return torch._nonzero(input if input.dim() else input.unsqueeze(0)).unbind(1)
     found = torch._nonzero(input)
-    return found if out is None else out.resize_(found.shape).copy_(found)
+    return written(found, out)
 
 
 def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
@@ -40,4 +41,4 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
         at = torch.searchsorted(values, wanted.contiguous()).clamp(max=values.numel() - 1)
         found = values[at] == wanted
     found = ~found if invert else found
-    return found if out is None else out.resize_(found.shape).copy_(found)
+    return written(found, out)

@@ -5,18 +5,19 @@ from __future__ import annotations
 from math import prod
 
 import retrograd as torch
+from retrograd._ops.out import written
 
 
 def inner(input, other, *, out=None):
     """Sum of products over the last dimension of both; a scalar multiplies."""
     if input.dim() == 0 or other.dim() == 0:
-        return _written(input * other, out)
+        return written(input * other, out)
     if input.size(-1) != other.size(-1):
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and {list(other.shape)}"
         )
     if input.dim() == other.dim() == 1:
-        return _written(torch.dot(input, other), out)
+        return written(torch.dot(input, other), out)
     return tensordot(input, other, ([-1], [-1]), out=out)
 
 
@@ -57,7 +58,7 @@ def tensordot(a, b, dims=2, out=None):
     summed = prod(a.size(d) for d in dims_a)
     left = a.permute(free_a + dims_a).reshape(prod(shape_a), summed)
     right = b.permute(dims_b + free_b).reshape(summed, prod(shape_b))
-    return _written(torch.mm(left, right).reshape(shape_a + shape_b), out)
+    return written(torch.mm(left, right).reshape(shape_a + shape_b), out)
 
 
 def kron(input, other, *, out=None):
@@ -66,7 +67,7 @@ def kron(input, other, *, out=None):
     a = [1] * (n - input.dim()) + list(input.shape)
     b = [1] * (n - other.dim()) + list(other.shape)
     product = input.reshape([s for x in a for s in (x, 1)]) * other.reshape([s for y in b for s in (1, y)])
-    return _written(torch._unsafe_view(product, [x * y for x, y in zip(a, b, strict=True)]), out)
+    return written(torch._unsafe_view(product, [x * y for x, y in zip(a, b, strict=True)]), out)
 
 
 def multi_dot(tensors, *, out=None):
@@ -97,7 +98,7 @@ def multi_dot(tensors, *, out=None):
                 f"multi_dot(): tensors {n} and {n + 1} with shapes {list(tensors[n].shape)} and {list(tensors[n + 1].shape)} cannot "
                 f"be multiplied"
             )
-    return _written(_chain(tensors).view(result_shape), out)
+    return written(_chain(tensors).view(result_shape), out)
 
 
 def _chain(tensors):
@@ -125,7 +126,7 @@ def chain_matmul(*matrices, out=None):
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
         matrices = tuple(matrices[0])
     if len(matrices) == 1:
-        return _written(matrices[0].clone(), out)
+        return written(matrices[0].clone(), out)
     return multi_dot(matrices, out=out)
 
 
@@ -138,15 +139,15 @@ def matrix_power(input, n, *, out=None):
             f"linalg.matrix_power: A must be batches of square matrices, but they are {input.size(-2)} by {input.size(-1)} matrices"
         )
     if n == 0:
-        return _written(
+        return written(
             input.clone(memory_format=torch.contiguous_format).copy_(torch.eye(input.size(-1), dtype=input.dtype, device=input.device)), out
         )
     if n == 1:
-        return _written(input.clone(memory_format=torch.contiguous_format), out)
+        return written(input.clone(memory_format=torch.contiguous_format), out)
     power = torch.linalg.inv(input) if n < 0 else input
     n = abs(n)
     if n == 3:
-        return _written(torch.matmul(torch.matmul(power, power), power), out)
+        return written(torch.matmul(torch.matmul(power, power), power), out)
     result = None
     while n:
         if n & 1:
@@ -154,7 +155,7 @@ def matrix_power(input, n, *, out=None):
         n >>= 1
         if n:
             power = torch.matmul(power, power)
-    return _written(result, out)
+    return written(result, out)
 
 
 def cross(input, other, dim=None, *, out=None):
@@ -163,8 +164,4 @@ def cross(input, other, dim=None, *, out=None):
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-    return _written(torch.linalg_cross(input, other, dim=dim), out)
-
-
-def _written(result, out):
-    return result if out is None else out.resize_(result.shape).copy_(result)
+    return written(torch.linalg_cross(input, other, dim=dim), out)

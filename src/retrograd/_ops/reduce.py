@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import retrograd as torch
 from retrograd._batched import whole
+from retrograd._ops.out import written
 
 _TITLES = {
     "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
@@ -17,15 +18,6 @@ _TITLES = {
 
 def _title(tensor: Any) -> str:
     return _TITLES[str(tensor.dtype).rpartition(".")[2]]
-
-
-def _written(result: Any, out: Any) -> Any:
-    """`result`, or `out` with the result in it."""
-    if out is None:
-        return result
-    if out.shape != result.shape:
-        out.resize_(result.shape)
-    return out.copy_(result)
 
 
 def _wrap(dim: int, ndim: int) -> int:
@@ -94,14 +86,14 @@ def _quantile(input: Any, q: Any, dim: int | None, keepdim: bool, interpolation:
 
 def quantile(input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None) -> Any:
     """The q-th quantiles of all elements, or along a dim; `interpolation` says what lies between two elements."""
-    return _written(_quantile(input, q, dim, keepdim, interpolation, False), out)
+    return written(_quantile(input, q, dim, keepdim, interpolation, False), out)
 
 
 def nanquantile(
     input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None
 ) -> Any:
     """As quantile, leaving out NaN."""
-    return _written(_quantile(input, q, dim, keepdim, interpolation, True), out)
+    return written(_quantile(input, q, dim, keepdim, interpolation, True), out)
 
 
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
@@ -109,7 +101,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     if not input.is_floating_point():
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {_title(input)}")
     count = input.detach().isnan().logical_not().sum(dim, keepdim)
-    return _written(torch.nansum(input, dim, keepdim, dtype=dtype) / count, out)
+    return written(torch.nansum(input, dim, keepdim, dtype=dtype) / count, out)
 
 
 # ---- distinct elements ----
@@ -203,7 +195,7 @@ def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, d
     if density:
         hist = hist / (hist.sum() * (edges[1:] - edges[:-1]))
     if out is not None:
-        return histogram_result(_written(hist, out[0]), _written(edges, out[1]))
+        return histogram_result(written(hist, out[0]), written(edges, out[1]))
     return histogram_result(hist, edges.clone() if edges is bins else edges)
 
 
@@ -293,12 +285,12 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
             parts.append(part)
     result = torch.cat(parts, dim) if len(parts) > 1 else input
     if n == 0:
-        return _written(result.clone(), out)
+        return written(result.clone(), out)
     for _ in range(min(n, result.shape[dim])):
         size = result.shape[dim] - 1
         later, earlier = result.narrow(dim, 1, size), result.narrow(dim, 0, size)
         result = torch.logical_xor(later, earlier) if input.dtype == torch.bool else later - earlier
-    return _written(result, out)
+    return written(result, out)
 
 
 def _spacing(name: str, y: Any, x: Any, dim: int) -> Any:

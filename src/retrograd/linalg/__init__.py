@@ -9,6 +9,7 @@ import retrograd as torch
 from retrograd import _C
 from retrograd._batched import whole
 from retrograd._ops.linalg import multi_dot
+from retrograd._ops.out import written
 
 _ops = _C._ops
 
@@ -65,24 +66,6 @@ matmul = torch.matmul
 matrix_power = torch.matrix_power
 
 
-def _written(result, out):
-    """`out` with the numbers of `result`, where there is one; a tuple for a result of several tensors."""
-    if out is None:
-        return result
-    if isinstance(result, tuple):
-        if not isinstance(out, (tuple, list)) or len(out) != len(result):
-            raise TypeError(f"out= must be a tuple of {len(result)} Tensors")
-        both = [_written(r, o) for r, o in zip(result, out, strict=True)]
-        return type(result)(*both) if hasattr(result, "_fields") else type(result)(both)
-    if torch.is_grad_enabled() and (result.requires_grad or out.requires_grad):
-        raise RuntimeError(
-            "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
-        )
-    if not torch.can_cast(result.dtype, out.dtype):
-        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
-    return out.resize_(result.shape).copy_(result)
-
-
 def _check_info(info, text) -> None:
     """Raises for the first matrix of a batch with a nonzero verdict; `text` makes the message from it."""
     info = whole(info)
@@ -115,7 +98,7 @@ def solve(A, B, *, left=True, out=None):
     """The X of A X = B, or of X A = B."""
     result, info = _ops.linalg_solve_ex(A, B, left=left)
     _check_info(info, lambda where, _: f"torch.linalg.solve: {where}The solver failed because the input matrix is singular.")
-    return _written(result, out)
+    return written(result, out)
 
 
 def solve_ex(A, B, *, left=True, check_errors=False, out=None):
@@ -123,7 +106,7 @@ def solve_ex(A, B, *, left=True, check_errors=False, out=None):
     both = _ops.linalg_solve_ex(A, B, left=left)
     if check_errors:
         _check_info(both[1], lambda where, _: f"torch.linalg.solve_ex: {where}The solver failed because the input matrix is singular.")
-    return _written(both, out)
+    return written(both, out)
 
 
 def inv(A, *, out=None):
@@ -136,7 +119,7 @@ def inv(A, *, out=None):
             f"singular."
         ),
     )
-    return _written(result, out)
+    return written(result, out)
 
 
 def inv_ex(A, *, check_errors=False, out=None):
@@ -150,29 +133,29 @@ def inv_ex(A, *, check_errors=False, out=None):
                 f"matrix is singular."
             ),
         )
-    return _written(both, out)
+    return written(both, out)
 
 
 def det(A, *, out=None):
     """The determinant."""
-    return _written(_ops.linalg_det(A), out)
+    return written(_ops.linalg_det(A), out)
 
 
 def slogdet(A, *, out=None):
     """Sign and logarithm of the absolute value of the determinant."""
-    return _written(_ops.linalg_slogdet(A), out)
+    return written(_ops.linalg_slogdet(A), out)
 
 
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
     """The X of A X = B (or X A = B) for triangular A."""
-    return _written(_ops.linalg_solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular), out)
+    return written(_ops.linalg_solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular), out)
 
 
 def cholesky(A, *, upper=False, out=None):
     """The L of A = L L^H (upper: the U of A = U^H U) for a positive definite A."""
     result, info = _ops.linalg_cholesky_ex(A, upper=upper)
     _check_info(info, lambda where, k: _not_definite("linalg.cholesky", where, k))
-    return _written(result, out)
+    return written(result, out)
 
 
 def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
@@ -180,7 +163,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
     both = _ops.linalg_cholesky_ex(A, upper=upper)
     if check_errors:
         _check_info(both[1], lambda where, k: _not_definite("linalg.cholesky_ex", where, k))
-    return _written(both, out)
+    return written(both, out)
 
 
 class _LuResult(NamedTuple):
@@ -192,7 +175,7 @@ def lu_factor(A, *, pivot=True, out=None):
     """Packed LU factors and pivots."""
     LU, pivots, info = _ops.linalg_lu_factor_ex(A, pivot=pivot)
     _check_info(info, lambda where, k: _zero_pivot("torch.linalg.lu_factor", where, k))
-    return _written(_LuResult(LU, pivots), out)
+    return written(_LuResult(LU, pivots), out)
 
 
 def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
@@ -200,24 +183,24 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
     result = _ops.linalg_lu_factor_ex(A, pivot=pivot)
     if check_errors:
         _check_info(result[2], lambda where, k: _zero_pivot("torch.linalg.lu_factor_ex", where, k))
-    return _written(result, out)
+    return written(result, out)
 
 
 def lu(A, *, pivot=True, out=None):
     """P, L and U with A = P L U."""
-    return _written(_ops.linalg_lu(A, pivot=pivot), out)
+    return written(_ops.linalg_lu(A, pivot=pivot), out)
 
 
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
     """solve() from what lu_factor() gave."""
     P, L, U = _ops.lu_unpack(LU, pivots)
     if not left:
-        return _written(lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH, out)
+        return written(lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH, out)
     if adjoint:  # U^H L^H P^T X = B
         y = solve_triangular(U.mH, B, upper=False)
-        return _written(P @ solve_triangular(L.mH, y, upper=True, unitriangular=True), out)
+        return written(P @ solve_triangular(L.mH, y, upper=True, unitriangular=True), out)
     y = solve_triangular(L, P.mT @ B, upper=False, unitriangular=True)
-    return _written(solve_triangular(U, y, upper=True), out)
+    return written(solve_triangular(U, y, upper=True), out)
 
 
 # ---- decompositions ----
@@ -225,7 +208,7 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
 
 def qr(A, mode="reduced", *, out=None):
     """Q and R with A = Q R, Q unitary and R upper triangular."""
-    return _written(_ops.linalg_qr(A, mode), out)
+    return written(_ops.linalg_qr(A, mode), out)
 
 
 def _converging(function, *args):
@@ -239,32 +222,32 @@ def _converging(function, *args):
 
 def eigh(A, UPLO="L", *, out=None):
     """Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix."""
-    return _written(_converging(_ops.linalg_eigh, A, UPLO), out)
+    return written(_converging(_ops.linalg_eigh, A, UPLO), out)
 
 
 def eigvalsh(A, UPLO="L", *, out=None):
     """Eigenvalues of a symmetric or Hermitian matrix, ascending."""
-    return _written(_converging(_ops.linalg_eigvalsh, A, UPLO), out)
+    return written(_converging(_ops.linalg_eigvalsh, A, UPLO), out)
 
 
 def svd(A, full_matrices=True, *, driver=None, out=None):
     """U, S and Vh with A = U diag(S) Vh."""
-    return _written(_converging(_ops.linalg_svd, A, full_matrices), out)
+    return written(_converging(_ops.linalg_svd, A, full_matrices), out)
 
 
 def svdvals(A, *, driver=None, out=None):
     """Singular values, descending."""
-    return _written(_converging(_ops.linalg_svdvals, A), out)
+    return written(_converging(_ops.linalg_svdvals, A), out)
 
 
 def eig(A, *, out=None):
     """Eigenvalues, in no order, and eigenvectors of length 1 of a square matrix; complex, also those of a real one."""
-    return _written(_converging(_ops.linalg_eig, A), out)
+    return written(_converging(_ops.linalg_eig, A), out)
 
 
 def eigvals(A, *, out=None):
     """Eigenvalues of a square matrix, in no order; complex, also those of a real one."""
-    return _written(_converging(_ops.linalg_eigvals, A), out)
+    return written(_converging(_ops.linalg_eigvals, A), out)
 
 
 # ---- pseudo-inverse, rank, least squares ----
@@ -273,7 +256,7 @@ def eigvals(A, *, out=None):
 def pinv(A, *, atol=None, rtol=None, hermitian=False, out=None):
     """The Moore-Penrose inverse."""
     atol, rtol = _number(atol), _number(rtol)
-    return _written(_converging(lambda: _ops.linalg_pinv(A, atol=atol, rtol=rtol, hermitian=hermitian)), out)
+    return written(_converging(lambda: _ops.linalg_pinv(A, atol=atol, rtol=rtol, hermitian=hermitian)), out)
 
 
 def _number(value):
@@ -290,13 +273,13 @@ def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
     with torch.no_grad():
         values = eigvalsh(A).abs() if hermitian else svdvals(A)
         if values.numel() == 0:
-            return _written(torch.zeros(A.shape[:-2], dtype=torch.int64), out)
+            return written(torch.zeros(A.shape[:-2], dtype=torch.int64), out)
         absolute = 0.0 if atol is None else atol
         if rtol is None:
             no_atol = (absolute == 0).to(values.dtype) if isinstance(absolute, torch.Tensor) else float(absolute == 0)
             rtol = no_atol * torch.finfo(A.dtype).eps * max(A.shape[-2:])
         tolerance = torch.maximum(torch.as_tensor(absolute, dtype=values.dtype), values.amax(-1) * rtol)
-        return _written((values > tolerance.unsqueeze(-1)).sum(-1), out)
+        return written((values > tolerance.unsqueeze(-1)).sum(-1), out)
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
@@ -362,7 +345,7 @@ def _check_norm_dtype(name, A, dtype) -> None:
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     """The ord-norm of vectors, or of all elements."""
-    return _written(_ops.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype), out)
+    return written(_ops.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype), out)
 
 
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
@@ -378,7 +361,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
     if dtype is not None:
         A = A.to(dtype)
     if ord == "fro":
-        return _written(_ops.linalg_vector_norm(A, 2, (rows, columns), keepdim), out)
+        return written(_ops.linalg_vector_norm(A, 2, (rows, columns), keepdim), out)
     if ord not in ("nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if ord in ("nuc", 2, -2):
@@ -387,13 +370,13 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
         if keepdim:
             for d in sorted((rows, columns)):
                 result = result.unsqueeze(d)
-        return _written(result, out)
+        return written(result, out)
     if ord in (math.inf, -math.inf):
         rows, columns = columns, rows
     sums = _ops.linalg_vector_norm(A, 1, (rows,), keepdim)
     if not keepdim and columns > rows:
         columns -= 1
-    return _written(sums.amax(columns, keepdim) if ord > 0 else sums.amin(columns, keepdim), out)
+    return written(sums.amax(columns, keepdim) if ord > 0 else sums.amin(columns, keepdim), out)
 
 
 def norm(A, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
@@ -418,13 +401,13 @@ def cond(A, p=None, *, out=None):
     if p in (None, 2, -2):
         values = svdvals(A)
         if values.numel() == 0:
-            return _written(torch.zeros(A.shape[:-2], dtype=values.dtype), out)
-        return _written(values[..., 0] / values[..., -1] if p != -2 else values[..., -1] / values[..., 0], out)
+            return written(torch.zeros(A.shape[:-2], dtype=values.dtype), out)
+        return written(values[..., 0] / values[..., -1] if p != -2 else values[..., -1] / values[..., 0], out)
     if A.size(-1) != A.size(-2):
         raise RuntimeError(f"linalg.cond: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
     inverse, info = _ops.linalg_inv_ex(A)
     result = matrix_norm(A, p) * matrix_norm(inverse, p)
-    return _written(torch.where(info != 0, torch.full_like(result, math.inf), result) if bool(whole(info).any()) else result, out)
+    return written(torch.where(info != 0, torch.full_like(result, math.inf), result) if bool(whole(info).any()) else result, out)
 
 
 # ---- products and the rest ----
@@ -439,12 +422,12 @@ def vecdot(x, y, *, dim=-1, out=None):
         )
     if not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_title(x.dtype)}")
-    return _written((x.conj() * y).sum(dim), out)
+    return written((x.conj() * y).sum(dim), out)
 
 
 def cross(input, other, *, dim=-1, out=None):
     """Vector product along dim."""
-    return _written(_ops.linalg_cross(input, other, dim=dim), out)
+    return written(_ops.linalg_cross(input, other, dim=dim), out)
 
 
 def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
@@ -507,7 +490,7 @@ def householder_product(input, tau, *, out=None):
     for i in reversed(range(k)):
         column = v[..., i : i + 1]
         q = q - tau[..., i : i + 1].unsqueeze(-1) * (column @ (column.mH @ q))
-    return _written(q, out)
+    return written(q, out)
 
 
 def tensorinv(A, ind=2, *, out=None):
@@ -520,7 +503,7 @@ def tensorinv(A, ind=2, *, out=None):
             f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {math.prod(after)} "
             f"!= {math.prod(before)}"
         )
-    return _written(inv(A.reshape(math.prod(before), math.prod(after))).reshape(*after, *before), out)
+    return written(inv(A.reshape(math.prod(before), math.prod(after))).reshape(*after, *before), out)
 
 
 def tensorsolve(A, B, dims=None, *, out=None):
@@ -533,7 +516,7 @@ def tensorsolve(A, B, dims=None, *, out=None):
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), got "
             f"{math.prod(result)} != {B.numel()}"
         )
-    return _written(solve(A.reshape(B.numel(), math.prod(result)), B.reshape(-1)).reshape(result), out)
+    return written(solve(A.reshape(B.numel(), math.prod(result)), B.reshape(-1)).reshape(result), out)
 
 
 def vander(x, *, N=None):
@@ -570,7 +553,7 @@ def _cholesky_solve(input, L, upper=False, *, out=None):
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.dim()} dimensions instead")
     if upper:
         L = L.mH
-    return _written(solve_triangular(L.mH, solve_triangular(L, input, upper=False), upper=True), out)
+    return written(solve_triangular(L.mH, solve_triangular(L, input, upper=False), upper=True), out)
 
 
 def _cholesky_inverse(L, upper=False, *, out=None):
@@ -587,7 +570,7 @@ def _triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *,
         solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular),
         A.mT.clone(memory_format=torch.contiguous_format).mT,
     )
-    return _written(result, out)
+    return written(result, out)
 
 
 class _TriangularResult(NamedTuple):
@@ -611,14 +594,14 @@ def _svd(input, some=True, compute_uv=True, *, out=None):
     U, S, Vh = _converging(_ops._linalg_svd, input, not some, True)
     if not compute_uv:  # square, whatever `some` says
         (m, n), batch = input.shape[-2:], input.shape[:-2]
-        return _written(_SvdResult(U.new_zeros((*batch, m, m)), S, U.new_zeros((*batch, n, n))), out)
-    return _written(_SvdResult(U, S, Vh.mH), out)
+        return written(_SvdResult(U.new_zeros((*batch, m, m)), S, U.new_zeros((*batch, n, n))), out)
+    return written(_SvdResult(U, S, Vh.mH), out)
 
 
 def _lu(A, pivot=True, get_infos=False, out=None):
     """Packed LU factors, pivots and, when asked for, LAPACK's verdicts."""
     LU, pivots, info = _ops.linalg_lu_factor_ex(A, pivot=pivot)
-    return _written((LU, pivots, info) if get_infos else (LU, pivots), out)
+    return written((LU, pivots, info) if get_infos else (LU, pivots), out)
 
 
 def _lu_solve(b, LU_data, LU_pivots, *, out=None):

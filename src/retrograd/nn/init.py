@@ -209,7 +209,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     if rows < columns:
         flat.t_()
     q, r = qr(flat)
-    q *= torch.diag(r, 0).sign()  # makes the distribution uniform
+    q *= torch.diag(r, 0).sgn()  # makes the distribution uniform
     if rows < columns:
         q.t_()
     with _C._NoGrad():

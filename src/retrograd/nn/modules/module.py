@@ -397,14 +397,14 @@ class Module(CallWithHooks, StateDict):
     def to(self: T, *args: Any, **kwargs: Any) -> T:
         """to(device=None, dtype=None, non_blocking=False), to(dtype), to(tensor): converts parameters and buffers in place.
 
-        The dtype applies to floating point tensors only.
+        The dtype applies to floating point and complex tensors only.
         """
         device, dtype, memory_format = _parse_to(*args, **kwargs)
-        if dtype is not None and not dtype.is_floating_point:
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
 
         def convert(t: Tensor) -> Tensor:
-            options = {"device": device, "dtype": dtype if t.is_floating_point() else None}
+            options = {"device": device, "dtype": dtype if t.is_floating_point() or t.is_complex() else None}
             if memory_format is not None and t.dim() in (4, 5):
                 options["memory_format"] = memory_format
             return t.to(**{k: v for k, v in options.items() if v is not None})
