@@ -1,7 +1,7 @@
 """Running one program on PyTorch and on retrograd, and comparing what they show.
 
 A program is text. It says what it sees with `show(...)`; `attempt(f)` shows the value of `f()` or the exception it raises, `kind(f)` only the type of
-the exception. Programs find the library under the name `torch`, and a few names of it under shorter ones (see `Runner.run`).
+the exception. Programs find the engine under the name `torch`, and a few names of it under shorter ones (see `Runner.run`).
 """
 
 import gc
@@ -43,19 +43,19 @@ def all_agree(theirs, ours):
 
 
 class Runner:
-    """Runs programs on one library, and collects the lines they show."""
+    """Runs programs on one engine, and collects the lines they show."""
 
-    def __init__(self, library):
-        self.library = library
+    def __init__(self, engine):
+        self.engine = engine
         self.lines = []
 
     def words(self, value):
-        lib = self.library
-        if isinstance(value, lib.Tensor):
+        engine = self.engine
+        if isinstance(value, engine.Tensor):
             return self.tensor(value)
-        if isinstance(value, lib.autograd.graph.GradientEdge):
+        if isinstance(value, engine.autograd.graph.GradientEdge):
             return f"edge({self.words(value.node)}, {value.output_nr})"
-        if isinstance(value, lib.Size):
+        if isinstance(value, engine.Size):
             return f"Size{list(value)}"
         if isinstance(value, (tuple, list)):
             inside = ", ".join(self.words(v) for v in value)
@@ -74,7 +74,7 @@ class Runner:
 
     def tensor(self, t):
         values = "meta" if t.is_meta else self.words(t.detach().tolist())
-        name = "" if type(t) is self.library.Tensor else type(t).__name__ + " "
+        name = "" if type(t) is self.engine.Tensor else type(t).__name__ + " "
         history = f" <{t.grad_fn.name()}>" if t.grad_fn is not None else " leaf" if t.requires_grad else ""
         return f"{name}{values} {str(t.dtype).split('.')[-1]}{history}"
 
@@ -98,14 +98,14 @@ class Runner:
 
     def run(self, code):
         space = {
-            "torch": self.library,
-            "Function": self.library.autograd.Function,
-            "autograd": self.library.autograd,
-            "graph": self.library.autograd.graph,
-            "nn": self.library.nn,
-            "fwAD": self.library.autograd.forward_ad,
-            "leaf": lambda *v, **k: self.library.tensor(
-                list(v) if len(v) != 1 else v[0], requires_grad=True, **{"dtype": self.library.float32, **k}
+            "torch": self.engine,
+            "Function": self.engine.autograd.Function,
+            "autograd": self.engine.autograd,
+            "graph": self.engine.autograd.graph,
+            "nn": self.engine.nn,
+            "fwAD": self.engine.autograd.forward_ad,
+            "leaf": lambda *v, **k: self.engine.tensor(
+                list(v) if len(v) != 1 else v[0], requires_grad=True, **{"dtype": self.engine.float32, **k}
             ),
             "show": self.show,
             "attempt": self.attempt,
@@ -120,7 +120,7 @@ class Runner:
             except Exception as error:
                 self.failed("ended by ", error)
             finally:
-                self.library.autograd.set_detect_anomaly(False)
+                self.engine.autograd.set_detect_anomaly(False)
         self.lines += [Message(f"warned {w.category.__name__}: {plain(str(w.message))}") for w in caught if not ignored(w)]
         return self.lines
 
