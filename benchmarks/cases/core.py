@@ -5,10 +5,10 @@ from registry import case, fresh_process
 LEARNING_RATE = 0.01
 
 
-def small_op(name, statement, **options):
+def small_op(name, statement, target=8, **options):
     """A statement on two 4x4 matrices, without history."""
 
-    @case(name, target=8, **options)
+    @case(name, target=target, **options)
     def setup(torch):
         return statement, {"torch": torch, "a": torch.randn(4, 4), "b": torch.randn(4, 4)}
 
@@ -24,6 +24,19 @@ for op, statement in (("add", "a + b"), ("mul", "a * b")):
 
 
 small_op("matmul 4x4", "a @ b")
+
+# Entering and leaving a mode, and one op inside.
+for mode in ("no_grad()", "inference_mode()", "enable_grad()", "set_grad_enabled(False)"):
+    small_op(f"with {mode}: a * b 4x4", f"with torch.{mode}: a * b", target=10)
+
+
+@case("@no_grad function call, a * b 4x4", target=10)
+def decorated(torch):
+    @torch.no_grad()
+    def product(a, b):
+        return a * b
+
+    return "product(a, b)", {"product": product, "a": torch.randn(4, 4), "b": torch.randn(4, 4)}
 
 
 @case("a[3, 2:9]", target=8)

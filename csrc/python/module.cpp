@@ -46,6 +46,7 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
     init_torch_function(module);
     init_intercept(module);
     init_modes(module);
+    init_settings(module);
     init_transforms(module);
     init_engine(module);
     init_error_nodes(module);

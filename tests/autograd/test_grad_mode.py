@@ -1,9 +1,13 @@
 """no_grad, enable_grad, set_grad_enabled, inference_mode: as blocks, decorators and calls."""
 
 import asyncio
+import copy
 import functools
+import gc
 import inspect
+import pickle
 import threading
+import weakref
 
 import pytest
 
@@ -466,6 +470,223 @@ def test_multithreading_switch():
     torch.autograd.set_multithreading_enabled(True)
     with pytest.raises(TypeError, match="must be bool"):
         torch.autograd.set_multithreading_enabled(1)
+
+
+# -- the objects --------------------------------------------------------------
+
+SWITCHES = [(torch.no_grad, False), (torch.enable_grad, True)]
+
+
+@ours
+@pytest.mark.parametrize("depth", [1, 31, 32, 33, 64, 65, 200])
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.enable_grad, torch.inference_mode])
+def test_one_object_deep_inside_itself(mode, depth, outside):
+    manager = mode()
+    before = []
+    for i in range(depth):
+        torch._C._set_grad_enabled(i % 3 == 0)
+        before.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled()))
+        manager.__enter__()
+    for expected in reversed(before):
+        manager.__exit__(None, None, None)
+        assert (torch.is_grad_enabled(), torch.is_inference_mode_enabled()) == expected
+    torch._C._set_grad_enabled(outside)
+
+
+@ours
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.enable_grad, torch.inference_mode])
+def test_leaving_without_entering(mode, outside):
+    manager = mode()
+    with pytest.raises(RuntimeError, match="not entered"):
+        manager.__exit__(None, None, None)
+    with manager:
+        pass
+    with pytest.raises(RuntimeError, match="not entered"):
+        manager.__exit__(None, None, None)
+    assert torch.is_grad_enabled() == outside
+    with manager, pytest.raises(TypeError, match="argument"):
+        manager.__exit__()
+
+
+def test_attributes(outside):
+    for mode, _ in SWITCHES:
+        manager = mode()
+        with manager:
+            assert manager.prev == outside
+    with (manager := torch.set_grad_enabled(not outside)):
+        assert manager.mode == (not outside) and manager.prev == outside
+    assert torch.inference_mode().mode is True and torch.inference_mode(False).mode is False
+    assert torch.inference_mode(mode=False).mode is False
+
+
+def test_mode_can_be_changed(outside):
+    manager = torch.set_grad_enabled(outside)
+    manager.mode = not outside
+    with manager:
+        assert torch.is_grad_enabled() != outside
+    manager = torch.inference_mode(False)
+    manager.mode = True
+    with manager:
+        assert torch.is_inference_mode_enabled()
+
+
+@every_mode
+def test_attributes_of_ones_own(mode, inside, outside):
+    manager = mode()
+    manager.note = "mine"
+    manager.itself = manager
+    assert vars(manager)["note"] == "mine" and weakref.ref(manager)() is manager
+    gone = weakref.ref(manager)
+    with manager:
+        assert torch.is_grad_enabled() == inside
+    torch._C._set_grad_enabled(outside)
+    del manager
+    gc.collect()
+    assert gone() is None
+
+
+@every_mode
+def test_objects_made_and_dropped_in_numbers(mode, inside, outside):
+    many = [mode() for _ in range(100)]
+    del many
+    torch._C._set_grad_enabled(outside)
+    fresh = [mode() for _ in range(100)]
+    assert not any("note" in vars(manager) for manager in fresh)
+    torch._C._set_grad_enabled(outside)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))], ids=["copy", "deepcopy", "pickle"])
+@every_mode
+def test_copies(mode, inside, copied, outside):
+    manager = mode()
+    torch._C._set_grad_enabled(outside)
+    manager.note = [1]
+    other = copied(manager)
+    assert torch.is_grad_enabled() == outside  # a copy of set_grad_enabled() does nothing yet
+    assert type(other) is type(manager) and other is not manager and other.note == [1]
+    assert getattr(other, "mode", None) == getattr(manager, "mode", None)
+    with other:
+        assert torch.is_grad_enabled() == inside
+    assert torch.is_grad_enabled() == outside
+
+
+@every_mode
+def test_clone(mode, inside, outside):
+    manager = mode()
+    other = manager.clone()
+    torch._C._set_grad_enabled(outside)
+    assert type(other) is type(manager) and other is not manager
+    with other:
+        assert torch.is_grad_enabled() == inside
+    torch._C._set_grad_enabled(outside)
+
+
+def test_subclass(outside):
+    class Logged(torch.no_grad):
+        def __init__(self, *notes):
+            super().__init__()
+            self.log = list(notes)
+
+        def __enter__(self):
+            self.log.append("in")
+            super().__enter__()
+            return self
+
+        def __exit__(self, *exc_info):
+            self.log.append("out")
+            return super().__exit__(*exc_info)
+
+    with Logged() as manager:
+        assert not torch.is_grad_enabled()
+    assert manager.log == ["in", "out"] and isinstance(manager, torch.no_grad)
+    assert Logged()(torch.is_grad_enabled)() is False
+    assert Logged(torch.is_grad_enabled)() is False
+    assert torch.is_grad_enabled() == outside
+
+
+def test_subclass_with_arguments(outside):
+    class Tagged(torch.set_grad_enabled):
+        def __init__(self, mode, tag):
+            super().__init__(mode)
+            self.tag = tag
+
+        def clone(self):
+            return type(self)(self.mode, self.tag)
+
+    class Quiet(torch.inference_mode):
+        def __init__(self, mode=True):
+            super().__init__(not mode)
+
+    with Tagged(False, "x") as nothing:
+        assert nothing is None and not torch.is_grad_enabled()
+    manager = Tagged(False, "x")
+    assert manager.tag == "x" and manager(torch.is_grad_enabled)() is False
+    assert torch.is_grad_enabled() == outside
+    with Quiet():
+        assert not torch.is_inference_mode_enabled()
+
+
+def test_subclass_without_room_for_attributes():
+    class Small(torch.enable_grad):
+        __slots__ = ()
+
+    with Small():
+        assert torch.is_grad_enabled()
+
+
+def test_methods_can_be_replaced(monkeypatch, outside):
+    made = []
+    monkeypatch.setattr(torch.no_grad, "__init__", lambda self: made.append(self))
+    with torch.no_grad() as nothing:
+        assert nothing is None and not torch.is_grad_enabled()
+    assert len(made) == 1
+    monkeypatch.undo()
+    with torch.no_grad():
+        assert not torch.is_grad_enabled()
+    assert len(made) == 1
+
+
+@ours
+@pytest.mark.parametrize("value", [1, "x", 0.5, []])
+def test_what_cannot_be_decorated(value):
+    for mode in (torch.no_grad, torch.enable_grad, torch.inference_mode, torch.no_grad(), torch.inference_mode()):
+        with pytest.raises(TypeError, match="decorates functions and classes"):
+            mode(value)
+
+
+@pytest.mark.parametrize("arguments", [(1, 2), (None, None, None)])
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.enable_grad, torch.inference_mode, torch.set_grad_enabled])
+def test_too_many_arguments(mode, arguments):
+    with pytest.raises(TypeError, match="argument"):
+        mode(*arguments)
+    with pytest.raises(TypeError, match="argument"):
+        mode(nonsense=True)
+
+
+def test_inference_mode_ends_with_its_object(outside):
+    manager = torch.inference_mode()
+    manager.__enter__()
+    manager = None
+    assert not torch.is_inference_mode_enabled() and torch.is_grad_enabled() == outside
+
+
+def test_a_base_for_ones_own():
+    from retrograd.utils._contextlib import _DecoratorContextManager
+
+    entered = []
+
+    class Noted(_DecoratorContextManager):
+        def __init__(self, name="nobody"):
+            self.name = name
+
+        def __enter__(self):
+            entered.append(self.name)
+
+        def __exit__(self, *exc_info):
+            entered.append("out")
+
+    assert Noted("block")(lambda x: x + 1)(1) == 2
+    assert entered == ["nobody", "out"] and isinstance(torch.no_grad(), _DecoratorContextManager)
 
 
 def test_names():

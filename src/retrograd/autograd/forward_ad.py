@@ -17,8 +17,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from retrograd import _C
-from retrograd._C import Tensor
-from retrograd.autograd.grad_mode import _Mode
+from retrograd._C import Tensor, _DecoratorContextManager
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -93,7 +92,7 @@ def _check_level(level: int | None, verb: str) -> None:
 _is_fwd_grad_enabled = _C._is_fwd_grad_enabled
 
 
-class _set_fwd_grad_enabled(_Mode):
+class _set_fwd_grad_enabled(_DecoratorContextManager):
     """Switches forward mode on or off, at once; as a context manager until the end of the block."""
 
     def __init__(self, mode: bool) -> None:
@@ -106,7 +105,7 @@ class _set_fwd_grad_enabled(_Mode):
         _C._set_fwd_grad_enabled(self.prev)
 
 
-class dual_level(_Mode):
+class dual_level(_DecoratorContextManager):
     """Enters a level for a block, or for the calls of the function it decorates."""
 
     def __enter__(self) -> int:

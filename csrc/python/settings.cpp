@@ -1,0 +1,113 @@
+// Settings of the process: default dtype, threads, memory; and what is known of types without a tensor.
+#include "core/allocator.h"
+#include "core/promote.h"
+#include "cpu/isa.h"
+#include "cpu/parallel.h"
+#include "python/autograd.h"
+#include "python/bind.h"
+#include "python/guard.h"
+#include "python/types.h"
+
+namespace retrograd {
+namespace {
+
+PyObject* get_default_dtype(PyObject*, PyObject*) { return wrap_dtype(default_dtype()); }
+PyObject* py_set_default_dtype(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    DType t;
+    RG_CHECK_AS(Type, read_dtype(o, t), "invalid dtype object: only floating-point types are supported as the default type");
+    RG_CHECK_AS(Type, is_floating(t), "only floating-point types are supported as the default type");
+    set_default_dtype(t);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(cpu::num_threads()); }
+PyObject* py_set_num_threads(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    int64_t n;
+    RG_CHECK_AS(Type, read_int(o, n), "set_num_threads expects an int, but got ", Py_TYPE(o)->tp_name);
+    RG_CHECK(n > 0, "set_num_threads expects a positive integer");
+    cpu::set_num_threads(static_cast<int>(n));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* py_memory_stats(PyObject*, PyObject*) {
+  const MemoryStats s = memory_stats();
+  return Py_BuildValue("{sLsLsLsLsLsLsLsLsL}", "allocated", s.allocated, "peak_allocated", s.peak_allocated, "reserved", s.reserved,
+                       "peak_reserved", s.peak_reserved, "total_allocated", s.total_allocated, "total_freed", s.total_freed, "live_blocks",
+                       s.live_blocks, "total_blocks", s.total_blocks, "cached", cached_bytes());
+}
+PyObject* py_reset_peak(PyObject*, PyObject*) {
+  reset_peak_memory();
+  Py_RETURN_NONE;
+}
+PyObject* py_empty_cache(PyObject*, PyObject*) {
+  empty_cache();
+  Py_RETURN_NONE;
+}
+PyObject* py_set_cache_limit(PyObject*, PyObject* o) {
+  const long long v = PyLong_AsLongLong(o);
+  if (PyErr_Occurred()) return nullptr;
+  set_cache_limit(v);
+  Py_RETURN_NONE;
+}
+PyObject* py_cpu_level(PyObject*, PyObject*) {
+  static constexpr const char* names[] = {"base", "v2", "v3", "v4"};
+  return PyUnicode_FromString(names[static_cast<int>(cpu::cpu_level())]);
+}
+PyObject* py_promote(PyObject*, PyObject* args) {
+  PyObject *a, *b;
+  if (!PyArg_ParseTuple(args, "OO", &a, &b)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    DType x, y;
+    RG_CHECK_AS(Type, read_dtype(a, x), "promote_types(): argument 'type1' (position 1) must be torch.dtype, not ", Py_TYPE(a)->tp_name);
+    RG_CHECK_AS(Type, read_dtype(b, y), "promote_types(): argument 'type2' (position 2) must be torch.dtype, not ", Py_TYPE(b)->tp_name);
+    return wrap_dtype(promote(x, y));
+  });
+}
+PyObject* py_result_type(PyObject*, PyObject* args) {
+  PyObject *a, *b;
+  if (!PyArg_ParseTuple(args, "OO", &a, &b)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Promotion p;
+    for (PyObject* o : {a, b}) {
+      Scalar s;
+      if (is_tensor(o)) {
+        p.add(reinterpret_cast<TensorImpl*>(o));
+      } else {
+        RG_CHECK_AS(Type, read_scalar(o, s), "result_type(): arguments must be Tensors or numbers, got ", Py_TYPE(o)->tp_name);
+        p.add(s);
+      }
+    }
+    return wrap_dtype(p.result());
+  });
+}
+PyObject* py_can_cast(PyObject*, PyObject* args) {
+  PyObject *a, *b;
+  if (!PyArg_ParseTuple(args, "OO", &a, &b)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    DType x, y;
+    RG_CHECK_AS(Type, read_dtype(a, x) && read_dtype(b, y), "can_cast() takes two dtypes");
+    return PyBool_FromLong(can_cast(x, y));
+  });
+}
+
+PyMethodDef methods[] = {{"get_default_dtype", get_default_dtype, METH_NOARGS, nullptr},
+                         {"set_default_dtype", py_set_default_dtype, METH_O, nullptr},
+                         {"get_num_threads", get_num_threads, METH_NOARGS, nullptr},
+                         {"set_num_threads", py_set_num_threads, METH_O, nullptr},
+                         {"_memory_stats", py_memory_stats, METH_NOARGS, nullptr},
+                         {"_reset_peak_memory_stats", py_reset_peak, METH_NOARGS, nullptr},
+                         {"_empty_cache", py_empty_cache, METH_NOARGS, nullptr},
+                         {"_set_cache_limit", py_set_cache_limit, METH_O, nullptr},
+                         {"_cpu_level", py_cpu_level, METH_NOARGS, nullptr},
+                         {"promote_types", py_promote, METH_VARARGS, nullptr},
+                         {"result_type", py_result_type, METH_VARARGS, nullptr},
+                         {"can_cast", py_can_cast, METH_VARARGS, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void init_settings(PyObject* module) { PyModule_AddFunctions(module, methods); }
+
+}  // namespace retrograd
