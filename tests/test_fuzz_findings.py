@@ -441,3 +441,65 @@ def test_lazy_tensors_are_saved_and_pickled():
         assert pickle.loads(pickle.dumps(lazy)).tolist() == lazy.tolist()
         assert copy.deepcopy(lazy).tolist() == lazy.tolist()
         assert lazy.untyped_storage().tolist() == z.untyped_storage().tolist()
+
+
+# ---- names and values that cannot be read ----
+
+
+@pytest.mark.parametrize("call", [torch.tanh, torch.add, torch.Tensor.sum, torch.nn.functional.softplus, torch.zeros])
+def test_keyword_that_utf8_cannot_say(call):
+    with pytest.raises(TypeError, match=r"udc80|invalid combination"):
+        call(torch.ones(2), **{"\udc80": 1})
+
+
+def test_names_that_utf8_cannot_say():
+    with pytest.raises(RuntimeError, match="udc80"):
+        torch.ones(2, device="\udc80")
+
+
+def test_meta_tensors_have_nothing_to_read():
+    meta = torch.ones(2, 2, device="meta")
+    for make in (
+        lambda: torch.tensor([meta, [0, 7]]),
+        lambda: torch.tensor([meta[0], meta[1]]),
+        lambda: torch.ones(2, 2).__setitem__(0, [meta, meta]),
+    ):
+        with pytest.raises(RuntimeError, match="cannot read meta tensors"):
+            make()
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        torch.ones(2, 2)[meta.bool()]
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        torch.ones(2, 2)[meta.bool()] = 3
+
+
+def test_batched_tensors_in_a_list_are_refused_in_words():
+    with pytest.raises(RuntimeError, match="vmap: It looks like you're calling torch.tensor"):
+        torch.func.vmap(lambda x: torch.tensor([x, x]))(torch.ones(3, 2))
+
+
+def test_a_flag_that_has_no_truth():
+    with pytest.raises(RuntimeError, match="Boolean value of Tensor with more than one value is ambiguous"):
+        torch.autograd.enforce_grad_layout_policy(torch.ones(2))
+
+
+def test_transforms_read_inference_tensors():
+    """What a transform records never leaves it."""
+    x = torch.tensor([0.1, 0.2, 0.3])
+    with torch.inference_mode():
+        v = torch.full((3,), 2.0)
+        inside = torch.func.grad(lambda x: (x * v).sin().sum())(x)
+        torch.func.vmap(torch.func.jacrev(torch.func.jacrev(lambda x: (x.sin() * v).sum())))(torch.stack([x, x]))
+    outside = torch.func.grad(lambda x: (x * v).sin().sum())(x)
+    assert_close(outside, 2 * (2 * x).cos())
+    assert_close(inside.clone(), outside)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_anomaly_mode_looks_at_all_samples():
+    x = torch.tensor([0.5, 0.2, 0.3], dtype=torch.float64)
+    with torch.autograd.detect_anomaly():
+        for _ in range(20):
+            H = torch.func.jacrev(torch.func.grad(lambda x: (x * x + 1).sqrt().sum()))(x)
+        assert_close(H, torch.diag((x * x + 1) ** -1.5))
+        with pytest.raises(RuntimeError, match="returned nan values"):
+            torch.func.vmap(torch.func.grad(lambda x: (x * 0).sqrt()))(torch.tensor([1.0, math.nan, 2.0]))

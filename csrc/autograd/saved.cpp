@@ -18,7 +18,8 @@ SavedTensorHooks saved_tensor_hooks = {};
 namespace {
 
 [[gnu::cold]] void check_inference(const TensorImpl* t) {
-  RG_CHECK(!t->has(kInference),
+  // What a transform records never leaves it, so there it may read what inference mode made.
+  RG_CHECK(!t->has(kInference) || thread_state.transform_depth > 0,
            "Inference tensors cannot be saved for backward. Use a clone() made outside torch.inference_mode(), which is a normal "
            "tensor, or compute the tensor under torch.no_grad() instead.");
 }

@@ -129,7 +129,7 @@ class Indices {
 // x[mask] with a mask for the whole of x needs no list of positions.
 bool is_whole_mask(const Tensor& self, std::span<const Tensor> indices) {
   return indices.size() == 1 && indices[0] && indices[0].dtype() == DType::Bool && self.dim() && same_sizes(self.get(), indices[0].get()) &&
-         !is_meta(self);
+         !is_meta(self) && !is_meta(indices[0]);
 }
 
 Tensor select_mask(const Tensor& self, const Tensor& mask) {

@@ -192,7 +192,9 @@ PyObject* py_anomaly(PyObject*, PyObject*) {
 
 PyObject* py_layout(PyObject*, PyObject*) { return PyBool_FromLong(keep_grad_layout); }
 PyObject* py_set_layout(PyObject*, PyObject* on) {
-  keep_grad_layout = PyObject_IsTrue(on) == 1;
+  const int value = PyObject_IsTrue(on);
+  if (value < 0) return nullptr;
+  keep_grad_layout = value != 0;
   Py_RETURN_NONE;
 }
 PyObject* py_set_versions(PyObject*, PyObject* args) {

@@ -10,6 +10,7 @@
 #include "ops/overlap.h"
 #include "ops/util.h"
 #include "python/bind.h"
+#include "python/guard.h"
 #include "python/intercept.h"
 #include "python/torch_function.h"
 
@@ -169,7 +170,7 @@ const char* kind_word(Kind k) {
     PyObject* name = PyTuple_GET_ITEM(a.kwnames, k);
     bool known = s.has_out && PyUnicode_CompareWithASCIIString(name, "out") == 0;
     for (int i = first; i < count; ++i) known |= keyword_is(name, s.params[static_cast<size_t>(i)]);
-    if (!known) fail(ErrorKind::Type, g.name, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(name), "'");
+    if (!known) fail(ErrorKind::Type, g.name, "() got an unexpected keyword argument '", text_of(name), "'");
   }
   Py_ssize_t next = 0;
   std::string missing;
@@ -227,8 +228,7 @@ bool takes_count(const Signature& s, const Args& a) {
   std::string got;
   for (Py_ssize_t i = 0; i < a.positional; ++i) got += (i ? ", " : "") + type_word(a.items[i]);
   for (Py_ssize_t k = 0; k < a.keywords(); ++k)
-    got += (got.empty() ? "" : ", ") + std::string(PyUnicode_AsUTF8(PyTuple_GET_ITEM(a.kwnames, k))) + "=" +
-           type_word(a.items[a.positional + k]);
+    got += (got.empty() ? "" : ", ") + text_of(PyTuple_GET_ITEM(a.kwnames, k)) + "=" + type_word(a.items[a.positional + k]);
   std::string text = str_cat(g.name, "() received an invalid combination of arguments - got (", got, "), but expected one of:\n");
   for (const Signature& s : g.signatures)
     if (!s.hidden) text += str_cat(" * ", s.text, "\n");

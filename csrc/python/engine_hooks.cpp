@@ -4,6 +4,7 @@
 #include "ops.h"
 #include "ops/util.h"
 #include "python/autograd.h"
+#include "python/guard.h"
 #include "python/types.h"
 #include "python/wrap.h"
 
@@ -42,7 +43,7 @@ void check_replacement(const Tensor& before, PyObject* replacement, const char* 
 
 std::string hook_name(PyObject* hook) {
   PyObject* name = PyObject_GetAttrString(hook, "__name__");
-  std::string text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "<unknown>";
+  std::string text = name && PyUnicode_Check(name) ? text_of(name) : "<unknown>";
   if (!name) PyErr_Clear();
   Py_XDECREF(name);
   return text;
@@ -163,10 +164,14 @@ void post_accumulate(TensorImpl* leaf) {
   });
 }
 
-bool any_nan(const Tensor& t) {
-  if (!t || !is_differentiable(t.dtype())) return false;
-  const Tensor flag = ops::any(ops::isnan(t));
-  return *flag.data<bool>();
+Tensor whole_batch(Tensor t) {
+  while (t->has(kBatched)) t = Tensor::borrow(t->extra->batched);
+  return t;
+}
+
+bool any_nan(const Tensor& t) {  // inside vmap: of any sample
+  if (!t || !is_differentiable(t.dtype()) || t.device().type == DeviceType::Meta) return false;
+  return *whole_batch(ops::any(ops::isnan(whole_batch(t)))).data<bool>();
 }
 
 void anomaly(Node* n, std::span<const Tensor> out) {

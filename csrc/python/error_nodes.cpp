@@ -12,7 +12,7 @@ struct ErrorNode : Node {
   PyObject* message;  // owned, a str
 };
 
-void refuse(Call& call) { fail(ErrorKind::Runtime, PyUnicode_AsUTF8(static_cast<ErrorNode*>(call.node)->message)); }
+void refuse(Call& call) { fail(ErrorKind::Runtime, text_of(static_cast<ErrorNode*>(call.node)->message)); }
 void drop(Call&) {}
 void destroy(Node* node) { Py_CLEAR(static_cast<ErrorNode*>(node)->message); }
 

@@ -236,7 +236,7 @@ FunctionClass* class_of(PyObject* cls) {
   auto* fc = reinterpret_cast<FunctionClass*>(found);
   if (RG_UNLIKELY(!fc->info)) {
     fc->all_arguments = -1;
-    fc->info = node_info(std::string(PyUnicode_AsUTF8(checked(reinterpret_cast<PyHeapTypeObject*>(cls)->ht_name))) + "Backward");
+    fc->info = node_info(text_of(reinterpret_cast<PyHeapTypeObject*>(cls)->ht_name) + "Backward");
   }
   return fc;
 }

@@ -7,6 +7,17 @@
 
 namespace retrograd {
 
+// A Python str for a message: what UTF-8 cannot say (a lone surrogate) is escaped. Leaves no Python error behind.
+inline std::string text_of(PyObject* str) {
+  if (const char* text = PyUnicode_AsUTF8(str)) return text;
+  PyErr_Clear();
+  PyObject* bytes = PyUnicode_AsEncodedString(str, "utf-8", "backslashreplace");
+  std::string text = bytes ? PyBytes_AS_STRING(bytes) : "?";
+  if (!bytes) PyErr_Clear();
+  Py_XDECREF(bytes);
+  return text;
+}
+
 template <class F> PyObject* guarded(F&& f) noexcept {
   try {
     return f();

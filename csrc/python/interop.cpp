@@ -191,6 +191,7 @@ void infer_dtype(PyObject* o, Inference& r) {
 }
 
 Scalar first_element(const TensorImpl* t);
+const TensorImpl* readable(const TensorImpl* t, const char* what);
 
 void store_number(PyObject* o, DType dtype, char* out) {
   Scalar s;
@@ -226,7 +227,9 @@ void store_nested(PyObject* o, size_t depth, std::span<const int64_t> sizes, DTy
     return;
   }
   if (is_tensor(o)) {
-    const Tensor t = contiguous_data(cast_data(Tensor::borrow(o), dtype));
+    const TensorImpl* source = readable(reinterpret_cast<TensorImpl*>(o), "torch.tensor()");
+    RG_CHECK(source->device.type == DeviceType::CPU, "torch.tensor() cannot read meta tensors: they have no values");
+    const Tensor t = contiguous_data(cast_data(Tensor::borrow(const_cast<TensorImpl*>(source)), dtype));
     const bool same = t.sizes().size() == sizes.size() - depth &&
                       std::equal(t.sizes().begin(), t.sizes().end(), sizes.begin() + static_cast<std::ptrdiff_t>(depth));
     RG_CHECK_AS(Value, same, "expected sequence of tensors of equal shape");

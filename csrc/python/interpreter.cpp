@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/state.h"
+#include "python/guard.h"
 #include "python/interpreter.h"
 
 namespace retrograd {
@@ -100,9 +101,7 @@ int site_line(const Site& site) { return site.code ? PyCode_Addr2Line(site.code,
 
 std::string site_text(const Site& site) {
   if (!site.code) return "<unknown>";
-  const char* file = PyUnicode_AsUTF8(site.code->co_filename);
-  if (!file) PyErr_Clear();
-  return std::string(file ? file : "?") + ":" + std::to_string(site_line(site));
+  return text_of(site.code->co_filename) + ":" + std::to_string(site_line(site));
 }
 
 }  // namespace retrograd

@@ -139,8 +139,8 @@ PyObject* disabled_error(PyObject*, PyObject*) {
 // For a pack hook: the op it is called for, and the line that called it.
 PyObject* saving(PyObject*, PyObject*) {
   const Site site = current_site();
-  PyObject* result = Py_BuildValue("(szi)", newest_node ? newest_node->name : "",
-                                   site.code ? PyUnicode_AsUTF8(site.code->co_filename) : nullptr, site_line(site));
+  PyObject* result =
+      Py_BuildValue("(sOi)", newest_node ? newest_node->name : "", site.code ? site.code->co_filename : Py_None, site_line(site));
   Py_XDECREF(reinterpret_cast<PyObject*>(site.code));
   return result;
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "python/guard.h"
 #include "python/intercept.h"
 
 namespace retrograd {
@@ -49,12 +50,12 @@ void explain_refusal(PyObject* function, const std::vector<PyObject*>& overloade
   PyObject* name = PyObject_GetAttrString(function, "__name__");
   if (!name) PyErr_Clear();
   const bool method = Py_TYPE(function) == &PyMethodDescr_Type;
-  std::string text = std::string("Multiple dispatch failed for 'torch.") + (method ? "Tensor." : "") +
-                     (name ? PyUnicode_AsUTF8(name) : "?") + "'; all __torch_function__ handlers returned NotImplemented:\n";
+  std::string text = std::string("Multiple dispatch failed for 'torch.") + (method ? "Tensor." : "") + (name ? text_of(name) : "?") +
+                     "'; all __torch_function__ handlers returned NotImplemented:\n";
   Py_XDECREF(name);
   auto add = [&](const char* what, PyObject* o) {
     PyObject* shown = PyObject_Repr(o);
-    text += std::string("\n  - ") + what + " " + (shown ? PyUnicode_AsUTF8(shown) : "?");
+    text += std::string("\n  - ") + what + " " + (shown ? text_of(shown) : "?");
     Py_XDECREF(shown);
   };
   if (mode) add("mode object", mode);

@@ -8,6 +8,7 @@
 
 #include "core/promote.h"
 #include "python/bind.h"
+#include "python/guard.h"
 
 namespace retrograd {
 
@@ -310,7 +311,7 @@ bool read_device(PyObject* o, Device& out) {
   if (Py_TYPE(o) == device_type) {
     out = device_of(o);
   } else if (PyUnicode_Check(o)) {
-    out = parse_device(PyUnicode_AsUTF8(o));
+    out = parse_device(text_of(o));
   } else if (PyLong_CheckExact(o)) {
     fail(ErrorKind::Runtime, "device index ", static_cast<int64_t>(PyLong_AsLongLong(o)),
          " needs an accelerator, and this build has none: use device='cpu'");
