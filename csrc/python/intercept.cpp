@@ -67,10 +67,12 @@ PyObject* op_call(PyObject* self, PyObject* args, PyObject* kwargs) {
 PyObject* op_repr(PyObject* self) { return PyUnicode_FromFormat("<op %s>", reinterpret_cast<OpObject*>(self)->record->name); }
 PyObject* op_name(PyObject* self, void*) { return PyUnicode_FromString(reinterpret_cast<OpObject*>(self)->record->name); }
 PyObject* op_schema(PyObject* self, void*) { return PyUnicode_FromString(reinterpret_cast<OpObject*>(self)->record->schema); }
+PyObject* op_random(PyObject* self, void*) { return PyBool_FromLong(reinterpret_cast<OpObject*>(self)->record->random); }
 
 PyGetSetDef op_getset[] = {{"name", op_name, nullptr, "overload name, sum.dim", nullptr},
                            {"__name__", op_name, nullptr, nullptr, nullptr},
                            {"schema", op_schema, nullptr, nullptr, nullptr},
+                           {"random", op_random, nullptr, "whether it draws numbers", nullptr},
                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot op_slots[] = {{Py_tp_call, reinterpret_cast<void*>(op_call)},
                           {Py_tp_repr, reinterpret_cast<void*>(op_repr)},

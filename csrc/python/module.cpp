@@ -48,6 +48,7 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
     init_modes(module);
     init_settings(module);
     init_transforms(module);
+    init_surroundings(module);
     init_engine(module);
     init_error_nodes(module);
     init_saved_hooks(module);

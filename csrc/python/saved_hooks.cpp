@@ -31,13 +31,19 @@ struct Paused {
   }
 };
 
-// What a saved tensor keeps instead of the tensor: (packed object, unpack, node of the tensor's history or None), as a tuple.
+PyObject* keep_marker = nullptr;  // what a pack hook of ours returns to leave a tensor as it is
+
+// What a saved tensor keeps instead of the tensor, null for the tensor itself: (packed object, unpack, node of the tensor's history or None), as a tuple.
 PyObject* pack_with(PyObject* hook, PyObject* unpack_hook, const Tensor& t, Node* history) {
   const uint32_t version = version_of(t.get());
   PyObject* packed;
   {
     const Paused paused;
     packed = checked(PyObject_CallOneArg(hook, t->object()));
+  }
+  if (packed == keep_marker) {
+    Py_DECREF(packed);
+    return nullptr;
   }
   PyObject* kept = PyTuple_Pack(3, packed, unpack_hook, history ? history->object() : Py_None);
   Py_DECREF(packed);
@@ -202,6 +208,7 @@ PyObject* raw_register(PyObject* self, PyObject* args) {
       throw;
     }
     Py_XDECREF(reinterpret_cast<PyObject*>(edge.node));
+    if (!kept) Py_RETURN_NONE;
     if (!s.is_output) s.output_nr = edge.nr;
     s.release();
     s.packed = kept;
@@ -274,6 +281,8 @@ void init_saved_hooks(PyObject* module) {
   if (const char* strict = std::getenv("RETROGRAD_STRICT"); strict && *strict && std::strcmp(strict, "0") != 0)
     memory_check_limit = SIZE_MAX;
   PyModule_AddFunctions(module, methods);
+  keep_marker = checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+  PyModule_AddObject(module, "_keep_saved", Py_NewRef(keep_marker));
   raw_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&raw_spec)));
   PyModule_AddObject(module, "SavedTensor", Py_NewRef(reinterpret_cast<PyObject*>(raw_type)));
 }

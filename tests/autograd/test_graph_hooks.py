@@ -648,3 +648,19 @@ def test_multi_grad_hook_any_passes_over_tensors_without_grad():
     graph.register_multi_grad_hook((torch.ones(1), x), seen.append, mode="any")
     (x * 2).backward()
     assert [g.item() for g in seen] == [2.0]
+
+
+def test_a_write_copies_what_was_saved_once():
+    x = torch.ones(2**16, requires_grad=True)
+    with graph.allow_mutation_on_saved_tensors():
+        a = x.clone()
+        results = [a.sin() for _ in range(6)] + [a.view(2, -1).cos()]
+        before = torch.memory_allocated()
+        a.add_(1)
+        assert torch.memory_allocated() - before == 2 * 2**18  # the six share one copy, the other shape has its own
+        again = [a.sin() for _ in range(2)]
+        a.add_(1)
+        assert torch.memory_allocated() - before == 3 * 2**18 + 2 * 2**18  # and one for the second version
+        sum(r.sum() for r in results + again).backward()
+    one, two = torch.ones(()), torch.full((), 2.0)
+    assert_close(x.grad[0], 6 * one.cos() - one.sin() + 2 * two.cos())

@@ -192,6 +192,38 @@ def test_random_ops_after_a_kept_random_op():
     assert_close(gradients(lambda x, w: checkpoint(f, x, w, use_reentrant=False, context_fn=keeping(first_only))), gradients(f))
 
 
+@pytest.mark.parametrize("preserve", [True, False])
+def test_random_ops_after_a_kept_dropout(preserve):
+    def f(x):
+        dropped = torch.native_dropout(x * 2, 0.5, True)[0]
+        noise = torch.rand_like(x)
+        seen.append((dropped.tolist(), noise.tolist()))
+        return (dropped.sin() * noise).exp()
+
+    keep = functools.partial(create_selective_checkpoint_contexts, ["native_dropout"])
+    seen, after = [], []
+    for context in (keep, None):
+        torch.manual_seed(3)
+        x = torch.ones(8, requires_grad=True)
+        options = {"context_fn": context} if context else {}
+        checkpoint(f, x, use_reentrant=False, early_stop=False, preserve_rng_state=preserve, **options).sum().backward()
+        after.append((x.grad.tolist(), torch.rand(1).item()))
+    assert seen[0] == seen[2]  # the forward runs
+    if preserve:
+        assert seen[0] == seen[1] == seen[3] and after[0] == after[1]
+    else:
+        assert seen[0][0] == seen[1][0] and seen[0][1] != seen[1][1]  # what was kept, and numbers that follow those of the forward run
+
+
+def test_debug_with_kept_results():
+    for name in ("sin", "exp", "pow"):
+        x, y = (torch.tensor([0.5, 0.7], requires_grad=True) for _ in "12")
+        keep = functools.partial(create_selective_checkpoint_contexts, [name])
+        checkpoint(lambda x: (x.sin() ** 2).exp(), x, use_reentrant=False, debug=True, context_fn=keep).sum().backward()
+        (y.sin() ** 2).exp().sum().backward()
+        assert_close(x.grad, y.grad)
+
+
 def test_views_and_writes_in_place_run_again():
     def f(x, w):
         y = (x @ w).t()

@@ -407,11 +407,15 @@ class _AllowMutationOnSavedContext:
         return kept.tensor
 
     def _before_write(self, tensor: Tensor) -> None:
+        copies: dict[Any, Tensor] = {}  # those that saved the same elements share one
         for reference in self._by_memory.pop(tensor._storage_info()[0], ()):
             kept = reference()
-            if kept is not None and kept.tensor is not None:
-                with _C._NoGrad():
-                    kept.tensor = kept.tensor.detach().clone()
+            if kept is not None and (old := kept.tensor) is not None:
+                elements = (old.storage_offset(), tuple(old.shape), old.stride(), old.dtype, old.is_conj(), old.is_neg())
+                if elements not in copies:
+                    with _C._NoGrad():
+                        copies[elements] = old.detach().clone()
+                kept.tensor = copies[elements]
                 kept.version = None
                 self._copied.add(kept)
 

@@ -64,22 +64,18 @@ def batch_level(size: int, randomness: str = "error") -> Iterator[Batch]:
         _running.leave()
 
 
-def running_batches() -> tuple[Batch, ...]:
-    """The vmaps that run in this thread, for again()."""
-    return tuple(_running.batches)
-
-
 @contextmanager
-def again(batches: Sequence[Batch]) -> Iterator[None]:
-    """Enters levels that are over once more: the second run of a checkpoint meets the tensors of the first."""
-    over = [batch for batch in batches if batch.level not in _running.levels]
-    for batch in over:
-        _running.enter(batch)
-    try:
-        yield
-    finally:
-        for _ in over:
-            _running.leave()
+def surrounded(surroundings: Any) -> Iterator[None]:
+    """Runs the block inside the transforms that `_C._surroundings()` noted, and inside no others: those that run now are out of sight, those that
+    are over are entered once more. The second run of a checkpoint meets the tensors of the first."""
+    levels, batches = _running.levels, _running.batches
+    with _C._Surrounded(surroundings):
+        _running.batches = [batch for batch, *_ in surroundings[1]]
+        _running.levels = [batch.level for batch in _running.batches]
+        try:
+            yield
+        finally:
+            _running.levels, _running.batches = levels, batches
 
 
 def vmap(

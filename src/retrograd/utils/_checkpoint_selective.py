@@ -87,6 +87,7 @@ class _Store:
         self.allow_mutation = allow_mutation
         self.calls: dict[str, list[_Kept | None]] = {}
         self.composites: set[str] = set()  # ops that call others: those are asked about instead
+        self.complete = False  # the forward run is over
 
     def wants(self, context: SelectiveCheckpointContext, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         answer = self.policy(context, op, *args, **kwargs)
@@ -100,14 +101,23 @@ class _Store:
 
 
 class _Handler:
-    """A context manager around an op handler."""
+    """A context manager around an op handler. It does not see second runs inside: of the function itself, or of a checkpoint in it, when the
+    function differentiates something."""
 
     def __init__(self, store: _Store) -> None:
         self.store = store
 
     def __enter__(self) -> _Handler:
-        _C._push_op_handler(self.handle)
+        from retrograd.utils.checkpoint import _settings
+
+        self.second_runs = _settings.second_runs
+        _C._push_op_handler(self.called)
         return self
+
+    def called(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from retrograd.utils.checkpoint import _settings
+
+        return op(*args, **kwargs) if _settings.second_runs > self.second_runs else self.handle(op, args, kwargs)
 
     def __exit__(self, *exc_info: object) -> None:
         _C._pop_op_handler()
@@ -122,6 +132,10 @@ class _Caching(_Handler):
     def __init__(self, store: _Store) -> None:
         super().__init__(store)
         self.seen = 0
+
+    def __exit__(self, *exc_info: object) -> None:
+        super().__exit__(*exc_info)
+        self.store.complete = True
 
     def handle(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from retrograd.utils.checkpoint import _settings
@@ -147,7 +161,7 @@ class _Caching(_Handler):
         keep = store.wants(SelectiveCheckpointContext(is_recompute=False, op_output=result), op, args, kwargs)
         inputs = _tensors(args) + _tensors(list(kwargs.values()))
         if keep and not any(_same_memory(r, i) for r in _tensors(result) for i in inputs):  # views and in-place ops must run again
-            random = _C.default_generator.get_state() if "Generator" in op.schema else None
+            random = _C.default_generator.get_state() if op.random else None
             calls.append(_Kept(result, [(_place(t, inputs), node) for t, node in saved], random))
         else:
             calls.append(None)
@@ -177,6 +191,8 @@ class _Cached(_Handler):
         at = self.at.get(op.name, 0)
         self.at[op.name] = at + 1
         calls = store.calls.get(op.name, ())
+        if at >= len(calls) and not store.complete:
+            return op(*args, **kwargs)
         if at >= len(calls):
             raise RuntimeError(
                 f"{op.name} encountered during backward but not found in storage: the forward pass called it {len(calls)} time(s). This can "
@@ -200,7 +216,7 @@ class _Cached(_Handler):
                 _settings.node = None
         if not checked:
             self.check(op, kept)
-        if kept.random_state is not None:
+        if kept.random_state is not None and _settings.replays_random:
             _C.default_generator.set_state(kept.random_state)
         return _map(kept.result, _given)
 

@@ -13,7 +13,9 @@ How it works, without `use_reentrant`:
 5. The inputs are kept by a graph node (`_Inputs`). So when a checkpoint stands inside another one, its inputs are slots of the outer
    region, and are recomputed like everything else there.
 6. Inside a level of forward mode nothing of this happens: the function runs as it is, for its tangents cannot be computed again later.
-7. For each slot the region remembers the op it was saved for, the line, and the tensor's shape, dtype and device. A second run that does
+   What the function saves inside a vmap or a level of forward mode that it enters itself is kept, for the same reason (`_Region.counts`).
+7. The second run happens inside the transforms of the first: the same levels of vmap, the same depth (`surrounded`).
+8. For each slot the region remembers the op it was saved for, the line, and the tensor's shape, dtype and device. A second run that does
    something else is an error that names the first op that differs.
 
 With `use_reentrant=True` a `Function` runs the forward without a graph, and its backward runs it again and calls backward on that.
@@ -33,7 +35,7 @@ from retrograd import _C, autograd
 from retrograd._C import Tensor
 from retrograd.autograd.function import Function
 from retrograd.autograd.graph import saved_tensors_hooks
-from retrograd.func._vmap import again, running_batches
+from retrograd.func._vmap import surrounded
 from retrograd.random import get_rng_state, set_rng_state
 
 __all__ = [
@@ -82,6 +84,8 @@ class _Settings(threading.local):
     # For selective checkpointing: who wants to know what the forward run saves, and for which node a tensor is saved that no op saves.
     saving: Callable[[Tensor, str], None] | None = None
     node: str | None = None
+    second_runs: int = 0  # that are going on, one inside another: what watches a first run is not to watch those that happen in it
+    replays_random: bool = False  # whether the innermost of them draws the random numbers of the first run
 
 
 _settings = _Settings()
@@ -237,14 +241,23 @@ class _Region:
         anchor = _C._ops.empty((0,), requires_grad=True)
         self.inputs = _Inputs.apply(anchor, *args, *kwargs.values()).grad_fn
         self.options = options
-        self.batches = running_batches()
+        self.surroundings = _C._surroundings()
+        self.levels = {0, *(level for _, level, *_ in self.surroundings[1])}
+        self.complete = False  # the forward run is over
         self.slots: list[weakref.ref[_Slot]] = []
         self.records: list[_Record] = []
         self.found: dict[Any, dict[int, tuple[Tensor, int]]] = {}  # by backward, then by position: tensor and its version
 
     # What the graph of the forward run keeps, and gets back.
 
-    def pack(self, tensor: Tensor) -> _Slot:
+    def counts(self, tensor: Tensor) -> bool:
+        """Whether a saved tensor is one to compute again. One that belongs to a vmap inside the function, or is saved in a level of forward mode
+        there, is not: it goes with that vmap, or has tangents of that level, and a second run, which has its own, could not give it back."""
+        return _C._batch_level(tensor) in self.levels and not _C._dual_levels()
+
+    def pack(self, tensor: Tensor) -> Any:
+        if not self.counts(tensor):
+            return _C._keep_saved
         slot = _Slot(self, len(self.slots))
         self.slots.append(weakref.ref(slot))
         if self.options.check:
@@ -281,17 +294,16 @@ class _Region:
         self.remember(key)
         second = _SecondRun(self, self.found.setdefault(key, {}))
         count = len(self.names)
-        values = _kept_arguments(self.inputs)
-        args, kwargs = values[: len(values) - count], dict(zip(self.names, values[len(values) - count :], strict=True))
-        with (
-            contextlib.suppress(_StopRecomputation),
-            _random_state(self.options.random_state),
-            _C._EnableGrad(),
-            saved_tensors_hooks(second.pack, _identity),
-            again(self.batches),
-            self.options.recompute_context,
-        ):
-            self.function(*args, **kwargs)
+        with surrounded(self.surroundings), _C._EnableGrad(), _second_run(self.options.random_state is not None):
+            values = _kept_arguments(self.inputs)
+            args, kwargs = values[: len(values) - count], dict(zip(self.names, values[len(values) - count :], strict=True))
+            with (
+                contextlib.suppress(_StopRecomputation),
+                _random_state(self.options.random_state),
+                saved_tensors_hooks(second.pack, _identity),
+                self.options.recompute_context,
+            ):
+                self.function(*args, **kwargs)
         second.finish()
 
     def remember(self, key: Any) -> None:
@@ -301,6 +313,18 @@ class _Region:
             key.regions.append(reference)
         elif _C._in_backward():
             _C._queue_callback(functools.partial(_forget, reference, key))
+
+
+@contextlib.contextmanager
+def _second_run(replays_random: bool) -> Iterator[None]:
+    outer = _settings.replays_random
+    _settings.second_runs += 1
+    _settings.replays_random = replays_random
+    try:
+        yield
+    finally:
+        _settings.second_runs -= 1
+        _settings.replays_random = outer
 
 
 def _identity(tensor: Tensor) -> Tensor:
@@ -322,13 +346,19 @@ class _SecondRun:
         self.count = 0
         self.failure: CheckpointError | None = None
 
-    def pack(self, tensor: Tensor) -> Tensor:
+    def pack(self, tensor: Tensor) -> Any:
         region, position = self.region, self.count
+        if not region.counts(tensor):
+            return _C._keep_saved
         self.count += 1
-        plain = _C._strip_history(tensor)  # with its tangents: forward mode may be at work around backward
+        plain = _C._strip_history(tensor) if tensor.requires_grad else tensor
         if position >= len(region.slots):
-            if position == len(region.slots) and region.options.check:
-                self.failure = CheckpointError(self.wrong_number(f"The first op that is new in the recomputation: {_Record.of(tensor)}"))
+            # While the function still runs for the first time, which it does when it differentiates something itself, more is to come.
+            if region.complete and position == len(region.slots) and region.options.check:
+                self.failure = CheckpointError(
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward pass, which "
+                    f"saved {len(region.slots)}.\nThe first op that is new in the recomputation: {_Record.of(tensor)}{region.options.hint()}"
+                )
             return plain
         if region.options.check:
             self.compare(position, _Record.of(tensor))
@@ -340,34 +370,34 @@ class _SecondRun:
 
     def compare(self, position: int, now: _Record) -> None:
         before = self.region.records[position]
-        if before.node != now.node:
-            self.fail(
-                "torch.utils.checkpoint: The recomputation ran other operations than the forward pass.\n"
-                f"The first op that diverged, at saved tensor {position}:\nforward:       {before}\nrecomputation: {now}"
-            )
         if before.metadata() != now.metadata():
             self.fail(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward pass.\n"
                 f"tensor at position {position}:\nsaved metadata: {before.metadata()}\nrecomputed metadata: {now.metadata()}\n"
                 f"The first op that diverged:\nforward:       {before}\nrecomputation: {now}"
             )
+        if before.node != now.node:
+            self.fail(
+                "torch.utils.checkpoint: The recomputation ran other operations than the forward pass.\n"
+                f"The first op that diverged, at saved tensor {position}:\nforward:       {before}\nrecomputation: {now}"
+            )
 
     def fail(self, text: str) -> None:
         self.failure = CheckpointError(text + self.region.options.hint())
         raise self.failure
-
-    def wrong_number(self, first: str) -> str:
-        return (
-            "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\nSaved "
-            f"during forward: {len(self.region.slots)}\nSaved during recomputation: {self.count}.\n{first}"
-        ) + self.region.options.hint()
 
     def finish(self) -> None:
         if self.failure is not None:  # the function may have caught it
             raise self.failure
         if self.count < len(self.region.slots):
             first = f"The first op that is missing: {self.region.records[self.count]}" if self.region.options.check else ""
-            raise CheckpointError(self.wrong_number(first))
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\nSaved "
+                f"during forward: {len(self.region.slots)}\nSaved during recomputation: {self.count}.\n{first}{self.region.options.hint()}"
+            )
+
+
+_DEBUGGED = "\nYou are seeing this error because you passed `debug=True` to checkpoint, or enabled it by set_checkpoint_debug_enabled()."
 
 
 class _Options:
@@ -381,7 +411,7 @@ class _Options:
         self.debug = debug
 
     def hint(self) -> str:
-        return "" if self.debug else "\nHint: checkpoint(..., debug=True) compares both runs op by op, values too."
+        return _DEBUGGED if self.debug else "\nHint: checkpoint(..., debug=True) compares both runs op by op, values too."
 
 
 def _run_and_forget(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], context_fn: Callable[[], _Contexts], preserve: bool, determinism_check: str, debug: bool, early_stop: bool) -> Any:  # fmt: skip
@@ -410,7 +440,14 @@ def _run_and_forget(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     )
     region = _Region(function, args, kwargs, options)
     with saved_tensors_hooks(region.pack, _Region.unpack), forward_context:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        region.complete = True
+    if not region.complete:
+        raise RuntimeError(
+            "torch.utils.checkpoint: the forward context provided by context_fn suppressed an exception raised during the checkpointed "
+            "function, so there is nothing to return. The context must let exceptions pass."
+        )
+    return result
 
 
 # -- reentering backward ------------------------------------------------------
