@@ -290,3 +290,63 @@ def test_interrupt_during_backward():
         repeat(lambda: torch.autograd.grad(loss, x, retain_graph=True))
     (g,) = torch.autograd.grad(loss, x)
     assert torch.isfinite(g).all()
+
+
+# ---- lists that are no tensor ----
+
+
+def cyclic():
+    one, two = [1.0], [2.0]
+    one.append(two)
+    two.append(one)
+    return one
+
+
+def deep(levels, kind):
+    data = kind([1.0])
+    for _ in range(levels):
+        data = kind([1.0, data])
+    return data
+
+
+@pytest.mark.parametrize("read", [torch.tensor, torch.as_tensor, torch.asarray])
+def test_lists_without_end(read):
+    itself, first = [], [1.0]
+    itself.append(itself)
+    first.append(first)
+    with pytest.raises(ValueError, match="too many dimensions 'list'"):
+        read(itself)
+    with pytest.raises(TypeError, match=r"new\(\): self-referential lists are incompatible"):
+        read(first)
+    with pytest.raises(ValueError, match="too many dimensions 'list'"):
+        read(cyclic())
+    for kind in (list, tuple):
+        with pytest.raises(ValueError, match="too many dimensions"):
+            read(deep(100_000, kind))
+    with pytest.raises(TypeError, match="must be real number, not list"):  # the dtype is known, the numbers are read at once
+        torch.ones(3).new_tensor(first)
+
+
+def test_an_index_without_end():
+    index = [0]
+    index.append(index)
+    with pytest.raises((IndexError, TypeError, ValueError)), pytest.warns(UserWarning):
+        torch.ones(3)[index]
+
+
+@pytest.mark.parametrize("dtype", [None, torch.int64])
+def test_a_list_that_shrinks_while_it_is_read(dtype):
+    class Shrink:
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, i):
+            if i == 1:
+                data.clear()
+            if i == 2:
+                raise IndexError
+            return i
+
+    data = [[0, 1], Shrink(), *([i, i] for i in range(1000))]
+    with pytest.raises(ValueError, match="expected sequence of length 1002 at dim 0"):
+        torch.tensor(data, dtype=dtype)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autograd/history.h"
+#include "core/stack.h"
 #include "core/state.h"
 
 namespace retrograd {
@@ -27,6 +28,7 @@ struct Capture {
 
 std::vector<GraphTask*> running;  // all threads; guarded by the GIL
 uint32_t last_task_id = 0;
+bool ids_come_again = false;  // after 2^32 runs
 
 // Where recent runs were called from, so that an error about a freed graph can name the line that freed it.
 struct RunRecord {
@@ -46,7 +48,8 @@ void record_run(uint32_t id) {
 struct GraphTask {
   uint32_t id;
   RunOptions options;
-  GraphTask* outer;  // the backward this one was started from, on the same thread
+  GraphTask* outer;    // the backward this one was started from, on the same thread
+  uint32_t depth = 0;  // how many of those there are
   Node* current = nullptr;
   std::vector<Node*> heap;                  // ready nodes
   std::unordered_map<Node*, Scratch> side;  // nodes whose own scratch belongs to another run
@@ -168,10 +171,13 @@ void free_buffer(Node* n, TensorImpl*& buffer) {
 
 }  // namespace
 
-GraphTask::GraphTask(RunOptions o) : options(o), outer(current_task) {
+GraphTask::GraphTask(RunOptions o) : options(o), outer(current_task), depth(outer ? outer->depth + 1 : 0) {
   do {
-    if (++last_task_id == 0) ++last_task_id;
-  } while (is_running(last_task_id));
+    if (++last_task_id == 0) {
+      ++last_task_id;
+      ids_come_again = true;
+    }
+  } while (RG_UNLIKELY(ids_come_again) && is_running(last_task_id));
   id = last_task_id;
   running.push_back(this);
   current_task = this;
@@ -180,7 +186,7 @@ GraphTask::GraphTask(RunOptions o) : options(o), outer(current_task) {
 
 GraphTask::~GraphTask() {
   current_task = outer;
-  running.erase(std::find(running.begin(), running.end(), this));
+  running.erase(std::find(running.rbegin(), running.rend(), this).base() - 1);
   for (PyObject* callback : callbacks) Py_DECREF(callback);
 }
 
@@ -415,10 +421,17 @@ struct GradModeGuard {
   ~GradModeGuard() { set_grad_mode(saved); }
 };
 
-}  // namespace
+// A backward that hooks, custom functions or recomputations start inside another may go on so: see core/stack.h.
+constexpr uint32_t kDeepestNesting = 100'000;
 
-std::vector<Tensor> run_backward(std::span<const Edge> roots, std::span<const Tensor> grads, std::span<const Edge> inputs,
-                                 RunOptions options) {
+bool wants_fresh_stack() {
+  if (RG_LIKELY(!current_task)) return false;
+  RG_CHECK_AS(Recursion, current_task->depth < kDeepestNesting, "maximum recursion depth exceeded: ", kDeepestNesting,
+              " calls of backward() are running inside each other. Does a backward, a hook or an unpack hook call backward() without end?");
+  return stack_runs_low();
+}
+
+std::vector<Tensor> run_here(std::span<const Edge> roots, std::span<const Tensor> grads, std::span<const Edge> inputs, RunOptions options) {
   GraphTask task(options);
   GradModeGuard mode(options.create_graph);
   try {
@@ -449,13 +462,30 @@ std::vector<Tensor> run_backward(std::span<const Edge> roots, std::span<const Te
   return std::move(task.captured);
 }
 
-std::vector<Tensor> run_single(Node* n, std::span<Tensor> in) {
+std::vector<Tensor> run_single_here(Node* n, std::span<Tensor> in) {
   GraphTask task({.keep_graph = true, .create_graph = thread_state.grad_mode});
   std::vector<Tensor> out(n->num_edges);
   Call call{n, in, out, &task, true, n};
   apply_node(call);
   finish_outputs(n, out);
   return out;
+}
+
+}  // namespace
+
+std::vector<Tensor> run_backward(std::span<const Edge> roots, std::span<const Tensor> grads, std::span<const Edge> inputs,
+                                 RunOptions options) {
+  if (RG_LIKELY(!wants_fresh_stack())) return run_here(roots, grads, inputs, options);
+  std::vector<Tensor> result;
+  on_fresh_stack([&] { result = run_here(roots, grads, inputs, options); });
+  return result;
+}
+
+std::vector<Tensor> run_single(Node* n, std::span<Tensor> in) {
+  if (RG_LIKELY(!wants_fresh_stack())) return run_single_here(n, in);
+  std::vector<Tensor> result;
+  on_fresh_stack([&] { result = run_single_here(n, in); });
+  return result;
 }
 
 bool in_backward() { return current_task != nullptr; }

@@ -45,6 +45,7 @@ PyObject* exception_type(ErrorKind kind) {
     case ErrorKind::Buffer: return PyExc_BufferError;
     case ErrorKind::Assertion: return PyExc_AssertionError;
     case ErrorKind::Overflow: return PyExc_OverflowError;
+    case ErrorKind::Recursion: return PyExc_RecursionError;
     case ErrorKind::Runtime: break;
   }
   return PyExc_RuntimeError;

@@ -12,7 +12,7 @@
 
 namespace retrograd {
 
-enum class ErrorKind : uint8_t { Runtime, Type, Value, Index, NotImplemented, Memory, Attribute, Buffer, Assertion, Overflow };
+enum class ErrorKind : uint8_t { Runtime, Type, Value, Index, NotImplemented, Memory, Attribute, Buffer, Assertion, Overflow, Recursion };
 
 class Error : public std::exception {
  public:

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/chain.h"
 #include "core/errors.h"
 #include "core/inline_storage.h"
 
@@ -60,7 +61,7 @@ void destroy_storage(Storage* s) noexcept {
   if (s->written.code) Py_DECREF(s->written.code);
   if (s->flags & kStorageFingerprint) forget_storage(s);
   if (s->flags & kStorageExternal) {
-    if (s->external->deleter) s->external->deleter(s->external->owner);
+    if (s->external->deleter) let_go(s->external->deleter, s->external->owner);
     delete s->external;
   } else if (s->device.type != DeviceType::Meta) {
     if (!(s->flags & kStorageInline)) free_block(s->data, s->capacity);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/allocator.h"
+#include "core/chain.h"
 #include "core/format.h"
 #include "core/inline_storage.h"
 #include "core/pool.h"
@@ -65,7 +66,7 @@ inline bool has_rare(const TensorImpl* t) {
 
 [[gnu::noinline]] void release_rare(TensorImpl* t) {
   if (t->base) Py_DECREF(t->base->object());
-  if (t->grad) Py_DECREF(t->grad->object());
+  if (t->grad) let_go([](void* grad) { Py_DECREF(static_cast<PyObject*>(grad)); }, t->grad);
   Py_XDECREF(t->dict);
   if (RG_UNLIKELY(t->extra != nullptr)) release_extra(t);
   if (t->cut.code) Py_DECREF(reinterpret_cast<PyObject*>(t->cut.code));

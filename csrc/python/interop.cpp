@@ -113,6 +113,11 @@ Tensor from_buffer_object(PyObject* o, bool* read_only = nullptr) {
 
 // ---- nested sequences ----
 
+struct Held {
+  PyObject* o;
+  ~Held() { Py_DECREF(o); }
+};
+
 struct Inference {
   bool any = false;
   DType dtype = DType::Bool;
@@ -152,9 +157,15 @@ bool read_element(PyObject* o, Scalar& out) {
   return true;
 }
 
-void infer_dtype(PyObject* o, Inference& r) {
+void infer_dtype(PyObject* o, Inference& r, int depth = 0) {
+  const auto infer_item = [&](PyObject* item) {
+    const Held held{item};  // reading an element may run Python, which may change the list
+    RG_CHECK_AS(Type, item != o, "new(): self-referential lists are incompatible: a ", Py_TYPE(o)->tp_name, " contains itself");
+    infer_dtype(item, r, depth + 1);
+  };
   if (PyList_Check(o) || PyTuple_Check(o)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) infer_dtype(PySequence_Fast_GET_ITEM(o, i), r);
+    RG_CHECK_AS(Value, depth < kMaxDims, "too many dimensions '", Py_TYPE(o)->tp_name, "'");
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) infer_item(Py_NewRef(PySequence_Fast_GET_ITEM(o, i)));
     return;
   }
   DType t;
@@ -174,12 +185,9 @@ void infer_dtype(PyObject* o, Inference& r) {
   } else if (PyUnicode_Check(o)) {
     fail(ErrorKind::Type, "new(): invalid data type 'str'");
   } else if (PySequence_Check(o)) {
+    RG_CHECK_AS(Value, depth < kMaxDims, "too many dimensions '", Py_TYPE(o)->tp_name, "'");
     const Py_ssize_t n = PySequence_Size(o);
-    for (Py_ssize_t i = 0; i < n; ++i) {
-      PyObject* item = checked(PySequence_GetItem(o, i));
-      infer_dtype(item, r);
-      Py_DECREF(item);
-    }
+    for (Py_ssize_t i = 0; i < n; ++i) infer_item(checked(PySequence_GetItem(o, i)));
     return;
   } else {
     Scalar s;
@@ -240,15 +248,17 @@ void store_nested(PyObject* o, size_t depth, std::span<const int64_t> sizes, DTy
   }
   PyObject* fast = PySequence_Fast(o, "not a sequence");
   if (!fast) throw PythonError();
-  struct Hold {
-    PyObject* o;
-    ~Hold() { Py_DECREF(o); }
-  } hold{fast};
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
-  RG_CHECK_AS(Value, n == sizes[depth], "expected sequence of length ", sizes[depth], " at dim ", depth, " (got ", static_cast<int64_t>(n),
-              ")");
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(fast, i);
+  const Held hold{fast};
+  const auto check_length = [&] {
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
+    RG_CHECK_AS(Value, n == sizes[depth], "expected sequence of length ", sizes[depth], " at dim ", depth, " (got ",
+                static_cast<int64_t>(n), ")");
+  };
+  check_length();
+  for (Py_ssize_t i = 0; i < sizes[depth]; ++i) {
+    if (RG_UNLIKELY(i >= PySequence_Fast_GET_SIZE(fast))) check_length();  // reading an element may have run Python
+    PyObject* item = Py_NewRef(PySequence_Fast_GET_ITEM(fast, i));
+    const Held held{item};
     if (depth + 1 < sizes.size() && !PySequence_Check(item) && !is_tensor(item))
       fail(ErrorKind::Type, "not a sequence: expected a sequence of length ", sizes[depth + 1], " at dim ", depth + 1, ", got ",
            Py_TYPE(item)->tp_name);
@@ -297,6 +307,7 @@ Tensor tensor_from_object(PyObject* o, std::optional<DType> dtype) {
   }
   std::vector<int64_t> sizes;
   infer_shape(o, sizes);
+  checked_numel(sizes);
   if (!dtype) {
     Inference r;
     infer_dtype(o, r);

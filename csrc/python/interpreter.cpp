@@ -1,4 +1,5 @@
-// Everything that depends on the interpreter's version: reading the running frame. See core/state.h for the contract.
+// Everything that depends on the interpreter's version: reading the running frame, counting nested calls. See core/state.h and core/stack.h for
+// the contracts.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -10,7 +11,9 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
+#include "core/stack.h"
 #include "core/state.h"
 #include "python/guard.h"
 #include "python/interpreter.h"
@@ -93,6 +96,66 @@ Site current_site() noexcept {
     return {code, static_cast<int32_t>(_PyInterpreterFrame_LASTI(frame) * static_cast<int>(sizeof(_Py_CODEUNIT)))};
   }
   return {};
+}
+
+#endif
+
+// Before 3.12 one counter was for calls of either kind; from 3.14 on the interpreter looks at the address of the stack instead of counting native ones.
+
+#if PY_VERSION_HEX >= 0x030e0000
+
+bool interpreter_follows_stacks() noexcept { return false; }
+bool nested_calls_run_low() noexcept { return false; }
+NestedCalls forget_nested_calls() noexcept { return {}; }
+void restore_nested_calls(NestedCalls) noexcept {}
+
+#else
+
+namespace {
+
+#if PY_VERSION_HEX >= 0x030c0000
+#if PY_VERSION_HEX >= 0x030d0000
+constexpr int kNativeLimit = Py_C_RECURSION_LIMIT;
+#else
+constexpr int kNativeLimit = C_RECURSION_LIMIT;
+#endif
+int& python_remaining(PyThreadState* state) { return state->py_recursion_remaining; }
+int& native_remaining(PyThreadState* state) { return state->c_recursion_remaining; }
+int python_limit(const PyThreadState* state) { return state->py_recursion_limit; }
+#else
+int& python_remaining(PyThreadState* state) { return state->recursion_remaining; }
+int python_limit(const PyThreadState* state) { return state->recursion_limit; }
+#endif
+
+}  // namespace
+
+bool interpreter_follows_stacks() noexcept { return true; }
+
+bool nested_calls_run_low() noexcept {
+  PyThreadState* state = PyThreadState_Get();
+#if PY_VERSION_HEX >= 0x030c0000
+  if (native_remaining(state) < kNativeLimit / 2) return true;
+#endif
+  return python_remaining(state) < python_limit(state) / 2;
+}
+
+NestedCalls forget_nested_calls() noexcept {
+  PyThreadState* state = PyThreadState_Get();
+  NestedCalls calls;
+  calls.python = python_limit(state) - std::exchange(python_remaining(state), python_limit(state));
+#if PY_VERSION_HEX >= 0x030c0000
+  calls.native = kNativeLimit - std::exchange(native_remaining(state), kNativeLimit);
+#endif
+  return calls;
+}
+
+// The limit may have been changed meanwhile: it is the number of calls that counts.
+void restore_nested_calls(NestedCalls calls) noexcept {
+  PyThreadState* state = PyThreadState_Get();
+  python_remaining(state) = python_limit(state) - calls.python;
+#if PY_VERSION_HEX >= 0x030c0000
+  native_remaining(state) = kNativeLimit - calls.native;
+#endif
 }
 
 #endif
