@@ -469,10 +469,14 @@ void run_jvp(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_
   }
 }
 
+// For gradcheck, which batches tangents and nothing else: forward and jvp of a Function run inside vmap as any code does, op by op.
+thread_local bool plain_in_vmap = false;
+PyObject* set_plain_in_vmap(PyObject*, PyObject* on) { return PyBool_FromLong(std::exchange(plain_in_vmap, on == Py_True)); }
+
 // The level of vmap that has to do with these arguments, if any.
 Handler* batch_of(PyObject* const* args, Py_ssize_t nargs) {
   Handler* h = RG_LIKELY(!thread_state.attention) ? nullptr : op_handler();
-  if (!h || h->kind != HandlerKind::Batch) return nullptr;
+  if (!h || h->kind != HandlerKind::Batch || plain_in_vmap) return nullptr;
   for (Py_ssize_t i = 0; i < nargs; ++i)
     if (is_tensor(args[i]) && is_batched(reinterpret_cast<TensorImpl*>(args[i]), h->level)) return h;
   return nullptr;
@@ -799,6 +803,7 @@ PyObject* set_base_setup(PyObject*, PyObject* f) {
 }
 PyMethodDef module_methods[] = {{"_function_node_type", node_type_of_function, METH_O, "the type of the nodes of a Function class"},
                                 {"_set_base_setup_context", set_base_setup, METH_O, nullptr},
+                                {"_plain_functions_in_vmap", set_plain_in_vmap, METH_O, "(on): what was set before; see batch_of"},
                                 {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -377,3 +377,168 @@ def test_single_precision_complex_is_warned_about():
     z = torch.randn(2, dtype=torch.complex64, requires_grad=True)
     with pytest.warns(UserWarning, match="not a double precision floating point or complex"):
         gradcheck(lambda z: z * 2, (z,), eps=1e-2, atol=1e-2, rtol=1e-2)
+
+
+# -- forward mode, as the function sees it --------------------------------------
+
+
+def test_the_function_sees_a_public_level():
+    forward_ad = torch.autograd.forward_ad
+
+    def wrong_tangent(x):
+        primal, tangent = forward_ad.unpack_dual(x)
+        return x * 1 if tangent is None else forward_ad.make_dual(primal, tangent * 1.1)
+
+    assert gradcheck(wrong_tangent, (values(2),))
+    for fast in (False, True):
+        with pytest.raises(GradcheckError, match="Jacobian computed with forward mode mismatch for output 0 with respect to input 0"):
+            gradcheck(wrong_tangent, (values(2),), check_forward_ad=True, fast_mode=fast)
+
+
+def test_inputs_of_the_check_of_forward_mode_do_not_require_grad():
+    seen = set()
+
+    def f(x, y):
+        seen.add((torch.autograd.forward_ad._current_level, x.requires_grad, y.requires_grad))
+        return x * y
+
+    assert gradcheck(f, (values(2), values(2)), check_forward_ad=True, check_batched_forward_grad=True)
+    assert seen == {(-1, True, True), (0, False, False)}
+
+
+class TwoInputs(torch.autograd.Function):
+    """x + y, with a count of the calls of jvp."""
+
+    calls = 0
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.set_materialize_grads(False)
+        return x + y
+
+    @staticmethod
+    def jvp(ctx, a, b):
+        TwoInputs.calls += 1
+        return b.clone() if a is None else a.clone() if b is None else a + b
+
+
+@pytest.mark.parametrize(("undefined", "batched", "expected"), [(False, False, 2), (True, False, 6), (False, True, 8), (True, True, 12)])
+def test_how_often_a_jvp_is_called(undefined, batched, expected):
+    TwoInputs.calls = 0
+    options = {"check_undefined_grad": undefined, "check_batched_forward_grad": batched}
+    assert gradcheck(TwoInputs.apply, (values(1), values(1)), check_forward_ad=True, check_backward_ad=False, **options)
+    assert TwoInputs.calls == expected
+
+
+def test_inputs_without_a_tangent():
+    class Forgetful(TwoInputs):
+        @staticmethod
+        def jvp(ctx, a, b):
+            return b.clone() if a is None else a * 2 if b is None else a + b
+
+    arguments = (Forgetful.apply, (values(2), values(2)))
+    with pytest.raises(GradcheckError, match="Mismatch in tangent values for output with index") as info:
+        gradcheck(*arguments, check_forward_ad=True, check_backward_ad=False)
+    if OURS:
+        assert "output with index: 0 when input: 1 has an undefined tangent value" in str(info.value)
+    assert gradcheck(*arguments, check_forward_ad=True, check_backward_ad=False, raise_exception=False) is False
+    assert gradcheck(*arguments, check_forward_ad=True, check_backward_ad=False, check_undefined_grad=False)
+
+
+def test_what_vmap_cannot_do_is_a_failed_check():
+    class Reads(TwoInputs):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x + y
+
+        @staticmethod
+        def backward(ctx, grad):
+            grad.sum().item()
+            return grad, grad
+
+        @staticmethod
+        def jvp(ctx, a, b):
+            (a + b).sum().item()
+            return a + b
+
+    arguments = (Reads.apply, (values(2), values(2)))
+    forward = {"check_forward_ad": True, "check_backward_ad": False, "check_batched_forward_grad": True}
+    for options in ({"check_batched_grad": True}, forward):
+        with pytest.raises(GradcheckError, match="While computing batched gradients, got: "):
+            gradcheck(*arguments, **options)
+        assert gradcheck(*arguments, raise_exception=False, **options) is False
+    assert gradcheck(*arguments, check_forward_ad=True)
+
+
+# -- gradgradcheck --------------------------------------------------------------
+
+
+def test_constant_grad_outputs_are_not_differentiated():
+    constant = function(lambda x: x * x, lambda x, g: g.detach() * 2 * x)
+    g = torch.ones(3, dtype=D)
+    assert gradgradcheck(constant, (values(3),), (g,))
+    with pytest.raises(GradcheckError, match="Jacobian mismatch for output 0 with respect to input 1"):
+        gradgradcheck(constant, (values(3),), (g.requires_grad_(),))
+    with pytest.raises(GradcheckError, match="Jacobian mismatch for output 0 with respect to input 1"):
+        gradgradcheck(constant, (values(3),))
+    assert gradgradcheck(lambda x: x**3, (values(3),), (torch.ones(3),))  # of single precision
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_forward_over_reverse_of_some_inputs(fast):
+    arguments = (values(3), torch.tensor([1, 2, 3]), torch.full((3,), 2.0, dtype=D))
+    assert gradgradcheck(lambda x, n, c: x**3 * n + c * x.sin(), arguments, check_fwd_over_rev=True, fast_mode=fast)
+    only_forward = {"check_fwd_over_rev": True, "check_rev_over_rev": False, "check_undefined_grad": False}
+    with pytest.raises(GradcheckError, match="Jacobian computed with forward mode mismatch"):
+        gradgradcheck(lambda x: x.detach() ** 2 * x, (values(2),), fast_mode=fast, **only_forward)
+
+
+# -- functions that are not functions, and other people's numbers -----------------
+
+
+@pytest.mark.parametrize("options", [{}, {"raise_exception": False}, {"fast_mode": True}, {"check_forward_ad": True}])
+def test_outputs_that_depend_on_values(options):
+    one = torch.ones(1, dtype=D, requires_grad=True)
+    where = "" if options.get("fast_mode") else r" on index \(0,\)"
+    with pytest.raises(AssertionError, match=f"return outputs with the same shape when inputs are perturbed{where} by 1e-06"):
+        gradcheck(lambda x: torch.cat([x, x]) if (x >= 1).all() else x.clone(), (one,), **options)
+    with pytest.raises(AssertionError, match=f"return outputs with the same dtype when inputs are perturbed{where} by 1e-06"):
+        gradcheck(lambda x: x * 1 if (x >= 1).all() else x.float(), (one,), **options)
+    if OURS:
+        with pytest.raises(AssertionError, match=f"return as many outputs when inputs are perturbed{where} by 1e-06, but got: 1 and 2"):
+            gradcheck(lambda x: (x * 1, x * 2) if (x >= 1).all() else (x * 1,), (one,), **options)
+
+
+def test_the_numerical_jacobian_of_several_outputs_is_that_of_the_first():
+    x, y = values(2), values(3)
+    with pytest.warns(FutureWarning):
+        found = get_numerical_jacobian(lambda i: (2 * i[0], 3 * i[0].sum() * i[1]), (x, y), eps=1e-6)
+    assert_close(found[0], 2 * torch.eye(2, dtype=D))
+    assert_close(found[1], torch.zeros(3, 2, dtype=D))
+    with pytest.warns(FutureWarning):
+        (only,) = get_numerical_jacobian(lambda i: (2 * i[0], i[1]), (x, y), target=x, eps=1e-6)
+    assert_close(only, 2 * torch.eye(2, dtype=D))
+
+
+def test_the_warning_about_undefined_gradients():
+    def hook(grad):
+        if grad is None:
+            raise RuntimeError("undefined")
+
+    def f(x):
+        y = x.clone()
+        y.register_hook(hook)
+        return y
+
+    with pytest.warns(UserWarning, match="Backwards compatibility: New undefined gradient support checking feature is enabled by default"):
+        assert gradcheck(f, (values(1),), raise_exception=False) is False
+
+
+@pytest.mark.parametrize("options", [{"fast_mode": True}, {}, {"check_forward_ad": True}, {"check_forward_ad": True, "fast_mode": True}])
+def test_the_random_stream_of_the_program_is_left_alone(options):
+    x = values(3)
+    torch.manual_seed(3)
+    expected = torch.rand(1)
+    torch.manual_seed(3)
+    assert gradcheck(lambda x: x * x, (x,), **options)
+    assert torch.equal(torch.rand(1), expected)

@@ -19,6 +19,7 @@ from typing import Any
 
 from retrograd import _C, autograd
 from retrograd._C import Tensor
+from retrograd.autograd import forward_ad
 from retrograd.autograd.function import Function
 from retrograd.autograd.grad_mode import _unsafe_preserve_version_counter
 
@@ -61,7 +62,7 @@ def gradcheck(
         atol, rtol: how far an entry may be off.
         raise_exception: raise a `GradcheckError` that says what is wrong, or return False.
         nondet_tol: how far two backwards of the same thing may differ.
-        check_undefined_grad: also check that outputs without a gradient are handled.
+        check_undefined_grad: also check that outputs without a gradient are handled, and in forward mode inputs without a tangent.
         check_grad_dtypes: also check that gradients have the dtype of their inputs.
         check_batched_grad: also check batches of gradients (`is_grads_batched`).
         check_forward_ad, check_batched_forward_grad, check_backward_ad: which modes of differentiation to check.
@@ -97,6 +98,8 @@ def gradcheck(
                     part.undefined_gradients()
             if check_forward_ad:
                 part.forward_mode(outputs)
+                if check_undefined_grad:
+                    part.undefined_tangents()
                 if check_batched_forward_grad:
                     part.batched_forward(outputs)
     except GradcheckError:
@@ -127,7 +130,7 @@ def gradgradcheck(
 ) -> bool:
     """Compares second derivatives with differences of first ones: `gradcheck` of the gradient of a function.
 
-    The gradient is checked as a function of the inputs and of `grad_outputs`, which are random if not given.
+    The gradient is checked as a function of the inputs and of those `grad_outputs` that require grad, which are random ones if none are given.
 
     Args:
         gen_non_contig_grad_outputs: make the random `grad_outputs` non-contiguous.
@@ -149,15 +152,17 @@ def gradgradcheck(
     inputs = _as_tuple(inputs)
     if grad_outputs is None:
         outputs = _differentiable(_as_tuple(func(*inputs)))
-        grad_outputs = tuple(_random_like(o, gen_non_contig_grad_outputs) for o in outputs)
+        grad_outputs = tuple(_random_like(o, gen_non_contig_grad_outputs).requires_grad_() for o in outputs)
     else:
         grad_outputs = _as_tuple(grad_outputs)
-        outputs = tuple(o for o in _as_tuple(func(*inputs)) if isinstance(o, Tensor) and o.requires_grad)
-    grad_outputs = tuple(g.detach().requires_grad_() if g is not None and not g.requires_grad else g for g in grad_outputs)
     count = len(grad_outputs)
+    differentiated = [isinstance(i, Tensor) and i.requires_grad for i in inputs]
 
     def gradient(*args: Any) -> tuple[Tensor, ...]:
         arguments, grads = args[: len(args) - count], args[len(args) - count :]
+        for argument in itertools.compress(arguments, differentiated):
+            if not argument.requires_grad:  # a dual tensor that the check of forward mode made
+                argument._mark_requires_grad(True)
         results = _differentiable(_as_tuple(func(*arguments)))
         wanted = [a for a in arguments if isinstance(a, Tensor) and a.requires_grad]
         found = autograd.grad(results, wanted, grads, create_graph=True, allow_unused=True)
@@ -259,17 +264,20 @@ def _values(func: _Func, inputs: tuple[Any, ...]) -> list[Tensor]:
     return [o.detach().clone() for o in _as_tuple(func(*inputs))]
 
 
-def _difference(func: _Func, inputs: tuple[Any, ...], data: Tensor, shift: Callable[[float], None], eps: float) -> list[Tensor]:
+def _difference(func: _Func, inputs: tuple[Any, ...], shift: Callable[[float], None], eps: float, where: str = "") -> list[Tensor]:
     """Central differences of all outputs: `shift(h)` moves the input by h along some direction."""
-    shift(eps)
-    above = _values(func, inputs)
     shift(-eps)
     below = _values(func, inputs)
+    shift(eps)
+    above = _values(func, inputs)
+    moved = f"when inputs are perturbed{where} by {eps:g}, but got:"
+    if len(above) != len(below):
+        raise AssertionError(f"Expected `func` to return as many outputs {moved} {len(below)} and {len(above)}.")
     for a, b in zip(above, below, strict=True):
-        if a.shape != b.shape or a.dtype != b.dtype:
-            raise GradcheckError(
-                f"func returned {tuple(a.shape)} of {a.dtype}, and {tuple(b.shape)} of {b.dtype} for inputs next to each other"
-            )
+        if a.shape != b.shape:
+            raise AssertionError(f"Expected `func` to return outputs with the same shape {moved} shapes {b.shape} and {a.shape}.")
+        if a.dtype != b.dtype:
+            raise AssertionError(f"Expected `func` to return outputs with the same dtype {moved} dtypes {b.dtype} and {a.dtype}.")
     return [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
 
 
@@ -285,9 +293,10 @@ def _numerical(func: _Func, inputs: tuple[Any, ...], index: int, eps: float) -> 
                 with _C._NoGrad():
                     data[place] = value + h * unit
 
-            rows = [_flat(d) for d in _difference(func, inputs, data, shift, eps)]
+            where = f" on index {place}"
+            rows = [_flat(d) for d in _difference(func, inputs, shift, eps, where)]
             if data.is_complex():
-                upwards = _difference(func, inputs, data, lambda h, shift=shift: shift(h, unit=1j), eps)  # type: ignore[misc]
+                upwards = _difference(func, inputs, lambda h, shift=shift: shift(h, unit=1j), eps, where)  # type: ignore[misc]
                 rows = [row + 1j * _flat(d) for row, d in zip(rows, upwards, strict=True)]
             columns.append(rows)
             shift(0.0)
@@ -305,7 +314,7 @@ def _numerical_along(func: _Func, inputs: tuple[Any, ...], index: int, direction
             with _C._NoGrad():
                 data.copy_(start + h * direction)
 
-        return _difference(func, inputs, data, shift, eps)
+        return _difference(func, inputs, shift, eps)
 
 
 # -- analytical Jacobians -----------------------------------------------------
@@ -348,7 +357,8 @@ class _Undefined(Function):
 
 def _warn_undefined() -> None:
     warnings.warn(
-        "Backwards compatibility: New undefined gradient support checking is on by default; check_undefined_grad=False switches it off.",
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by default; check_undefined_grad=False switches it "
+        "off.",
         stacklevel=2,
     )
 
@@ -362,6 +372,8 @@ class _Check:
         self.check_dtypes, self.fast = check_dtypes, fast
         self.wanted = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
         self.part = ""  # of complex outputs: what messages begin with
+        self.differentiable: list[bool] = []  # which of the outputs require grad
+        self.generator = _C.Generator().manual_seed(0)  # not the program's
 
     def parts(self) -> Iterator[_Check]:
         """Itself, or a check of the imaginary and one of the real parts of what func returns."""
@@ -389,7 +401,9 @@ class _Check:
         return [self.inputs[i] for i in self.wanted]
 
     def run(self) -> tuple[Tensor, ...]:
-        return _differentiable(_as_tuple(self.func(*self.inputs)))
+        results = _as_tuple(self.func(*self.inputs))
+        self.differentiable = [isinstance(o, Tensor) and o.requires_grad for o in results]
+        return _differentiable(results)
 
     def check_inputs(self) -> None:
         if not self.wanted:
@@ -421,6 +435,11 @@ class _Check:
                         f"input {i}. "
                         "Hint: the history is cut somewhere, by detach(), .data or no_grad, or an operation has no derivative."
                     )
+
+    def direction(self, like: Tensor) -> Tensor:
+        """A random direction with positive entries: no two wrong entries cancel."""
+        vector = _ops.rand(tuple(like.shape), generator=self.generator, dtype=like.dtype, device=like.device)
+        return vector / _inner(vector, vector).sqrt().clamp(min=1e-30)
 
     # Comparing
 
@@ -487,8 +506,7 @@ class _Check:
 
     def differentiable_func(self) -> _Func:
         """func with only those outputs that are differentiable at the inputs."""
-        keep = [isinstance(o, Tensor) and o.requires_grad for o in _as_tuple(self.func(*self.inputs))]
-        return lambda *a: tuple(itertools.compress(_as_tuple(self.func(*a)), keep))
+        return lambda *a: tuple(itertools.compress(_as_tuple(self.func(*a)), self.differentiable))
 
     def backward_mode(self, outputs: tuple[Tensor, ...]) -> None:
         if self.fast:
@@ -509,10 +527,10 @@ class _Check:
 
     def fast_backward(self, outputs: tuple[Tensor, ...]) -> None:
         func = self.differentiable_func()
-        along = [_unit_like(t) for t in self.wanted_inputs]
+        along = [self.direction(t) for t in self.wanted_inputs]
         moved = [_numerical_along(func, self.inputs, i, u, self.eps) for i, u in zip(self.wanted, along, strict=True)]
         for o, output in enumerate(outputs):
-            v = _unit_like(output)
+            v = self.direction(output)
             grads, again = (_grads(output, self.wanted_inputs, v) for _ in range(2))
             for k, i in enumerate(self.wanted):
                 grad = grads[k]
@@ -547,7 +565,7 @@ class _Check:
 
     def slow_jacobian(self, output: Tensor, o: int, i: int, mode: str) -> Tensor:
         if mode:
-            return self.forward_jacobian(i)[o]
+            return self.forward_jacobian(i, self.run())[o]
         return _analytical(output, self.wanted_inputs)[self.wanted.index(i)]
 
     def zero_gradients(self, outputs: tuple[Tensor, ...]) -> None:
@@ -593,7 +611,13 @@ class _Check:
     def batched_backward(self, outputs: tuple[Tensor, ...]) -> None:
         for o, output in enumerate(outputs):
             batch = _ops.stack([_random_like(output, False) for _ in range(2)])
-            together = autograd.grad(output, self.wanted_inputs, batch, retain_graph=True, allow_unused=True, is_grads_batched=True)
+            try:
+                together = autograd.grad(output, self.wanted_inputs, batch, retain_graph=True, allow_unused=True, is_grads_batched=True)
+            except RuntimeError as error:
+                raise GradcheckError(
+                    f"While computing batched gradients, got: {error}\n\nThat is how far vmap came with the backward of output {o}. Hint: write it "
+                    "with operations that vmap can batch, or switch this check off with check_batched_grad=False."
+                ) from error
             apart = [_grads(output, self.wanted_inputs, v) for v in batch]
             for k, i in enumerate(self.wanted):
                 if together[k] is None and all(g[k] is None for g in apart):
@@ -607,23 +631,37 @@ class _Check:
 
     # Forward mode
 
-    def tangents(self, i: int, tangent: Tensor) -> list[Tensor | None]:
-        """The tangents of the differentiable outputs for a tangent of one input."""
-        level = _C._enter_dual_level()
-        try:
-            # Leaves of their own: the function may be a gradient, which differentiates with respect to them.
-            args = [a.detach()._mark_requires_grad(True) if isinstance(a, Tensor) and a.requires_grad else a for a in self.inputs]
-            args[i] = _C._make_dual(self.inputs[i].detach(), tangent, level)._mark_requires_grad(True)
+    def tangents_for(self, tangents: dict[int, Tensor]) -> list[Tensor | None]:
+        """The tangents of the differentiable outputs for tangents of some inputs."""
+        with forward_ad.dual_level():
+            args = [a.detach() if isinstance(a, Tensor) and a.requires_grad else a for a in self.inputs]
+            for i, tangent in tangents.items():
+                args[i] = forward_ad.make_dual(args[i], tangent)
             results = _as_tuple(self.func(*args))
-            found = [_C._unpack_dual(r, level)[1] if _is_float(r) else None for r in results]
-        finally:
-            _C._exit_dual_level(level)
-        keep = [o.requires_grad for o in _as_tuple(self.func(*self.inputs))]
-        return list(itertools.compress(found, keep))
+            found = [forward_ad.unpack_dual(r).tangent if _is_float(r) else None for r in results]
+        return list(itertools.compress(found, self.differentiable))
 
-    def forward_jacobian(self, i: int) -> list[Tensor]:
+    def tangents(self, i: int, tangent: Tensor) -> list[Tensor | None]:
+        """Those for a tangent of one input, and zeros for the others."""
+        zeros = {j: _ops.zeros_like(self.inputs[j], requires_grad=False) for j in self.wanted}
+        return self.tangents_for({**zeros, i: tangent})
+
+    def undefined_tangents(self) -> None:
+        """An input without a tangent must count as one with a tangent of zero."""
+        for i in self.wanted:
+            others = {j: self.direction(self.inputs[j]) for j in self.wanted if j != i}
+            expected = self.tangents_for({**others, i: _ops.zeros_like(self.inputs[i], requires_grad=False)})
+            found = self.tangents_for(others)
+            for o, (a, b) in enumerate(zip(found, expected, strict=True)):
+                given = a if a is not None else b
+                if given is not None and not self.close(_filled(a, given), _filled(b, given)):
+                    raise GradcheckError(
+                        f"{self.part}Mismatch in tangent values for output with index: {o} when input: {i} has an undefined tangent value. "
+                        f"Got:\n{a}\nbut with a tangent of zeros it is\n{b}"
+                    )
+
+    def forward_jacobian(self, i: int, outputs: tuple[Tensor, ...]) -> list[Tensor]:
         tensor, rows = self.inputs[i], []
-        outputs = self.run()
         one = _ops.zeros_like(tensor, requires_grad=False)
         for place in _indices(tensor):
             with _C._NoGrad():
@@ -640,16 +678,16 @@ class _Check:
         mode = "computed with forward mode "
         for i in self.wanted:
             if self.fast:
-                u = _unit_like(self.inputs[i])
+                u = self.direction(self.inputs[i])
                 moved = _numerical_along(self.differentiable_func(), self.inputs, i, u, self.eps)
                 for o, (output, tangent) in enumerate(zip(outputs, self.tangents(i, u), strict=True)):
-                    v = _unit_like(output)
+                    v = self.direction(output)
                     analytical = _ops.zeros((), dtype=output.dtype) if tangent is None else _inner(tangent.detach(), v)
                     numerical = _inner(moved[o], v)
                     if not self.close(analytical, numerical, self.atol * u.abs().sum().item() * v.abs().sum().item()):
                         self.explain_fast(analytical, numerical, i, output, o, mode)
                 continue
-            numerical_all, analytical_all = self.numerical_for(outputs, i), self.forward_jacobian(i)
+            numerical_all, analytical_all = self.numerical_for(outputs, i), self.forward_jacobian(i, outputs)
             for o, output in enumerate(outputs):
                 if not self.close(analytical_all[o], numerical_all[o]):
                     self.fail(analytical_all[o], numerical_all[o], i, output, o, mode)
@@ -665,19 +703,23 @@ class _Check:
                 found = self.tangents(i, u)
                 return tuple(_filled(t, o) for t, o in zip(found, outputs, strict=True))
 
-            together = vmap(fill)(batch)
+            functions = _C._plain_functions_in_vmap(True)
+            try:
+                together = vmap(fill)(batch)
+            except RuntimeError as error:
+                raise GradcheckError(
+                    f"While computing batched gradients, got: {error}\n\nThat is how far vmap came in forward mode, with a batch of tangents of "
+                    f"input {i}. Hint: write the function with operations that vmap can batch, or switch this check off with "
+                    "check_batched_forward_grad=False."
+                ) from error
+            finally:
+                _C._plain_functions_in_vmap(functions)
             for o, output in enumerate(outputs):
                 expected = _ops.stack([_filled(t[o], output) for t in apart])
                 if not self.close(together[o], expected):
                     raise GradcheckError(
                         f"For output {o} and input {i}: the tangents of a batch differ from those of its entries one by one."
                     )
-
-
-def _unit_like(tensor: Tensor) -> Tensor:
-    """A random direction with positive entries: no two wrong entries cancel."""
-    vector = _ops.rand(tuple(tensor.shape), dtype=tensor.dtype, device=tensor.device)
-    return vector / _inner(vector, vector).sqrt().clamp(min=1e-30)
 
 
 # -- Jacobians for their own sake ---------------------------------------------
@@ -698,16 +740,14 @@ def get_numerical_jacobian(
 ) -> Any:
     """The Jacobians of `fn(inputs)` by central differences.
 
-    For a single output a tuple with a matrix for each input that requires grad (or for `target`, some of the inputs); for several
-    outputs a tuple of such tuples. A row stands for an element of the input, a column for one of the output.
+    A tuple with a matrix for each input that requires grad (or for `target`, some of the inputs); of several outputs those of the first. A row
+    stands for an element of the input, a column for one of the output.
     """
     _deprecated("get_numerical_jacobian", grad_out)
     inputs = tuple(inputs)
     targets = _as_tuple(target) if target is not None else tuple(t for t in inputs if isinstance(t, Tensor) and t.requires_grad)
     where = [next(i for i, t in enumerate(inputs) if t is wanted) for wanted in targets]
     jacobians = [_numerical(lambda *a: fn(a), inputs, i, eps) for i in where]
-    if jacobians and len(jacobians[0]) > 1:
-        return tuple(tuple(j[o] for j in jacobians) for o in range(len(jacobians[0])))
     return tuple(j[0] for j in jacobians)
 
 
