@@ -5,7 +5,7 @@ import threading
 import pytest
 
 import retrograd as torch
-from retrograd import overrides
+from retrograd import _C, overrides
 from retrograd.overrides import TorchFunctionMode
 
 
@@ -401,3 +401,176 @@ def test_lists_of_functions():
     assert torch.ones in overrides.get_ignored_functions()
     assert torch.add in overrides.get_testing_overrides()
     assert torch.Tensor.grad.__get__ in overrides.get_default_nowrap_functions()
+
+
+# -- modes and transforms --------------------------------------------------------------------------
+
+
+class Names(torch.overrides.TorchFunctionMode):
+    """Notes the names of what it sees, and keeps the results."""
+
+    def __init__(self, tag=""):
+        self.tag, self.seen, self.results = tag, [], []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.seen.append(self.tag + func.__name__)
+        result = func(*args, **(kwargs or {}))
+        self.results.append(result)
+        return result
+
+
+def smooth(x):
+    return (torch.maximum(x.sin(), x.cos()).exp() + x).sum()
+
+
+SMOOTH = ["sin", "cos", "maximum", "exp", "add", "sum"]
+
+
+def rows():
+    return torch.linspace(0.1, 1.2, 6, dtype=torch.float64).reshape(2, 3)
+
+
+TRANSFORMED = {
+    "vmap": lambda f: torch.func.vmap(f)(rows()),
+    "grad": lambda f: torch.func.grad(f)(rows()),
+    "jvp": lambda f: torch.func.jvp(f, (rows(),), (rows(),))[1],
+    "vmap of grad": lambda f: torch.func.vmap(torch.func.grad(f))(rows()),
+    "jacrev": lambda f: torch.func.jacrev(f)(rows()),
+    "vmap of vmap": lambda f: torch.func.vmap(torch.func.vmap(f))(rows()),
+    "checkpoint": lambda f: torch.func.grad(lambda x: torch.utils.checkpoint.checkpoint(f, x, use_reentrant=False))(rows()),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_a_mode_around_a_transform_sees_the_calls_of_the_program(name):
+    expected = TRANSFORMED[name](smooth)
+    for _ in range(20):
+        with Names() as mode:
+            result = TRANSFORMED[name](smooth)
+        torch.testing.assert_close(result, expected)
+        own = [n for n in mode.seen if n in SMOOTH]
+        assert own[:6] == SMOOTH
+        assert own[6:] == SMOOTH[: len(own) - 6]  # the second run of a checkpoint stops early
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_a_mode_inside_a_transform(name):
+    mode = Names()
+
+    def watched(x):
+        with mode:
+            return smooth(x)
+
+    torch.testing.assert_close(TRANSFORMED[name](watched), TRANSFORMED[name](smooth))
+    assert mode.seen[:6] == SMOOTH
+    count = len(mode.seen)
+    torch.ones(2).sin()
+    assert len(mode.seen) == count
+
+
+def test_a_mode_sees_one_sample():
+    x = rows()
+    with Names() as mode:
+        torch.func.vmap(lambda x: x.sin())(x)
+    assert mode.seen == ["sin"]
+    assert mode.results[0].shape == (3,)
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_nested_modes_around_a_transform(name):
+    with Names("outer.") as outer, Names("inner.") as inner:
+        result = TRANSFORMED[name](smooth)
+    torch.testing.assert_close(result, TRANSFORMED[name](smooth))
+    assert [n.split(".")[1] for n in outer.seen] == [n.split(".")[1] for n in inner.seen]
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_a_mode_that_fails_inside_a_transform_leaves_nothing_behind(name):
+    class Refuses(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            if func.__name__ == "exp":
+                raise ValueError("not today")
+            return func(*args, **(kwargs or {}))
+
+    for _ in range(3):
+        with pytest.raises(ValueError, match="not today"), Refuses():
+            TRANSFORMED[name](smooth)
+    assert torch.overrides._get_current_function_mode() is None
+    TRANSFORMED[name](smooth)
+
+
+def test_a_mode_that_leaves_itself_leaves_the_one_around_it():
+    """As in PyTorch: while a mode runs it is off the stack, so what is innermost then is another one."""
+
+    class Leaves(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            self.__exit__(None, None, None)
+            return result
+
+    x, outer = rows(), Names()
+    outer.__enter__()
+    leaves = Leaves().__enter__()
+    torch.func.vmap(lambda x: x.sin())(x)
+    with pytest.raises(RuntimeError, match="trying to pop from empty mode stack"):
+        torch.func.vmap(lambda x: x.cos())(x)
+    assert torch.overrides._get_current_function_mode() is leaves
+    assert outer.seen == ["sin"]
+    while torch.overrides._get_current_function_mode() is not None:
+        _C._pop_function_mode()
+
+
+def test_an_op_handler_that_pops_and_pushes_while_it_runs():
+    """What it does to the stack below it is over when it returns."""
+    seen = []
+
+    def below(op, args, kwargs):
+        seen.append(op.name)
+        return op(*args, **kwargs)
+
+    def careless(op, args, kwargs):
+        _C._pop_op_handler()
+        _C._push_op_handler(lambda op, args, kwargs: op(*args, **kwargs))
+        return op(*args, **kwargs)
+
+    _C._push_op_handler(below)
+    _C._push_op_handler(careless)
+    try:
+        for _ in range(50):
+            torch.func.vmap(lambda x: (x.sin() + x).exp())(rows())
+    finally:
+        assert _C._pop_op_handler() is careless
+        assert _C._pop_op_handler() is below
+    assert not seen
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_allow_mutation_on_saved_tensors_around_a_transform(name):
+    expected = TRANSFORMED[name](smooth)
+    for _ in range(10):
+        with torch.autograd.graph.allow_mutation_on_saved_tensors():
+            torch.testing.assert_close(TRANSFORMED[name](smooth), expected)
+
+
+def test_allow_mutation_inside_vmap():
+    """What vmap saves is the tensor with all samples, and a write inside it is one to that."""
+
+    def f(x):
+        y = x * 1
+        z = y.exp() * y
+        y.mul_(2)
+        return (z * y).sum()
+
+    with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        found = torch.func.vmap(torch.func.grad(f))(rows())
+    torch.testing.assert_close(found, torch.func.vmap(torch.func.grad(lambda x: (x.exp() * x * x * 2).sum()))(rows()))
+
+
+def test_ops_called_by_name_are_seen_with_their_own_arguments():
+    """What is positional in an op may be a keyword of the function: a mode gets the op."""
+    add = _C._find_op("add")
+    ones = torch.ones(2)
+    with Names() as mode:
+        result = add(ones, ones, 3)
+    assert mode.seen == ["add"]
+    torch.testing.assert_close(result, torch.full((2,), 4.0))

@@ -158,6 +158,11 @@ class Plan:
             return str(at)
         return f"{self.list_input.name}.size() + {at - 1}" if at else "0"
 
+    def place(self, target: str) -> str:
+        """The same inside apply, where the list is gone."""
+        at = [p.name for p in self.inputs].index(target)
+        return str(at) if self.list_input is None or at < self.inputs.index(self.list_input) else f"list_size + {at - 1}"
+
     def save_statement(self, word: str, source: str | None = None, inplace: bool = False) -> str:
         p = next((p for p in self.op.params if p.name == word), None)
         if p:
@@ -188,6 +193,14 @@ class Plan:
             return f"{guard}fn->{word}.save({base}.{suffix}());"
         value = opgen_jvp.geometry(base, suffix)
         return f"{guard}fn->{word} = {value};"
+
+    def shared_tensors(self) -> set[str]:
+        """What several formulas read: unpacked once, for hooks may have to compute it."""
+        words = [w for used in self.uses for w in used if self.fields[w][1] in ("Tensor", "Operand", "TensorList")]
+        return {w for w in words if words.count(w) > 1}
+
+    def needed(self, target: str) -> str:
+        return "true" if self.list_input is not None and target == self.list_input.name else f"call.needs({self.place(target)})"
 
     def unpack_statement(self, word: str) -> str:
         kind = self.fields[word][1]
@@ -228,8 +241,16 @@ def apply_function(op: Op, plan: Plan) -> str:
     lines.append("  [[maybe_unused]] const std::span<Tensor> grads = call.in;")
     if plan.list_input is not None:
         lines.append(f"  const size_t list_size = fn->num_edges - {len(plan.inputs) - 1};")
+    shared = plan.shared_tensors()
+    for word in sorted(shared):
+        kind = {"Tensor": "Tensor", "Operand": "OwnedOperand", "TensorList": "std::vector<Tensor>"}[plan.fields[word][1]]
+        wanted = dict.fromkeys(
+            plan.needed(t) for (targets, _), used in zip(plan.formulas, plan.uses, strict=True) if word in used for t in targets
+        )
+        statement = plan.unpack_statement(word).removesuffix(";").split(" = ")
+        lines.append(f"  {statement[0]} = {' || '.join(wanted)} ? {statement[1]} : {kind}();")
     for (targets, expr), used in zip(plan.formulas, plan.uses, strict=True):
-        unpack = "".join(f"    {plan.unpack_statement(w)}\n" for w in sorted(used))
+        unpack = "".join(f"    {plan.unpack_statement(w)}\n" for w in sorted(used - shared))
         if len(targets) > 1:
             indices = [[p.name for p in plan.inputs].index(t) for t in targets]
             needs = "".join(
@@ -243,8 +264,7 @@ def apply_function(op: Op, plan: Plan) -> str:
                 f"  {{\n{unpack}    std::vector<Tensor> parts = {expr};\n    for (size_t i = 0; i < parts.size() && i < list_size; ++i) call.out[i] = std::move(parts[i]);\n  }}"
             )
         else:
-            at = [p.name for p in plan.inputs].index(targets[0])
-            index = str(at) if plan.list_input is None or at < plan.inputs.index(plan.list_input) else f"list_size + {at - 1}"
+            index = plan.place(targets[0])
             lines.append(f"  if (call.needs({index})) {{\n{unpack}    call.out[{index}] = {expr};\n  }}")
     lines.append("}\n")
     return "\n".join(lines)

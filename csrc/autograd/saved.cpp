@@ -5,6 +5,7 @@
 #include "autograd/engine.h"
 #include "autograd/fingerprint.h"
 #include "autograd/history.h"
+#include "autograd/layers.h"
 #include "autograd/node.h"
 #include "autograd/tangent.h"
 #include "core/promote.h"
@@ -67,8 +68,7 @@ inline void keep(SavedTensor& saved, TensorImpl* t) {  // takes over a reference
       Node* node;
       ~Hold() { Py_XDECREF(reinterpret_cast<PyObject*>(node)); }
     } hold{edge.node};
-    saved.packed = saved_tensor_hooks.pack(Tensor::borrow(t), edge.node);
-    if (saved.packed) return;
+    if (PyObject* kept = saved_tensor_hooks.pack(Tensor::borrow(t), edge.node)) return saved.pack(Tensor::borrow(t), kept);
   }
   Py_INCREF(t->object());
   keep(saved, t);
@@ -105,14 +105,38 @@ void SavedTensor::save_output(const Tensor& t, uint32_t nr) {
   is_output = true;
   output_nr = nr;
   if (RG_UNLIKELY(saved_hooks_depth > 0)) {
-    packed = saved_tensor_hooks.pack(alias(t), nullptr);
-    if (packed) return;
+    if (PyObject* kept = saved_tensor_hooks.pack(alias(t), nullptr)) return pack(t, kept);
   }
   keep(*this, alias(t).release());
   if (RG_UNLIKELY(t->has(kDual))) copy_tangents(Tensor::borrow(tensor), t);
 }
 
+void SavedTensor::pack(const Tensor& t, PyObject* kept) {
+  packed = kept;
+  if (RG_UNLIKELY(has_layers(t))) tensor = layers_of(t).release();
+}
+
+void SavedTensor::output_moves(uint32_t level, const Tensor& tangent) {
+  if (RG_LIKELY(!packed)) {
+    if (tensor) set_tangent(Tensor::borrow(tensor), level, tangent);
+    return;
+  }
+  Tensor layers = Tensor::steal(std::exchange(tensor, nullptr));
+  add_tangent(layers, level, tangent);
+  tensor = layers.release();
+}
+
 namespace {
+
+// What an unpack hook returned, with the layers of the tensor that was saved. Inside a transform what the hook computed belongs to a vmap.
+Tensor unpacked(PyObject* packed, TensorImpl* layers) {
+  const Tensor hold = Tensor::borrow(layers);
+  const Tensor data = without_lifts(saved_tensor_hooks.unpack(packed));
+  RG_CHECK(!data->has(kBatched),
+           "Output of saved tensor unpack_hook expected to be what the pack_hook got, but it is a Tensor made inside vmap, different for "
+           "each sample.");
+  return hold ? with_layers(data, hold) : data;
+}
 
 // The data of `t` with the history of the tensor that was saved.
 Tensor with_history(const Tensor& t, Node* node, uint32_t nr) {
@@ -127,7 +151,7 @@ Tensor with_history(const Tensor& t, Node* node, uint32_t nr) {
 }  // namespace
 
 Tensor SavedTensor::unpack_plain(Node* owner) const {
-  if (packed) return saved_tensor_hooks.unpack(packed);
+  if (packed) return unpacked(packed, tensor);
   if (!tensor) {
     if (owner->has(kFreed)) fail_freed(owner);
     return {};
@@ -145,7 +169,7 @@ Tensor SavedTensor::unpack(Node* owner) const {
       PyObject* o;
       ~Hold() { Py_DECREF(o); }
     } hold{Py_NewRef(packed)};  // the hook may run a backward that frees this
-    Tensor t = saved_tensor_hooks.unpack(hold.o);
+    Tensor t = unpacked(hold.o, tensor);
     Node* history = is_output ? owner : saved_tensor_hooks.history(hold.o);
     if (!history || t->grad_fn == history || t->accumulator == history) return t;  // nothing to add: the tensor itself came back
     return with_history(t, history, output_nr);

@@ -14,7 +14,7 @@ namespace retrograd {
 struct Node;
 
 struct SavedTensor {
-  TensorImpl* tensor = nullptr;  // owned; for an output a detached alias
+  TensorImpl* tensor = nullptr;  // owned; for an output a detached alias; beside `packed` its layers, if it has any (autograd/layers.h)
   PyObject* packed = nullptr;    // owned; what a pack hook returned, instead of the tensor
   uint32_t version = 0;
   uint32_t hidden_writes = 0;
@@ -26,8 +26,10 @@ struct SavedTensor {
   void save(TensorImpl* t);
   void save(const Tensor& t) { save(t.get()); }
   void save_output(const Tensor& t, uint32_t nr);
-  Tensor unpack(Node* owner) const;        // throws when the graph was freed or the tensor changed
-  Tensor unpack_plain(Node* owner) const;  // the same tensor without its history
+  void pack(const Tensor& t, PyObject* kept);                // takes over what the hooks keep in place of `t`
+  void output_moves(uint32_t level, const Tensor& tangent);  // after save_output(): this is the tangent that the output has got
+  Tensor unpack(Node* owner) const;                          // throws when the graph was freed or the tensor changed
+  Tensor unpack_plain(Node* owner) const;                    // the same tensor without its history
   void release();
   int traverse(visitproc visit, void* arg) const;
 };
@@ -96,7 +98,7 @@ struct SavedOptText {
 inline OwnedOperand unpack(const SavedOperand& s, Node* owner) { return {s.is_tensor ? s.tensor.unpack(owner) : Tensor(), s.scalar}; }
 
 // Python hooks around saving (graph.saved_tensors_hooks): set by python/saved_hooks.cpp. What they keep is data: the history of a tensor that
-// comes back is that of the tensor that was saved. `history` is the node that takes its gradient, null where there is none.
+// comes back is that of the tensor that was saved, and so are its layers. `history` is the node that takes its gradient, null where there is none.
 struct SavedTensorHooks {
   PyObject* (*pack)(const Tensor& t, Node* history);  // null result: no hooks active
   Tensor (*unpack)(PyObject* packed);

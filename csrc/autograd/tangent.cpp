@@ -32,14 +32,6 @@ bool same_layout(const TensorImpl* a, const TensorImpl* b) {
   return true;
 }
 
-Levels all_levels_of(const Tensor& t) {
-  Levels levels;
-  levels.first = 0;
-  levels.last = UINT32_MAX;
-  levels.add(t);
-  return levels;
-}
-
 }  // namespace
 
 uint32_t enter_dual_level() {
@@ -77,6 +69,14 @@ void Levels::add(const TensorImpl* t) {
       ids[at] = tangent->level;
     }
   }
+}
+
+Levels all_levels_of(const Tensor& t) {
+  Levels levels;
+  levels.first = 0;
+  levels.last = UINT32_MAX;
+  levels.add(t);
+  return levels;
 }
 
 Tensor tangent_of(const Tensor& t, uint32_t level) {

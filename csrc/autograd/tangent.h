@@ -61,6 +61,7 @@ template <class... Args> Levels levels_of(const Args&... args) {
   (levels.add(args), ...);
   return levels;
 }
+Levels all_levels_of(const Tensor& t);  // the invisible ones too
 inline bool forward_mode() { return thread_state.forward_enabled && !thread_state.inference_mode; }
 template <class... Args> bool any_tangent(const Args&... args) {
   return thread_state.dual_levels != 0 && forward_mode() && (has_tangent(args) || ...) && levels_of(args...).count != 0;

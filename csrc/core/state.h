@@ -20,7 +20,8 @@ struct ThreadState {
   uint32_t dual_levels = 0;                  // forward-mode levels entered, see autograd/tangent.h
   uint32_t first_visible_level = 0;          // the tangents that ops see: inside a vmap those of the transforms in it,
   uint32_t last_visible_level = UINT32_MAX;  // below it those outside; see python/intercept.h
-  Handler* handlers = nullptr;               // top of the interception stack, see python/intercept.h
+  Handler* handlers = nullptr;               // top of the interception stack (owned), see python/intercept.h
+  uint32_t function_modes = 0;               // __torch_function__ modes that see calls from Python, see python/torch_function.h
   uint8_t transform_depth = 0;               // func.grad, jvp and the like that are running; see Note [Captured tensors]
   uint64_t birth_bits = 0;                   // what every new tensor gets into its traits: where it was born,
   uint64_t fresh_bits = 0;                   // and one with memory of its own: kInference too

@@ -1,6 +1,7 @@
 #include "ops/forward.h"
 
 #include "autograd/engine.h"
+#include "autograd/layers.h"
 #include "ops.h"
 #include "ops/derivatives.h"
 #include "ops/util.h"
@@ -21,8 +22,7 @@ void tell_saved(const Tensor& result, uint32_t level, const Tensor& value) {
   for (const SavedField& field : node->info->saved) {
     if (field.kind != FieldKind::Tensor) continue;
     auto* saved = reinterpret_cast<SavedTensor*>(reinterpret_cast<char*>(node) + field.offset);
-    if (saved->is_output && saved->tensor && saved->output_nr == result->output_nr)
-      set_tangent(Tensor::borrow(saved->tensor), level, value);
+    if (saved->is_output && saved->output_nr == result->output_nr) saved->output_moves(level, value);
   }
 }
 
@@ -30,17 +30,6 @@ struct GradMode {
   bool saved = thread_state.grad_enabled;
   explicit GradMode(bool on) { set_grad_mode(on); }
   ~GradMode() { set_grad_mode(saved); }
-};
-
-// See Note [Captured tensors].
-struct OutsideTransforms {
-  uint8_t depth = thread_state.transform_depth;
-  OutsideTransforms() {
-    if (depth) set_transform_depth(0);
-  }
-  ~OutsideTransforms() {
-    if (depth) set_transform_depth(depth);
-  }
 };
 
 struct Edges {

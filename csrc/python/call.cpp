@@ -252,7 +252,7 @@ void check_devices(const Group& g, const OpRecord& op, uint8_t devices) {
 PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_ssize_t nargs, PyObject* kwnames, bool flat) noexcept {
   try {
     const Args args{self, items, PyVectorcall_NARGS(static_cast<size_t>(nargs)), kwnames, flat};
-    if (RG_UNLIKELY(thread_state.handlers != nullptr) && function_modes_active())
+    if (RG_UNLIKELY(thread_state.function_modes != 0) && function_modes_active())
       return call_torch_function(g.callable, self, items, args.positional, kwnames);
     Parsed p;
     for (const Signature& s : g.signatures) {

@@ -462,9 +462,8 @@ void run_jvp(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_
       } else if (tangent) {
         forward::give(outputs[k], level, primal(tangent, level));
       }
-      for (const SavedTensor& saved : s.saved)
-        if (tangent && saved.is_output && saved.tensor && saved.output_nr == k)
-          set_tangent(Tensor::borrow(saved.tensor), level, tangent_of(outputs[k], level));
+      for (SavedTensor& saved : s.saved)
+        if (tangent && saved.is_output && saved.output_nr == k) saved.output_moves(level, tangent_of(outputs[k], level));
     }
   }
 }
@@ -602,7 +601,7 @@ PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject
       Ref bind(checked(PyObject_GetAttrString(cls, "_apply_keywords")));
       return checked(PyObject_Vectorcall(bind.get(), args, static_cast<size_t>(nargs), kwnames));
     }
-    bool overloaded = thread_state.handlers != nullptr && function_modes_active();
+    bool overloaded = function_modes_active();
     for (Py_ssize_t i = 0; i < nargs && thread_state.torch_function_subclasses; ++i)
       overloaded |= is_tensor(args[i]) && !is_plain_tensor(args[i]);
     if (overloaded) {

@@ -248,8 +248,7 @@ Tensor get_item(const Tensor& self, PyObject* index) {
 
 PyObject* subscript(PyObject* self, PyObject* index) {
   return guarded([&]() -> PyObject* {
-    if (RG_UNLIKELY(thread_state.handlers != nullptr && function_modes_active()) ||
-        RG_UNLIKELY(!is_plain_tensor(self) && thread_state.torch_function_subclasses)) {
+    if (RG_UNLIKELY(function_modes_active()) || RG_UNLIKELY(!is_plain_tensor(self) && thread_state.torch_function_subclasses)) {
       PyObject* method = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), "__getitem__"));
       PyObject* result = call_torch_function(method, self, &index, 1, nullptr);
       Py_DECREF(method);
@@ -301,7 +300,7 @@ void check_differing(std::span<const Tensor> indices, const Tensor& source) {
 int assign(PyObject* self, PyObject* index, PyObject* value) {
   return guarded_int([&] {
     RG_CHECK_AS(Type, value, "Tensor does not support deleting items");
-    if (RG_UNLIKELY(thread_state.handlers != nullptr && function_modes_active()) ||
+    if (RG_UNLIKELY(function_modes_active()) ||
         RG_UNLIKELY((!is_plain_tensor(self) || (is_tensor(value) && !is_plain_tensor(value))) && thread_state.torch_function_subclasses)) {
       PyObject* method = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), "__setitem__"));
       PyObject* const args[] = {index, value};

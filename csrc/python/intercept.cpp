@@ -6,6 +6,7 @@
 #include "ops/generator.h"
 #include "python/autograd.h"
 #include "python/bind.h"
+#include "python/torch_function.h"
 #include "python/types.h"
 
 namespace retrograd {
@@ -22,19 +23,21 @@ thread_local const OpRecord* entered_composite = nullptr;  // the composite it h
 
 // Puts the running handler back on top while a composite runs.
 struct Reenter {
-  Handler* below = nullptr;
+  Handler* below = nullptr;  // with the reference of the stack
   bool active = false;
   explicit Reenter(const OpRecord* record) {
     if (!record->composite || !running || running->next != thread_state.handlers) return;
     active = true;
     below = thread_state.handlers;
-    set_handler_stack(running);
+    set_handler_stack(retain(running));
     entered_composite = record;
   }
   ~Reenter() {
     if (!active) return;
+    Handler* left = thread_state.handlers;
     set_handler_stack(below);
     entered_composite = nullptr;
+    release(left);
   }
 };
 
@@ -44,8 +47,8 @@ PyObject* op_call(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyErr_Format(PyExc_NotImplementedError, "op %s has no Python binding", record->name);
     return nullptr;
   }
-  const Group one{record->group->name,    record->group->signatures.subspan(static_cast<size_t>(record->overload), 1), false, "", false,
-                  record->group->callable};
+  // Who is asked by __torch_function__ gets this very op: what is positional here may be a keyword of the function.
+  const Group one{record->group->name, record->group->signatures.subspan(static_cast<size_t>(record->overload), 1), false, "", false, self};
   std::vector<PyObject*> items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) items.push_back(PyTuple_GET_ITEM(args, i));
   PyObject* names = nullptr;
@@ -195,6 +198,7 @@ thread_local constinit bool tangents_are_taken_care_of = false;
 PyObject* call_handler(OpRecord& op, PyObject* args) {
   Handler* const top = op_handler();
   const Below below(top);
+  const FunctionModesOff off;  // they have seen the call that led here
   Handler* const outer = std::exchange(running, top->kind == HandlerKind::Op ? top : nullptr);
   PyObject* kwargs = PyDict_New();
   PyObject* result = PyObject_CallFunctionObjArgs(top->callable, op_object(op), args, kwargs, nullptr);
@@ -208,12 +212,22 @@ void push_handler(PyObject* callable, HandlerKind kind, int32_t level) {
   set_handler_stack(new Handler{Py_NewRef(callable), kind, level, last_dual_level(), thread_state.transform_depth, thread_state.handlers});
 }
 
+void release(Handler* h) {
+  while (h && --h->refs == 0) {
+    Handler* next = h->next;
+    PyObject* callable = h->callable;
+    delete h;
+    Py_DECREF(callable);
+    h = next;
+  }
+}
+
 PyObject* pop_handler() {
   Handler* top = thread_state.handlers;
   RG_CHECK(top, "the handler stack is empty");
-  set_handler_stack(top->next);
-  PyObject* callable = top->callable;
-  delete top;
+  set_handler_stack(retain(top->next));
+  PyObject* callable = Py_NewRef(top->callable);
+  release(top);
   return callable;
 }
 
@@ -289,10 +303,6 @@ PyObject* py_push_batch(PyObject*, PyObject* args) {
   push_handler(callable, HandlerKind::Batch, level);
   Py_RETURN_NONE;
 }
-PyObject* py_push_function_mode(PyObject*, PyObject* mode) {
-  push_handler(mode, HandlerKind::Function);
-  Py_RETURN_NONE;
-}
 PyObject* py_pop(PyObject*, PyObject*) {
   try {
     return pop_handler();
@@ -301,38 +311,11 @@ PyObject* py_pop(PyObject*, PyObject*) {
     return nullptr;
   }
 }
-PyObject* py_modes(PyObject*, PyObject*) {
-  PyObject* list = PyList_New(0);
-  for (Handler* h = thread_state.handlers; h; h = h->next)
-    if (h->kind == HandlerKind::Function) PyList_Append(list, h->callable);
-  PyList_Reverse(list);
-  return list;
-}
-
-PyObject* py_count(PyObject*, PyObject*) {
-  long n = 0;
-  for (Handler* h = thread_state.handlers; h; h = h->next) n += h->kind == HandlerKind::Function;
-  return PyLong_FromLong(n);
-}
-PyObject* py_mode_at(PyObject*, PyObject* index) {  // 0 is the outermost
-  const long wanted = PyLong_AsLong(index);
-  if (wanted == -1 && PyErr_Occurred()) return nullptr;
-  PyObject* modes = py_modes(nullptr, nullptr);
-  PyObject* mode = PyList_GetItem(modes, wanted);
-  Py_XINCREF(mode);
-  Py_DECREF(modes);
-  return mode;
-}
 
 PyMethodDef methods[] = {{"_find_op", py_find_op, METH_O, "the op of the table with this name, as handlers get it; None for none"},
-                         {"_len_function_modes", py_count, METH_NOARGS, nullptr},
-                         {"_get_function_mode", py_mode_at, METH_O, nullptr},
                          {"_push_op_handler", py_push, METH_O, "handler(op, args, kwargs) sees every op of this thread until popped"},
                          {"_push_batch_handler", py_push_batch, METH_VARARGS, "(callable, level): enters a level of vmap"},
                          {"_pop_op_handler", py_pop, METH_NOARGS, nullptr},
-                         {"_push_function_mode", py_push_function_mode, METH_O, nullptr},
-                         {"_pop_function_mode", py_pop, METH_NOARGS, nullptr},
-                         {"_function_modes", py_modes, METH_NOARGS, "active __torch_function__ modes, outermost first"},
                          {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -3,10 +3,14 @@
 // While a handler runs it is off the stack, so what it calls is not intercepted by itself; but when it calls an op that is made of others
 // (a composite), it is back for those, so that a logger or a tracer sees everything down to the leaves.
 //
-// Three kinds share the stack. Op handlers see every op of the table, also those that derivatives and composites call. Function handlers
-// (__torch_function__ modes) see calls from Python with their original arguments, at the binding (see python/torch_function.h). A batch
+// Two kinds share the stack. Op handlers see every op of the table, also those that derivatives and composites call. A batch
 // handler is a level of vmap: it computes what a kernel would, for ops on tensors that are batched at its level; composites run as they
 // are and recording and tangents happen above it, on the batched tensors, so that each transform sees what was made inside it.
+// __torch_function__ modes are apart: they see calls from Python with their original arguments, at the binding, before any of this
+// (python/torch_function.h).
+//
+// A handler is owned by whoever points to it: the stack, the handler above it, and whoever has taken it off the stack for a while. Python
+// code that runs in between may push and pop as it likes.
 #pragma once
 
 #include <Python.h>
@@ -28,7 +32,7 @@ namespace retrograd {
 
 struct Generator;
 
-enum class HandlerKind : uint8_t { Op, Function, Batch };
+enum class HandlerKind : uint8_t { Op, Batch };
 
 struct Handler {
   PyObject* callable;  // owned
@@ -36,23 +40,25 @@ struct Handler {
   int32_t level;        // Batch
   uint32_t dual_level;  // Batch: the last level of forward mode entered before it
   uint8_t transforms;   // Batch: the transforms that ran when it was entered, see Note [Captured tensors]
-  Handler* next;
+  Handler* next;        // owned
+  uint32_t refs = 1;
 };
+inline Handler* retain(Handler* h) {
+  if (h) ++h->refs;
+  return h;
+}
+void release(Handler* h);
 
 // Levels of forward mode nest with those of vmap. On the tensors of a vmap there are tangents of transforms inside it; those of transforms
 // outside are on the tensors that it maps over, where the ops that its handler calls see them and nothing else.
-inline void set_handler_stack(Handler* top) {
+inline void set_handler_stack(Handler* top) {  // takes over a reference, and leaves that of what was there to the caller
   set_handlers(top);
   while (top && top->kind != HandlerKind::Batch) top = top->next;
   thread_state.first_visible_level = top ? top->dual_level + 1 : 0;
 }
 
 // The innermost handler that may see ops.
-inline Handler* op_handler() {
-  Handler* h = thread_state.handlers;
-  while (h && h->kind == HandlerKind::Function) h = h->next;
-  return h;
-}
+inline Handler* op_handler() { return thread_state.handlers; }
 
 // Whether an op handler is to see this op. Not when it has just called this very op, a composite: then it sees the parts instead.
 bool intercepts(const OpRecord& op);
@@ -137,19 +143,21 @@ template <class... Args> Concern concern_of(const Handler* h, const Args&... arg
 // Takes a handler, and those inside it, off the stack for a while. Below a vmap the forward-mode levels that were entered inside it do not
 // exist: their tangents may be tensors of that vmap.
 struct Below {
-  Handler* saved = thread_state.handlers;
+  Handler* saved = thread_state.handlers;  // with the reference of the stack
   uint32_t visible = thread_state.last_visible_level;
   uint8_t depth = thread_state.transform_depth;
   explicit Below(const Handler* h) {
-    set_handler_stack(h->next);
+    set_handler_stack(retain(h->next));
     if (h->kind != HandlerKind::Batch) return;
     thread_state.last_visible_level = std::min(visible, h->dual_level);
     if (RG_UNLIKELY(h->transforms != depth)) set_transform_depth(std::min(depth, h->transforms));
   }
   ~Below() {
+    Handler* left = thread_state.handlers;
     set_handler_stack(saved);
     thread_state.last_visible_level = visible;
     if (RG_UNLIKELY(thread_state.transform_depth != depth)) set_transform_depth(depth);
+    release(left);  // last: it may run Python code
   }
 };
 

@@ -21,7 +21,7 @@ inline bool read_operand(PyObject* o, Operand& out) {
 
 const Tensor& as_tensor(PyObject*& o) { return reinterpret_cast<const Tensor&>(o); }
 
-bool direct() { return RG_LIKELY(!thread_state.attention) || !function_modes_active(); }
+bool direct() { return RG_LIKELY(!thread_state.function_modes) || !function_modes_active(); }
 
 // tensor.method(other), for modes and subclasses.
 PyObject* via_method(PyObject* a, const char* method, PyObject* b) {

@@ -56,7 +56,7 @@ TensorImpl* plain(PyObject* o) {
 }
 
 // Nobody watches the ops that a step is otherwise made of. Gradient mode does not matter: a step never records.
-bool unobserved() { return thread_state.handlers == nullptr; }
+bool unobserved() { return !thread_state.handlers && !thread_state.function_modes; }
 
 // The tensors of one parameter, owned: while the GIL is released others may change the group and the state.
 struct Entry {

@@ -4,6 +4,7 @@
 
 #include "autograd/fingerprint.h"
 #include "autograd/history.h"
+#include "autograd/layers.h"
 #include "autograd/saved.h"
 #include "python/autograd.h"
 #include "python/guard.h"
@@ -20,10 +21,11 @@ thread_local std::vector<HookPair> stack;  // innermost last; saved_hooks_depth 
 thread_local std::string disabled_reason;
 thread_local bool disabled = false;
 
-// While a pack hook runs, what it computes is neither recorded nor packed again.
+// While a pack hook runs, what it computes is neither recorded nor packed again, and it is outside all transforms: what it gets is data.
 struct Paused {
   int depth = std::exchange(saved_hooks_depth, 0);
   bool grad_enabled = thread_state.grad_enabled;
+  OutsideTransforms outside;
   Paused() { set_grad_mode(false); }
   ~Paused() {
     saved_hooks_depth = depth;
@@ -34,7 +36,8 @@ struct Paused {
 PyObject* keep_marker = nullptr;  // what a pack hook of ours returns to leave a tensor as it is
 
 // What a saved tensor keeps instead of the tensor, null for the tensor itself: (packed object, unpack, node of the tensor's history or None), as a tuple.
-PyObject* pack_with(PyObject* hook, PyObject* unpack_hook, const Tensor& t, Node* history) {
+PyObject* pack_with(PyObject* hook, PyObject* unpack_hook, const Tensor& saved, Node* history) {
+  const Tensor t = has_layers(saved) ? data_of(saved) : saved;
   const uint32_t version = version_of(t.get());
   PyObject* packed;
   {
@@ -211,7 +214,7 @@ PyObject* raw_register(PyObject* self, PyObject* args) {
     if (!kept) Py_RETURN_NONE;
     if (!s.is_output) s.output_nr = edge.nr;
     s.release();
-    s.packed = kept;
+    s.pack(t, kept);
     Py_RETURN_NONE;
   });
 }

@@ -116,12 +116,7 @@ PyObject* surrounded_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
   set_dual_levels(o->dual_levels);
   thread_state.last_visible_level = o->last_visible_level;
   set_transform_depth(o->transform_depth);
-  while (stack) {
-    Handler* next = stack->next;
-    Py_DECREF(stack->callable);
-    delete stack;
-    stack = next;
-  }
+  release(stack);
   Py_RETURN_NONE;
 }
 

@@ -1,10 +1,12 @@
 #include "python/torch_function.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "python/guard.h"
-#include "python/intercept.h"
+#include "python/wrap.h"
 
 namespace retrograd {
 
@@ -63,6 +65,26 @@ void explain_refusal(PyObject* function, const std::vector<PyObject*>& overloade
   PyErr_SetString(PyExc_TypeError, text.c_str());
 }
 
+// The modes of this thread, outermost first, each owned. The first `hidden` of them see nothing; thread_state.function_modes counts the rest.
+thread_local std::vector<PyObject*> modes;
+thread_local size_t hidden = 0;
+
+void count_modes() {
+  hidden = std::min(hidden, modes.size());
+  thread_state.function_modes = static_cast<uint32_t>(modes.size() - hidden);
+}
+void push_mode(PyObject* mode) {
+  modes.push_back(Py_NewRef(mode));
+  count_modes();
+}
+PyObject* pop_mode() {  // new reference
+  RG_CHECK(!modes.empty(), "trying to pop from empty mode stack: each __torch_function__ mode that was entered has been left");
+  PyObject* mode = modes.back();
+  modes.pop_back();
+  count_modes();
+  return mode;
+}
+
 struct Disable {
   bool saved = thread_state.torch_function_subclasses;
   Disable() { thread_state.torch_function_subclasses = false; }
@@ -86,9 +108,10 @@ bool has_torch_function(PyObject* o) {
   return f && f != disabled_impl;
 }
 
-bool function_modes_active() {
-  const Handler* h = thread_state.handlers;
-  return thread_state.torch_function_enabled && h && h->kind == HandlerKind::Function;
+FunctionModesOff::FunctionModesOff() : hidden_(std::exchange(hidden, modes.size())) { thread_state.function_modes = 0; }
+FunctionModesOff::~FunctionModesOff() {
+  hidden = hidden_;
+  count_modes();
 }
 
 PyObject* call_torch_function(PyObject* function, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -110,12 +133,12 @@ PyObject* call_torch_function(PyObject* function, PyObject* self, PyObject* cons
   bool failed = false;
   if (function_modes_active()) {
     // The mode is off the stack while it runs.
-    PyObject* mode = pop_handler();
+    PyObject* mode = pop_mode();
     PyObject* method = PyObject_GetAttr(mode, name_torch_function);
     result = method ? PyObject_CallFunctionObjArgs(method, function, types, tuple, kwargs, nullptr) : nullptr;
     Py_XDECREF(method);
     failed = !result;
-    push_handler(mode, HandlerKind::Function);
+    push_mode(mode);
     if (result == Py_NotImplemented) {
       Py_CLEAR(result);
       declined = Py_NewRef(mode);
@@ -169,6 +192,25 @@ PyObject* py_set_state(PyObject*, PyObject* state) {
   set_function_state(s);
   Py_RETURN_NONE;
 }
+
+PyObject* py_push_mode(PyObject*, PyObject* mode) {
+  push_mode(mode);
+  Py_RETURN_NONE;
+}
+PyObject* py_pop_mode(PyObject*, PyObject*) {
+  return guarded([] { return pop_mode(); });
+}
+PyObject* py_count(PyObject*, PyObject*) { return PyLong_FromUnsignedLong(thread_state.function_modes); }
+PyObject* py_mode_at(PyObject*, PyObject* index) {  // 0 is the outermost
+  const long wanted = PyLong_AsLong(index);
+  if (wanted == -1 && PyErr_Occurred()) return nullptr;
+  if (wanted < 0 || static_cast<size_t>(wanted) >= modes.size() - hidden) {
+    PyErr_Format(PyExc_IndexError, "there are %u active modes, number %ld was asked for", thread_state.function_modes, wanted);
+    return nullptr;
+  }
+  return Py_NewRef(modes[hidden + static_cast<size_t>(wanted)]);
+}
+
 PyObject* py_mode_enabled(PyObject*, PyObject*) { return PyBool_FromLong(function_modes_active()); }
 
 // Context managers that switch __torch_function__ off for a block.
@@ -235,6 +277,10 @@ PyMethodDef methods[] = {{"_disabled_torch_function_impl", py_disabled, METH_VAR
                           "A __torch_function__ that opts out: runs the function on the plain tensors."},
                          {"_get_torch_function_state", py_get_state, METH_NOARGS, nullptr},
                          {"_set_torch_function_state", py_set_state, METH_O, nullptr},
+                         {"_push_function_mode", py_push_mode, METH_O, "enters a __torch_function__ mode"},
+                         {"_pop_function_mode", py_pop_mode, METH_NOARGS, "leaves the innermost mode, and returns it"},
+                         {"_len_function_modes", py_count, METH_NOARGS, "how many modes see calls"},
+                         {"_get_function_mode", py_mode_at, METH_O, "(n): the n-th of them, outermost first"},
                          {"_is_torch_function_mode_enabled", py_mode_enabled, METH_NOARGS, nullptr},
                          {"_has_torch_function", py_has, METH_O, nullptr},
                          {"_set_parameter_type", py_set_parameter_type, METH_O, nullptr},

@@ -289,3 +289,20 @@ def test_a_leaf_that_became_a_view_with_history():
     base[0] = y
     with pytest.raises(RuntimeError, match="leaf variable has been moved into the graph interior"):
         y.backward()
+
+
+@pytest.mark.parametrize("op", [torch.maximum, torch.atan2, torch.hypot, torch.mul, torch.lerp, torch.pow])
+def test_a_saved_tensor_is_unpacked_once_for_all_gradients_of_a_node(op):
+    unpacked = []
+
+    def unpack(t):
+        unpacked.append(id(t))
+        return t
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = torch.tensor([2.0, 3.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach(), unpack):
+        out = op(x, y, torch.ones(2, requires_grad=True)) if op is torch.lerp else op(x, y)
+    out.sum().backward()
+    assert len(unpacked) == len(set(unpacked))
+    assert len(unpacked) >= 2

@@ -138,7 +138,7 @@ class _Run:
         return value.sum(0) if batched else value * self.size
 
     def jvp(self, ctx: Any, tangents: Sequence[Any]) -> Any:
-        with batch_level(self.size, self.randomness) as batch, ctx.inner.lent(batch, ctx.saved_tensors):
+        with batch_level(self.size, self.randomness) as batch, ctx.inner.lent(batch, ctx.saved_tensors, forward=True):
             found = self.cls.jvp(ctx.inner, *_entered(batch, tangents, self.flags))
             items = found if isinstance(found, tuple) else (found,)
             pairs = [(*batch.open(t), f) for t, f in zip(items, self.out_flags, strict=True)]
@@ -158,7 +158,9 @@ class _Context:
         self._batch: Any = batch  # both while setup_context runs
         self._ctx: Any = ctx
         self._saved: tuple[Any, ...] = ()
+        self._for_forward: tuple[Any, ...] = ()
         self._flags: list[bool] = []
+        self._forward_flags: list[bool] = []
         self.saved_tensors: tuple[Any, ...] = ()  # while backward or jvp runs
         self.needs_input_grad: tuple[bool, ...] = ctx.needs_input_grad[1:]
 
@@ -166,7 +168,7 @@ class _Context:
         self._saved = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        self._saved = self._saved or tensors
+        self._for_forward = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
         self._ctx.mark_dirty(*(self._batch.open(t)[0] for t in tensors))
@@ -182,17 +184,19 @@ class _Context:
 
     def finish(self) -> None:
         """After setup_context: what was saved goes to the real ctx."""
-        pairs = [self._batch.open(t) for t in self._saved]
-        self._flags = [p[1] for p in pairs]
-        values = [p[0] for p in pairs]
-        self._ctx.save_for_backward(*values)
-        self._ctx.save_for_forward(*values)
-        self._saved, self._batch, self._ctx = (), None, None
+        self._flags = self._keep(self._saved, self._ctx.save_for_backward)
+        self._forward_flags = self._keep(self._for_forward, self._ctx.save_for_forward)
+        self._saved, self._for_forward, self._batch, self._ctx = (), (), None, None
+
+    def _keep(self, tensors: Sequence[Any], save: Any) -> list[bool]:
+        pairs = [self._batch.open(t) for t in tensors]
+        save(*(p[0] for p in pairs))
+        return [p[1] for p in pairs]
 
     @contextmanager
-    def lent(self, batch: Batch, saved: Sequence[Any]) -> Iterator[None]:
+    def lent(self, batch: Batch, saved: Sequence[Any], forward: bool = False) -> Iterator[None]:
         """Has the saved tensors, as examples of the level that runs, until the end of the block."""
-        self.saved_tensors = tuple(_entered(batch, saved, self._flags))
+        self.saved_tensors = tuple(_entered(batch, saved, self._forward_flags if forward else self._flags))
         try:
             yield
         finally:
