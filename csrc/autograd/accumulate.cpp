@@ -2,6 +2,7 @@
 // later ones are added in place, or out of place while a graph of the gradient is being built.
 #include "autograd/engine.h"
 #include "autograd/history.h"
+#include "core/write_notes.h"
 
 namespace retrograd {
 
@@ -59,6 +60,7 @@ void accumulate(TensorImpl* variable, Tensor& grad) {
     }
   } else if (!recording && RG_LIKELY(!thread_state.attention) && RG_LIKELY(variable->grad->dtype == grad.dtype())) {
     Tensor total = Tensor::borrow(variable->grad);
+    before_write(total.get());
     engine_ops.add_inplace(total, grad);
     if (!total->has(kInference)) bump_version(total.get());
   } else {

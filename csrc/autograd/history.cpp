@@ -1,6 +1,7 @@
 #include "autograd/history.h"
 
 #include "autograd/copy_slices.h"
+#include "core/write_notes.h"
 
 namespace retrograd {
 
@@ -168,6 +169,7 @@ void check_inplace(const Tensor& self, bool needs_grad) {
   if (RG_UNLIKELY(t->has(kInference) && !thread_state.inference_mode && !has_version(t)))
     fail(ErrorKind::Runtime, "Inplace update to inference tensor outside InferenceMode is not allowed. Write to a clone() of it instead.");
   if (RG_UNLIKELY(is_captured(t))) refuse_captured();
+  before_write(t);
   if (!needs_grad || !thread_state.grad_mode) return;
   if (t->base) {
     check_view_write(t);

@@ -10,6 +10,7 @@
 #include "autograd/tangent.h"
 #include "core/promote.h"
 #include "core/state.h"
+#include "core/write_notes.h"
 
 namespace retrograd {
 
@@ -25,21 +26,37 @@ namespace {
            "tensor, or compute the tensor under torch.no_grad() instead.");
 }
 
-[[noreturn, gnu::cold]] void fail_modified(const SavedTensor& saved, const Node* owner, bool hidden) {
+[[noreturn, gnu::cold]] void fail_modified(const SavedTensor& saved, const Node* owner, const Change* hidden) {
   const TensorImpl* t = saved.tensor;
   std::string text = str_cat("one of the variables needed for gradient computation has been modified by an inplace operation: [torch.",
                              dtype_storage_name(t->dtype), " ", t->shape(), "]");
   const Node* maker = saved.is_output ? owner : t->grad_fn;
   if (maker) text += str_cat(", which is output ", saved.is_output ? saved.output_nr : t->output_nr, " of ", forward_name(maker), ",");
-  if (hidden) {
+  bool touched = true;
+  const bool outside = hidden && hidden->outside;
+  const Site site = hidden ? hidden->site : find_write(t, saved.version, saved.hidden_writes, touched);
+  if (outside) {
+    text += " was written from outside, through a NumPy array or DLPack capsule that shares its memory.";
+  } else if (hidden) {
     text += " was written through .data, or another tensor on its memory that has a version counter of its own, since it was saved.";
   } else {
     text += str_cat(" is at version ", version_of(t), "; expected version ", saved.version, " instead.");
   }
   if (owner->site.code) text += "\n  saved for " + std::string(node_name(owner)) + " at " + site_text(owner->site);
-  if (t->storage->written.code) text += "\n  changed at " + site_text(t->storage->written);
-  text += "\nHint: write to a clone() instead, or make the change after backward().";
+  if (site.code) text += (outside ? "\n  handed out at " : "\n  changed at ") + site_text(site);
+  if (!touched) text += ", a write to other elements of its memory, for which there is one version";
+  text += outside ? "\nHint: hand out a copy (x.detach().clone().numpy(), torch.tensor(array)), or make the change after backward()."
+                  : "\nHint: write to a clone() instead, or make the change after backward().";
   throw Error(ErrorKind::Runtime, text);
+}
+
+// A write that the version does not count came after, or may have: are the elements those that were saved?
+[[gnu::cold]] void check_unseen(const SavedTensor& saved, const Node* owner) {
+  const TensorImpl* t = saved.tensor;
+  if (saved.fingerprinted && same_fingerprint(saved)) return;
+  Change change = find_change(t, saved.version, saved.hidden_writes, !saved.shared);
+  if (saved.fingerprinted && !change.found) change = {true, true, {}};
+  if (change.found) fail_modified(saved, owner, &change);
 }
 
 [[noreturn, gnu::cold]] void fail_detached(const Node* owner) {
@@ -54,8 +71,11 @@ inline void keep(SavedTensor& saved, TensorImpl* t) {  // takes over a reference
   saved.tensor = t;
   saved.version = version_of(t);
   saved.hidden_writes = unseen_writes(t);
-  if (RG_UNLIKELY(t->storage->flags & kStorageExported)) remember_fingerprint(saved);
-  t->storage->flags |= kStorageSaved;
+  if (RG_UNLIKELY(t->storage->flags & kStorageExported)) {
+    saved.shared = true;
+    remember_fingerprint(saved);
+  }
+  add_save(t->storage);
 }
 
 // Inference tensors, tensors on shared memory, and tensors that a hook may want to keep in another form.
@@ -96,7 +116,7 @@ void SavedTensor::save(TensorImpl* t) {
   tensor = t;
   version = t->storage->version;
   hidden_writes = t->storage->hidden_writes;
-  t->storage->flags |= kStorageSaved;
+  add_save(t->storage);
 }
 
 void SavedTensor::save_output(const Tensor& t, uint32_t nr) {
@@ -156,10 +176,9 @@ Tensor SavedTensor::unpack_plain(Node* owner) const {
     if (owner->has(kFreed)) fail_freed(owner);
     return {};
   }
-  if (RG_UNLIKELY(version_of(tensor) != version)) fail_modified(*this, owner, false);
+  if (RG_UNLIKELY(version_of(tensor) != version)) fail_modified(*this, owner, nullptr);
   if (RG_UNLIKELY(had_history && !tensor->grad_fn)) fail_detached(owner);
-  if (RG_UNLIKELY(unseen_writes(tensor) != hidden_writes)) fail_modified(*this, owner, true);
-  if (RG_UNLIKELY(tensor->storage->flags & (kStorageExported | kStorageFingerprint))) check_fingerprint(*this, owner);
+  if (RG_UNLIKELY(unseen_writes(tensor) != hidden_writes || (tensor->storage->flags & kStorageExported))) check_unseen(*this, owner);
   return Tensor::borrow(tensor);
 }
 
@@ -182,6 +201,7 @@ Tensor SavedTensor::unpack(Node* owner) const {
 void SavedTensor::release() {
   if (TensorImpl* t = tensor) {
     if (RG_UNLIKELY(fingerprinted)) forget_fingerprint(*this);
+    drop_save(t->storage);
     tensor = nullptr;
     Py_DECREF(t->object());
   }

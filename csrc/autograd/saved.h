@@ -22,6 +22,7 @@ struct SavedTensor {
   bool is_output = false;
   bool had_history = false;    // which detach_() must not take away
   bool fingerprinted = false;  // see autograd/fingerprint.h
+  bool shared = false;         // with NumPy or DLPack already when it was saved
 
   void save(TensorImpl* t);
   void save(const Tensor& t) { save(t.get()); }

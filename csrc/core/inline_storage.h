@@ -33,8 +33,7 @@ inline Storage* new_inline_storage(size_t nbytes, Device device) {
 // release(), with the common end in line.
 inline void release_inline(Storage* s) {
   if (--s->refs != 0) return;
-  if (__builtin_expect((s->flags & (kStorageInline | kStorageFingerprint)) != kStorageInline || s->written.code, 0))
-    return destroy_storage(s);
+  if (__builtin_expect(!(s->flags & kStorageInline) || s->notes, 0)) return destroy_storage(s);
   count_freed(s->nbytes);
   free_small(s, size_t{1} + s->inline_steps);
 }

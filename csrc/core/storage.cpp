@@ -9,7 +9,6 @@
 namespace retrograd {
 
 void (*moved_storage)(Storage*, ptrdiff_t) = nullptr;
-void (*forget_storage)(const Storage*) = nullptr;
 
 Storage* new_storage(size_t nbytes, Device device) {
   const bool no_memory = device.type == DeviceType::Meta;
@@ -58,8 +57,7 @@ void resize_storage(Storage* s, size_t nbytes) {
 }
 
 void destroy_storage(Storage* s) noexcept {
-  if (s->written.code) Py_DECREF(s->written.code);
-  if (s->flags & kStorageFingerprint) forget_storage(s);
+  if (s->notes) forget_writes(s);
   if (s->flags & kStorageExternal) {
     if (s->external->deleter) let_go(s->external->deleter, s->external->owner);
     delete s->external;

@@ -9,6 +9,7 @@
 #include "core/inline_storage.h"
 #include "core/pool.h"
 #include "core/state.h"
+#include "core/write_notes.h"
 
 namespace retrograd {
 
@@ -40,6 +41,7 @@ void release_extra(TensorImpl* t) {
     if (--live_batched == 0) set_attention();
   }
   if (e->version_cell && --e->version_cell->refs == 0) delete e->version_cell;
+  if (RG_UNLIKELY(e->moves != nullptr)) forget_moves(*e);
   delete e;
 }
 
@@ -419,6 +421,7 @@ void use_cell(TensorImpl* t, VersionCell* cell) {
   if (extra.version_cell && --extra.version_cell->refs == 0) delete extra.version_cell;
   extra.version_cell = cell;
   t->flags |= kOwnVersion;
+  t->storage->flags |= kStorageCounters;
 }
 
 }  // namespace
@@ -429,6 +432,7 @@ void give_version(TensorImpl* t, uint32_t version) { use_cell(t, new VersionCell
 // Whoever saved `t` sees that it has other memory now. Its views stay where they are, and keep counting with it.
 void move_to(TensorImpl* t, Storage* storage) {
   if (t->storage == storage) return;
+  note_move(t, storage);
   if (!has_version(t)) {
     retain(storage);
     release(std::exchange(t->storage, storage));
@@ -444,6 +448,7 @@ void move_to(TensorImpl* t, Storage* storage) {
       });
   }
   retain(storage);
+  storage->flags |= kStorageCounters;
   release(std::exchange(t->storage, storage));
   t->extra->unseen_base += unseen + 1 - unseen_writes(t);
 }
@@ -456,10 +461,7 @@ void bump_version(TensorImpl* t) {
   } else {
     ++s->version;
   }
-  if (s->flags & kStorageSaved) {
-    Py_XDECREF(reinterpret_cast<PyObject*>(s->written.code));
-    s->written = current_site();
-  }
+  if (RG_UNLIKELY(is_saved(s))) note_written(t);
 }
 
 // ---- collector ----

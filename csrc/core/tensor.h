@@ -152,7 +152,8 @@ inline void set_birth(TensorImpl* t, int depth) { t->flags = static_cast<uint16_
 // Storage::version counts for a tensor, its views and its detach()ed aliases, which is all tensors on most storages. What PyTorch gives
 // another counter (.data, a tensor after set_() or an assignment to its .data, the parts of unsafe_split) has a cell of its own, shared with
 // its views. Writes counted there are unseen by the others on that storage: they go to Storage::hidden_writes. unseen_writes() is the
-// number of writes to the memory of a tensor that its version does not count; a saved tensor compares both numbers.
+// number of writes to the memory of a tensor that its version does not count; a saved tensor compares both numbers, and where
+// unseen_writes() moved it asks whether its own elements changed: Note [Hidden writes] in core/write_notes.h.
 struct VersionCell {
   uint32_t refs = 1;
   uint32_t version = 0;
@@ -172,12 +173,15 @@ struct Tangent {
 // Of Tensor.grad_dtype beside a dtype: the tensor's own, and none in particular.
 inline constexpr int16_t kGradDTypeOwn = -1, kGradDTypeAny = -2;
 
+struct MoveNotes;  // see core/write_notes.h
+
 struct TensorExtra {
   PyObject* hooks = nullptr;  // ordered dict id -> callable, made in Python
   PyObject* post_accumulate_hooks = nullptr;
   PyObject* name = nullptr;
   VersionCell* version_cell = nullptr;  // kOwnVersion
   uint32_t unseen_base = 0;             // kOwnVersion: what makes unseen_writes() go on where it was
+  MoveNotes* moves = nullptr;           // owned; what it held before it got other memory
   Tangent* tangents = nullptr;          // kDual
   TensorImpl* batched = nullptr;        // kBatched: the whole tensor, owned
   int32_t batch_level = 0;
@@ -302,10 +306,11 @@ inline uint32_t unseen_writes(const TensorImpl* t) {
   if (RG_LIKELY(!t->has(kOwnVersion))) return s->hidden_writes;
   return t->extra->unseen_base + s->version + s->hidden_writes - t->extra->version_cell->version;
 }
-void bump_version(TensorImpl* t);                    // after a write; records the site of the write when somebody saved this memory
-void give_version(TensorImpl* t, uint32_t version);  // a counter of its own
+void bump_version(TensorImpl* t);                             // after a write; before_write() in core/write_notes.h comes before it
+void give_version(TensorImpl* t, uint32_t version);           // a counter of its own
 void share_version(TensorImpl* t, const TensorImpl* source);  // the counter that another tensor has of its own
 void move_to(TensorImpl* t, Storage* storage);                // other memory, with the counter it has; takes a reference
+void forget_moves(TensorExtra& extra) noexcept;
 inline bool has_version(const TensorImpl* t) { return (t->flags & (kInference | kOwnVersion)) != kInference; }
 
 // ---- collector: see Note [Joining the collector] ----

@@ -1,6 +1,7 @@
 #include "ops/optim.h"
 
 #include "autograd/history.h"
+#include "core/write_notes.h"
 #include "ops/util.h"
 
 namespace retrograd {
@@ -40,6 +41,7 @@ void run_step(const cpu::Loop* loops, StepTensors tensors, const void* params, i
   const int64_t item = itemsize(first->dtype), work_ns = first->numel * cost / 8;
   bool flat = true;
   for (const TensorImpl* t : tensors) flat = flat && t->is_contiguous();
+  for (const TensorImpl* t : tensors.first(tensors.size() - 1)) before_write(t);
   if (RG_LIKELY(flat && work_ns < 10'000)) {
     char* data[kMaxStepTensors];
     int64_t strides[kMaxStepTensors];

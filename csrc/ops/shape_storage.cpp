@@ -3,6 +3,7 @@
 
 #include "autograd/engine.h"
 #include "autograd/history.h"
+#include "core/write_notes.h"
 #include "ops.h"
 #include "ops/create.h"
 #include "ops/shape.h"
@@ -63,6 +64,7 @@ void use_memory(const Tensor& self, const Tensor& source, IntSpan sizes, IntSpan
   move_to(self.get(), made->storage);
   self->data = made->data;
   set_geometry(self.get(), made.sizes(), made.strides());
+  before_write(self.get());  // it counts as a write, to whoever shares the new memory too, and changes nothing there
   wrote_inplace(self);
   if (recorded) rebase_history(self, std::exchange(history.node, nullptr));
 }

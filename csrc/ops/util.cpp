@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "core/promote.h"
+#include "core/write_notes.h"
 #include "cpu/copy.h"
 #include "ops/lazy.h"
 
@@ -133,6 +134,7 @@ void resize_data(const Tensor& t, IntSpan sizes) {
   }
   const std::vector<int64_t> copy(sizes.begin(), sizes.end());
   set_contiguous_geometry(p, copy);
+  before_write(p);  // to more elements than it had
 }
 
 void fail_out_dtype(std::string_view words, DType out, DType result) {

@@ -655,9 +655,12 @@ PyObject* set_materialize(PyObject* self, PyObject* on) {
 // Unlike a derivative formula, which never looks, Python gets a saved output with its history in any mode.
 Tensor unpacked(FunctionNode* node, const SavedTensor& saved) {
   if (saved.had_history && saved.tensor && !saved.tensor->grad_fn && !thread_state.grad_enabled) {
-    SavedTensor plain = saved;  // detach_() took a history that nobody asks for
-    plain.had_history = false;
-    return plain.unpack(node);
+    struct Forgive {  // detach_() took a history that nobody asks for
+      SavedTensor& saved;
+      ~Forgive() { saved.had_history = true; }
+    } forgive{const_cast<SavedTensor&>(saved)};
+    forgive.saved.had_history = false;
+    return saved.unpack(node);
   }
   if (!saved.is_output || saved.packed) return saved.unpack(node);
   const bool grad_enabled = thread_state.grad_enabled;

@@ -462,7 +462,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->suboffsets = nullptr;
     view->internal = geometry;
     view->obj = Py_NewRef(self);
-    exporting(t->storage);
+    exporting(t);
   });
 }
 void release_buffer(PyObject*, Py_buffer* view) { delete static_cast<BufferGeometry*>(view->internal); }
@@ -540,7 +540,7 @@ PyObject* to_dlpack(PyObject*, PyObject* o) {
       e->strides[d] = t->stride(d);
     }
     e->managed = {{t->data, {kDLCPU, 0}, t->ndim, dl_type(t->dtype), e->shape, e->strides, 0}, Py_NewRef(o), free_export};
-    exporting(t->storage);
+    exporting(t);
     return checked(PyCapsule_New(&e->managed, "dltensor", free_capsule));
   });
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/write_notes.h"
 #include "cpu/optim.h"
 #include "ops/optim.h"
 #include "python/guard.h"
@@ -134,6 +135,7 @@ PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 
 double count_step(TensorImpl* count) {
   double value;
+  before_write(count);
   if (count->dtype == DType::Float32) {
     value = *static_cast<float*>(count->data) += 1;
   } else {

@@ -7,6 +7,8 @@
 
 #include "autograd/history.h"
 #include "core/promote.h"
+#include "core/region.h"
+#include "core/write_notes.h"
 #include "ops.h"
 #include "ops/util.h"
 #include "python/autograd.h"
@@ -275,7 +277,7 @@ bool is_fresh(PyObject* o) {
   if (Py_REFCNT(o) != 1) return false;
 #endif
   const TensorImpl* t = impl(o);
-  return t->storage->refs == 1 && !t->has(kOwnVersion) && !t->base && !(t->storage->flags & (kStorageSaved | kStorageExported));
+  return t->storage->refs == 1 && !t->has(kOwnVersion) && !t->base && !is_saved(t->storage) && !(t->storage->flags & kStorageExported);
 }
 
 int set_data(PyObject* self, PyObject* value, void*) {
@@ -288,12 +290,17 @@ int set_data(PyObject* self, PyObject* value, void*) {
              "data set to a tensor that requires gradients must be floating point dtype");
     if (is_fresh(value) && t->storage->refs == 1 && !t->has(kOwnVersion)) {
       // Nobody will ask for the counter of the new memory again: it becomes that of this tensor.
+      note_move(t, source->storage);
       source->storage->version = t->storage->version;
       source->storage->hidden_writes = t->storage->hidden_writes + 1;
       retain(source->storage);
       release(std::exchange(t->storage, source->storage));
-    } else {
+    } else if (t->storage != source->storage) {
       move_to(t, source->storage);
+    } else if (is_saved(t->storage) && has_version(t) &&
+               (t->dtype != source->dtype || !(region_of(t) == region_of(source)) || !same_sizes(t, source))) {
+      note_move(t, t->storage);
+      ++(t->has(kOwnVersion) ? t->extra->unseen_base : t->storage->hidden_writes);
     }
     t->data = source->data;
     t->dtype = source->dtype;
@@ -406,6 +413,7 @@ PyObject* set_version(PyObject* self, PyObject* value) {
   const auto v = static_cast<uint32_t>(PyLong_AsUnsignedLong(value));
   if (PyErr_Occurred()) return nullptr;
   (t->has(kOwnVersion) ? t->extra->version_cell->version : t->storage->version) = v;
+  lose_order(t->storage);
   Py_RETURN_NONE;
 }
 

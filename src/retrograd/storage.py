@@ -54,7 +54,7 @@ class UntypedStorage:
 
     def resize_(self, size: int) -> UntypedStorage:
         """Changes the number of bytes, keeping what fits."""
-        flat = self._tensor.as_strided((0,), (1,), 0)
+        flat = self._tensor.data.as_strided((0,), (1,), 0)  # no version moves, as nothing is written
         flat.resize_(size // flat.itemsize)
         return self
 

@@ -292,7 +292,7 @@ def test_other_memory_for_what_was_saved(value):
     with pytest.raises(RuntimeError, match=MODIFIED):
         loss.backward()
     loss = (x * x).sum()
-    kept = torch.zeros(4)
+    kept = torch.full((4,), 5.0)
     x.data = kept
     with pytest.raises(RuntimeError, match=MODIFIED):
         loss.backward()
