@@ -105,7 +105,10 @@ void destroy(Node* node) {
     if (RG_LIKELY(f.kind <= FieldKind::Operand)) {
       SavedTensor* saved = field<SavedTensor>(node, f);
       if (RG_UNLIKELY(saved->fingerprinted)) forget_fingerprint(*saved);
-      if (TensorImpl* t = std::exchange(saved->tensor, nullptr)) Py_DECREF(t->object());
+      if (TensorImpl* t = std::exchange(saved->tensor, nullptr)) {
+        drop_save(t->storage);
+        Py_DECREF(t->object());
+      }
       if (RG_UNLIKELY(saved->packed != nullptr)) Py_CLEAR(saved->packed);
     } else if (f.kind <= FieldKind::OptIntList) {
       free_list(node, f);

@@ -100,8 +100,8 @@ PyObject* storage_info(PyObject* self, PyObject*) {
     return nullptr;
   }
   const Storage* s = impl(self)->storage;
-  return Py_BuildValue("(NnIII)", PyLong_FromVoidPtr(s->data), static_cast<Py_ssize_t>(s->nbytes), s->refs, s->hidden_writes,
-                       static_cast<unsigned>(s->flags));
+  return Py_BuildValue("(NnIIIIO)", PyLong_FromVoidPtr(s->data), static_cast<Py_ssize_t>(s->nbytes), s->refs, s->hidden_writes,
+                       static_cast<unsigned>(s->flags), s->saves / 2, s->notes ? Py_True : Py_False);
 }
 
 // ---- autograd attributes ----
@@ -561,7 +561,8 @@ PyMethodDef methods[] = {
     {"is_neg", is_neg, METH_NOARGS, "Whether the elements are the negatives of what is in memory."},
     {"is_signed", is_signed, METH_NOARGS, nullptr},
     {"_is_dense", dense, METH_NOARGS, nullptr},
-    {"_storage_info", storage_info, METH_NOARGS, "(address, bytes, references, hidden writes, flags)"},
+    {"_storage_info", storage_info, METH_NOARGS,
+     "(address, bytes, references, hidden writes, flags, live saves, whether writes are noted)"},
     {"_mark_requires_grad", mark_requires_grad, METH_O, "requires_grad_() that is allowed inside transforms"},
     {"requires_grad_", as_method(requires_grad_), METH_FASTCALL | METH_KEYWORDS, "requires_grad_(requires_grad=True) -> self"},
     {"detach_", detach_inplace, METH_NOARGS, "Cuts the history of this tensor in place."},
