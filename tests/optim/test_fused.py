@@ -334,3 +334,64 @@ def test_modes_see_the_ops_of_a_step():
     with Watch():
         optimizer.step()
     assert "add_" in seen and p.tolist() == [[0.5] * 3] * 2
+
+
+# -- what a gradient scaler sets ---------------------------------------------------
+
+SCALED = [
+    (torch.optim.SGD, {}), (torch.optim.SGD, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}), (torch.optim.Adam, {}),
+    (torch.optim.Adam, {"amsgrad": True, "weight_decay": 0.1}), (torch.optim.AdamW, {}), (torch.optim.Adagrad, {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cls", "options"), SCALED)
+def test_a_scale_and_an_infinity(cls, options):
+    gradients = [torch.tensor([0.4, 0.8]), torch.tensor([0.1, -0.3])]
+
+    def run(*steps, **more):
+        param = torch.tensor([1.0, -2.0], requires_grad=True)
+        optimizer = cls([param], lr=0.1, **options, **more)
+        for gradient, scale, found in steps:
+            param.grad = gradient * (1 if scale is None else scale)
+            if scale is not None or found is not None:
+                optimizer.grad_scale = None if scale is None else torch.tensor(scale)
+                optimizer.found_inf = None if found is None else torch.tensor(found)
+            optimizer.step()
+        return param, optimizer
+
+    plain, reference = run((gradients[0], None, None), (gradients[1], None, None))
+    infinite = torch.tensor([0.4, float("inf")])
+    for steps in (
+        [(gradients[0], 8.0, None), (gradients[1], 4.0, None)],
+        [(gradients[0], 8.0, 0.0), (infinite, 8.0, 1.0), (gradients[1], 4.0, 0.0)],
+        [(infinite, None, 1.0), (gradients[0], None, 0.0), (gradients[1], 2.0, 0.0)],
+    ):
+        param, optimizer = run(*steps, fused=True)
+        assert torch.equal(param, plain)
+        assert torch.equal(param.grad, gradients[1])  # without the scale
+        for key, value in reference.state[plain].items():
+            assert torch.equal(optimizer.state[param][key], value)
+
+    # A first step that is left out: nothing moves, not even the gradient, and the state is that of the beginning.
+    param, optimizer = run((infinite, 4.0, 1.0), fused=True)
+    assert param.tolist() == [1.0, -2.0] and param.grad.tolist() == (infinite * 4).tolist()
+    if cls is not torch.optim.SGD:
+        assert optimizer.state[param]["step"].item() == 0 and set(optimizer.state[param]) == set(reference.state[plain])
+
+    for fused in (False, None):
+        with pytest.raises(AssertionError, match="Expected grad_scale and found_inf to be None"):
+            run((gradients[0], 2.0, None), fused=fused)
+        with pytest.raises(AssertionError, match="Expected grad_scale and found_inf to be None"):
+            run((gradients[0], None, 0.0), fused=fused)
+
+
+def test_who_takes_a_scale():
+    import copy
+
+    for cls, options in SCALED:
+        optimizer = cls([torch.ones(1, requires_grad=True)], fused=True, **options)
+        assert optimizer._step_supports_amp_scaling and copy.deepcopy(optimizer)._step_supports_amp_scaling
+        assert not hasattr(cls([torch.ones(1, requires_grad=True)], **options), "_step_supports_amp_scaling")
+    other = torch.optim.RMSprop([torch.ones(1, requires_grad=True)])
+    other.grad_scale = torch.tensor(2.0)  # nobody asked
+    other.step()

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.optim.optimizer import ParameterOptimizer, check_lr, check_not_negative, scalar
+from retrograd.optim.optimizer import ParameterOptimizer, add_product_, add_scaled_, check_lr, check_not_negative
 
 __all__ = ["Adadelta"]
 
@@ -55,7 +55,7 @@ class Adadelta(ParameterOptimizer):
 
     def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
         rho, eps, square, steps = group["rho"], group["eps"], state["square_avg"], state["acc_delta"]
-        square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
+        add_product_(square.mul_(rho), grad, grad, 1 - rho)
         delta = steps.add(eps).sqrt() / square.add(eps).sqrt() * grad
-        steps.mul_(rho).addcmul_(delta, delta, value=1 - rho)
-        param.add_(delta, alpha=-scalar(group["lr"]))
+        add_product_(steps.mul_(rho), delta, delta, 1 - rho)
+        add_scaled_(param, delta, -group["lr"])

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.optim.optimizer import ParameterOptimizer, check_fused, check_lr, check_not_negative, new_count, scalar
+from retrograd.optim.optimizer import ParameterOptimizer, add_quotient_, check_fused, check_lr, check_not_negative, new_count
 
 __all__ = ["Adagrad"]
 
@@ -66,7 +66,7 @@ class Adagrad(ParameterOptimizer):
             return {"sum": _C._ops.full_like(param, group["initial_accumulator_value"])}
 
     def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
-        rate = scalar(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        rate = group["lr"] / (1 + (step - 1) * group["lr_decay"])
         total = state["sum"]
         total.addcmul_(grad, grad, value=1)
-        param.addcdiv_(grad, total.sqrt() + group["eps"], value=-rate)
+        add_quotient_(param, grad, total.sqrt() + group["eps"], -rate)

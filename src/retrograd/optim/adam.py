@@ -8,6 +8,9 @@ from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.optim.optimizer import (
     GroupOptimizer,
+    add_product_,
+    add_quotient_,
+    blend_,
     check_betas,
     check_fused,
     check_lr,
@@ -15,9 +18,9 @@ from retrograd.optim.optimizer import (
     differentiable_state,
     directed,
     new_count,
+    options,
     real_views,
     refuse_capturable,
-    scalar,
 )
 
 __all__ = ["Adam"]
@@ -60,7 +63,9 @@ class Adam(GroupOptimizer):
         check_lr(lr, foreach, capturable)
         if not eps >= 0.0:
             raise ValueError(f"Invalid epsilon value: {eps}")
-        check_betas(betas)
+        if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+            raise ValueError("betas must be either both floats or both Tensors")
+        check_betas(betas, foreach, capturable)
         if not weight_decay >= 0.0:
             raise ValueError(f"Invalid weight_decay value: {weight_decay}")
         defaults = {
@@ -79,26 +84,26 @@ class Adam(GroupOptimizer):
         super().__init__(params, defaults)
         check_fused(fused, foreach, differentiable)
 
-    def _step_group(self, group: dict[str, Any]) -> None:
-        if group["capturable"]:
-            refuse_capturable()
-        params, states = [], []
+    def _init_states(self, group: dict[str, Any]) -> None:
         for p in group["params"]:
-            if p.grad is None:
-                continue
-            state = self.state[p]
-            if not state:
+            state = self.state[p] if p.grad is not None else None
+            if state is not None and not state:
                 state["step"] = new_count()
                 state["exp_avg"] = _C._ops.zeros_like(p)
                 state["exp_avg_sq"] = _C._ops.zeros_like(p)
                 if group["amsgrad"]:
                     state["max_exp_avg_sq"] = _C._ops.zeros_like(p)
-            params.append(p)
-            states.append(state)
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        if group["capturable"]:
+            refuse_capturable()
+        group = options(group)
+        self._init_states(group)
+        params = [p for p in group["params"] if p.grad is not None]
         adam(
             params,
             [p.grad for p in params],
-            states,
+            [self.state[p] for p in params],
             lr=group["lr"],
             betas=group["betas"],
             eps=group["eps"],
@@ -118,16 +123,14 @@ def adam(
     lr: float | Tensor,
     betas: tuple[float | Tensor, float | Tensor],
     eps: float,
-    weight_decay: float,
+    weight_decay: float | Tensor,
     amsgrad: bool,
     decoupled_weight_decay: bool,
     maximize: bool,
     differentiable: bool,
 ) -> None:
     """One step for all parameters of a group; states have step, exp_avg, exp_avg_sq and, for amsgrad, max_exp_avg_sq."""
-    keeps_lr = differentiable and isinstance(lr, Tensor)  # then its gradient is wanted too
-    rate = lr if keeps_lr else scalar(lr)
-    beta1, beta2 = (scalar(beta) for beta in betas)
+    beta1, beta2 = betas
     for param, grad, state in zip(params, grads, states, strict=True):
         if differentiable:
             differentiable_state(state)
@@ -141,18 +144,14 @@ def adam(
         step = count.item()
         grad = directed(grad, maximize)
         if weight_decay != 0 and decoupled_weight_decay:
-            param.mul_(1 - rate * weight_decay)
+            param.mul_(1 - lr * weight_decay)
         elif weight_decay != 0:
             grad = decayed(grad, param, weight_decay)
         mean, square = state["exp_avg"], state["exp_avg_sq"]
-        mean.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        blend_(mean, grad, 1 - beta1)
+        add_product_(square.mul_(beta2), grad, grad, 1 - beta2)
         if amsgrad:
             largest = state["max_exp_avg_sq"]
             square = state["max_exp_avg_sq"] = _maximum(largest, square, out=None if differentiable else largest)
-        size = rate / (1 - beta1**step)
         scale = (square.sqrt() / (1 - beta2**step) ** 0.5).add_(eps)
-        if keeps_lr:
-            param.add_(mean / scale * -size)
-        else:
-            param.addcdiv_(mean, scale, value=-size)
+        add_quotient_(param, mean, scale, -lr / (1 - beta1**step))

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.optim.optimizer import ParameterOptimizer, check_betas, check_lr, check_not_negative, scalar
+from retrograd.optim.optimizer import ParameterOptimizer, add_quotient_, blend_, check_betas, check_lr, check_not_negative
 
 __all__ = ["Adamax"]
 
@@ -49,7 +49,7 @@ class Adamax(ParameterOptimizer):
 
     def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
         (beta1, beta2), mean, largest = group["betas"], state["exp_avg"], state["exp_inf"]
-        mean.lerp_(grad, 1 - beta1)
+        blend_(mean, grad, 1 - beta1)
         largest = _C._ops.maximum(largest.mul_(beta2), grad.abs().add_(group["eps"]), out=None if group["differentiable"] else largest)
         state["exp_inf"] = largest
-        param.addcdiv_(mean, largest, value=-scalar(group["lr"]) / (1 - beta1**step))
+        add_quotient_(param, mean, largest, -group["lr"] / (1 - beta1**step))

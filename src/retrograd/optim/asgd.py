@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.optim.optimizer import ParameterOptimizer, check_lr, check_not_negative, new_count, scalar
+from retrograd.optim.optimizer import ParameterOptimizer, add_scaled_, check_lr, check_not_negative, new_count, scalar
 
 __all__ = ["ASGD"]
 
@@ -50,15 +50,22 @@ class ASGD(ParameterOptimizer):
         super().__init__(params, defaults)
 
     def _new_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        return {"eta": new_count(scalar(group["lr"])), "mu": new_count(1.0), "ax": _C._ops.zeros_like(param)}
+        return {"eta": _rate(group["lr"]), "mu": new_count(1.0), "ax": _C._ops.zeros_like(param)}
 
     def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
-        eta, average, lr, lambd = state["eta"].item(), state["ax"], scalar(group["lr"]), group["lambd"]
+        average, lr, lambd = state["ax"], group["lr"], group["lambd"]
+        eta = state["eta"] if state["eta"].requires_grad else state["eta"].item()
         param.mul_(1 - lambd * eta)
-        param.add_(grad, alpha=-eta)
+        add_scaled_(param, grad, -eta)
         if state["mu"].item() == 1:
             average.copy_(param)
         else:
             average.add_(param.sub(average).mul(state["mu"]))
-        state["eta"].copy_(new_count(lr / ((1 + lambd * lr * step) ** group["alpha"])))
-        state["mu"].copy_(new_count(1 / max(1, step - group["t0"])))
+        eta = _rate(lr / ((1 + lambd * lr * step) ** group["alpha"]))
+        state["eta"] = eta if eta.requires_grad else state["eta"].copy_(eta)
+        state["mu"].copy_(new_count(1 / max(1, step - scalar(group["t0"]))))
+
+
+def _rate(value: Any) -> Tensor:
+    """A rate as the state keeps it."""
+    return value if isinstance(value, Tensor) else new_count(value)

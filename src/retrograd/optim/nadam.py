@@ -6,7 +6,16 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.optim.optimizer import ParameterOptimizer, check_betas, check_lr, check_not_negative, new_count, scalar
+from retrograd.optim.optimizer import (
+    ParameterOptimizer,
+    add_product_,
+    add_quotient_,
+    blend_,
+    check_betas,
+    check_lr,
+    check_not_negative,
+    new_count,
+)
 
 __all__ = ["NAdam"]
 
@@ -52,14 +61,14 @@ class NAdam(ParameterOptimizer):
         return {"mu_product": new_count(1.0), "exp_avg": _C._ops.zeros_like(param), "exp_avg_sq": _C._ops.zeros_like(param)}
 
     def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
-        (beta1, beta2), lr, mean, square = group["betas"], scalar(group["lr"]), state["exp_avg"], state["exp_avg_sq"]
+        (beta1, beta2), lr, mean, square = group["betas"], group["lr"], state["exp_avg"], state["exp_avg_sq"]
         if group["decoupled_weight_decay"] and group["weight_decay"] != 0:
             param.mul_(1 - lr * group["weight_decay"])
         mu, mu_next = (beta1 * (1.0 - 0.5 * (0.96 ** (at * group["momentum_decay"]))) for at in (step, step + 1))
         state["mu_product"] *= mu
-        product = state["mu_product"].item()
-        mean.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        product = state["mu_product"].item() if not isinstance(mu, Tensor) else state["mu_product"].clone()
+        blend_(mean, grad, 1 - beta1)
+        add_product_(square.mul_(beta2), grad, grad, 1 - beta2)
         scale = square.div(1 - beta2**step).sqrt() + group["eps"]
-        param.addcdiv_(grad, scale, value=-lr * (1.0 - mu) / (1.0 - product))
-        param.addcdiv_(mean, scale, value=-lr * mu_next / (1.0 - product * mu_next))
+        add_quotient_(param, grad, scale, -lr * (1.0 - mu) / (1.0 - product))
+        add_quotient_(param, mean, scale, -lr * mu_next / (1.0 - product * mu_next))

@@ -327,6 +327,11 @@ class GroupOptimizer(Optimizer):
     # fused(group, state) makes the whole step of a group in C++, or does nothing and returns False.
     _fused: Callable[[dict[str, Any], Any], bool] | None = None
 
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        super().__init__(params, defaults)
+        if defaults.get("fused"):
+            self._step_supports_amp_scaling = True  # which a gradient scaler asks: it then sets grad_scale and found_inf before a step
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
@@ -337,6 +342,8 @@ class GroupOptimizer(Optimizer):
                 own = self.state.get(p)
                 if own and isinstance(own.get("step"), (int, float)):
                     own["step"] = new_count(float(own["step"]))
+            if group.get("fused"):
+                self._step_supports_amp_scaling = True
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Changes the parameters by their gradients.
@@ -349,12 +356,35 @@ class GroupOptimizer(Optimizer):
             with _C._EnableGrad():
                 loss = closure()
         fused, state = self._fused, self.state
+        scaled = "grad_scale" in self.__dict__ or "found_inf" in self.__dict__
         for group in self.param_groups:
+            if scaled and not self._unscaled(group):
+                continue
             if fused is not None and fused(group, state):
                 continue
             with _C._EnableGrad() if self.defaults["differentiable"] else _C._NoGrad():
                 self._step_group(group)
         return loss
+
+    def _unscaled(self, group: dict[str, Any]) -> bool:
+        """Divides gradients by the scale that a gradient scaler has set; False where it found an infinity and the step is not to be made."""
+        scale, found = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
+        if "fused" not in group or (scale is None and found is None):
+            return True
+        if not group["fused"]:
+            raise AssertionError("Expected grad_scale and found_inf to be None: they are for optimizers with fused=True")
+        if found is not None and scalar(found) != 0:
+            self._init_states(group)
+            return False
+        if scale is not None:
+            with _C._NoGrad():
+                for p in group["params"]:
+                    if p.grad is not None:
+                        p.grad.div_(scale)
+        return True
+
+    def _init_states(self, group: dict[str, Any]) -> None:
+        """Makes the state that parameters have before their first step, where a step that is left out would have made it."""
 
     def _step_group(self, group: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -374,6 +404,7 @@ class ParameterOptimizer(GroupOptimizer):
     def _step_group(self, group: dict[str, Any]) -> None:
         if group.get("capturable"):
             refuse_capturable()
+        group = options(group)
         coupled = 0 if group.get("decoupled_weight_decay") else group.get("weight_decay", 0)
         for p in group["params"]:
             grad = p.grad
@@ -396,6 +427,40 @@ class ParameterOptimizer(GroupOptimizer):
 def scalar(value: Any) -> float:
     """A number, or the value of a tensor of one element."""
     return value.item() if isinstance(value, Tensor) else value
+
+
+def options(group: dict[str, Any]) -> dict[str, Any]:
+    """A group with numbers for its options that are tensors. In a step that is recorded they stay tensors, of no dimensions: they get gradients."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return value.reshape(()) if group["differentiable"] else value.item()
+        return tuple(plain(v) for v in value) if type(value) is tuple else value
+
+    return {key: value if key == "params" else plain(value) for key, value in group.items()}
+
+
+# The ops of a step, for factors that are numbers or, in a recorded step, tensors.
+
+
+def add_scaled_(to: Tensor, value: Tensor, factor: Any) -> Tensor:
+    """to += value * factor"""
+    return to.add_(value * factor) if isinstance(factor, Tensor) else to.add_(value, alpha=factor)
+
+
+def add_product_(to: Tensor, a: Tensor, b: Tensor, factor: Any) -> Tensor:
+    """to += a * b * factor"""
+    return to.add_(a * b * factor) if isinstance(factor, Tensor) else to.addcmul_(a, b, value=factor)
+
+
+def add_quotient_(to: Tensor, a: Tensor, b: Tensor, factor: Any) -> Tensor:
+    """to += a / b * factor"""
+    return to.add_(a / b * factor) if isinstance(factor, Tensor) else to.addcdiv_(a, b, value=factor)
+
+
+def blend_(mean: Tensor, value: Tensor, weight: Any) -> Tensor:
+    """mean += (value - mean) * weight"""
+    return mean.lerp_(value, weight.to(mean.dtype) if isinstance(weight, Tensor) else weight)
 
 
 @contextlib.contextmanager
@@ -426,7 +491,7 @@ def directed(grad: Tensor, maximize: bool) -> Tensor:
 def decayed(grad: Tensor, param: Tensor, weight_decay: float | Tensor) -> Tensor:
     """The gradient with that of weight_decay / 2 * |param| ** 2 added."""
     if isinstance(weight_decay, Tensor):
-        return grad + param * weight_decay
+        return grad + param.clone() * weight_decay  # the parameter is about to be written
     return grad.add(param, alpha=weight_decay) if weight_decay != 0 else grad
 
 
@@ -454,8 +519,10 @@ def check_not_negative(**values: Any) -> None:
             raise ValueError(f"Invalid {name} value: {value}")
 
 
-def check_betas(betas: Any) -> None:
+def check_betas(betas: Any, foreach: bool | None = False, capturable: bool = False) -> None:
     for i, beta in enumerate(betas):
+        if isinstance(beta, Tensor) and foreach and not capturable:
+            raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
         if not 0.0 <= scalar(beta) < 1.0:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.optim.optimizer import ParameterOptimizer, check_betas, check_lr, check_not_negative, scalar
+from retrograd.optim.optimizer import ParameterOptimizer, add_product_, blend_, check_betas, check_lr, check_not_negative
 
 __all__ = ["RAdam"]
 
@@ -50,11 +50,11 @@ class RAdam(ParameterOptimizer):
         return {"exp_avg": _C._ops.zeros_like(param), "exp_avg_sq": _C._ops.zeros_like(param)}
 
     def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
-        (beta1, beta2), lr, mean, square = group["betas"], scalar(group["lr"]), state["exp_avg"], state["exp_avg_sq"]
+        (beta1, beta2), lr, mean, square = group["betas"], group["lr"], state["exp_avg"], state["exp_avg_sq"]
         if group["decoupled_weight_decay"] and group["weight_decay"] != 0:
             param.mul_(1 - lr * group["weight_decay"])
-        mean.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        blend_(mean, grad, 1 - beta1)
+        add_product_(square.mul_(beta2), grad, grad, 1 - beta2)
         correction = 1 - beta2**step
         move = mean / (1 - beta1**step) * lr
         # rho is the length of the simple moving average that the second mean amounts to; below 5 its variance is not known well enough.

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.optim.optimizer import ParameterOptimizer, check_lr, check_not_negative, scalar
+from retrograd.optim.optimizer import ParameterOptimizer, add_product_, add_quotient_, add_scaled_, blend_, check_lr, check_not_negative
 
 __all__ = ["RMSprop"]
 
@@ -57,11 +57,11 @@ class RMSprop(ParameterOptimizer):
         return {name: _C._ops.zeros_like(param) for name in names}
 
     def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
-        lr, alpha, square = scalar(group["lr"]), group["alpha"], state["square_avg"]
-        square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+        lr, alpha, square = group["lr"], group["alpha"], state["square_avg"]
+        add_product_(square.mul_(alpha), grad, grad, 1 - alpha)
         if group["centered"]:
             mean = state["grad_avg"]
-            mean.lerp_(grad, 1 - alpha)
+            blend_(mean, grad, 1 - alpha)
             root = square.addcmul(mean, mean, value=-1).sqrt()
         else:
             root = square.sqrt()
@@ -69,6 +69,6 @@ class RMSprop(ParameterOptimizer):
         if group["momentum"] > 0:
             buffer = state["momentum_buffer"]
             buffer.mul_(group["momentum"]).addcdiv_(grad, root)
-            param.add_(buffer, alpha=-lr)
+            add_scaled_(param, buffer, -lr)
         else:
-            param.addcdiv_(grad, root, value=-lr)
+            add_quotient_(param, grad, root, -lr)

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.optim.optimizer import ParameterOptimizer, check_lr, scalar
+from retrograd.optim.optimizer import ParameterOptimizer, check_lr
 
 __all__ = ["Rprop"]
 
@@ -46,8 +46,12 @@ class Rprop(ParameterOptimizer):
         super().__init__(params, defaults)
 
     def _new_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        lr = scalar(group["lr"])
-        return {"prev": _C._ops.zeros_like(param), "step_size": _C._ops.full_like(grad, complex(lr, lr) if grad.is_complex() else lr)}
+        lr = group["lr"]
+        if isinstance(lr, Tensor):
+            size = _C._ops.ones_like(grad) * (lr * (1 + 1j) if grad.is_complex() else lr)
+        else:
+            size = _C._ops.full_like(grad, complex(lr, lr) if grad.is_complex() else lr)
+        return {"prev": _C._ops.zeros_like(param), "step_size": size}
 
     def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
         (shrink, grow), size = group["etas"], state["step_size"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.optim.optimizer import GroupOptimizer, check_fused, check_lr, decayed, directed
+from retrograd.optim.optimizer import GroupOptimizer, add_scaled_, check_fused, check_lr, decayed, directed, options
 
 __all__ = ["SGD"]
 
@@ -62,6 +62,7 @@ class SGD(GroupOptimizer):
         check_fused(fused, foreach, differentiable)
 
     def _step_group(self, group: dict[str, Any]) -> None:
+        group = options(group)
         state, momentum = self.state, group["momentum"]
         params = [p for p in group["params"] if p.grad is not None]
         buffers = [state[p].get("momentum_buffer") for p in params] if momentum != 0 else None
@@ -88,8 +89,8 @@ def sgd(
     buffers: list[Tensor | None] | None,
     *,
     lr: float | Tensor,
-    momentum: float,
-    dampening: float,
+    momentum: float | Tensor,
+    dampening: float | Tensor,
     weight_decay: float | Tensor,
     nesterov: bool,
     maximize: bool,
@@ -105,10 +106,10 @@ def sgd(
             elif differentiable:
                 buffer = buffer * momentum + grad * (1 - dampening)
             else:
-                buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
+                add_scaled_(buffer.mul_(momentum), grad, 1 - dampening)
             buffers[i] = buffer
-            grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
-        if isinstance(lr, Tensor):
-            param.add_(grad * -lr if differentiable else grad, alpha=1 if differentiable else -lr.item())
-        else:
-            param.add_(grad, alpha=-lr)
+            if not nesterov:
+                grad = buffer
+            else:
+                grad = grad + buffer * momentum if isinstance(momentum, Tensor) else grad.add(buffer, alpha=momentum)
+        add_scaled_(param, grad, -lr)
