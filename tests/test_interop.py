@@ -482,3 +482,68 @@ def test_meta_tensors():
         t.tolist()
     with pytest.raises(RuntimeError, match="meta"):
         t.sum().item()
+
+
+# -- arrays of other kinds ------------------------------------------------------
+
+
+def test_subclasses_of_ndarray(numpy, tmp_path):
+    mapped = numpy.memmap(tmp_path / "m", dtype="float32", mode="w+", shape=(3,))
+    shared = torch.from_numpy(mapped)
+    shared[0] = 5
+    assert mapped[0] == 5 and torch.as_tensor(mapped).data_ptr() == shared.data_ptr()
+    assert torch.ones(3)[numpy.array([0, 2]).view(type("Odd", (numpy.ndarray,), {}))].shape == (2,)
+
+
+def test_what_is_no_array(numpy):
+    with pytest.raises(TypeError, match=r"expected np.ndarray \(got numpy.float64\)"):
+        torch.from_numpy(numpy.float64(1))
+    with pytest.raises(ValueError, match="byte order different from the native byte order"):
+        torch.from_numpy(numpy.ones(2, ">f4"))
+    with pytest.raises(TypeError, match="can't convert np.ndarray of type numpy.str_"):
+        torch.from_numpy(numpy.array(["a"]))
+    for bad in (3, None, [1], "text"):
+        with pytest.raises(ValueError, match="object does not implement Python buffer protocol"):
+            torch.frombuffer(bad, dtype=torch.float32)
+
+
+def test_comparison_with_an_array(numpy):
+    x, a = torch.tensor([1.0, 2.0]), numpy.array([1.0, 3.0], "float32")
+    for result in (x == a, a == x):
+        assert isinstance(result, torch.Tensor) and result.tolist() == [True, False]
+    assert (a / x).tolist() == [1.0, 1.5] and isinstance(a / x, torch.Tensor)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        a @ x
+
+
+def test_dlpack_memory_can_be_written(numpy):
+    x = torch.arange(3.0)
+    array = numpy.from_dlpack(x)
+    array[0] = 9
+    assert x[0] == 9
+    assert "dltensor_versioned" in repr(x.__dlpack__(max_version=(1, 0))) and '"dltensor"' in repr(x.__dlpack__(max_version=(0, 8)))
+    read_only = numpy.ones(2)
+    read_only.flags.writeable = False
+    assert torch.from_dlpack(read_only).tolist() == [1.0, 1.0]
+    for version in ((1, 0), None):
+        capsule = x.__dlpack__(max_version=version)
+        assert torch.from_dlpack(capsule).data_ptr() == x.data_ptr()
+        with pytest.raises(RuntimeError, match="from_dlpack received an invalid capsule"):
+            torch.from_dlpack(capsule)
+    copied = torch.utils.dlpack.from_dlpack(x.__dlpack__(copy=True))
+    assert copied.tolist() == x.tolist() and copied.data_ptr() != x.data_ptr()
+
+
+def test_dlpack_refusals():
+    x = torch.ones(2)
+    with pytest.raises(AssertionError, match="stream should be None on cpu"):
+        x.__dlpack__(stream=1)
+    with pytest.raises(TypeError, match="stream must be ``int`` or ``none``"):
+        x.__dlpack__(stream="s")
+    with pytest.raises(NotImplementedError, match="Could not run"):
+        x.__dlpack__(dl_device=(2, 0))
+    meta = torch.ones(2, device="meta")
+    with pytest.raises(BufferError, match="Cannot pack tensors on meta"):
+        meta.__dlpack__()
+    with pytest.raises(ValueError, match="Unknown device type meta for Dlpack"):
+        meta.__dlpack_device__()

@@ -180,3 +180,69 @@ def test_load_of_nonsense(tmp_path):
         torch.load(path)
     with pytest.raises(FileNotFoundError):
         torch.load(tmp_path / "nowhere.pt")
+
+
+# -- what subclasses and results carry --------------------------------------------
+
+
+class Slotted(torch.Tensor):
+    __slots__ = ("mark",)
+
+
+class Stateful(torch.Tensor):
+    def __getstate__(self):
+        return {"kept": self.kept + 1}
+
+    def __setstate__(self, state):
+        self.kept = state["kept"]
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, through_pickle, lambda t: through_any_save(t)])
+def test_slots_and_states_of_subclasses(way):
+    slotted = torch.ones(2).as_subclass(Slotted)
+    slotted.mark, slotted.plain = [1], 2
+    made = way(slotted)
+    assert type(made) is Slotted and made.mark == [1] and made.plain == 2
+    stateful = torch.ones(2).as_subclass(Stateful)
+    stateful.kept = 1
+    assert way(stateful).kept == 2
+
+
+def through_any_save(value):
+    file = io.BytesIO()
+    torch.save(value, file)
+    file.seek(0)
+    return torch.load(file, weights_only=False)
+
+
+@pytest.mark.parametrize("way", [copy.deepcopy, through_pickle, through_any_save])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.ones(2, 2).max(1),
+        lambda: torch.linalg.qr(torch.eye(2)),
+        lambda: torch.topk(torch.arange(3.0), 2),
+        lambda: torch.linalg.slogdet(torch.eye(2)),
+    ],
+)
+def test_named_results(way, make):
+    result = make()
+    made = way(result)
+    assert type(made) is type(result) and repr(made) == repr(result)
+
+
+def test_named_results_in_a_fresh_process():
+    import subprocess
+    import sys
+
+    data = pickle.dumps(torch.ones(2, 2).max(1))
+    program = f"import pickle; r = pickle.loads({data!r}); print(r.values.tolist(), type(r).__name__)"
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[1.0, 1.0] max"
+    with pytest.raises(AttributeError, match="no function of retrograd"):
+        torch.return_types.nonsense
+
+
+def test_errors():
+    error = through_pickle(torch.linalg.LinAlgError("singular"))
+    assert type(error) is torch.linalg.LinAlgError and str(error) == "singular"

@@ -1,5 +1,7 @@
 #include "core/storage.h"
 
+#include <sys/mman.h>
+
 #include <cstring>
 
 #include "core/chain.h"
@@ -34,10 +36,29 @@ Storage* new_external_storage(void* data, size_t nbytes, Device device, void (*d
   return s;
 }
 
+namespace {
+
+// The pages that lie wholly inside read as zeros from now on, and take no memory until they are written.
+void discard(char* begin, size_t size) {
+  constexpr uintptr_t kPage = 4096;
+  const uintptr_t first = (reinterpret_cast<uintptr_t>(begin) + kPage - 1) & ~(kPage - 1);
+  const uintptr_t last = (reinterpret_cast<uintptr_t>(begin) + size) & ~(kPage - 1);
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+}  // namespace
+
 void resize_storage(Storage* s, size_t nbytes) {
   RG_CHECK(!(s->flags & (kStorageExternal | kStorageExported)),
            "Trying to resize storage that is not resizable: its memory is shared with NumPy, DLPack or another library");
   if (s->device.type == DeviceType::Meta) {
+    s->nbytes = nbytes;
+    return;
+  }
+  if (nbytes <= s->capacity) {  // tensors may still reach past the new end, so the block stays, and only its memory goes back
+    if (nbytes < s->nbytes) discard(static_cast<char*>(s->data) + nbytes, s->nbytes - nbytes);
+    count_freed(s->nbytes);
+    count_allocated(nbytes);
     s->nbytes = nbytes;
     return;
   }

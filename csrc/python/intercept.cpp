@@ -107,6 +107,15 @@ PyObject* py_find_op(PyObject*, PyObject* name) {
   if (found == ops_by_name().end()) Py_RETURN_NONE;
   return Py_NewRef(op_object(*found->second));
 }
+PyObject* py_op_names(PyObject*, PyObject*) {
+  PyObject* names = PyList_New(0);
+  for (const auto& [name, op] : ops_by_name()) {
+    PyObject* text = names ? PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())) : nullptr;
+    if (!text || PyList_Append(names, text) != 0) Py_CLEAR(names);
+    Py_XDECREF(text);
+  }
+  return names;
+}
 }  // namespace
 
 void register_op(OpRecord& op) { ops_by_name().emplace(op.name, &op); }
@@ -312,7 +321,8 @@ PyObject* py_pop(PyObject*, PyObject*) {
   }
 }
 
-PyMethodDef methods[] = {{"_find_op", py_find_op, METH_O, "the op of the table with this name, as handlers get it; None for none"},
+PyMethodDef methods[] = {{"_op_names", py_op_names, METH_NOARGS, "the names of the ops of the table"},
+                         {"_find_op", py_find_op, METH_O, "the op of the table with this name, as handlers get it; None for none"},
                          {"_push_op_handler", py_push, METH_O, "handler(op, args, kwargs) sees every op of this thread until popped"},
                          {"_push_batch_handler", py_push_batch, METH_VARARGS, "(callable, level): enters a level of vmap"},
                          {"_pop_op_handler", py_pop, METH_NOARGS, nullptr},

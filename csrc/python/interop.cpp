@@ -15,7 +15,11 @@
 
 namespace retrograd {
 
-bool is_ndarray(PyObject* o) { return std::strcmp(Py_TYPE(o)->tp_name, "numpy.ndarray") == 0; }
+bool is_ndarray(PyObject* o) {
+  for (const PyTypeObject* type = Py_TYPE(o); type; type = type->tp_base)  // a subclass too, such as memmap
+    if (std::strcmp(type->tp_name, "numpy.ndarray") == 0) return true;
+  return false;
+}
 
 namespace {
 
@@ -467,7 +471,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 }
 void release_buffer(PyObject*, Py_buffer* view) { delete static_cast<BufferGeometry*>(view->internal); }
 
-// ---- DLPack (version 0.x structs; the layout is a public ABI) ----
+// ---- DLPack (the layouts of the structs are a public ABI) ----
 
 struct DLDevice { int32_t type, id; };
 struct DLDataType {
@@ -488,6 +492,14 @@ struct DLManagedTensor {
   void* context;
   void (*deleter)(DLManagedTensor*);
 };
+struct DLVersionedTensor {  // since version 1.0
+  uint32_t major, minor;
+  void* context;
+  void (*deleter)(DLVersionedTensor*);
+  uint64_t flags;
+  DLTensor tensor;
+};
+constexpr uint64_t kDLCopied = 2;
 constexpr int kDLCPU = 1;
 
 DLDataType dl_type(DType t) {
@@ -508,74 +520,102 @@ bool from_dl_type(DLDataType d, DType& out) {
   return false;
 }
 
-struct DLExport {
-  DLManagedTensor managed;
+// Both kinds of capsule: `Managed` is what consumers get to see.
+template <class Managed> struct DLExport {
+  Managed managed;
   int64_t shape[kMaxDims], strides[kMaxDims];
 };
-void free_export(DLManagedTensor* managed) {
+template <class Managed> constexpr const char* capsule_name() {
+  return std::is_same_v<Managed, DLVersionedTensor> ? "dltensor_versioned" : "dltensor";
+}
+template <class Managed> void free_export(Managed* managed) {
   const PyGILState_STATE state = PyGILState_Ensure();
   Py_DECREF(static_cast<PyObject*>(managed->context));
-  delete reinterpret_cast<DLExport*>(managed);
+  delete reinterpret_cast<DLExport<Managed>*>(managed);
   PyGILState_Release(state);
 }
-void free_capsule(PyObject* capsule) {
-  if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // consumed
-  auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+template <class Managed> void free_capsule(PyObject* capsule) {
+  if (!PyCapsule_IsValid(capsule, capsule_name<Managed>())) return;  // consumed
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, capsule_name<Managed>()));
   managed->deleter(managed);
 }
+template <class Managed> PyObject* export_capsule(PyObject* o, bool copied) {
+  auto* t = reinterpret_cast<TensorImpl*>(o);
+  auto* e = new DLExport<Managed>();
+  for (int d = 0; d < t->ndim; ++d) {
+    e->shape[d] = t->size(d);
+    e->strides[d] = t->stride(d);
+  }
+  e->managed.tensor = {t->data, {kDLCPU, 0}, t->ndim, dl_type(t->dtype), e->shape, e->strides, 0};
+  e->managed.context = Py_NewRef(o);
+  e->managed.deleter = free_export<Managed>;
+  if constexpr (std::is_same_v<Managed, DLVersionedTensor>) {
+    e->managed.major = 1;
+    e->managed.minor = 0;
+    e->managed.flags = copied ? kDLCopied : 0;
+  }
+  exporting(t);
+  return checked(PyCapsule_New(&e->managed, capsule_name<Managed>(), free_capsule<Managed>));
+}
 
-PyObject* to_dlpack(PyObject*, PyObject* o) {
+// _to_dlpack(tensor, versioned, copied)
+PyObject* to_dlpack(PyObject*, PyObject* args) {
+  PyObject* o;
+  int versioned, copied;
+  if (!PyArg_ParseTuple(args, "Opp", &o, &versioned, &copied)) return nullptr;
   return guarded([&]() -> PyObject* {
     RG_CHECK_AS(Type, is_tensor(o), "to_dlpack() takes a Tensor, got ", Py_TYPE(o)->tp_name);
     auto* t = reinterpret_cast<TensorImpl*>(o);
     RG_CHECK_AS(Buffer, !requires_grad(t), "Can't export tensors that require gradient, use tensor.detach()");
     readable(t, "__dlpack__()");
     RG_CHECK(!t->has(kBatched), "vmap: a Tensor inside vmap has no memory to hand out");
-    RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "only CPU tensors can be exported");
+    RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "Cannot pack tensors on ", device_name(t->device),
+                ": there is no memory to share");
     RG_CHECK_AS(Buffer, !t->has(kConj), "Can't export tensors with the conjugate bit set");
     RG_CHECK_AS(Buffer, !t->has(kNeg), "Can't export tensors with the negative bit set");
-    auto* e = new DLExport();
-    for (int d = 0; d < t->ndim; ++d) {
-      e->shape[d] = t->size(d);
-      e->strides[d] = t->stride(d);
-    }
-    e->managed = {{t->data, {kDLCPU, 0}, t->ndim, dl_type(t->dtype), e->shape, e->strides, 0}, Py_NewRef(o), free_export};
-    exporting(t);
-    return checked(PyCapsule_New(&e->managed, "dltensor", free_capsule));
+    return versioned ? export_capsule<DLVersionedTensor>(o, copied) : export_capsule<DLManagedTensor>(o, copied);
   });
 }
 
-void free_import(void* owner) {
-  auto* managed = static_cast<DLManagedTensor*>(owner);
+template <class Managed> void free_import(void* owner) {
+  auto* managed = static_cast<Managed*>(owner);
   if (managed->deleter) managed->deleter(managed);
+}
+
+template <class Managed> PyObject* import_capsule(PyObject* capsule) {
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, capsule_name<Managed>()));
+  if constexpr (std::is_same_v<Managed, DLVersionedTensor>)
+    RG_CHECK_AS(Buffer, managed->major == 1, "the capsule follows DLPack ", managed->major, ", and versions up to 1 can be read");
+  const DLTensor& d = managed->tensor;
+  DType dtype;
+  RG_CHECK_AS(Buffer, d.ndim >= 0 && d.ndim <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", d.ndim);
+  RG_CHECK_AS(Buffer, from_dl_type(d.dtype, dtype), "unsupported DLPack type: code ", static_cast<int64_t>(d.dtype.code), ", ",
+              static_cast<int64_t>(d.dtype.bits), " bits");
+  RG_CHECK_AS(Buffer, d.device.type == kDLCPU, "unsupported DLPack device type ", static_cast<int64_t>(d.device.type),
+              ": only CPU memory can be imported");
+  int64_t strides[kMaxDims];
+  int64_t dense = 1, last = 0;
+  bool empty_array = false;
+  for (int i = d.ndim - 1; i >= 0; --i) {
+    strides[i] = d.strides ? d.strides[i] : dense;
+    dense *= d.shape[i];
+    empty_array |= d.shape[i] == 0;
+    last += (d.shape[i] - 1) * strides[i];
+    RG_CHECK_AS(Buffer, strides[i] >= 0, "tensors with negative strides are not supported");
+  }
+  const auto bytes = static_cast<size_t>(empty_array ? 0 : (last + 1) * itemsize(dtype));
+  Storage* storage = new_external_storage(static_cast<char*>(d.data) + d.byte_offset, bytes, {}, free_import<Managed>, managed);
+  PyCapsule_SetName(capsule, std::is_same_v<Managed, DLVersionedTensor> ? "used_dltensor_versioned" : "used_dltensor");
+  const auto n = static_cast<size_t>(d.ndim);
+  return wrap(lift_fresh(from_storage(storage, dtype, {d.shape, n}, {strides, n}, 0)));
 }
 
 PyObject* from_dlpack(PyObject*, PyObject* capsule) {
   return guarded([&]() -> PyObject* {
+    if (PyCapsule_IsValid(capsule, "dltensor_versioned")) return import_capsule<DLVersionedTensor>(capsule);
     RG_CHECK(PyCapsule_IsValid(capsule, "dltensor"),
              "from_dlpack received an invalid capsule. A capsule can be consumed once: ask the producer for another.");
-    auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
-    const DLTensor& d = managed->tensor;
-    DType dtype;
-    RG_CHECK_AS(Buffer, from_dl_type(d.dtype, dtype), "unsupported DLPack type: code ", static_cast<int64_t>(d.dtype.code), ", ",
-                static_cast<int64_t>(d.dtype.bits), " bits");
-    RG_CHECK_AS(Buffer, d.device.type == kDLCPU, "unsupported DLPack device type ", static_cast<int64_t>(d.device.type),
-                ": only CPU memory can be imported");
-    int64_t strides[kMaxDims];
-    int64_t dense = 1, last = 0;
-    bool empty_array = false;
-    for (int i = d.ndim - 1; i >= 0; --i) {
-      strides[i] = d.strides ? d.strides[i] : dense;
-      dense *= d.shape[i];
-      empty_array |= d.shape[i] == 0;
-      last += (d.shape[i] - 1) * strides[i];
-      RG_CHECK_AS(Buffer, strides[i] >= 0, "tensors with negative strides are not supported");
-    }
-    const auto bytes = static_cast<size_t>(empty_array ? 0 : (last + 1) * itemsize(dtype));
-    Storage* storage = new_external_storage(static_cast<char*>(d.data) + d.byte_offset, bytes, {}, free_import, managed);
-    PyCapsule_SetName(capsule, "used_dltensor");
-    const auto n = static_cast<size_t>(d.ndim);
-    return wrap(lift_fresh(from_storage(storage, dtype, {d.shape, n}, {strides, n}, 0)));
+    return import_capsule<DLManagedTensor>(capsule);
   });
 }
 
@@ -606,7 +646,7 @@ PyObject* py_from_buffer(PyObject*, PyObject* o) {
 PyMethodDef functions[] = {
     {"_tensor_from", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor_from)), METH_FASTCALL, nullptr},
     {"_from_buffer", py_from_buffer, METH_O, "(tensor on the memory of an object, whether it is read-only)"},
-    {"_to_dlpack", to_dlpack, METH_O, nullptr},
+    {"_to_dlpack", to_dlpack, METH_VARARGS, "_to_dlpack(tensor, versioned, copied)"},
     {"_from_dlpack", from_dlpack, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 PyMethodDef item_def = {"item", item, METH_NOARGS, "The value of a tensor with one element as a Python number."};

@@ -4,6 +4,7 @@
 #include "ops.h"
 #include "python/bind.h"
 #include "python/guard.h"
+#include "python/interop.h"
 #include "python/tensor_type.h"
 #include "python/torch_function.h"
 
@@ -68,9 +69,11 @@ PyObject* nb_multiply(PyObject* a, PyObject* b) {
   return binary(a, b, "mul", "mul", op, op);
 }
 PyObject* nb_divide(PyObject* a, PyObject* b) {
-  return binary(
+  PyObject* result = binary(
       a, b, "div", "_reflected_div", [](const Tensor& x, const Operand& y) { return ops::div(x, y); },
       [](const Tensor& x, const Operand& y) { return ops::mul(ops::reciprocal(x), y); });
+  if (RG_LIKELY(result != Py_NotImplemented) || !is_ndarray(a)) return result;
+  return PyObject_CallMethod(b, "_reflected_div", "O", a);  // NumPy multiplies, and gives a tensor
 }
 PyObject* nb_matmul(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
@@ -186,6 +189,12 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
         case Py_GT: return wrap(ops::gt(x, other));
         default: return wrap(ops::ge(x, other));
       }
+    }
+    if (op == Py_EQ && is_ndarray(b)) {  // NumPy leaves the comparison to us
+      PyObject* array = checked(wrap(tensor_from_object(b, std::nullopt)));
+      PyObject* result = via_method(a, names[op], array);
+      Py_DECREF(array);
+      return result;
     }
     return via_method(a, names[op], b);
   });

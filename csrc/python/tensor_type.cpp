@@ -104,6 +104,20 @@ PyObject* storage_info(PyObject* self, PyObject*) {
                        static_cast<unsigned>(s->flags), s->saves / 2, s->notes ? Py_True : Py_False);
 }
 
+PyObject* storage_resize(PyObject* self, PyObject* size) {
+  return guarded([&]() -> PyObject* {
+    const Py_ssize_t nbytes = PyNumber_AsSsize_t(size, PyExc_OverflowError);
+    if (nbytes == -1 && PyErr_Occurred()) throw PythonError();
+    RG_CHECK(nbytes >= 0, "a storage cannot have ", static_cast<int64_t>(nbytes), " bytes");
+    RG_CHECK(!impl(self)->has(kBatched), "the memory of a Tensor inside vmap cannot be resized: it has none of its own");
+    const bool shrinks = static_cast<size_t>(nbytes) < impl(self)->storage->nbytes;  // and with it go values that somebody may have saved
+    if (shrinks) before_write(impl(self));
+    resize_storage(impl(self)->storage, static_cast<size_t>(nbytes));
+    if (shrinks) bump_version(impl(self));
+    Py_RETURN_NONE;
+  });
+}
+
 // ---- autograd attributes ----
 
 PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(requires_grad(impl(self))); }
@@ -561,6 +575,7 @@ PyMethodDef methods[] = {
     {"is_neg", is_neg, METH_NOARGS, "Whether the elements are the negatives of what is in memory."},
     {"is_signed", is_signed, METH_NOARGS, nullptr},
     {"_is_dense", dense, METH_NOARGS, nullptr},
+    {"_storage_resize", storage_resize, METH_O, "changes the number of bytes of the memory, keeping what fits"},
     {"_storage_info", storage_info, METH_NOARGS,
      "(address, bytes, references, hidden writes, flags, live saves, whether writes are noted)"},
     {"_mark_requires_grad", mark_requires_grad, METH_O, "requires_grad_() that is allowed inside transforms"},

@@ -264,7 +264,8 @@ PyObject* repr_named(PyObject* self) {
   return PyUnicode_FromString((text + ")").c_str());
 }
 
-PyTypeObject* named_type(const char* op, std::initializer_list<const char*> fields) {
+// `op` and `fields` live as long as the process.
+PyTypeObject* named_type(const char* op, std::span<const char* const> fields) {
   static std::map<std::string, PyTypeObject*> types;  // overloads of one op share theirs; guarded by the GIL
   std::string key = op;
   for (const char* f : fields) key += std::string(",") + f;
@@ -277,14 +278,38 @@ PyTypeObject* named_type(const char* op, std::initializer_list<const char*> fiel
     PyStructSequence_Desc desc{name->c_str(), nullptr, field_defs, static_cast<int>(fields.size())};
     type = reinterpret_cast<PyTypeObject*>(checked(reinterpret_cast<PyObject*>(PyStructSequence_NewType(&desc))));
     type->tp_repr = repr_named;
+    // Where pickle finds it again: retrograd/return_types.py.
+    PyObject* module = checked(PyUnicode_FromString("retrograd.return_types"));
+    PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), "__module__", module);
+    Py_DECREF(module);
   }
   return type;
 }
 
+// _named_result(op, fields): the type of the results of an op with several.
+PyObject* py_named_result(PyObject*, PyObject* args) {
+  const char* op;
+  PyObject* names;
+  if (!PyArg_ParseTuple(args, "sO!", &op, &PyTuple_Type, &names)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::vector<const char*> fields;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+      PyObject* name = Py_NewRef(PyTuple_GET_ITEM(names, i));
+      PyUnicode_InternInPlace(&name);  // and never given back: the type keeps the text
+      const char* text = PyUnicode_AsUTF8(name);
+      if (!text) throw PythonError();
+      fields.push_back(text);
+    }
+    return Py_NewRef(reinterpret_cast<PyObject*>(named_type(op, fields)));
+  });
+}
+PyMethodDef named_methods[] = {{"_named_result", py_named_result, METH_VARARGS, "the type of the results of an op, by its name and theirs"},
+                               {nullptr, nullptr, 0, nullptr}};
+
 }  // namespace
 
 PyObject* wrap_named_list(PyTypeObject*& type, const char* op, std::initializer_list<const char*> fields, std::span<Tensor> values) {
-  if (RG_UNLIKELY(!type)) type = named_type(op, fields);
+  if (RG_UNLIKELY(!type)) type = named_type(op, {fields.begin(), fields.size()});
   PyObject* out = checked(PyStructSequence_New(type));
   for (size_t i = 0; i < values.size(); ++i) PyStructSequence_SET_ITEM(out, static_cast<Py_ssize_t>(i), wrap(std::move(values[i])));
   return out;
@@ -353,6 +378,7 @@ void init_types(PyObject* module) {
   PyModule_AddObject(module, "device", Py_NewRef(reinterpret_cast<PyObject*>(device_type)));
   size_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&size_spec)));
   PyModule_AddObject(module, "Size", Py_NewRef(reinterpret_cast<PyObject*>(size_type)));
+  PyModule_AddFunctions(module, named_methods);
 }
 
 }  // namespace retrograd

@@ -72,6 +72,13 @@ _LAZY = {
     "load": "retrograd.serialization",
     "vmap": "retrograd.func",
     "save": "retrograd.serialization",
+    "UntypedStorage": "retrograd.storage",
+    "TypedStorage": "retrograd.storage",
+    **{
+        f"{kind}Storage": "retrograd.storage"
+        for kind in ("Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble")
+    },
+    "is_storage": "retrograd.storage",
     "is_anomaly_enabled": "retrograd.autograd.anomaly_mode",
     "set_anomaly_enabled": "retrograd.autograd.anomaly_mode",
     "is_anomaly_check_nan_enabled": "retrograd.autograd.anomaly_mode",
@@ -95,7 +102,9 @@ _MODULES = {
     "cli",
     "serialization",
     "backends",
+    "return_types",
     "special",
+    "storage",
     "version",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -33,7 +34,16 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
             UserWarning,
             stacklevel=2,
         )
-    return _place(_C._tensor_from(data, dtype), device, requires_grad)
+    return _place(_C._tensor_from(_without_storage(data, dtype), dtype), device, requires_grad)
+
+
+def _without_storage(data: Any, dtype: Any) -> Any:
+    """A storage as the tensor of its elements; bytes are read as elements of the dtype that is asked for, as in PyTorch."""
+    if type(data).__module__ != "retrograd.storage":
+        return data
+    from retrograd.storage import memory_of
+
+    return memory_of(data.untyped(), getattr(data, "dtype", None) or dtype or _C.int64)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -71,8 +81,8 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
 
 
 def _is_array(data: Any) -> bool:
-    kind = type(data)
-    return kind.__module__ == "numpy" and kind.__name__ == "ndarray"
+    numpy = sys.modules.get("numpy")  # nobody has an array who has not imported it
+    return numpy is not None and isinstance(data, numpy.ndarray)
 
 
 def _is_buffer(data: Any) -> bool:
@@ -86,10 +96,17 @@ def _is_buffer(data: Any) -> bool:
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor on the memory of a NumPy array."""
     if not _is_array(ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    if str(ndarray.dtype) in ("uint16", "uint32", "uint64", "complex256") or ndarray.dtype.kind in "OSUMm":
+        kind = type(ndarray)
         raise TypeError(
-            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: bool, uint8, int8, int16, int32, int64, "
+            f"expected np.ndarray (got {kind.__name__ if kind.__module__ == 'builtins' else f'{kind.__module__}.{kind.__name__}'})"
+        )
+    if not ndarray.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Convert it first: array.astype(array.dtype.newbyteorder())."
+        )
+    if ndarray.dtype.kind not in "biufc" or str(ndarray.dtype) in ("uint16", "uint32", "uint64", "float128", "complex256"):
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{ndarray.dtype.type.__name__}. The only supported types are: bool, uint8, int8, int16, int32, int64, "
             "float16, float32, float64, complex64 and complex128."
         )
     out, read_only = _C._from_buffer(ndarray)
@@ -104,6 +121,8 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A one-dimensional tensor on the memory of an object with the buffer protocol."""
+    if not _is_buffer(buffer):
+        raise ValueError(f"object does not implement Python buffer protocol. Got {type(buffer).__name__}.")
     view = memoryview(buffer).cast("B")
     if len(view) == 0 or count == 0:
         raise ValueError(f"both buffer length ({len(view)}) and count ({count}) must not be 0")
@@ -135,6 +154,9 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         kind = ext_tensor.__dlpack_device__()[0]
         if kind != 1:
             raise BufferError(f"only CPU memory can be imported, and this object's DLPack device type is {kind}")
-        ext_tensor = ext_tensor.__dlpack__()
+        try:
+            ext_tensor = ext_tensor.__dlpack__(max_version=(1, 0))
+        except TypeError:  # a producer from before versions
+            ext_tensor = ext_tensor.__dlpack__()
     out = _C._from_dlpack(ext_tensor)
     return out.clone() if copy else out

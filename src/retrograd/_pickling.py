@@ -13,6 +13,9 @@ from typing import Any, ClassVar
 
 from retrograd import _C
 from retrograd._C import Tensor
+from retrograd._tensor import _rebuild_from_type_v2
+from retrograd._utils import _rebuild_meta_tensor_no_storage, _rebuild_tensor_v2
+from retrograd.storage import _NAMES, _Storage
 from retrograd.utils.hooks import warn_if_has_hooks
 
 # -- storages -----------------------------------------------------------------
@@ -27,23 +30,7 @@ class StorageType:
         self.dtype = dtype
 
 
-_STORAGE_TYPES = {
-    dtype: StorageType(name, dtype)
-    for name, dtype in {
-        "BoolStorage": _C.bool,
-        "ByteStorage": _C.uint8,
-        "CharStorage": _C.int8,
-        "ShortStorage": _C.int16,
-        "IntStorage": _C.int32,
-        "LongStorage": _C.int64,
-        "HalfStorage": _C.float16,
-        "BFloat16Storage": _C.bfloat16,
-        "FloatStorage": _C.float32,
-        "DoubleStorage": _C.float64,
-        "ComplexFloatStorage": _C.complex64,
-        "ComplexDoubleStorage": _C.complex128,
-    }.items()
-}
+_STORAGE_TYPES = {dtype: StorageType(name, dtype) for dtype, name in _NAMES.items()}
 
 
 class Storage:
@@ -84,52 +71,7 @@ class Storages:
         return storage
 
 
-# -- rebuilding ---------------------------------------------------------------
-
-
-def _rebuild_tensor(flat: Tensor, storage_offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Tensor:
-    if flat.is_meta:
-        return _C._ops.empty_strided(tuple(size), tuple(stride), dtype=flat.dtype, device="meta")
-    return _C._ops.empty((0,), dtype=flat.dtype).set_(flat, storage_offset, tuple(size), tuple(stride))
-
-
-def _rebuild_tensor_v2(
-    storage: Tensor, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, metadata: Any = None
-) -> Tensor:
-    tensor = _rebuild_tensor(storage, storage_offset, size, stride)
-    if metadata:
-        tensor = tensor.conj() if metadata.get("conj") else tensor
-        tensor = _C._internal_ops._neg_view(tensor) if metadata.get("neg") else tensor
-        tensor = tensor.detach()
-    return tensor.requires_grad_() if requires_grad else tensor
-
-
-def _rebuild_tensor_v3(
-    storage: Tensor, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, dtype: Any, metadata: Any = None
-) -> Tensor:
-    """Of files that keep storages as plain bytes and the dtype with the tensor."""
-    return _rebuild_tensor_v2(storage.view(dtype), storage_offset, size, stride, requires_grad, backward_hooks, metadata)
-
-
-def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires_grad: bool) -> Tensor:
-    tensor = _C._ops.empty_strided(tuple(size), tuple(stride), dtype=dtype, device="meta")
-    return tensor.requires_grad_() if requires_grad else tensor
-
-
-def _rebuild_from_type_v2(function: Callable[..., Any], cls: type, args: tuple[Any, ...], state: Any) -> Tensor:
-    """A tensor of a subclass, or one with attributes."""
-    tensor = function(*args)
-    if type(tensor) is not cls:
-        tensor = tensor.as_subclass(cls)
-    own = getattr(type(tensor), "__setstate__", None)
-    if own is not None:
-        tensor.__setstate__(state)
-    elif state:
-        attributes, slots = state if isinstance(state, tuple) else (state, None)
-        tensor.__dict__.update(attributes or {})
-        for name, value in (slots or {}).items():
-            setattr(tensor, name, value)
-    return tensor
+# -- tensors ------------------------------------------------------------------
 
 
 def _reduce_tensor(tensor: Tensor, storages: Storages) -> tuple[Any, ...]:
@@ -146,26 +88,17 @@ def _reduce_tensor(tensor: Tensor, storages: Storages) -> tuple[Any, ...]:
         memory = _C._internal_ops._neg_view(memory) if tensor.is_neg() else memory
         arguments = (storages.add(memory), tensor.storage_offset(), size, stride, tensor.requires_grad, hooks)
         rebuild = (_rebuild_tensor_v2, (*arguments, lazy) if lazy else arguments)
-    state = tensor.__dict__
+    state = tensor.__getstate__()
     if type(tensor) is Tensor and not state:
         return rebuild
-    return (_rebuild_from_type_v2, (rebuild[0], type(tensor), rebuild[1], dict(state) or None))
+    return (_rebuild_from_type_v2, (rebuild[0], type(tensor), rebuild[1], state))
 
 
 # -- names --------------------------------------------------------------------
 
 # Note [Names in files]
 # Inside a file everything of ours goes by PyTorch's name: the package's own prefix becomes `torch`, and back again on
-# loading. Modules and classes sit where PyTorch has them, so that is all, but for the functions listed here.
-_MOVED = {
-    ("retrograd._pickling", "_rebuild_tensor_v2"): ("torch._utils", "_rebuild_tensor_v2"),
-    ("retrograd._pickling", "_rebuild_tensor_v3"): ("torch._utils", "_rebuild_tensor_v3"),
-    ("retrograd._pickling", "_rebuild_meta_tensor_no_storage"): ("torch._utils", "_rebuild_meta_tensor_no_storage"),
-    ("retrograd._pickling", "_rebuild_from_type_v2"): ("torch._tensor", "_rebuild_from_type_v2"),
-    ("retrograd.nn.parameter", "_rebuild_parameter"): ("torch._utils", "_rebuild_parameter"),
-    ("retrograd.nn.parameter", "_rebuild_parameter_with_state"): ("torch._utils", "_rebuild_parameter_with_state"),
-}
-_MOVED_BACK = {there: here for here, there in _MOVED.items()}
+# loading. Modules, classes and functions sit where PyTorch has them, so that is all.
 _STORAGE_NAMES = {t.__name__: t for t in _STORAGE_TYPES.values()}
 _STORAGE_NAMES["UntypedStorage"] = StorageType("UntypedStorage", _C.uint8)
 
@@ -175,8 +108,6 @@ def _is_ours(module: str) -> bool:
 
 
 def _name_in_file(module: str, name: str) -> tuple[str, str]:
-    if (module, name) in _MOVED:
-        return _MOVED[module, name]
     return ("torch" + module[len("retrograd") :], name) if _is_ours(module) else (module, name)
 
 
@@ -186,7 +117,7 @@ def _find(module: str, name: str) -> Any:
         return _STORAGE_NAMES[name]
     if module != "torch" and not module.startswith("torch."):
         return None
-    module, name = _MOVED_BACK.get((module, name), ("retrograd" + module[len("torch") :], name))
+    module = "retrograd" + module[len("torch") :]
     try:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
@@ -237,7 +168,9 @@ def make_pickler(pickle_module: Any, file: Any, protocol: int, storages: Storage
         dispatch[type] = save_type
 
         def persistent_id(self, obj: Any) -> Any:
-            if type(obj) is not Storage:
+            if isinstance(obj, _Storage):
+                obj = storages.add(obj._whole())
+            elif type(obj) is not Storage:
                 return None
             pid = ("storage", _STORAGE_TYPES[obj.dtype], obj.key, obj.location, obj.numel)
             return (*pid, None) if legacy else pid
@@ -250,6 +183,27 @@ def make_pickler(pickle_module: Any, file: Any, protocol: int, storages: Storage
             return NotImplemented
 
     return Pickler(file, protocol=protocol)
+
+
+# -- files that are not whole -----------------------------------------------------
+
+
+class CorruptFileError(RuntimeError, pickle.UnpicklingError, EOFError):
+    """A file that load() cannot read: cut off, altered, or never written by save(). What PyTorch raises there is one of the bases."""
+
+
+def damaged(error: BaseException) -> CorruptFileError:
+    """The one error for whatever a reader stumbles over in a damaged file."""
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return CorruptFileError(f"the file is damaged, or torch.save did not write it ({what}). Load another copy of it.")
+
+
+# What pickle, and the functions that rebuild tensors, raise for data that make no sense.
+_DAMAGE = (pickle.UnpicklingError, EOFError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, MemoryError, RuntimeError, struct.error)  # fmt: skip
+
+
+class Refused(pickle.UnpicklingError):
+    """Something in a file that weights_only=True does not allow."""
 
 
 # -- unpickling what may not be trusted ------------------------------------------
@@ -299,7 +253,7 @@ class safe_globals:
 def _encode(text: str, encoding: str = "utf-8") -> bytes:
     """_codecs.encode, which old pickles use to write bytes, for the one encoding they need."""
     if encoding != "latin1":
-        raise pickle.UnpicklingError(f"bytes in a pickle are text in latin1, got {encoding!r}")
+        raise Refused(f"bytes in a pickle are text in latin1, got {encoding!r}")
     return text.encode(encoding)
 
 
@@ -312,6 +266,7 @@ _ALLOWED_OTHERS: dict[str, Any] = {
     "builtins.set": set,
     "builtins.complex": complex,
 }
+_NEVER = {"sys", "os", "posix", "nt"}  # modules that add_safe_globals() cannot allow
 _ALLOWED_OURS = {
     "torch.Tensor",
     "torch.Size",
@@ -335,6 +290,10 @@ def modern(module: str, name: str) -> tuple[str, str]:
 def find_safe(module: str, name: str) -> Any:
     module, name = modern(module, name)
     full = f"{module}.{name}"
+    if module.partition(".")[0] in _NEVER:
+        raise Refused(
+            f"Trying to load unsupported GLOBAL {full} whose module {module} is blocked: nothing in it is data, and nothing can allow it."
+        )
     for entry in _user_safe_globals:
         key, obj = _key_of(entry)
         if key == full:
@@ -345,7 +304,7 @@ def find_safe(module: str, name: str) -> Any:
         return _find(module, name)
     if module == "torch" and isinstance(getattr(_C, name, None), (_C.dtype, _C.memory_format, _C.layout)):
         return getattr(_C, name)
-    raise pickle.UnpicklingError(
+    raise Refused(
         f"Unsupported global: GLOBAL {full} was not an allowed global by default. If you trust it, allow it with "
         f"`torch.serialization.add_safe_globals([{name}])` or, for one block, `torch.serialization.safe_globals([{name}])`."
     )
@@ -371,18 +330,23 @@ class _SafeUnpickler(pickle._Unpickler):
 
     def load_reduce(self) -> None:
         if not self._is_found(self.stack[-2]):
-            raise pickle.UnpicklingError(f"the pickle calls {self.stack[-2]!r}, which is not one of its global names")
+            raise Refused(f"the pickle calls {self.stack[-2]!r}, which is not one of its global names")
+        function = self.stack[-2]
         pickle._Unpickler.load_reduce(self)  # type: ignore[attr-defined]
+        if function is getattr:  # how nested classes are written up to protocol 3
+            if not any(self.stack[-1] is _key_of(entry)[1] for entry in _user_safe_globals):
+                raise Refused(f"the pickle takes {self.stack[-1]!r} out of another object, and add_safe_globals() does not allow it")
+            self._found.append(self.stack[-1])
 
     def load_newobj(self) -> None:
         if not self._is_found(self.stack[-2]):
-            raise pickle.UnpicklingError(f"the pickle makes an instance of {self.stack[-2]!r}, which is not one of its global names")
+            raise Refused(f"the pickle makes an instance of {self.stack[-2]!r}, which is not one of its global names")
         pickle._Unpickler.load_newobj(self)  # type: ignore[attr-defined]
 
     def load_build(self) -> None:
         target = self.stack[-2]
         if self._is_found(target) or not (isinstance(target, Tensor) or self._is_found(type(target))):
-            raise pickle.UnpicklingError(f"the pickle sets the state of {target!r}, which is not an instance of one of its global names")
+            raise Refused(f"the pickle sets the state of {target!r}, which is not an instance of one of its global names")
         pickle._Unpickler.load_build(self)  # type: ignore[attr-defined]
 
     dispatch[pickle.REDUCE[0]] = load_reduce
@@ -390,7 +354,7 @@ class _SafeUnpickler(pickle._Unpickler):
     dispatch[pickle.BUILD[0]] = load_build
 
     def refuse(self) -> None:
-        raise pickle.UnpicklingError("the pickle makes objects in a way that weights_only=True does not allow")
+        raise Refused("the pickle makes objects in a way that weights_only=True does not allow")
 
     for _opcode in (pickle.NEWOBJ_EX, pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.PERSID):
         dispatch[_opcode[0]] = refuse
@@ -398,8 +362,10 @@ class _SafeUnpickler(pickle._Unpickler):
     def load(self) -> Any:
         try:
             return super().load()
-        except (IndexError, KeyError, ValueError, AttributeError, struct.error) as error:
-            raise pickle.UnpicklingError(f"{type(error).__name__}: {error}; this is no file of torch.save's") from error
+        except Refused:
+            raise
+        except _DAMAGE as error:
+            raise damaged(error) from error
 
 
 def make_unpickler(

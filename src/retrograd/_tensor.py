@@ -187,9 +187,22 @@ def __dir__(self: Tensor) -> list[str]:
 def __copy__(self: Tensor) -> Tensor:
     """A new tensor object on the same memory."""
     new = Tensor._make_subclass(type(self), self.detach(), self.requires_grad)
-    if self.__dict__:
-        new.__dict__.update(self.__dict__)
+    _set_state(new, self.__getstate__())
     return new
+
+
+def _set_state(tensor: Any, state: Any) -> None:
+    """Gives a tensor what __getstate__() of another returned: attributes, __slots__, or what a __getstate__ of its own made."""
+    own = getattr(type(tensor), "__setstate__", None)
+    if state is None:
+        return
+    if own is not None:
+        own(tensor, state)
+    else:
+        attributes, slots = state if isinstance(state, tuple) else (state, None)
+        tensor.__dict__.update(attributes or {})
+        for name, value in (slots or {}).items():
+            setattr(tensor, name, value)
 
 
 class _Memory:
@@ -223,15 +236,23 @@ def _rebuild(
     size: tuple[int, ...],
     stride: tuple[int, ...],
     requires_grad: bool,
-    state: dict[str, Any] | None,
+    state: Any,
 ) -> Tensor:
     tensor = _C._ops.empty((0,), dtype=memory.flat.dtype).set_(memory.flat, offset, size, stride)
     if cls is not Tensor:
         tensor = Tensor._make_subclass(cls, tensor)
     if requires_grad:
         tensor.requires_grad_()
-    if state:
-        tensor.__dict__.update(state)
+    _set_state(tensor, state)
+    return tensor
+
+
+def _rebuild_from_type_v2(function: Callable[..., Any], cls: type, args: tuple[Any, ...], state: Any) -> Tensor:
+    """A tensor of a subclass, or one with attributes, as files hold it."""
+    tensor = function(*args)
+    if type(tensor) is not cls:
+        tensor = tensor.as_subclass(cls)
+    _set_state(tensor, state)
     return tensor
 
 
@@ -255,8 +276,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     memo[id(self)] = new
     if self.grad is not None:
         new.grad = copy.deepcopy(self.grad, memo)
-    if type(self).__dictoffset__ and self.__dict__:
-        new.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    _set_state(new, copy.deepcopy(self.__getstate__(), memo))
     return new
 
 
@@ -265,7 +285,7 @@ def __reduce_ex__(self: Tensor, protocol: int) -> tuple[Any, ...]:
     from retrograd.utils.hooks import warn_if_has_hooks
 
     warn_if_has_hooks(self)
-    state = dict(self.__dict__) or None
+    state = self.__getstate__()
     return (_rebuild, (type(self), _Memory.of(self), self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, state))
 
 
@@ -310,12 +330,19 @@ def numpy(self: Tensor, *, force: bool = False):
 
 @_method
 def __dlpack__(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None):
-    source = self.clone() if copy else self
-    return _C._to_dlpack(source)
+    if stream is not None and not isinstance(stream, int):
+        raise TypeError(f"stream must be ``int`` or ``none``, got {type(stream).__name__}")
+    if stream is not None and stream != -1:
+        raise AssertionError(f"stream should be None on cpu. Got {stream}: only accelerators have streams")
+    if dl_device is not None and tuple(dl_device) != (1, 0):
+        raise NotImplementedError(f"Could not run a copy to DLPack device {tuple(dl_device)}: this build has the CPU alone, (1, 0)")
+    return _C._to_dlpack(self.clone() if copy else self, max_version is not None and max_version[0] >= 1, bool(copy))
 
 
 @_method
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    if not self.is_cpu:
+        raise ValueError(f"Unknown device type {self.device.type} for Dlpack: only CPU memory can be shared")
     return (1, 0)
 
 
@@ -502,7 +529,7 @@ def _reflected_rshift(self: Tensor, other: Any) -> Tensor:
 
 @_method
 def _reflected_matmul(self: Tensor, other: Any) -> Tensor:
-    return _C._ops.matmul(other, self)
+    return _C._ops.matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
 def _as_operand(value: Any, like: Tensor) -> Tensor:
@@ -554,7 +581,7 @@ def untyped_storage(self: Tensor):
     from retrograd.storage import UntypedStorage
 
     self._storage_info()  # refuses a tensor inside vmap, which has no memory
-    return UntypedStorage(self)
+    return UntypedStorage._of(self)
 
 
 @_method
@@ -570,7 +597,22 @@ def storage(self: Tensor):
     """The memory behind this tensor as elements of its dtype."""
     from retrograd.storage import TypedStorage
 
-    return TypedStorage(self)
+    return TypedStorage._of(self)
 
 
 _METHODS["_typed_storage"] = storage
+_set_memory = Tensor.set_
+
+
+@_method
+def set_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Takes the memory of a tensor or a storage: set_(source), or set_(source, storage_offset, size, stride)."""
+    source = args[0] if args else kwargs.get("source")
+    if source is not None and not isinstance(source, Tensor):
+        from retrograd.storage import _Storage, memory_of
+
+        if isinstance(source, _Storage):
+            memory = memory_of(source, self.dtype)
+            args = (memory, *args[1:])
+            kwargs.pop("source", None)
+    return _set_memory(self, *args, **kwargs)

@@ -13,7 +13,7 @@ _NAMES = {
     "ComplexFloatTensor": _C.complex64, "ComplexDoubleTensor": _C.complex128,
 }  # fmt: skip
 
-__all__ = [*(name for name in _NAMES if not name.startswith("Complex")), "is_tensor", "is_storage", "typename", "set_default_tensor_type"]
+__all__ = [*(name for name in _NAMES if not name.startswith("Complex")), "is_tensor", "typename", "set_default_tensor_type"]
 
 
 class _TensorTypeMeta(type):
@@ -61,11 +61,6 @@ def dtype_of_name(kind: Any) -> Any:
 def is_tensor(obj: Any) -> bool:
     """Whether obj is a Tensor."""
     return isinstance(obj, Tensor)
-
-
-def is_storage(obj: Any) -> bool:
-    """Whether obj is a storage object; memory is not exposed as one."""
-    return False
 
 
 def typename(obj: Any) -> str:

@@ -20,16 +20,20 @@ import pickle
 import struct
 import sys
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
 from retrograd._pickling import (
+    CorruptFileError,
+    Refused,
     Storages,
     StorageType,
     add_safe_globals,
     clear_safe_globals,
+    damaged,
     find_safe,
     get_safe_globals,
     make_pickler,
@@ -37,9 +41,10 @@ from retrograd._pickling import (
     modern,
     safe_globals,
 )
+from retrograd.storage import TypedStorage, UntypedStorage, memory_of
 
 __all__ = [
-    "add_safe_globals", "clear_safe_globals", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load", "safe_globals", "save",
+    "CorruptFileError", "add_safe_globals", "clear_safe_globals", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load", "safe_globals", "save",
 ]  # fmt: skip
 
 DEFAULT_PROTOCOL = 2
@@ -165,8 +170,10 @@ def _make_restore(map_location: Any) -> Callable[[Tensor, str], Tensor]:
         return lambda flat, location: _default_location(flat, str(map_location))
 
     def restore(flat: Tensor, location: str) -> Tensor:
-        result = map_location(flat, location)
-        return _default_location(flat, location) if result is None else result
+        result = map_location(UntypedStorage._of(flat), location)
+        if result is None:
+            return _default_location(flat, location)
+        return memory_of(result.untyped(), flat.dtype)
 
     return restore
 
@@ -192,8 +199,7 @@ def load(
             for: use it on files you trust. Default: True.
         mmap: leave storages in the file, mapped copy-on-write, until they are touched. Needs a path.
     """
-    if weights_only is None:
-        weights_only = pickle_module is None
+    weights_only = _asked_for(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if mmap and not isinstance(f, (str, os.PathLike)):
@@ -212,8 +218,39 @@ def load(
             )
         try:
             return _read_zip(file, bool(mmap), *context) if is_zip else _read_legacy(file, *context)
-        except pickle.UnpicklingError as error:
-            raise _explained(error) if weights_only else error from None
+        except Refused as error:
+            raise _explained(error) from None
+        except (pickle.UnpicklingError, EOFError, zipfile.BadZipFile, *_OF_PICKLE) as error:
+            if isinstance(error, CorruptFileError) or not _of_the_file(error):
+                raise
+            raise damaged(error) from error
+
+
+# Raised by pickle itself for damaged data, and at times by the code that the file asks for.
+_OF_PICKLE = (ValueError, LookupError, TypeError, MemoryError, OverflowError, AttributeError, struct.error)
+
+
+def _of_the_file(error: BaseException) -> bool:
+    """Whether the reader itself raised it, and not code of the user's that the pickle called."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__") in (__name__, "zipfile", "zipfile._path")
+
+
+def _asked_for(weights_only: bool | None, pickle_module: Any) -> bool:
+    """Whether plain data alone is allowed: what the caller says, and PyTorch's two environment variables."""
+    force, forbid = (
+        os.environ.get(name, "0").lower() in ("1", "y", "yes", "true")
+        for name in ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    )
+    if force and forbid:
+        raise RuntimeError(
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both are: unset one."
+        )
+    if force:
+        return True
+    return weights_only if weights_only is not None else pickle_module is None and not forbid
 
 
 def _check_file(file: Any) -> None:
@@ -234,27 +271,40 @@ def _explained(error: pickle.UnpicklingError) -> pickle.UnpicklingError:
     )
 
 
+_ZIP_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error, LookupError)
+
+
 class _Archive:
     """A zip file of save's, by the names of its members without their common prefix."""
 
     def __init__(self, file: Any) -> None:
         try:
             self.zip = zipfile.ZipFile(file)
-        except zipfile.BadZipFile as error:
-            raise RuntimeError(f"PytorchStreamReader failed reading zip archive: {error}") from None
+        except (*_ZIP_DAMAGE, OSError) as error:
+            raise CorruptFileError(f"PytorchStreamReader failed reading zip archive: {error}. The file is cut off or damaged.") from None
         names = self.zip.namelist()
         if not names:
-            raise RuntimeError("PytorchStreamReader failed reading zip archive: it has no members")
+            raise CorruptFileError("PytorchStreamReader failed reading zip archive: it has no members")
         self.prefix = names[0].split("/", 1)[0] + "/"
 
     def info(self, name: str) -> zipfile.ZipInfo:
         try:
             return self.zip.getinfo(self.prefix + name)
         except KeyError:
-            raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found") from None
+            raise CorruptFileError(f"PytorchStreamReader failed locating file {name}: file not found") from None
+
+    @contextlib.contextmanager
+    def reading(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except CorruptFileError:
+            raise
+        except (*_ZIP_DAMAGE, OSError) as error:
+            raise CorruptFileError(f"PytorchStreamReader failed reading file {name}: {error}. The file is damaged.") from None
 
     def read(self, name: str) -> bytes:
-        return self.zip.read(self.info(name))
+        with self.reading(name):
+            return self.zip.read(self.info(name))
 
     def __contains__(self, name: str) -> bool:
         return self.prefix + name in self.zip.NameToInfo
@@ -264,20 +314,22 @@ class _Archive:
         file = self.zip.fp
         file.seek(info.header_offset)  # type: ignore[union-attr]
         header = file.read(30)  # type: ignore[union-attr]
+        if len(header) < 30:
+            raise CorruptFileError(f"unexpected EOF: the file ends before {info.filename}")
         name_length, extra_length = struct.unpack("<HH", header[26:30])
         return info.header_offset + 30 + name_length + extra_length
 
     def read_into(self, name: str, target: memoryview) -> None:
         info = self.info(name)
         if info.file_size != len(target):
-            raise RuntimeError(f"storage {name} of the file has {info.file_size} bytes, {len(target)} are expected")
+            raise CorruptFileError(f"storage {name} of the file has {info.file_size} bytes, {len(target)} are expected")
         member: Any
-        with self.zip.open(info) as member:
+        with self.reading(name), self.zip.open(info) as member:
             position = 0
             while position < len(target):
                 count = member.readinto(target[position : position + (1 << 24)])
                 if not count:
-                    raise RuntimeError(f"the file ends in the middle of storage {name}")
+                    raise CorruptFileError(f"unexpected EOF: the file ends in the middle of storage {name}")
                 position += count
 
 
@@ -285,7 +337,7 @@ def _read_zip(file: Any, use_mmap: bool, restore: Any, weights_only: bool, pickl
     archive = _Archive(file)
     if "constants.pkl" in archive:
         raise RuntimeError("the file is a TorchScript archive: torch.jit.load reads those, and retrograd has no TorchScript")
-    swapped = "byteorder" in archive and archive.read("byteorder").decode() != sys.byteorder
+    swapped = "byteorder" in archive and archive.read("byteorder").decode("ascii", "replace") != sys.byteorder
     mapped = _mmap.mmap(file.fileno(), 0, access=_mmap.ACCESS_COPY) if use_mmap else None
     loaded: dict[str, Tensor] = {}
 
@@ -293,6 +345,8 @@ def _read_zip(file: Any, use_mmap: bool, restore: Any, weights_only: bool, pickl
         nbytes = numel * dtype.itemsize
         if mapped is not None and nbytes:
             start = archive.start_of(archive.info(f"data/{key}"))
+            if start + nbytes > len(mapped):
+                raise CorruptFileError(f"unexpected EOF: the file ends in the middle of storage {key}")
             raw = _C._from_buffer(memoryview(mapped)[start : start + nbytes])[0]
         else:
             raw = _C._ops.empty((nbytes,), dtype=_C.uint8)
@@ -305,7 +359,7 @@ def _read_zip(file: Any, use_mmap: bool, restore: Any, weights_only: bool, pickl
         storage_type, key, location, numel = _storage_id(saved_id)
         if key not in loaded:
             loaded[key] = storage(key, storage_type.dtype, numel, location)
-        return loaded[key]
+        return TypedStorage._of(loaded[key])
 
     unpickler = make_unpickler(io.BytesIO(archive.read("data.pkl")), persistent_load, weights_only, pickle_module, arguments)
     return unpickler.load()
@@ -314,7 +368,10 @@ def _read_zip(file: Any, use_mmap: bool, restore: Any, weights_only: bool, pickl
 def _storage_id(saved_id: Any) -> tuple[Any, ...]:
     if not isinstance(saved_id, tuple) or len(saved_id) < 5 or saved_id[0] != "storage" or not isinstance(saved_id[1], StorageType):
         kind = saved_id[0] if isinstance(saved_id, tuple) and saved_id else saved_id
-        raise pickle.UnpicklingError(f"Unknown typename for persistent_load, expected 'storage' but got {kind!r}")
+        raise CorruptFileError(f"Unknown typename for persistent_load, expected 'storage' but got {kind!r}")
+    _, key, location, numel = saved_id[1:5]
+    if not isinstance(key, str) or not isinstance(location, str) or not isinstance(numel, int) or not 0 <= numel < 1 << 47:
+        raise CorruptFileError(f"the file describes a storage that cannot be: key {key!r}, {numel!r} elements on {location!r}")
     return saved_id[1:5]
 
 
@@ -336,27 +393,31 @@ def _read_legacy(file: Any, restore: Any, weights_only: bool, pickle_module: Any
             restored = restore(loaded[key][0], location)
             views[key] = restored
         part = saved_id[5] if len(saved_id) > 5 else None
-        return views[key] if part is None else views[key][part[1] : part[1] + part[2]]
+        return TypedStorage._of(views[key]) if part is None else views[key][part[1] : part[1] + part[2]]
 
     def read() -> Any:
         return make_unpickler(file, persistent_load, weights_only, pickle_module, arguments).load()
 
     magic = read()
     if magic != _LEGACY_MAGIC:
-        raise RuntimeError("Invalid magic number; corrupt file?")
+        raise CorruptFileError("Invalid magic number; corrupt file?")
     protocol = read()
     if protocol != _LEGACY_PROTOCOL:
-        raise RuntimeError(f"Invalid protocol version: {protocol}")
+        raise CorruptFileError(f"Invalid protocol version: {protocol}")
     system = read()
     result = read()
     keys = read()
+    if not isinstance(system, dict) or not isinstance(keys, list) or any(key not in loaded for key in keys):
+        raise CorruptFileError("the list of storages at the end of the file is not that of the tensors in it")
     for key in keys:
         flat, _location = loaded[key]
-        file.read(8)  # the number of elements, known already
+        count = file.read(8)
+        if len(count) == 8 and struct.unpack("=q", count)[0] != flat.numel():
+            raise CorruptFileError(f"storage has wrong byte size: storage {key} should have {flat.numel()} elements")
         if flat.numel():
             data = file.read(flat.numel() * flat.element_size())
             if len(data) != flat.numel() * flat.element_size():
-                raise RuntimeError(f"the file ends in the middle of storage {key}")
+                raise CorruptFileError(f"unexpected EOF: the file ends in the middle of storage {key}")
             memoryview(flat if flat.dtype == _C.uint8 else flat.view(_C.uint8))[:] = data
             if system.get("little_endian", True) != (sys.byteorder == "little"):
                 flat.copy_(_byteswapped(flat))

@@ -1,86 +1,429 @@
-"""Storage objects: the memory behind tensors, as far as programs look at it."""
+"""Storage objects: the memory behind tensors. A storage is a handle on that memory, not a copy; writing through it writes every tensor there.
+
+`UntypedStorage` counts bytes, `TypedStorage` elements of a dtype. `FloatStorage(...)` and its like are typed storages of a fixed dtype.
+"""
 
 from __future__ import annotations
 
+import mmap
+import os
+import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd import _C
 from retrograd._C import Tensor
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
+_EXTERNAL = 2  # the flag of memory that belongs to somebody else, csrc/core/storage.h
 
-class UntypedStorage:
-    """A block of bytes that one or more tensors are views of."""
 
-    def __init__(self, tensor: Tensor) -> None:
-        self._tensor = tensor.detach()
+def _bytes_of(tensor: Tensor) -> Tensor:
+    """The whole memory behind a tensor as bytes. What is written to them is seen by no version counter, as in PyTorch."""
+    plain = tensor.data.as_subclass(Tensor)
+    plain = _C._internal_ops._neg_view(plain) if plain.is_neg() else plain  # as it is in memory
+    plain = plain.conj() if plain.is_conj() else plain
+    return plain.as_strided((0,), (1,), 0).view(_C.uint8).as_strided((tensor._storage_info()[1],), (1,), 0)
+
+
+class _Storage:
+    """What both kinds have in common. `_elements` is a 1-d tensor on the whole of the memory."""
+
+    _elements: Tensor
+    is_cuda = is_hpu = is_sparse = is_sparse_csr = False
+    filename: str | None = None
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
-        return self._tensor._storage_info()[0]
+        return self._elements._storage_info()[0]
 
     def nbytes(self) -> int:
         """The number of bytes."""
-        return self._tensor._storage_info()[1]
+        return self._elements._storage_info()[1]
 
-    size = __len__ = nbytes
+    def size(self) -> int:
+        """The number of elements; bytes for an untyped storage."""
+        return self.nbytes() // self.element_size()
+
+    def __len__(self) -> int:
+        return self.size()
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self._elements.element_size()
 
     @property
     def device(self) -> Any:
-        return self._tensor.device
+        return self._elements.device
+
+    def get_device(self) -> int:
+        """The index of the device; -1 for the CPU."""
+        return self._elements.get_device()
 
     @property
     def _cdata(self) -> int:
-        """An identity that tensors on the same memory share."""
+        """An identity that storages of the same memory share."""
         return self.data_ptr()
 
-    def _bytes(self) -> Tensor:
-        base = _C._internal_ops._neg_view(self._tensor) if self._tensor.is_neg() else self._tensor  # as it is in memory
-        base = base.conj() if base.is_conj() else base
-        return base.as_strided((self.nbytes() // base.itemsize,), (1,), 0).view(_C.uint8)
+    def _whole(self) -> Tensor:
+        return self._elements.as_strided((self.size(),), (1,), 0)  # the memory may have been resized since
 
-    def tolist(self) -> list[int]:
-        """The bytes as numbers."""
-        return self._bytes().tolist()
+    def _like(self, elements: Tensor) -> Any:
+        raise NotImplementedError
 
-    def __getitem__(self, index: Any) -> Any:
-        value = self._bytes()[index]
-        return value.item() if value.dim() == 0 else value
+    def tolist(self) -> list[Any]:
+        """The elements as numbers."""
+        return self._whole().tolist()
 
-    def __iter__(self) -> Iterator[int]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
-    def resize_(self, size: int) -> UntypedStorage:
-        """Changes the number of bytes, keeping what fits."""
-        flat = self._tensor.data.as_strided((0,), (1,), 0)  # no version moves, as nothing is written
-        flat.resize_(size // flat.itemsize)
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self._like(self._whole()[index].clone()) if index.step not in (None, 1) else self._part(index)
+        return self._at(index).item()
+
+    def _part(self, index: slice) -> Any:
+        return self._like(self._whole()[index].clone())
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        (self._whole()[index] if isinstance(index, slice) else self._at(index)).fill_(value)
+
+    def _at(self, index: Any) -> Tensor:
+        if not isinstance(index, int):
+            raise TypeError(f"can't index a {type(self).__module__}.{type(self).__name__} with {type(index).__name__}")
+        if not -self.size() <= index < self.size():
+            raise IndexError(f"index {index} out of range for storage of size {self.size()}")
+        return self._whole()[index]
+
+    def clone(self) -> Any:
+        """A copy, with memory of its own."""
+        return self._like(self._whole().clone())
+
+    def __copy__(self) -> Any:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+        key = ("storage", self.data_ptr(), self._elements.dtype)
+        if key not in memo:
+            memo[key] = self.clone()
+        return memo[key]
+
+    def fill_(self, value: Any) -> Any:
+        """Writes one value everywhere."""
+        self._whole().fill_(value)
         return self
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr()
+    def copy_(self, source: Any, non_blocking: bool | None = None) -> Any:
+        """Writes what another storage of the same number of elements holds, converted."""
+        self._whole().copy_(source._whole())
+        return self
 
-    def __hash__(self) -> int:
+    def cpu(self) -> Any:
+        """A storage on the CPU: this one."""
+        return self if self.device.type == "cpu" else self._like(self._whole().cpu())
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> Any:
+        """A storage on that device: this one where it is there."""
+        return self if _C.device(device) == self.device else self._like(self._whole().to(device))
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
+        """A copy on a CUDA device."""
+        return self._like(self._whole().cuda(device))
+
+    def is_pinned(self, device: Any = "cuda") -> bool:
+        """Whether the memory is pinned for an accelerator."""
+        return self._elements.is_pinned()
+
+    def is_shared(self) -> bool:
+        """Whether other processes share the memory."""
+        return self._elements.is_shared()
+
+    def resizable(self) -> bool:
+        """Whether resize_() can change the size: not of memory that belongs to somebody else."""
+        return not self._elements._storage_info()[4] & _EXTERNAL
+
+    def resize_(self, size: int) -> Any:
+        """Changes the number of elements, keeping what fits."""
+        if not self.resizable():
+            raise RuntimeError("Trying to resize storage that is not resizable: its memory belongs to another object, or to a file.")
+        self._elements._storage_resize(size * self.element_size())  # no version moves, as nothing is written
+        return self
+
+    def _converted(self, dtype: Any) -> TypedStorage:
+        return TypedStorage._of(self._whole().to(dtype))
+
+    def bool(self) -> Any:
+        """A copy as bool."""
+        return self._converted(_C.bool)
+
+    def byte(self) -> Any:
+        """A copy as uint8."""
+        return self._converted(_C.uint8)
+
+    def char(self) -> Any:
+        """A copy as int8."""
+        return self._converted(_C.int8)
+
+    def short(self) -> Any:
+        """A copy as int16."""
+        return self._converted(_C.int16)
+
+    def int(self) -> Any:
+        """A copy as int32."""
+        return self._converted(_C.int32)
+
+    def long(self) -> Any:
+        """A copy as int64."""
+        return self._converted(_C.int64)
+
+    def half(self) -> Any:
+        """A copy as float16."""
+        return self._converted(_C.float16)
+
+    def bfloat16(self) -> Any:
+        """A copy as bfloat16."""
+        return self._converted(_C.bfloat16)
+
+    def float(self) -> Any:
+        """A copy as float32."""
+        return self._converted(_C.float32)
+
+    def double(self) -> Any:
+        """A copy as float64."""
+        return self._converted(_C.float64)
+
+    def complex_float(self) -> Any:
+        """A copy as complex64."""
+        return self._converted(_C.complex64)
+
+    def complex_double(self) -> Any:
+        """A copy as complex128."""
+        return self._converted(_C.complex128)
+
+    def __eq__(self, other: object) -> Any:
+        return isinstance(other, type(self)) and self.data_ptr() == other.data_ptr() and self.nbytes() == other.nbytes()
+
+    def __hash__(self) -> Any:
         return hash(self.data_ptr())
 
+    def __repr__(self) -> str:
+        values = "(...)" if self.device.type == "meta" else " " + "\n ".join(str(v) for v in self.tolist())
+        return f"{values}\n[{self._described()} of size {self.size()}]"
 
-class TypedStorage(UntypedStorage):
-    """The same memory counted in elements."""
+    def _described(self) -> str:
+        raise NotImplementedError
+
+
+def _numbers_or_size(given: tuple[Any, ...], dtype: Any, device: Any) -> Tensor:
+    """The memory that the constructors of storages ask for: nothing, a number of elements, or the elements."""
+    if len(given) > 1:
+        raise TypeError(f"a storage is made from at most one argument, a size or a sequence, got {len(given)}")
+    if not given:
+        return _C._ops.empty((0,), dtype=dtype, device=device)
+    if isinstance(given[0], int):
+        return _C._ops.empty((given[0],), dtype=dtype, device=device)
+    if isinstance(given[0], (str, bytes)) or not hasattr(given[0], "__len__"):
+        raise TypeError(f"a storage is made from a size or a sequence of numbers, got {type(given[0]).__name__}")
+    return _C._tensor_from(list(given[0]), dtype).reshape(-1).to(device)
+
+
+class UntypedStorage(_Storage):
+    """A block of bytes that one or more tensors are views of."""
+
+    def __init__(self, *args: Any, device: Any = "cpu") -> None:
+        self._elements = _numbers_or_size(args, _C.uint8, device)
+
+    @classmethod
+    def _of(cls, tensor: Tensor) -> UntypedStorage:
+        """The storage behind a tensor."""
+        self = cls.__new__(cls)
+        self._elements = _bytes_of(tensor)
+        return self
+
+    def _like(self, elements: Tensor) -> UntypedStorage:
+        return UntypedStorage._of(elements)
+
+    def _part(self, index: slice) -> UntypedStorage:
+        """Memory that is shared, as PyTorch's is."""
+        part = UntypedStorage.__new__(UntypedStorage)
+        view = memoryview(self._whole())[index]
+        part._elements = _C._from_buffer(view)[0] if len(view) else _C._ops.empty((0,), dtype=_C.uint8)
+        return part
+
+    def new(self) -> UntypedStorage:
+        """An empty storage."""
+        return UntypedStorage(device=self.device)
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The name of the type; with a dtype, a typed copy."""
+        return "torch.storage.UntypedStorage" if dtype is None else self._converted(dtype)
+
+    def untyped(self) -> UntypedStorage:
+        """This storage."""
+        return self
+
+    def byteswap(self, dtype: Any) -> None:
+        """Turns the order of the bytes of each element of this dtype around, in place."""
+        width = dtype.itemsize // (2 if dtype.is_complex else 1)
+        if self.nbytes() % width:
+            raise RuntimeError(f"the length of data is {self.nbytes()} bytes, not a multiple of the {width} of {dtype}")
+        rows = self._whole().view(-1, width)
+        rows.copy_(rows.flip(1))
+
+    @classmethod
+    def from_buffer(
+        cls, buffer: Any, count: int = -1, offset: int = 0, byte_order: str | None = None, *, dtype: Any = None
+    ) -> UntypedStorage:
+        """A copy of the bytes of an object with the buffer protocol; byte_order is that of its elements of `dtype`."""
+        dtype = dtype or _C.uint8
+        data = bytes(memoryview(buffer).cast("B")[offset:])
+        data = data[: count * dtype.itemsize] if count >= 0 else data
+        storage = cls(len(data))
+        if data:
+            memoryview(storage._elements)[:] = data
+        if byte_order not in (None, "native", "little", "big"):
+            raise ValueError(f"byte_order must be 'native', 'little' or 'big', got {byte_order!r}")
+        if byte_order in ("little", "big") and byte_order != sys.byteorder and dtype.itemsize > 1:
+            storage.byteswap(dtype)
+        return storage
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The bytes of a file, mapped. Shared: writes reach the file, which is made or made longer where it is needed."""
+        size = _grown(filename, nbytes) if shared else nbytes or os.path.getsize(filename)
+        with open(filename, "r+b" if shared else "rb") as file:
+            mapped = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
+        storage = cls.__new__(cls)
+        storage._elements = _C._from_buffer(memoryview(mapped))[0]
+        storage.filename = os.fspath(filename)
+        return storage
+
+    def _described(self) -> str:
+        return f"torch.storage.UntypedStorage(device={self.device})"
+
+
+def _grown(filename: Any, nbytes: int) -> int:
+    """Makes sure that a file has at least as many bytes; returns how many are asked for."""
+    with open(filename, "ab") as file:
+        size = file.tell()
+        if size < nbytes:
+            file.truncate(nbytes)
+    return nbytes or size
+
+
+class TypedStorage(_Storage):
+    """The same memory counted in elements of a dtype."""
+
+    _dtype: ClassVar[Any] = None  # that of FloatStorage and its like
+
+    def __init__(
+        self, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: Any = None, device: Any = None, _internal: bool = False
+    ) -> None:
+        if self._dtype is not None and dtype is not None and dtype != self._dtype:
+            raise RuntimeError(f"{type(self).__name__} holds {self._dtype}, got dtype={dtype}")
+        dtype = dtype or self._dtype or _C.get_default_dtype()
+        if wrap_storage is None:
+            self._elements = _numbers_or_size(args, dtype, device or "cpu")
+        elif args:
+            raise RuntimeError("a TypedStorage is made from wrap_storage= or from a size or sequence, not from both")
+        elif not isinstance(wrap_storage, UntypedStorage):
+            raise TypeError(f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
+        else:
+            self._elements = _elements_of(wrap_storage, dtype)
+
+    @classmethod
+    def _of(cls, tensor: Tensor) -> TypedStorage:
+        """The storage behind a tensor, in elements of its dtype."""
+        self = TypedStorage.__new__(TypedStorage)
+        self._elements = _elements_of(UntypedStorage._of(tensor), tensor.dtype)
+        return self
+
+    def _like(self, elements: Tensor) -> TypedStorage:
+        return TypedStorage._of(elements)
 
     @property
     def dtype(self) -> Any:
-        return self._tensor.dtype
-
-    def size(self) -> int:
-        """The number of elements."""
-        return self.nbytes() // self._tensor.itemsize
-
-    __len__ = size
-
-    def _bytes(self) -> Tensor:
-        return self._tensor.as_strided((self.size(),), (1,), 0)
+        return self._elements.dtype
 
     def untyped(self) -> UntypedStorage:
         """The bytes."""
-        return UntypedStorage(self._tensor)
+        return UntypedStorage._of(self._elements)
+
+    @property
+    def _untyped_storage(self) -> UntypedStorage:
+        return self.untyped()
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The name of the type, such as torch.FloatStorage; with a dtype, a copy of that dtype."""
+        return f"torch.{_NAMES[self.dtype]}" if dtype is None else self._converted(dtype)
+
+    def pickle_storage_type(self) -> str:
+        """The name of the type in files."""
+        return _NAMES[self.dtype]
+
+    @classmethod
+    def from_buffer(
+        cls, buffer: Any, count: int = -1, offset: int = 0, byte_order: str | None = None, *, dtype: Any = None
+    ) -> TypedStorage:
+        """A copy of the memory of an object with the buffer protocol."""
+        dtype = dtype or cls._dtype or _C.get_default_dtype()
+        return cls(wrap_storage=UntypedStorage.from_buffer(buffer, count, offset, byte_order, dtype=dtype), dtype=dtype)
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, size: int = 0, *, dtype: Any = None) -> TypedStorage:
+        """The elements of a file, mapped: see UntypedStorage.from_file()."""
+        dtype = dtype or cls._dtype or _C.get_default_dtype()
+        return cls(wrap_storage=UntypedStorage.from_file(filename, shared, size * dtype.itemsize), dtype=dtype)
+
+    def _described(self) -> str:
+        return f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device})"
+
+
+def _elements_of(storage: UntypedStorage, dtype: Any) -> Tensor:
+    """A storage as a 1-d tensor of this dtype; bytes that are left over at the end are left out."""
+    data = storage._whole()
+    return data[: data.numel() - data.numel() % dtype.itemsize].view(dtype)
+
+
+def memory_of(storage: Any, dtype: Any) -> Tensor:
+    """What Tensor.set_() of a tensor of this dtype makes of a storage."""
+    if isinstance(storage, TypedStorage) and storage.dtype != dtype:
+        raise RuntimeError(
+            f"Expected a Storage of type {dtype} or an UntypedStorage, but got type {storage.dtype} for argument 1 'storage'. Pass storage.untyped()."
+        )
+    return _elements_of(storage.untyped(), dtype)
+
+
+_NAMES = {
+    _C.bool: "BoolStorage",
+    _C.uint8: "ByteStorage",
+    _C.int8: "CharStorage",
+    _C.int16: "ShortStorage",
+    _C.int32: "IntStorage",
+    _C.int64: "LongStorage",
+    _C.float16: "HalfStorage",
+    _C.bfloat16: "BFloat16Storage",
+    _C.float32: "FloatStorage",
+    _C.float64: "DoubleStorage",
+    _C.complex64: "ComplexFloatStorage",
+    _C.complex128: "ComplexDoubleStorage",
+}
+NAMED = {name: type(name, (TypedStorage,), {"_dtype": dtype, "__module__": "retrograd.storage"}) for dtype, name in _NAMES.items()}
+globals().update(NAMED)
+__all__ += list(NAMED)
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether an object is a storage."""
+    return isinstance(obj, _Storage)
+
+
+def _load_from_bytes(data: bytes) -> Any:
+    """What pickles of PyTorch's storages call."""
+    import io
+
+    from retrograd.serialization import load
+
+    return load(io.BytesIO(data), weights_only=False)

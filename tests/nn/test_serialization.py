@@ -375,3 +375,129 @@ def test_subclasses_and_attributes():
     t2, p2, plain2 = through([t, p, plain], retrograd.save, lambda f: retrograd.load(f, weights_only=False))
     assert type(t2) is Tagged and t2.tag == "x" and type(p2) is retrograd.nn.Parameter and p2.note == [1]
     assert type(plain2) is retrograd.Tensor and plain2.note == {"a": 1}
+
+
+# -- files that are not whole ------------------------------------------------------
+
+
+def saved(**options):
+    file = io.BytesIO()
+    retrograd.save({"w": retrograd.arange(6.0), "b": retrograd.ones(3)}, file, **options)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("new", [True, False], ids=["zip", "legacy"])
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_cut_off_files(new, weights_only, tmp_path):
+    """Every length: one kind of error, which is also what PyTorch raises, and never an empty message."""
+    data = saved(_use_new_zipfile_serialization=new)
+    for length in (*range(64), *range(64, len(data), 37), len(data) - 1):
+        with pytest.raises((retrograd.serialization.CorruptFileError, pickle.UnpicklingError)) as caught:
+            retrograd.load(io.BytesIO(data[:length]), weights_only=weights_only)
+        assert len(str(caught.value)) > 20
+    path = tmp_path / "cut.pt"
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises((RuntimeError, pickle.UnpicklingError)):
+        retrograd.load(path, mmap=new or None)
+
+
+@pytest.mark.parametrize("new", [True, False], ids=["zip", "legacy"])
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_altered_files(new, weights_only):
+    data = saved(_use_new_zipfile_serialization=new)
+    kinds = set()
+    for position in range(0, len(data), 3):
+        altered = data[:position] + bytes([data[position] ^ 0xFF]) + data[position + 1 :]
+        try:
+            retrograd.load(io.BytesIO(altered), weights_only=weights_only)
+        except (RuntimeError, pickle.UnpicklingError) as error:  # everything else is a failure of this test
+            kinds.add(type(error) if len(str(error)) > 20 else "no words")
+    assert retrograd.serialization.CorruptFileError in kinds and "no words" not in kinds
+
+
+def test_errors_of_the_users_code_are_left_alone():
+    file = io.BytesIO()
+    retrograd.save(Fragile(), file)
+    file.seek(0)
+    with pytest.raises(ValueError, match="^mine$"):
+        retrograd.load(file, weights_only=False)
+
+
+class Fragile:
+    def __init__(self):
+        self.x = 1
+
+    def __setstate__(self, state):
+        raise ValueError("mine")
+
+
+# -- what weights_only allows ---------------------------------------------------------
+
+
+class Outer:
+    class Inner:
+        def __init__(self):
+            self.x = 1
+
+
+def allowed(entries, value, **options):
+    with retrograd.serialization.safe_globals(entries):
+        return through(value, retrograd.save, retrograd.load, **options)
+
+
+def test_nested_classes():
+    assert allowed([Outer.Inner], Outer.Inner(), pickle_protocol=4).x == 1
+    assert allowed([Outer, Outer.Inner, getattr], Outer.Inner()).x == 1
+    with pytest.raises(pickle.UnpicklingError, match="builtins.getattr"):
+        allowed([Outer.Inner], Outer.Inner())
+    with pytest.raises(pickle.UnpicklingError, match="add_safe_globals"):
+        allowed([Outer, getattr], Outer.Inner())
+
+
+def test_modules_that_nothing_allows():
+    import os
+    import sys
+
+    for function in (os.system, sys.exit, os.getcwd):
+        with pytest.raises(pickle.UnpicklingError, match="is blocked"):
+            allowed([function], function)
+
+
+def test_environment(monkeypatch):
+    load = lambda **options: through(Outer(), retrograd.save, lambda f: retrograd.load(f, **options))
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+    assert type(load()) is Outer
+    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+        load(weights_only=True)
+    monkeypatch.setenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "yes")
+    with pytest.raises(RuntimeError, match="Only one of"):
+        load()
+    monkeypatch.delenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+        load(weights_only=False)
+
+
+def test_map_location_gets_storages():
+    seen = []
+
+    def place(storage, location):
+        seen.append((type(storage).__name__, storage.nbytes(), location))
+        return storage.clone() if location == "cpu" else None
+
+    loaded = through({"w": retrograd.arange(3.0)}, retrograd.save, lambda f: retrograd.load(f, map_location=place))
+    assert loaded["w"].tolist() == [0.0, 1.0, 2.0] and seen == [("UntypedStorage", 12, "cpu")]
+
+
+def test_plain_pickles_of_pytorch(tmp_path):
+    """Made by pickle.dumps() of PyTorch's tensors; a program that `retrograd run` runs reads them."""
+    import subprocess
+    import sys
+
+    script = tmp_path / "read.py"
+    script.write_text(
+        "import pickle, torch\n"
+        f"d = pickle.load(open({str(FILES / 'plain_pickle.pkl')!r}, 'rb'))\n"
+        "print(d['w'].tolist(), type(d['p']).__name__, d['p'].requires_grad, d['l'].dtype, torch.__name__)\n"
+    )
+    out = subprocess.run([sys.executable, "-m", "retrograd", "run", str(script)], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]] Parameter True torch.int64 retrograd"

@@ -61,6 +61,7 @@ class LinAlgError(RuntimeError):
 
 
 LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+_LinAlgError = LinAlgError  # where pickle looks
 
 matmul = torch.matmul
 matrix_power = torch.matrix_power

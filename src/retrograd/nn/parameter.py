@@ -7,6 +7,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
+from retrograd._utils import _rebuild_parameter, _rebuild_parameter_with_state
 
 __all__ = ["Buffer", "Parameter"]
 
@@ -57,24 +58,15 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol: int) -> tuple[Any, ...]:  # type: ignore[override]
-        if self.__dict__:
-            return _rebuild_parameter_with_state, (self.data, self.requires_grad, OrderedDict(), dict(self.__dict__))
+        state = self.__getstate__()
+        if state:
+            return _rebuild_parameter_with_state, (self.data, self.requires_grad, OrderedDict(), state)
         return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
 
     __torch_function__ = _C._disabled_torch_function_impl
 
 
 _C._set_parameter_type(Parameter)
-
-
-def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
-    return Parameter(data, requires_grad)
-
-
-def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Parameter:
-    parameter = Parameter(data, requires_grad)
-    parameter.__dict__.update(state)
-    return parameter
 
 
 class _BufferMeta(type(Tensor)):  # type: ignore[misc]

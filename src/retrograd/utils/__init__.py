@@ -7,7 +7,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("checkpoint", "data", "hooks"):
+    if name in ("checkpoint", "data", "dlpack", "hooks"):
         try:
             return importlib.import_module(f"retrograd.utils.{name}")
         except ModuleNotFoundError as error:
