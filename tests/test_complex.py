@@ -420,3 +420,23 @@ def test_no_warning_on_the_way_back():
         warnings.simplefilter("error")
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         (x.to(torch.complex64) * 1j + x).abs().sum().backward()
+
+
+def test_writing_real_numbers_into_complex_ones_warns_of_nothing():
+    """The gradient of what is real has no imaginary part to lose."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for write in (
+            lambda c, r: c.copy_(r),
+            lambda c, r: c.__setitem__(0, r[0]),
+            lambda c, r: c.__setitem__(slice(0, 2), r),
+            lambda c, r: c.fill_(r[0]),
+            lambda c, r: c.add_(r),
+            lambda c, r: c.index_copy_(0, torch.tensor([0, 1]), r.to(c.dtype)),
+            lambda c, r: c.masked_fill_(torch.tensor([True, False]), r[0]),
+        ):
+            r = torch.tensor([1.0, 2.0], requires_grad=True)
+            c = torch.zeros(2, dtype=torch.complex64)
+            write(c, r)
+            (c * (1 + 2j)).sum().abs().backward()
+            assert r.grad.dtype == torch.float32

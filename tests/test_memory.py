@@ -221,6 +221,30 @@ def test_cuda_refuses_where_pytorch_trips(engine, text):
         call(engine, text)
 
 
+MOVES = [
+    "x.cuda()", "x.cuda('cuda:0')", "x.cuda(device='cuda')", "x.to('cuda')", "x.to(device='cuda:0')", "torch.ones(1, device='cuda')",
+    "torch.tensor([1.0], device='cuda')", "torch.as_tensor([1.0], device='cuda')", "torch.zeros_like(x, device='cuda')",
+    "x.new_ones(2, device='cuda')", "torch.nn.Linear(2, 2).cuda()", "torch.nn.Linear(2, 2).to('cuda')",
+    "torch.nn.Linear(2, 2, device='cuda')", "torch.randn(2, device='cuda')", "torch.nn.Parameter(x).cuda()",
+]  # fmt: skip
+INDICES = ["x.to(0)", "x.to(device=0)", "x.cuda(0)", "torch.ones(1, device=0)", "torch.nn.Linear(2, 2).cuda(0)"]
+WRONG = ["x.cuda('cpu')", "x.cuda(torch.device('cpu'))"]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        *((text, AssertionError, "Torch not compiled with CUDA enabled") for text in MOVES),
+        *((text, RuntimeError, "Cannot access accelerator device when none is available") for text in INDICES),
+        *((text, RuntimeError, "Invalid device, must be cuda device") for text in WRONG),
+    ],
+)
+def test_nothing_moves_to_cuda(engine, text, error, words):
+    module = importlib.import_module(engine)
+    with pytest.raises(error, match="^" + words):
+        eval(text, {"torch": module, "x": module.ones(2)})
+
+
 def test_cuda_devices_and_streams(engine):
     with pytest.raises(ValueError, match="^Expected a cuda device, but got: cpu$"):
         call(engine, "set_device('cpu')")

@@ -236,7 +236,9 @@ const char* node_name(const Node* node) { return node->info->name; }
 std::string forward_name(const Node* node) {
   const std::string name = node_name(node);
   const size_t end = name.rfind("Backward");
-  return name.find_first_not_of("0123456789", end == std::string::npos ? 0 : end + 8) == std::string::npos ? name.substr(0, end) : name;
+  if (end == std::string::npos || name.find_first_not_of("0123456789", end + 8) != std::string::npos) return name;
+  const std::string number = name.substr(end + 8);  // "Sum" for SumBackward0, "Sum1" for SumBackward1
+  return name.substr(0, end) + (number == "0" ? "" : number);
 }
 
 void join_collector(Node* node) {

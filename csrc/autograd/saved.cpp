@@ -99,7 +99,8 @@ inline void keep(SavedTensor& saved, TensorImpl* t) {  // takes over a reference
 void fail_freed(const Node* node) {
   std::string text =
       "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). The "
-      "first backward() or grad() freed what the graph had saved: pass retain_graph=True to that call to keep it.";
+      "first backward() or grad() freed what the graph had saved. Specify retain_graph=True in that call if you need to backward through "
+      "the graph a second time.";
   text += str_cat("\n  the graph was freed at ", node_name(node));
   if (node->site.code) text += ", made at " + site_text(node->site);
   if (const Site first = run_site(node->freed_by); first.code) text += "\n  by the first backward at " + site_text(first);

@@ -130,6 +130,7 @@ std::vector<Tensor> block_diag_backward(const Tensor& grad, IntSpan shapes, IntS
 Tensor copy_backward(const Tensor& grad, IntSpan sizes, DType dtype, Device device) {
   if (!is_differentiable(dtype)) return {};
   Tensor out = sum_to(grad, sizes);
+  if (is_complex(out.dtype()) && !is_complex(dtype)) out = ops::real(out);  // what a real input can do about it
   return out.dtype() == dtype && out.device() == device ? out : ops::_to_copy(out, dtype, device);
 }
 

@@ -16,10 +16,15 @@ namespace {
 
 Node* node(PyObject* self) { return reinterpret_cast<Node*>(self); }
 
+// Whether a node is that of an op: SumBackward1, or DiagonalBackward0_copy.
+bool is_derivative(std::string_view name) {
+  if (name.ends_with("_copy")) name.remove_suffix(5);
+  return !name.empty() && name.back() >= '0' && name.back() <= '9';
+}
+
 PyObject* name(PyObject* self, PyObject*) {
   const char* text = node_name(node(self));
-  const char last = text[std::strlen(text) - 1];
-  const bool own = !node(self)->has(kPython) && (last < '0' || last > '9');   // AccumulateGrad, CopySlices, ...: no derivative of an op
+  const bool own = !node(self)->has(kPython) && !is_derivative(text);         // AccumulateGrad, CopySlices, ...
   return PyUnicode_FromFormat("%s%s", own ? "torch::autograd::" : "", text);  // as PyTorch spells it
 }
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", node_name(node(self)), self); }

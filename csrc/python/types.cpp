@@ -338,8 +338,8 @@ bool read_device(PyObject* o, Device& out) {
   } else if (PyUnicode_Check(o)) {
     out = parse_device(text_of(o));
   } else if (PyLong_CheckExact(o)) {
-    fail(ErrorKind::Runtime, "device index ", static_cast<int64_t>(PyLong_AsLongLong(o)),
-         " needs an accelerator, and this build has none: use device='cpu'");
+    fail(ErrorKind::Runtime, "Cannot access accelerator device when none is available. The index ",
+         static_cast<int64_t>(PyLong_AsLongLong(o)), " is that of an accelerator, and this build has none: use device='cpu'.");
   } else {
     return false;
   }

@@ -172,4 +172,4 @@ def get_default_device() -> Any:
 def set_default_device(device: Any) -> None:
     """Only the CPU can be the default device."""
     if device is not None and _C.device(device).type != "cpu":
-        raise RuntimeError(f"set_default_device({device!r}): this build has only the CPU")
+        raise AssertionError(f"Torch not compiled with CUDA enabled: set_default_device({device!r}) in a build that has only the CPU")

@@ -260,3 +260,21 @@ def test_each_cause_is_a_warning_of_its_own():
     assert first.startswith("Error detected in FailsBackward") and "Previous calculation" not in first
     assert second.strip().startswith("Previous calculation was induced by OuterBackward")
     assert grad.grad_fn.metadata["parent_"] is y.grad_fn
+
+
+def test_the_forward_call_is_shown_where_warnings_are_errors(capsys):
+    def the_culprit(b):
+        return b**2
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with set_detect_anomaly(True):
+            warnings.simplefilter("error")
+            b = leaf() + 1
+            c = the_culprit(b)
+            b += 1
+            with pytest.raises(RuntimeError, match="modified by an inplace operation") as info:
+                c.sum().backward()
+    assert "Traceback of forward call that caused the error" in capsys.readouterr().err
+    if OURS:
+        assert "in the_culprit" in str(info.value)

@@ -271,3 +271,13 @@ def test_unsafe_parts_are_views_inside(x):
     assert part._base is y and part.requires_grad and not part.is_inference()
     with pytest.raises(RuntimeError, match="A view was created in inference mode and is being modified inplace in normal mode"):
         part.add_(1)
+
+
+def test_out_of_a_tracked_op_is_refused_for_its_inputs_first():
+    with torch.inference_mode():
+        c = torch.ones(2)
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"^mul\(\): functions with out=... arguments don't support automatic differentiation"):
+        torch.mul(x, x, out=c)
+    with pytest.raises(RuntimeError, match="^Inplace update to inference tensor outside InferenceMode"):
+        torch.mul(x.detach(), x.detach(), out=c)

@@ -10,6 +10,7 @@ gradient once more.
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 import warnings
 from typing import Any
@@ -67,10 +68,17 @@ def _explain(node: Any) -> str:
             story += "Traceback of forward call that induced the previous calculation:\n" + "".join(_lines(parent._forward_trace))
         stories.append(story.rstrip())
         parent = parent._parent
-    warnings.warn(stories[0], stacklevel=2)
+    _warn(stories[0])
     for story in stories[1:]:
-        warnings.warn("\n\n" + story, stacklevel=2)
+        _warn("\n\n" + story)
     return "\n\n".join(stories)
+
+
+def _warn(story: str) -> None:
+    try:
+        warnings.warn(story, stacklevel=3)
+    except Warning:  # warnings are errors: the one that is under way must not be replaced, and the story is to be read all the same
+        print(story, file=sys.stderr)
 
 
 # -- switching it on and off --------------------------------------------------
