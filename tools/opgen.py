@@ -277,6 +277,21 @@ def needs_grad(plan: Plan) -> str:
     return "any_requires_grad(" + ", ".join(p.name for p in plan.inputs) + ")"
 
 
+def tensors_of(op: Op) -> str:
+    return ", ".join(p.name for p in op.params if p.is_tensor)
+
+
+# Ops without a derivative that read no values of their tensors, or hand one on as it is; detach says itself what it does.
+_NO_VALUES = {"detach", "positive"}
+
+
+def cuts(op: Op) -> bool:
+    """Whether an op without a derivative computes from the values of its tensors, which ends their history."""
+    if op.name.startswith("_"):
+        return op.name == "_nonzero"  # the others are parts of ops that say it themselves
+    return bool(tensors_of(op)) and op.name not in _NO_VALUES and not op.name.endswith("_like") and not op.name.startswith("new_")
+
+
 def record(op: Op, plan: Plan, *, inplace: bool) -> tuple[str, str]:
     """Statements that make the node and save inputs, and those that need the result. In place the kernel runs between them."""
     n_edges = str(len(plan.inputs)) if plan.list_input is None else f"{plan.list_input.name}.size() + {len(plan.inputs) - 1}"
@@ -435,13 +450,20 @@ def dispatch(op: Op) -> str:
                 f"  if (RG_UNLIKELY(saved_hooks_depth > 0) && !thread_state.attention && thread_state.grad_mode && {needs_grad(plan)}) {{\n    {before}\n"
                 f"    {ret} result = {kernel_name(op)}({call_args});\n    {after}\n    return result;\n  }}",
             )
-        body.append(f"  if (thread_state.grad_mode) {{\n    if ({needs_grad(plan)}{guard}) {{\n    {before}\n    {after}\n    }}")
-        if list_out:
-            body.append("  }")
-        else:
-            body.append(f"  }} else if ({needs_grad(plan)}) {{\n    note_cut_slow({result});\n  }}")
-    elif kind != "view" and op.returns[0].type == "Tensor" and any(p.is_tensor for p in op.params):
-        pass
+        # See Note [Where the history was cut].
+        outputs = [r.name for r in op.returns if r.type in ("Tensor", "Tensor[]")] if many else ["result"]
+        note = {r: f'note_untracked("{op.name}", {r}, {tensors_of(op)});' for r in outputs}
+        recorded = {r.name for r in plan.outputs} if many else {"result"}
+        body.append(
+            f"  if (any_follows({tensors_of(op)})) {{\n    if (thread_state.grad_mode && {needs_grad(plan)}{guard}) {{\n    {before}\n    {after}\n    "
+            + "\n    ".join(note[r] for r in outputs if r not in recorded)
+            + "} else {\n      "
+            + "\n      ".join(note.values())
+            + "\n    }\n  }"
+        )
+    elif cuts(op) and op.returns[0].type == "Tensor":
+        for r in [r.name for r in op.returns if r.type == "Tensor"] if many else ["result"]:
+            body.append(f'  if (RG_UNLIKELY(any_follows({tensors_of(op)}))) note_untracked("{op.name}", {r}, {tensors_of(op)});')
     if many:
         body.append(f"  return {{{', '.join(f'std::move({r.name})' for r in op.returns)}}};")
     else:
@@ -457,6 +479,12 @@ def inplace_kernel(op: Op, target: str) -> str:
     if op.kernel.kind == "pointwise":
         return f"impl::{op.cname}_out({names(op)}, {target});"
     return f"copy_result({target}, {kernel_name(op)}({names(op)}));"
+
+
+def note_written(op: Op) -> str:
+    others = "".join(f", {p.name}" for p in op.params if p.is_tensor and p.name != "self")
+    keeps = not op.grad.get("self", "").startswith("zeros_of(")
+    return f'note_written("{op.name}_", {str(keeps).lower()}, self{others});'
 
 
 def dispatch_inplace(op: Op) -> str:
@@ -484,16 +512,18 @@ def dispatch_inplace(op: Op) -> str:
     elif op.grad:
         plan = Plan(op)
         before, after = record(op, plan, inplace=True)
-        body.append(f"  const bool needs = is_differentiable(self.dtype()) && ({needs_grad(plan)});")
+        body.append(f"  const bool noted = any_follows({tensors_of(op)});")
+        body.append(f"  const bool needs = noted && is_differentiable(self.dtype()) && ({needs_grad(plan)});")
         body.append("  check_inplace(self, needs);")
         body.append(
-            f"  if (needs && thread_state.grad_mode && (RG_LIKELY(!thread_state.attention) || !records_below({names(op)}))) {{\n    {before}\n    {kernel()}\n    wrote_inplace(self);\n    {after}\n    rebase_history(self, guard.release());\n  }} else {{\n    {kernel()}\n    wrote_inplace(self);\n  }}"
+            f"  if (needs && thread_state.grad_mode && (RG_LIKELY(!thread_state.attention) || !records_below({names(op)}))) {{\n    {before}\n    {kernel()}\n    wrote_inplace(self);\n    {after}\n    rebase_history(self, guard.release());\n  }} else {{\n    {kernel()}\n    wrote_inplace(self);\n    if (RG_UNLIKELY(noted)) {note_written(op)}\n  }}"
         )
     else:
         tensors = ", ".join(p.name for p in op.params if p.is_tensor and p.type != "Tensor?[]")
         body.append(f"  check_inplace(self, any_requires_grad({tensors}));")
         body.append(f"  {kernel()}\n  wrote_inplace(self);")
-        body.append("  if (thread_state.grad_mode && self->grad_fn) cut_history(self);")
+        body.append(f'  if (thread_state.grad_mode && self->grad_fn) cut_history(self, "{op.name}_");')
+        body.append(f"  if (RG_UNLIKELY(any_follows({tensors}))) {note_written(op)}")
     if not plain and not op.variants & {"function", "method", "internal"}:
         # Only in place: what is written is one argument, or nothing that moves.
         source = [key for key in op.grad if key != "self"]
@@ -806,6 +836,7 @@ def write_out(op: Op, args: str) -> str:
     inputs = [q for q in op.params if q.is_tensor and differentiable(op)]
     checks = ", ".join(at[q.name] for q in inputs) or "Tensor()"
     check = f'check_out(p, "{rule.name}", any_requires_grad({checks}));'
+    noted = ", ".join(at[q.name] for q in op.params if q.is_tensor)
     if op.qualified in out_rules.FILLED:
         size, fill = (text.format(**at) for text in out_rules.FILLED[op.qualified])
         direct = f"const Tensor& out = p.out(); resize_data(out, {size}); {fill}; return finish_out(p);"
@@ -817,7 +848,8 @@ def write_out(op: Op, args: str) -> str:
     declared = f"{exact}static constexpr OutRule rule = {{{'exact' if rule.exact else '{}'}, {c_text(rule.cast)}, {flags}}};"
     write = f"{declared} return write_out(p, ops::{op.cname}({args}), rule);"
     if op.kernel.kind == "pointwise":
-        return f"{check} if (thread_state.attention) {{ {write} }} impl::{op.cname}_out({args}, p.out()); return finish_out(p);"
+        note = f'if (RG_UNLIKELY(any_follows({noted}))) note_written("{op.name}", false, p.out(), {noted});'
+        return f"{check} if (thread_state.attention) {{ {write} }} impl::{op.cname}_out({args}, p.out()); {note} return finish_out(p);"
     return f"{check} {write}"
 
 

@@ -43,6 +43,7 @@ Tensor own_copy(const Tensor& grad, const TensorImpl* variable) {
 void set_grad(TensorImpl* variable, Tensor grad) {
   // A .grad with a history can close a cycle through the variable: see Note [Joining the collector].
   if (grad->grad_fn) join_collector(variable);
+  note_gradient(grad);
   TensorImpl* old = variable->grad;
   variable->grad = grad.release();
   if (old) Py_DECREF(old->object());

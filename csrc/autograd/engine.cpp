@@ -383,8 +383,7 @@ void GraphTask::run() {
       }
     }
   } catch (...) {
-    if (anomaly_enabled || (current && current->extra && current->extra->forward_trace)) engine_hooks.explain(current);
-    throw;
+    engine_hooks.explain(current);
   }
 }
 
@@ -415,12 +414,6 @@ bool Call::needs(size_t i) const {
 
 namespace {
 
-struct GradModeGuard {
-  bool saved = thread_state.grad_enabled;
-  explicit GradModeGuard(bool on) { set_grad_mode(on); }
-  ~GradModeGuard() { set_grad_mode(saved); }
-};
-
 // A backward that hooks, custom functions or recomputations start inside another may go on so: see core/stack.h.
 constexpr uint32_t kDeepestNesting = 100'000;
 
@@ -433,7 +426,7 @@ bool wants_fresh_stack() {
 
 std::vector<Tensor> run_here(std::span<const Edge> roots, std::span<const Tensor> grads, std::span<const Edge> inputs, RunOptions options) {
   GraphTask task(options);
-  GradModeGuard mode(options.create_graph);
+  const RecordingScope mode(options.create_graph, Off::Backward, run_site(task.id));
   try {
     task.count(roots);
     if (options.has_inputs) {
@@ -459,6 +452,8 @@ std::vector<Tensor> run_here(std::span<const Edge> roots, std::span<const Tensor
     task.clean_up(roots);
     throw;
   }
+  for (const Tensor& grad : task.captured)
+    if (grad && Py_REFCNT(grad->object()) == 1) note_gradient(grad);  // another may be what the caller gave
   return std::move(task.captured);
 }
 

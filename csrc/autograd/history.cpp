@@ -9,6 +9,14 @@ EngineOps engine_ops = {};
 
 bool view_requires_grad(const TensorImpl* t) { return requires_grad(t->base); }
 
+bool view_follows(const TensorImpl* t) { return follows(t->base); }
+
+bool follows(std::span<const Tensor> list) {
+  for (const Tensor& t : list)
+    if (follows(t)) return true;
+  return false;
+}
+
 bool requires_grad(std::span<const Tensor> list) {
   for (const Tensor& t : list)
     if (requires_grad(t)) return true;
@@ -193,19 +201,6 @@ void rebase_history(const Tensor& self, Node* node) {
   replace_history(t, node);
 }
 
-std::string why_no_grad(const Tensor& t) {
-  const char* how = nullptr;
-  switch (t->cut_reason) {
-    case CutReason::NoGrad: how = "it was computed with gradients switched off at "; break;
-    case CutReason::Inference: how = "it was computed in inference mode, entered at "; break;
-    case CutReason::Detach: how = "its history was cut by detach at "; break;
-    case CutReason::Data: how = "it was read through .data at "; break;
-    default: break;
-  }
-  if (!how || !t->cut.code) return "";
-  return "\n  " + (how + site_text(t->cut));
-}
-
 std::string made_by(const Tensor& t) {
   Node* n = grad_fn_of(t.get());
   std::string text = str_cat("\n  this tensor has shape ", t.sizes());
@@ -213,18 +208,20 @@ std::string made_by(const Tensor& t) {
   return text + "\n  Hint: reduce it first, for example with .sum() or .mean(), or pass a gradient of its shape.";
 }
 
-void note_cut(const Tensor& result, CutReason reason) {
-  TensorImpl* t = result.get();
-  t->cut_reason = reason;
-  Py_XDECREF(reinterpret_cast<PyObject*>(t->cut.code));
-  t->cut = current_site();
+void CutInputs::add_view(const TensorImpl* t) {
+  if (requires_grad(t->base)) {
+    cut_ = true;
+    return;
+  }
+  if (t->cut) note_ = merge_cuts(note_, t->cut);
+  if (t->base->cut) note_ = merge_cuts(note_, t->base->cut);
 }
 
-void note_cut_slow(const Tensor& result) {
-  TensorImpl* t = result.get();
-  if (t->grad_fn || t->cut.code) return;
-  t->cut_reason = thread_state.inference_mode ? CutReason::Inference : CutReason::NoGrad;
-  t->cut = copy_site(thread_state.mode_site);
+void CutInputs::give_written(const Tensor& self, bool keeps) const {
+  const uint32_t now = note();
+  TensorImpl *t = self.get(), *base = t->base;
+  set_cut(t, keeps ? merge_cuts(t->cut, now) : now);
+  if (base) set_cut(base, merge_cuts(base->cut, now));
 }
 
 }  // namespace retrograd

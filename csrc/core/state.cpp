@@ -1,6 +1,7 @@
 #include "core/state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/tensor.h"
 
@@ -27,6 +28,24 @@ void set_inference_mode(bool on) {
 void set_transform_depth(uint8_t depth) {
   thread_state.transform_depth = depth;
   set_birth_bits();
+}
+
+RecordingScope::RecordingScope(bool on, Off off, const Site& site) {
+  // Switched on, it may be switched off again inside, elsewhere.
+  if (on ? !thread_state.grad_enabled : thread_state.grad_enabled || off == Off::Backward) {
+    said_ = true;
+    site_ = std::exchange(thread_state.mode_site, copy_site(site));
+    thread_state.off = off;
+  }
+  set_grad_mode(on);
+}
+
+RecordingScope::~RecordingScope() {
+  set_grad_mode(grad_enabled_);
+  if (!said_) return;
+  thread_state.off = off_;
+  Py_XDECREF(reinterpret_cast<PyObject*>(thread_state.mode_site.code));
+  thread_state.mode_site = site_;
 }
 
 }  // namespace retrograd

@@ -9,6 +9,9 @@ namespace retrograd {
 
 struct Handler;
 
+// Who switched recording off: the user (no_grad, set_grad_enabled, inference_mode), or the package around code that it calls.
+enum class Off : uint8_t { User, Forward, Backward, Hook };
+
 struct ThreadState {
   bool grad_mode = true;     // whether ops record: grad_enabled, but never in inference mode
   bool grad_enabled = true;  // what the user asked for
@@ -25,7 +28,8 @@ struct ThreadState {
   uint8_t transform_depth = 0;               // func.grad, jvp and the like that are running; see Note [Captured tensors]
   uint64_t birth_bits = 0;                   // what every new tensor gets into its traits: where it was born,
   uint64_t fresh_bits = 0;                   // and one with memory of its own: kInference too
-  Site mode_site;                            // where gradient mode was switched off (owned)
+  Site mode_site;                            // where recording was switched off (owned); a function's own line for a decorator
+  Off off = Off::User;                       // and by whom
 };
 
 extern thread_local constinit ThreadState thread_state;
@@ -51,6 +55,21 @@ inline void set_grad_mode(bool on) {
   thread_state.grad_enabled = on;
   thread_state.grad_mode = on && !thread_state.inference_mode;
 }
+
+// Switches recording on or off while the package runs code of its own or of the user, and says why it is off. Where the user had
+// switched it off before, that stays the reason, unless it is for a backward.
+class RecordingScope {
+ public:
+  RecordingScope(bool on, Off off, const Site& site);
+  ~RecordingScope();
+  RecordingScope(const RecordingScope&) = delete;
+
+ private:
+  bool grad_enabled_ = thread_state.grad_enabled;
+  bool said_ = false;
+  Off off_ = thread_state.off;
+  Site site_;
+};
 
 // The innermost Python frame outside the package, as a new reference; {nullptr, -1} when there is none. Costs a nanosecond or two:
 // it reads the interpreter's own frame and never builds a traceback. Implemented in python/interpreter.cpp.

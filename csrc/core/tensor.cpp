@@ -55,7 +55,7 @@ inline TensorImpl* take_tensor() {
   t->base = t->grad = nullptr;
   t->accumulator = nullptr;
   t->extra = nullptr;
-  t->cut = Site{};
+  t->cut = 0;
   t->dict = t->weakrefs = nullptr;
   return t;
 }
@@ -63,7 +63,7 @@ inline TensorImpl* take_tensor() {
 // Whether there is any of what few tensors have.
 inline bool has_rare(const TensorImpl* t) {
   auto bits = [](const void* p) { return reinterpret_cast<uintptr_t>(p); };
-  return (bits(t->base) | bits(t->grad) | bits(t->extra) | bits(t->cut.code) | bits(t->dict) | bits(t->weakrefs)) != 0;
+  return (bits(t->base) | bits(t->grad) | bits(t->extra) | bits(t->dict) | bits(t->weakrefs)) != 0;
 }
 
 [[gnu::noinline]] void release_rare(TensorImpl* t) {
@@ -71,7 +71,6 @@ inline bool has_rare(const TensorImpl* t) {
   if (t->grad) let_go([](void* grad) { Py_DECREF(static_cast<PyObject*>(grad)); }, t->grad);
   Py_XDECREF(t->dict);
   if (RG_UNLIKELY(t->extra != nullptr)) release_extra(t);
-  if (t->cut.code) Py_DECREF(reinterpret_cast<PyObject*>(t->cut.code));
 }
 
 }  // namespace
@@ -80,13 +79,10 @@ size_t live_tensors() { return pool.live(); }
 
 namespace {
 
-// Every tensor on a storage. Instances of Python subclasses do not live in the pool: a list of them would cost every nn.Parameter, so the
-// collector's list of objects is asked instead.
-template <class F> void for_each_on(const Storage* storage, F f) {
-  auto visit = [&](PyObject* o) {
-    auto* t = reinterpret_cast<TensorImpl*>(o);
-    if (t->storage == storage) f(t);
-  };
+// Instances of Python subclasses do not live in the pool: a list of them would cost every nn.Parameter, so the collector's list of objects
+// is asked instead.
+template <class F> void for_each_living(F f) {
+  auto visit = [&](PyObject* o) { f(reinterpret_cast<TensorImpl*>(o)); };
   pool.for_each([&](PyObject* o) {
     if (Py_REFCNT(o) > 0) visit(o);
   });
@@ -101,7 +97,17 @@ template <class F> void for_each_on(const Storage* storage, F f) {
   Py_DECREF(objects);
 }
 
+template <class F> void for_each_on(const Storage* storage, F f) {
+  for_each_living([&](TensorImpl* t) {
+    if (t->storage == storage) f(t);
+  });
+}
+
 }  // namespace
+
+void for_each_tensor(void (*f)(TensorImpl*, void*), void* context) {
+  for_each_living([&](TensorImpl* t) { f(t, context); });
+}
 
 // Tensors keep the address of their first element; when a storage moves, all tensors on it follow.
 void init_tensors() {

@@ -69,9 +69,6 @@ enum TensorFlags : uint16_t {
 };
 inline constexpr int kBirthShift = 13, kDeepestBirth = 7;
 
-// Why a tensor has no history, for error messages and why_no_grad().
-enum class CutReason : uint8_t { None, NoGrad, Inference, Detach, IntegerDtype, Data, NonDifferentiable, FromData };
-
 // How a view came to be; decides whether it may be written in place (see autograd/history.h).
 enum class ViewOrigin : uint8_t { Default, CustomFunction, MultiOutput, NoGradMode, InferenceMode };
 
@@ -87,7 +84,7 @@ struct TensorImpl {
   Device device;
   uint8_t ndim;
   uint16_t flags;
-  CutReason cut_reason;
+  bool has_cut;  // whether `cut` says something; beside the flags, so that one test finds it
   ViewOrigin view_origin;
   int64_t* dims;  // sizes then strides, inline or on the heap
   int64_t inline_dims[2 * kInlineDims];
@@ -98,7 +95,7 @@ struct TensorImpl {
   TensorImpl* grad;       // owned
   Node* accumulator;      // borrowed: the AccumulateGrad node while one is alive
   TensorExtra* extra;     // rare things: hooks, name, .data version
-  Site cut;               // where the history was cut
+  uint32_t cut;           // where the history of what this was computed from was cut, see autograd/cut.h
   PyObject* dict;
   PyObject* weakrefs;
 
@@ -120,7 +117,7 @@ struct TensorTraits {
   Device device = {DeviceType(0), 0};
   uint8_t ndim = 0;
   uint16_t flags = 0;
-  CutReason cut_reason = {};
+  bool has_cut = false;
   ViewOrigin view_origin = {};
 
   constexpr uint64_t word() const { return std::bit_cast<uint64_t>(*this); }
@@ -143,6 +140,15 @@ constexpr uint64_t flag_bits(int flags) { return TensorTraits{.flags = static_ca
 inline constexpr uint64_t kComplexBits = TensorTraits{.dtype = DType(kComplexBit)}.word();
 inline constexpr uint16_t kLazy = kConj | kNeg;
 inline constexpr uint64_t kLazyBits = flag_bits(kLazy);
+
+// Whether a tensor is a leaf that requires grad or knows where a history was cut, in one test.
+inline constexpr uint64_t kNotedBits = TensorTraits{.has_cut = true}.word();
+static_assert(offsetof(TensorTraits, flags) == 4 && kNotedBits >> 32 == uint64_t{1} << 16);
+inline bool asked_or_noted(const TensorImpl* t) {
+  uint32_t high;
+  std::memcpy(&high, &t->flags, sizeof high);
+  return high & static_cast<uint32_t>((flag_bits(kRequiresGrad) | kNotedBits) >> 32);
+}
 
 // See Note [Captured tensors].
 inline int birth(const TensorImpl* t) { return t->flags >> kBirthShift; }
@@ -333,6 +339,7 @@ void tensor_dealloc(PyObject* self);
 int tensor_traverse(PyObject* self, visitproc visit, void* arg);
 int tensor_clear(PyObject* self);
 size_t live_tensors();
+void for_each_tensor(void (*f)(TensorImpl*, void*), void* context);
 void init_tensors();
 
 }  // namespace retrograd

@@ -37,7 +37,7 @@ Tensor inplace_original(const Tensor& self);
 // Writes a computed result into an existing tensor: in-place variants of ops without a kernel for it.
 void copy_result(const Tensor& self, const Tensor& result);
 // An in-place op without derivative overwrote a tensor that had a history.
-void cut_history(const Tensor& self);
+void cut_history(const Tensor& self, const char* op);
 // [ndim, sizes..., ndim, sizes..., ...]
 std::vector<int64_t> flatten_shapes(std::span<const Tensor> tensors);
 std::vector<int64_t> flatten_dtypes(std::span<const Tensor> tensors);

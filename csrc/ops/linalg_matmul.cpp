@@ -69,8 +69,8 @@ namespace {
 // The whole layer as one product when nobody records or listens and nothing is unusual; undefined otherwise.
 Tensor linear_directly(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   if (thread_state.attention) return {};
-  const bool tracked = any_requires_grad(input, weight, bias);
-  if (tracked && thread_state.grad_mode) return {};
+  const bool noted = any_follows(input, weight, bias);
+  if (noted && thread_state.grad_mode && any_requires_grad(input, weight, bias)) return {};
   const int64_t dims = input.dim();
   const DType dtype = input.dtype();
   if (dims < 1 || weight.dim() != 2 || input.size(-1) != weight.size(1) || weight.dtype() != dtype || dtype == DType::Bool) return {};
@@ -87,7 +87,7 @@ Tensor linear_directly(const Tensor& input, const Tensor& weight, const Tensor& 
     GilRelease release(product_ns(dtype, m, n, k));
     cpu::gemm_bias(dtype, m, n, k, a, matrix_of(weight, true), bias ? bias->data : nullptr, bias ? bias.stride(0) : 0, {out->data, n, 1});
   }
-  if (tracked) note_cut_slow(out);
+  if (noted) note_untracked("linear", out, input, weight, bias);
   return out;
 }
 

@@ -105,7 +105,7 @@ Tensor alias_view(const Tensor& self) { return alias(self); }
 Tensor detach(const Tensor& self) {
   Tensor out = alias(self);
   if (RG_UNLIKELY(self->has(kInference)) && !thread_state.inference_mode) give_version(out.get(), 0);
-  note_cut(out, CutReason::Detach);
+  requires_grad(self) ? note_cut(out.get(), CutKind::Detach) : set_cut(out.get(), note_of(self.get()));
   return out;
 }
 

@@ -17,11 +17,13 @@ void copy_result(const Tensor& self, const Tensor& result) {
   copy_data(self, result);
 }
 
-void cut_history(const Tensor& self) {
+void cut_history(const Tensor& self, const char* op) {
   if (self->base) return;
   Node* old = std::exchange(self->grad_fn, nullptr);
   self->output_nr = 0;
-  if (old) Py_DECREF(old->object());
+  if (!old) return;
+  Py_DECREF(old->object());
+  note_cut(self.get(), CutKind::NonDifferentiable, op);
 }
 
 std::vector<int64_t> flatten_dtypes(std::span<const Tensor> tensors) {

@@ -19,8 +19,25 @@ struct Roots {
   }
 };
 
+// Sentences about where the history was cut, from Python.
+std::string why_no_grad(const Tensor& t) {
+  PyObject* module = checked(PyImport_ImportModule("retrograd._cuts"));
+  PyObject* text = PyObject_CallMethod(module, "explain", "O", t->object());
+  Py_DECREF(module);
+  const char* chars = text ? PyUnicode_AsUTF8(checked(text)) : nullptr;
+  if (!chars) throw PythonError();
+  std::string out = chars;
+  Py_DECREF(text);
+  return out;
+}
+
+void check_requires_grad(const Tensor& root, size_t i) {
+  if (RG_UNLIKELY(!requires_grad(root)))
+    fail(ErrorKind::Runtime, "element ", i, " of tensors does not require grad and does not have a grad_fn", why_no_grad(root));
+}
+
 Tensor initial_gradient(const Tensor& root, size_t i) {
-  RG_CHECK(requires_grad(root), "element ", i, " of tensors does not require grad and does not have a grad_fn", why_no_grad(root));
+  check_requires_grad(root, i);
   RG_CHECK(root.numel() == 1, "grad can be implicitly created only for scalar outputs", made_by(root));
   RG_CHECK(is_floating(root.dtype()), "grad can be implicitly created only for real scalar outputs but got ", "torch.",
            dtype_name(root.dtype()));
@@ -28,7 +45,7 @@ Tensor initial_gradient(const Tensor& root, size_t i) {
 }
 
 Tensor checked_gradient(const Tensor& root, const Tensor& grad, size_t i) {
-  RG_CHECK(requires_grad(root), "element ", i, " of tensors does not require grad and does not have a grad_fn", why_no_grad(root));
+  check_requires_grad(root, i);
   RG_CHECK(same_sizes(root.get(), grad.get()), "Mismatch in shape: grad_output[", i, "] has a shape of torch.Size(", grad.sizes(),
            ") and output[", i, "] has a shape of torch.Size(", root.sizes(), ").");
   RG_CHECK(is_complex(root.dtype()) == is_complex(grad.dtype()),

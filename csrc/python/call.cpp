@@ -273,10 +273,10 @@ PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_
 void check_out(const Parsed& p, const char* op, bool needs_grad) {
   PyObject* out = p.out_object();
   auto check = [&](PyObject* o) {
-    check_inplace(Tensor::borrow(o), false);  // inference tensors
     const bool wants = needs_grad || requires_grad(Tensor::borrow(o));
     RG_CHECK(!(wants && thread_state.grad_mode), op,
              "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+    check_inplace(Tensor::borrow(o), false);  // inference tensors
   };
   if (is_tensor(out)) return check(out);
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(out); ++i) check(PySequence_Fast_GET_ITEM(out, i));
@@ -310,6 +310,7 @@ void write_one(const Tensor& out, const Tensor& result, bool silent) {
   check_no_internal_overlap(out);
   copy_data(out, result);
   wrote_inplace(out);
+  if (!requires_grad(out)) set_cut(out.get(), note_of(result.get()));
 }
 
 }  // namespace

@@ -221,21 +221,53 @@ std::string forward_story(Node* n) {
   return story;
 }
 
+constexpr const char* kInBackward = "\n  in backward of ";
+
+std::string forward_line(Node* n) {
+  std::string text = kInBackward + std::string(node_name(n));
+  if (n->site.code) text += (n->info == &accumulate_grad_info ? ", of a leaf first used at " : ", made at ") + site_text(n->site);
+  return text;
+}
+
+// Whether an exception comes from a backward inside this one, and says so.
+bool has_forward_line(PyObject* value) {
+  PyObject* notes = PyObject_GetAttrString(value, "__notes__");
+  if (!notes) PyErr_Clear();
+  bool found = false;
+  for (Py_ssize_t i = 0; notes && PyList_Check(notes) && i < PyList_GET_SIZE(notes); ++i) {
+    PyObject* note = PyList_GET_ITEM(notes, i);
+    const char* text = PyUnicode_Check(note) ? PyUnicode_AsUTF8(note) : nullptr;
+    if (!text) PyErr_Clear();
+    found |= text && std::string_view(text).starts_with(kInBackward + 1);
+  }
+  Py_XDECREF(notes);
+  return found;
+}
+
+void add_note(PyObject* value, const std::string& text) {
+  PyObject* done = PyObject_CallMethod(value, "add_note", "s", text.c_str());
+  if (!done) PyErr_Clear();
+  Py_XDECREF(done);
+}
+
+// What Python code raised (a custom backward, a hook) gets a note with the line of the forward; what is ours has it in its text. Under anomaly
+// mode there is a whole traceback.
 void explain(Node* n) {
   if (!n) throw;
+  const bool anomaly = anomaly_enabled || (n->extra && n->extra->forward_trace);
   try {
     throw;
   } catch (const Error& e) {
-    const std::string text = e.what();
-    throw Error(e.kind(), text + "\n" + forward_story(n));
+    std::string text = e.what();
+    if (text.find(kInBackward) == std::string::npos && text.find("made at ") == std::string::npos) text += forward_line(n);
+    throw Error(e.kind(), anomaly ? text + "\n" + forward_story(n) : text);
   } catch (const PythonError&) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
     if (value && PyErr_GivenExceptionMatches(type, PyExc_Exception)) {
-      PyObject* done = PyObject_CallMethod(value, "add_note", "s", forward_story(n).c_str());
-      if (!done) PyErr_Clear();
-      Py_XDECREF(done);
+      if (!has_forward_line(value)) add_note(value, forward_line(n).substr(1));
+      if (anomaly) add_note(value, forward_story(n));
     }
     PyErr_Restore(type, value, trace);
     throw;

@@ -257,12 +257,6 @@ bool contains(PyObject* tuple, const TensorImpl* t) {
   return false;
 }
 
-struct GradOff {
-  bool saved = thread_state.grad_enabled;
-  GradOff() { set_grad_mode(false); }
-  ~GradOff() { set_grad_mode(saved); }
-};
-
 bool is_differentiable(const FunctionState& s, const TensorImpl* out) {
   return is_differentiable(out->dtype) && !contains(s.non_differentiable, out);
 }
@@ -493,7 +487,7 @@ PyObject* call_forward_batched(PyObject* cls, FunctionNode* node, Handler* h, Py
     output = Ref(checked(PyObject_Vectorcall(forward.get(), all.data(), all.size(), nullptr)));
   }
   output = Ref(claimed_outputs(h, output.release(), args, nargs));
-  const GradOff off;
+  const RecordingScope off(false, Off::Forward, node->site);
   const TangentsOff plain;
   Ref inputs(checked(PyTuple_New(nargs)));
   for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(inputs.get(), i, Py_NewRef(args[i]));
@@ -535,7 +529,7 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
   if (Handler* h = batch_of(args, nargs); RG_UNLIKELY(h != nullptr)) {
     result = Ref(call_forward_batched(cls, node, h, args, nargs));
   } else {
-    const GradOff off;
+    const RecordingScope off(false, Off::Forward, node->site);
     const TangentsOff plain;
     result = Ref(call_forward(cls, node, args, nargs));
   }

@@ -235,6 +235,7 @@ Tensor plain_view(const Tensor& self, PyObject* index) {
   for (; dim < t->ndim; ++dim) keep(t->size(dim), t->stride(dim));
   Tensor view = alias_as(self, {sizes, out}, {strides, out}, offset);
   set_view(view, self);
+  if (RG_UNLIKELY(self->has_cut)) set_cut(view.get(), self->cut);
   return view;
 }
 

@@ -115,6 +115,53 @@ Tensor from_buffer_object(PyObject* o, bool* read_only = nullptr) {
   return from_storage(storage, dtype, {sizes, static_cast<size_t>(ndim)}, {strides, static_cast<size_t>(ndim)}, 0);
 }
 
+// The tensor whose memory an array shows, or null: a new reference. NumPy arrays hold what they were made from.
+PyObject* exporter_of(PyObject* o) {
+  Py_INCREF(o);
+  for (int depth = 0; depth < 16 && !is_tensor(o); ++depth) {
+    PyObject* next = PyMemoryView_Check(o) ? Py_XNewRef(PyMemoryView_GET_BUFFER(o)->obj)
+                     : is_ndarray(o)       ? PyObject_GetAttrString(o, "base")
+                                           : nullptr;
+    if (!next) PyErr_Clear();
+    Py_DECREF(o);
+    if (!next) return nullptr;
+    o = next;
+  }
+  if (is_tensor(o)) return o;
+  Py_DECREF(o);
+  return nullptr;
+}
+
+// What is known about where the values of a tensor made from other data come from.
+uint32_t note_of_data(PyObject* data, int depth) {
+  if (is_tensor(data)) {
+    const auto* t = reinterpret_cast<TensorImpl*>(data);
+    return requires_grad(t) ? cut_here(CutKind::Copied) : note_of(t);
+  }
+  uint32_t note = 0;
+  if (PyList_Check(data) || PyTuple_Check(data)) {
+    if (depth > kMaxDims) return 0;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data); ++i) {
+      PyObject* item = PySequence_Fast_GET_ITEM(data, i);
+      if (!PyFloat_CheckExact(item) && !PyLong_CheckExact(item)) note = merge_cuts(note, note_of_data(item, depth + 1));
+    }
+  } else if (is_ndarray(data)) {
+    PyObject* source = exporter_of(data);
+    const uint32_t cut = source ? note_of(reinterpret_cast<TensorImpl*>(source)) : 0;
+    if (cut && cut_of(cut).kind != CutKind::Made) note = merge_cuts(cut, cut_here(CutKind::NumPy));
+    Py_XDECREF(source);
+  }
+  return note;
+}
+
+// A leaf that was made from data: a fact that matters when somebody wants a gradient from what is computed with it.
+Tensor noted(Tensor made, PyObject* data) {
+  make_room();
+  const uint32_t note = note_of_data(data, 0);
+  set_cut(made.get(), note ? note : cut_here(CutKind::Made));
+  return made;
+}
+
 // ---- nested sequences ----
 
 struct Held {
@@ -631,14 +678,14 @@ PyObject* py_tensor_from(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
       RG_CHECK_AS(Type, read_dtype(args[1], t), "tensor(): argument 'dtype' must be torch.dtype, not ", Py_TYPE(args[1])->tp_name);
       dtype = t;
     }
-    return wrap(lift_fresh(tensor_from_object(args[0], dtype)));
+    return wrap(lift_fresh(noted(tensor_from_object(args[0], dtype), args[0])));
   });
 }
 
 PyObject* py_from_buffer(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     bool read_only = false;
-    Tensor t = from_buffer_object(o, &read_only);
+    Tensor t = noted(from_buffer_object(o, &read_only), o);
     return Py_BuildValue("(NO)", wrap(lift_fresh(t)), read_only ? Py_True : Py_False);
   });
 }

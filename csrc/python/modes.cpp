@@ -6,6 +6,7 @@
 #include <structmember.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/allocator.h"
@@ -24,13 +25,16 @@ using Ref = std::unique_ptr<PyObject, Release>;
 
 // ---- the thread's modes ----
 
-void set_mode_site() {
-  Py_XDECREF(reinterpret_cast<PyObject*>(thread_state.mode_site.code));
-  thread_state.mode_site = current_site();
+// Where recording is switched off, see Note [Where the history was cut]: the running line, or the function that a mode decorates.
+void set_mode_site(PyCodeObject* decorated) {
+  PyCodeObject* before = thread_state.mode_site.code;
+  thread_state.mode_site = decorated ? copy_site({decorated, -1}) : current_site();
+  thread_state.off = Off::User;
+  Py_XDECREF(reinterpret_cast<PyObject*>(before));
 }
 
-void switch_grad(bool on) {
-  if (!on && thread_state.grad_mode) set_mode_site();
+void switch_grad(bool on, PyCodeObject* decorated = nullptr) {
+  if (!on && thread_state.grad_mode) set_mode_site(decorated);
   set_grad_mode(on);
 }
 
@@ -99,6 +103,8 @@ struct Mode {
   ThreadState* thread;  // where inference_mode was entered
   bool mode;            // set_grad_enabled, inference_mode: what was asked for
   bool prev;            // set_grad_enabled: what was there when it was called
+  PyCodeObject* code;   // of the function that is decorated, or null
+  Site before;          // where recording had been switched off before this switched it on (owned)
 };
 
 Mode* as_mode(PyObject* o) { return reinterpret_cast<Mode*>(o); }
@@ -137,6 +143,8 @@ Mode* make(PyTypeObject* type) {
   self->thread = nullptr;
   self->mode = true;
   self->prev = false;
+  self->code = nullptr;
+  self->before = {};
   return self;
 }
 
@@ -146,6 +154,8 @@ void mode_dealloc(PyObject* o) {
   PyObject_GC_UnTrack(o);
   if (self->weak_references) PyObject_ClearWeakRefs(o);
   Py_CLEAR(self->dict);
+  Py_XDECREF(reinterpret_cast<PyObject*>(self->code));
+  Py_XDECREF(reinterpret_cast<PyObject*>(self->before.code));
   // Inference mode ends with the object that holds it, should nobody have left it.
   if (self->thread == &thread_state && !self->found.empty()) {
     const unsigned before = self->found.oldest();
@@ -200,26 +210,40 @@ bool may_leave(PyObject* o, Py_ssize_t arguments) {
   return true;
 }
 
+// What is switched on may be switched off again inside, elsewhere; the place that counts after leaving is the one from before.
+void keep_site(Mode* self) {
+  if (!thread_state.grad_mode && !self->before.code) self->before = copy_site(thread_state.mode_site);
+}
+void restore_site(Mode* self) {
+  if (!self->before.code || thread_state.grad_mode) return;
+  std::swap(thread_state.mode_site, self->before);
+  Py_XDECREF(reinterpret_cast<PyObject*>(std::exchange(self->before.code, nullptr)));
+}
+
 template <bool On> PyObject* switch_enter(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
     as_mode(o)->found.push();
-    switch_grad(On);
+    if (On) keep_site(as_mode(o));
+    switch_grad(On, as_mode(o)->code);
     Py_RETURN_NONE;
   });
 }
 PyObject* switch_exit(PyObject* o, PyObject* const*, Py_ssize_t count) {
   if (!may_leave(o, count)) return nullptr;
   set_grad_mode((as_mode(o)->found.pop() & Found::kGrad) != 0);
+  restore_site(as_mode(o));
   Py_RETURN_NONE;
 }
 
 PyObject* set_grad_enter(PyObject* o, PyObject*) {
+  if (as_mode(o)->mode) keep_site(as_mode(o));
   switch_grad(as_mode(o)->mode);
   Py_RETURN_NONE;
 }
 // The mode acts from the call on, so there is a way back without entering, as often as one likes.
 PyObject* set_grad_exit(PyObject* o, PyObject* const*, Py_ssize_t) {
   switch_grad(as_mode(o)->prev);
+  restore_site(as_mode(o));
   Py_RETURN_NONE;
 }
 
@@ -228,7 +252,8 @@ PyObject* inference_enter(PyObject* o, PyObject*) {
     Mode* self = as_mode(o);
     self->found.push();
     self->thread = &thread_state;
-    if (self->mode && !thread_state.inference_mode) set_mode_site();
+    if (!self->mode) keep_site(self);
+    if (self->mode && !thread_state.inference_mode) set_mode_site(self->code);
     set_inference_mode(self->mode);
     set_grad_mode(!self->mode);
     Py_RETURN_NONE;
@@ -240,6 +265,7 @@ PyObject* inference_exit(PyObject* o, PyObject* const*, Py_ssize_t count) {
   const unsigned before = as_mode(o)->found.pop();
   set_inference_mode((before & Found::kInference) != 0);
   set_grad_mode((before & Found::kGrad) != 0);
+  restore_site(as_mode(o));
   Py_RETURN_NONE;
 }
 
@@ -327,6 +353,7 @@ PyObject* set_grad_call(PyObject* o, PyObject* const* args, size_t count, PyObje
   if (!self) return nullptr;
   self->prev = thread_state.grad_enabled;
   self->mode = args[0] == Py_True;
+  if (self->mode) keep_site(self);
   switch_grad(self->mode);
   return reinterpret_cast<PyObject*>(self);
 }
@@ -343,6 +370,24 @@ PyObject* inference_call(PyObject* o, PyObject* const* args, size_t count, PyObj
 PyObject* clone_plain(PyObject* o, PyObject*) { return PyObject_CallNoArgs(reinterpret_cast<PyObject*>(Py_TYPE(o))); }
 PyObject* clone_mode(PyObject* o, PyObject*) {
   return PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(o)), as_mode(o)->mode ? Py_True : Py_False);
+}
+
+// _clone_for(manager, code): manager.clone() for a call of a function with this code, which it decorates.
+PyObject* clone_for(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !PyCode_Check(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "_clone_for(manager, code)");
+    return nullptr;
+  }
+  const bool recorded = thread_state.grad_mode;
+  PyObject* clone = PyObject_CallMethod(args[0], "clone", nullptr);
+  bool ours = false;
+  for (PyTypeObject* type : types) ours |= clone && PyObject_TypeCheck(clone, type);
+  if (!ours) return clone;
+  Mode* mode = as_mode(clone);
+  Py_XDECREF(reinterpret_cast<PyObject*>(mode->code));
+  mode->code = reinterpret_cast<PyCodeObject*>(Py_NewRef(args[1]));
+  if (recorded && !thread_state.grad_mode) set_mode_site(mode->code);  // set_grad_enabled acts when it is made
+  return clone;
 }
 
 PyObject* no_arguments(PyObject*, PyObject*) { return PyTuple_New(0); }
@@ -489,6 +534,7 @@ PyTypeObject* make_type(const char* name, PyObject* base, std::vector<PyType_Slo
 PyMethodDef functions[] = {{"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
                            {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether ops record a graph on this thread."},
                            {"is_inference_mode_enabled", is_inference, METH_NOARGS, "Whether inference mode is on for this thread."},
+                           {"_clone_for", fast(clone_for), METH_FASTCALL, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

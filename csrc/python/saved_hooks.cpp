@@ -24,13 +24,9 @@ thread_local bool disabled = false;
 // While a pack hook runs, what it computes is neither recorded nor packed again, and it is outside all transforms: what it gets is data.
 struct Paused {
   int depth = std::exchange(saved_hooks_depth, 0);
-  bool grad_enabled = thread_state.grad_enabled;
   OutsideTransforms outside;
-  Paused() { set_grad_mode(false); }
-  ~Paused() {
-    saved_hooks_depth = depth;
-    set_grad_mode(grad_enabled);
-  }
+  RecordingScope off{false, Off::Hook, Site{}};
+  ~Paused() { saved_hooks_depth = depth; }
 };
 
 PyObject* keep_marker = nullptr;  // what a pack hook of ours returns to leave a tensor as it is

@@ -133,6 +133,7 @@ void set_requires_grad_to(TensorImpl* t, bool on, const char* refusal = "only Te
     RG_CHECK(!t->grad_fn,  // a view that could not follow its base is asked nothing
              "you can only change requires_grad flags of leaf variables. Use detach() for a tensor of the same values that does not "
              "require grad.");
+  if (!on && t->has(kRequiresGrad)) note_cut(t, CutKind::Frozen);
   t->flags = static_cast<uint16_t>(on ? t->flags | kRequiresGrad : t->flags & ~kRequiresGrad);
 }
 
@@ -277,7 +278,7 @@ PyObject* get_data(PyObject* self, void*) {
     RG_CHECK(!impl(self)->has(kBatched), "accessing `data` under vmap transform is not allowed");
     Tensor t = alias(handle(self));
     if (!thread_state.inference_mode || has_version(t.get())) give_version(t.get(), 0);
-    note_cut(t, CutReason::Data);
+    requires_grad(impl(self)) ? note_cut(t.get(), CutKind::Data) : set_cut(t.get(), note_of(impl(self)));
     if (RG_UNLIKELY(!is_plain_tensor(self) && thread_state.torch_function_subclasses)) return wrap(share_as(Py_TYPE(self), t));
     return wrap(std::move(t));
   });
@@ -296,12 +297,13 @@ bool is_fresh(PyObject* o) {
 
 int set_data(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
-    RG_CHECK_AS(Type, value && is_tensor(value), "Variable data has to be a tensor, but got ", value ? Py_TYPE(value)->tp_name : "nothing");
+    RG_CHECK(value, "Deleting tensor data is not allowed. Delete tensor instead!");
+    RG_CHECK_AS(Type, is_tensor(value), "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
     TensorImpl* t = impl(self);
     TensorImpl* source = impl(value);
     RG_CHECK(!t->has(kBatched) && !source->has(kBatched), "mutating directly with `.data` under vmap transform is not allowed.");
     RG_CHECK(!(requires_grad(t) && !is_differentiable(source->dtype)),
-             "data set to a tensor that requires gradients must be floating point dtype");
+             "data set to a tensor that requires gradients must be floating point or complex dtype");
     if (is_fresh(value) && t->storage->refs == 1 && !t->has(kOwnVersion)) {
       // Nobody will ask for the counter of the new memory again: it becomes that of this tensor.
       note_move(t, source->storage);
@@ -321,6 +323,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
     t->device = source->device;
     t->flags = static_cast<uint16_t>((t->flags & ~kInference) | (source->flags & kInference));
     set_geometry(t, source->shape(), {source->strides(), source->ndim});
+    if (!requires_grad(t)) requires_grad(source) ? note_cut(t, CutKind::Data) : set_cut(t, note_of(source));
   });
 }
 
@@ -346,6 +349,7 @@ void set_own_hooks(TensorImpl* t, PyObject* hooks) {
 }
 int set_hooks(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
+    RG_CHECK(value, "Deletion of _backwards_hooks not allowed!");
     TensorImpl* t = impl(self);
     if (value == Py_None) value = nullptr;
     Node* n = grad_fn_of(t);
@@ -368,6 +372,7 @@ PyObject* get_post_hooks(PyObject* self, void*) {
 }
 int set_post_hooks(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
+    RG_CHECK(value, "Deletion of _post_accumulate_grad_hooks not allowed!");
     TensorExtra& e = extra_of(impl(self));
     Py_XSETREF(e.post_accumulate_hooks, value && value != Py_None ? Py_NewRef(value) : nullptr);
     join_collector(impl(self));
@@ -384,13 +389,35 @@ int set_name(PyObject* self, PyObject* value, void*) {
   });
 }
 
+// (file, line, function, whether the line is that of its definition), or None.
+PyObject* describe_site(const Site& site) {
+  if (!site.code) Py_RETURN_NONE;
+  return checked(
+      Py_BuildValue("(OiOO)", site.code->co_filename, site_line(site), site.code->co_qualname, site.lasti < 0 ? Py_True : Py_False));
+}
+void describe_cut(uint32_t note, PyObject* list) {
+  static constexpr const char* kinds[] = {"merged",   "made", "parameter", "frozen", "no_grad", "inference_mode", "forward",
+                                          "backward", "hook", "detach",    "data",   "op",      "copied",         "numpy"};
+  const Cut& cut = cut_of(note);
+  if (cut.kind == CutKind::Merged) {
+    for (const uint32_t part : cut.parts)
+      if (part) describe_cut(part, list);
+    return;
+  }
+  PyObject *mode = describe_site(cut.mode), *at = describe_site(cut.at);
+  PyObject* item = Py_BuildValue("(szNN)", kinds[static_cast<int>(cut.kind)], cut.op, mode, at);
+  if (!item || PyList_Append(list, item) != 0) {
+    Py_XDECREF(item);
+    throw PythonError();
+  }
+  Py_DECREF(item);
+}
 PyObject* get_cut(PyObject* self, void*) {
-  const TensorImpl* t = impl(self);
-  static constexpr const char* reasons[] = {"",        "no_grad", "inference_mode",     "detach",
-                                            "integer", "data",    "non_differentiable", "from_data"};
-  if (t->cut_reason == CutReason::None) Py_RETURN_NONE;
-  PyObject* file = t->cut.code ? Py_NewRef(t->cut.code->co_filename) : Py_NewRef(Py_None);
-  return Py_BuildValue("(sNi)", reasons[static_cast<int>(t->cut_reason)], file, site_line(t->cut));
+  return guarded([&]() -> PyObject* {
+    PyObject* list = checked(PyList_New(0));
+    if (const uint32_t note = note_of(impl(self))) describe_cut(note, list);
+    return list;
+  });
 }
 
 // detach_: cuts the history of this very object.
@@ -404,12 +431,22 @@ PyObject* detach_inplace(PyObject* self, PyObject*) {
       if (hooks != Py_None) set_own_hooks(t, hooks);
       Py_DECREF(hooks);
     }
+    const bool required = requires_grad(t);
     Node* old = std::exchange(t->grad_fn, nullptr);
     t->output_nr = 0;
     t->flags &= static_cast<uint16_t>(~kRequiresGrad);
     if (old) Py_DECREF(old->object());
-    note_cut(handle(self), CutReason::Detach);
+    if (required) note_cut(t, CutKind::Detach);
     return Py_NewRef(self);
+  });
+}
+
+// Nothing but to forget it.
+int set_grad_fn(PyObject* self, PyObject* value, void*) {
+  return guarded_int([&] {
+    RG_CHECK(value, "Deletion of _grad_fn not allowed. Detach tensor instead!");
+    RG_CHECK(value == Py_None, "_grad_fn can be only set to None");
+    Py_DECREF(checked(detach_inplace(self, nullptr)));
   });
 }
 
@@ -448,6 +485,7 @@ Tensor share_as(PyTypeObject* type, const Tensor& given) {
   set_birth(t, birth(given.get()));
   if (source->has(kOwnVersion)) share_version(t, source.get());
   set_geometry(t, source.sizes(), source.strides());
+  set_cut(t, note_of(source.get()));
   return out;
 }
 
@@ -461,6 +499,13 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
     Tensor out = reinterpret_cast<PyTypeObject*>(type) == tensor_type ? alias(handle(data))
                                                                       : share_as(reinterpret_cast<PyTypeObject*>(type), handle(data));
     set_requires_grad_to(out.get(), needs_grad, "Only Tensors of floating point and complex dtype can require gradients");
+    if (!needs_grad) {
+      const TensorImpl* source = impl(data);
+      if (requires_grad(source))
+        note_cut(out.get(), CutKind::Detach);
+      else if (!note_of(source))
+        note_cut(out.get(), CutKind::Parameter);
+    }
     return wrap(std::move(out));
   });
 }
@@ -528,7 +573,7 @@ PyGetSetDef getset[] = {
     {"_grad", get_grad, set_grad, nullptr, nullptr},
     {"grad_dtype", get_grad_dtype, set_grad_dtype, "The dtype of .grad; None for any.", nullptr},
     {"grad_fn", get_grad_fn, nullptr, "The graph node that made this tensor, or None for a leaf.", nullptr},
-    {"_grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
+    {"_grad_fn", get_grad_fn, set_grad_fn, nullptr, nullptr},
     {"is_leaf", get_is_leaf, nullptr, "Whether this tensor was made by the user rather than by an op that records.", nullptr},
     {"data", get_data, set_data, "The same memory without history. Prefer detach(): writes through .data are not seen by autograd.",
      nullptr},
@@ -541,7 +586,7 @@ PyGetSetDef getset[] = {
     {"_post_accumulate_grad_hooks", get_post_hooks, set_post_hooks, nullptr, nullptr},
     {"name", get_name, nullptr, nullptr, nullptr},
     {"_name", get_name, set_name, nullptr, nullptr},
-    {"_cut", get_cut, nullptr, "(reason, file, line) of where the history was cut, or None", nullptr},
+    {"_cut", get_cut, nullptr, "Where the history was cut: a list of (kind, op, where the mode was entered, where the op is)", nullptr},
     {"is_cpu", is_device, nullptr, nullptr, reinterpret_cast<void*>(static_cast<intptr_t>(DeviceType::CPU))},
     {"is_cuda", is_device, nullptr, nullptr, reinterpret_cast<void*>(static_cast<intptr_t>(DeviceType::CUDA))},
     {"is_meta", is_device, nullptr, nullptr, reinterpret_cast<void*>(static_cast<intptr_t>(DeviceType::Meta))},

@@ -13,7 +13,11 @@ from retrograd._C import Tensor
 def _place(tensor: Tensor, device: Any, requires_grad: bool) -> Tensor:
     if device is not None and _C.device(device) != tensor.device:
         tensor = tensor.to(device)
-    return tensor._mark_requires_grad(True) if requires_grad else tensor
+    if not requires_grad:
+        return tensor
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        raise RuntimeError(f"Only Tensors of floating point and complex dtype can require gradients, and this one is of {tensor.dtype}")
+    return tensor._mark_requires_grad(True)
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:

@@ -125,19 +125,9 @@ def why_no_grad(self: Tensor) -> str:
         return "this tensor has a history: its grad_fn is " + self.grad_fn.name()
     if self.requires_grad:
         return "this tensor is a leaf that requires grad"
-    cut = self._cut
-    if cut is None:
-        return "this tensor is a leaf that does not require grad; call requires_grad_() to change that"
-    reason, file, line = cut
-    where = f"{file}:{line}" if file else "an unknown place"
-    words = {
-        "no_grad": "it was computed with gradients switched off",
-        "inference_mode": "it was computed in inference mode",
-        "detach": "its history was cut by detach",
-        "data": "it was read through .data",
-        "integer": "its dtype is not floating point",
-    }
-    return f"{words.get(reason, reason)} at {where}"
+    from retrograd._cuts import explain
+
+    return "this tensor does not require grad:" + explain(self)
 
 
 # -- Python protocols ---------------------------------------------------------
@@ -413,7 +403,10 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 
 @_method
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    raise RuntimeError("No CUDA GPUs are available: this build of retrograd computes on the CPU")
+    kind = _C.device("cuda" if device is None else device)
+    if kind.type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device, not {kind}")
+    return self.to(kind)
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:

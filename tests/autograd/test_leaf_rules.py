@@ -332,3 +332,42 @@ def test_detach_of_a_view_in_place_in_inference_mode():
     with torch.inference_mode():
         assert x.detach_() is x and x.requires_grad
         assert v.detach_() is v
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("data", "Deleting tensor data is not allowed. Delete tensor instead!"),
+        ("_grad_fn", "Deletion of _grad_fn not allowed. Detach tensor instead!"),
+        ("_backward_hooks", "Deletion of _backwards_hooks not allowed!"),
+        ("_post_accumulate_grad_hooks", "Deletion of _post_accumulate_grad_hooks not allowed!"),
+    ],
+)
+def test_attributes_that_cannot_be_deleted(name, words):
+    calls = []
+    x = torch.ones(2, requires_grad=True)
+    x.register_hook(calls.append)
+    x.register_post_accumulate_grad_hook(calls.append)
+    with pytest.raises(RuntimeError) as info:
+        delattr(x, name)
+    assert str(info.value) == words
+    x.sum().backward()
+    assert len(calls) == 2
+
+
+def test_grad_fn_can_be_forgotten_only():
+    y = torch.ones(2, requires_grad=True) * 2
+    with pytest.raises(RuntimeError, match="_grad_fn can be only set to None"):
+        y._grad_fn = 3
+    assert y.grad_fn is not None
+    y._grad_fn = None
+    assert y.grad_fn is None and not y.requires_grad
+
+
+def test_integers_as_data_or_with_gradients():
+    x = torch.ones(1, requires_grad=True)
+    with pytest.raises(RuntimeError, match="^data set to a tensor that requires gradients must be floating point or complex dtype"):
+        x.data = torch.ones(1, dtype=torch.long)
+    for make in (torch.tensor, torch.asarray):
+        with pytest.raises(RuntimeError, match="^Only Tensors of floating point and complex dtype can require gradients"):
+            make([1], requires_grad=True)

@@ -189,3 +189,145 @@ def test_code_without_a_file():
     )
     text = message(space["y"].sum().backward)
     assert {"<string>:4", "<string>:5"} <= sites(text)
+
+
+# -- what Python code raises during a backward ----------------------------------
+
+
+class Fails(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        raise KeyError("boom")
+
+
+def boom(*_):
+    raise KeyError("boom")
+
+
+def hooked_tensor(x):
+    y = x.exp()
+    y.register_hook(boom)
+    return y, "ExpBackward0", line(-2)
+
+
+def hooked_leaf(x):
+    x.register_hook(boom)
+    y = x.exp()
+    return y, "AccumulateGrad", line(-1)
+
+
+def node_prehook(x):
+    y = x.exp()
+    y.grad_fn.register_prehook(boom)
+    return y, "ExpBackward0", line(-2)
+
+
+def node_hook(x):
+    y = x.exp()
+    y.grad_fn.register_hook(boom)
+    return y, "ExpBackward0", line(-2)
+
+
+def post_accumulate(x):
+    x.register_post_accumulate_grad_hook(boom)
+    y = x.exp()
+    return y, "AccumulateGrad", line(-1)
+
+
+def unpack(x):
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, boom):
+        y = x.exp()
+    return y, "ExpBackward0", line(-1)
+
+
+def custom_function(x):
+    y = Fails.apply(x)
+    return y, "FailsBackward", line(-1)
+
+
+@pytest.mark.parametrize("make", [custom_function, hooked_tensor, hooked_leaf, node_prehook, node_hook, post_accumulate, unpack])
+def test_exceptions_of_python_code_get_a_note(make):
+    x = torch.ones(2, requires_grad=True)
+    y, name, place = make(x)
+    for keep in (True, False):  # a new exception each time, with one note
+        with pytest.raises(KeyError) as info:
+            (y * 3).sum().backward(retain_graph=keep)
+        (note,) = info.value.__notes__
+        assert f"in backward of {name}" in note and note.endswith(place)
+        assert info.value.args == ("boom",)
+
+
+def test_the_innermost_backward_names_its_line():
+    class Outer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            with torch.enable_grad():
+                y = Fails.apply(torch.ones(2, requires_grad=True)).sum()
+            Outer.place = line(-1)
+            y.backward()
+
+    z = Outer.apply(torch.ones(2, requires_grad=True))
+    with pytest.raises(KeyError) as info:
+        z.sum().backward()
+    (note,) = info.value.__notes__
+    assert "FailsBackward" in note and note.endswith(Outer.place)
+
+
+def test_an_exception_that_is_raised_again_gets_no_second_note():
+    kept = KeyError("same")
+
+    def hook(_):
+        raise kept
+
+    x = torch.ones(2, requires_grad=True)
+    y = x.exp()
+    y.register_hook(hook)
+    for _ in range(3):
+        with pytest.raises(KeyError):
+            y.sum().backward(retain_graph=True)
+    assert len(kept.__notes__) == 1
+
+
+def test_what_hooks_return_is_refused_with_the_line():
+    x = torch.ones(2, requires_grad=True)
+    y = x.exp()
+    place = line(-1)
+    y.register_hook(lambda grad: torch.ones(3))
+    text = message(y.sum().backward)
+    assert "has changed the size of value" in text and text.endswith("in backward of ExpBackward0, made at " + place)
+
+
+def test_the_number_of_an_op_is_part_of_its_name():
+    for reduce, name in (
+        (lambda a: a.sum(), "Sum"),
+        (lambda a: a.sum(1), "Sum1"),
+        (lambda a: a.mean(1), "Mean1"),
+        (lambda a: a.mean(), "Mean"),
+    ):
+        b = reduce(torch.ones(2, 2, requires_grad=True))
+        c = b * b
+        with torch.no_grad():
+            b += 1
+        assert f"which is output 0 of {name}, is at version 1" in message(c.sum().backward)
+
+
+def test_names_of_nodes_of_copies():
+    assert torch.diag(torch.ones(2, 2, requires_grad=True)).grad_fn.name() == "DiagonalBackward0_copy"
+    leaf = torch.ones(2, requires_grad=True)
+    assert leaf.exp().grad_fn.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+
+
+def test_a_second_backward_says_what_to_specify():
+    y = (torch.ones(2, requires_grad=True) ** 2).sum()
+    y.backward()
+    text = message(y.backward)
+    assert text.startswith("Trying to backward through the graph a second time")
+    assert "Specify retain_graph=True" in text and "if you need to backward through the graph a second time" in text

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from retrograd import _C
 from retrograd._C import _DecoratorContextManager
 
 __all__ = ["_DecoratorContextManager"]
@@ -87,8 +88,15 @@ def _around_async_generator(func: Any, context: Callable[[], Any]) -> Any:
     return wrapper
 
 
-def _wrap_function(func: Any, context: Callable[[], Any]) -> Any:
-    """`func` with its body inside `context()`, and still of the same kind of function."""
+def _contexts(manager: _DecoratorContextManager, func: Any) -> Callable[[], Any]:
+    """Makes a context for each call of `func`. The modes remember that they decorate it: errors name it when they explain a lost history."""
+    code = getattr(inspect.unwrap(func), "__code__", None)
+    return functools.partial(_C._clone_for, manager, code) if isinstance(code, types.CodeType) else manager.clone
+
+
+def _wrap_function(func: Any, manager: _DecoratorContextManager) -> Any:
+    """`func` with its body inside a clone of `manager`, and still of the same kind of function."""
+    context = _contexts(manager, func)
     if inspect.isgeneratorfunction(func):
         around = _around_generator
     elif inspect.iscoroutinefunction(func):
@@ -100,14 +108,14 @@ def _wrap_function(func: Any, context: Callable[[], Any]) -> Any:
     return functools.update_wrapper(around(func, context), func)
 
 
-def _wrap_class(cls: type, context: Callable[[], Any]) -> type:
+def _wrap_class(cls: type, manager: _DecoratorContextManager) -> type:
     warnings.warn(
         "Decorating classes is deprecated and will be disabled in future versions. "
         "Only `__init__` runs in the mode: decorate it, or the methods that need the mode, instead.",
         FutureWarning,
         stacklevel=3,
     )
-    cls.__init__ = _wrap_function(cls.__init__, context)  # type: ignore[misc]
+    cls.__init__ = _wrap_function(cls.__init__, manager)  # type: ignore[misc]
     return cls
 
 
@@ -115,4 +123,4 @@ def decorate(manager: _DecoratorContextManager, func: Any) -> Any:
     """What `manager(func)` gives: each call of it enters a clone of `manager`."""
     if not callable(func) and not hasattr(func, "__get__"):
         raise TypeError(f"{type(manager).__name__} decorates functions and classes, but got {type(func).__name__}: {func!r}")
-    return _wrap_class(func, manager.clone) if isinstance(func, type) else _wrap_function(func, manager.clone)
+    return _wrap_class(func, manager) if isinstance(func, type) else _wrap_function(func, manager)
