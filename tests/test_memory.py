@@ -2,13 +2,23 @@
 
 import gc
 import importlib
+import os
+import pathlib
 import re
+import subprocess
+import sys
+import textwrap
+import time
 
 import pytest
 
 import retrograd as torch
 
 DTYPES = [torch.bool, torch.uint8, torch.int16, torch.float16, torch.bfloat16, torch.float32, torch.int64, torch.float64]
+
+
+# Nothing is kept in builds with sanitizers, and what they keep themselves is theirs.
+kept_back = pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="the allocator keeps nothing under sanitizers")
 
 
 @pytest.fixture(autouse=True)
@@ -110,6 +120,7 @@ def test_running_totals():
 # ---- what the allocator keeps ----
 
 
+@kept_back
 def test_freed_memory_is_kept_and_given_back():
     torch.empty_cache()
     reserved = torch.memory_reserved()
@@ -130,6 +141,326 @@ def test_reserved_covers_allocated():
     kept = [torch.empty(n) for n in (1, 10, 100, 1000, 10_000, 100_000)]
     assert torch.memory_reserved() >= torch.memory_allocated() >= sum(t.nbytes for t in kept)
     assert torch.max_memory_reserved() >= torch.memory_reserved()
+
+
+@kept_back
+def test_what_is_not_used_goes_back():
+    torch.empty_cache()
+    used, unused = torch.empty(1 << 20), torch.empty(5 << 20)
+    del used, unused
+    assert torch.memory_stats()["cached"] >= 24 << 20
+    for _ in range(3):
+        torch._C._sweep_cache()
+        torch.empty(1 << 20)  # taken from what is kept, and put back
+    assert torch.memory_stats()["cached"] == 4 << 20
+    for _ in range(3):
+        torch._C._sweep_cache()
+    assert torch.memory_stats()["cached"] == 0
+
+
+@kept_back
+def test_the_lowest_of_many_blocks_go_back():
+    torch.empty_cache()
+    xs = [torch.empty(1000) for _ in range(3000)]  # more than one round of the sweep takes
+    del xs
+    kept = torch.memory_stats()["cached"]
+    for _ in range(3):
+        torch._C._sweep_cache()
+        ys = [torch.empty(1000) for _ in range(100)]
+        del ys
+    assert torch.memory_stats()["cached"] == kept // 3000 * 100
+
+
+@kept_back
+def test_a_larger_block_serves_a_smaller_tensor():
+    torch.empty_cache()
+    large = torch.empty(1 << 20)
+    del large
+    reserved = torch.memory_reserved()
+    almost = torch.empty(900_000)
+    assert torch.memory_reserved() == reserved
+    half = torch.empty(500_000)  # would waste too much
+    assert torch.memory_reserved() > reserved
+    del almost, half
+    torch.empty_cache()
+
+
+@kept_back
+def test_the_limit_of_the_cache():
+    default = torch.cache_limit()
+    assert 0 < default <= os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE") // 2
+    try:
+        x = torch.empty(3 << 20)
+        torch.set_cache_limit(4 << 20)
+        assert torch.cache_limit() == 4 << 20
+        del x  # more than the limit
+        assert torch.memory_stats()["cached"] <= 4 << 20
+        torch.empty_cache()
+        xs = [torch.empty(1 << 18) for _ in range(10)]
+        del xs
+        assert torch.memory_stats()["cached"] == 4 << 20
+        torch.set_cache_limit(0)
+        assert torch.memory_stats()["cached"] == 0
+        torch.empty(1 << 18)
+        assert torch.memory_stats()["cached"] == 0
+    finally:
+        torch.set_cache_limit(None)
+    assert torch.cache_limit() == default
+    with pytest.raises(TypeError, match="number of bytes or None, but got str"):
+        torch.set_cache_limit("1G")
+    with pytest.raises(ValueError, match="0 or more"):
+        torch.set_cache_limit(-1)
+
+
+@kept_back
+def test_empty_cache_gives_back_small_memory_too():
+    torch.empty_cache()
+    reserved = torch.memory_reserved()
+    xs = [torch.full((100,), float(i)) for i in range(20_000)]
+    survivor = xs[10_000]
+    full = torch.memory_reserved()
+    assert full - reserved > 8 << 20
+    del xs
+    torch.empty_cache()
+    assert torch.memory_reserved() - reserved < 1 << 20
+    assert survivor.tolist() == [10_000.0] * 100
+    ys = [torch.full((100,), float(i)) for i in range(1000)]
+    assert all(y[99].item() == i for i, y in enumerate(ys))
+
+
+def run(program, **environment):
+    """What a program of its own prints, as a list of words."""
+    source = str(pathlib.Path(torch.__file__).parents[1])
+    path = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": path, **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split() + done.stderr.splitlines()
+
+
+TWENTY = """
+    import os, sys, time
+    import retrograd as torch
+
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") >> 20
+
+    def sweepers():
+        return sum("sweep" in open(f"/proc/self/task/{t}/comm").read() for t in os.listdir("/proc/self/task"))
+
+    small, medium = torch.ones(4), torch.ones(10_000)
+    assert sweepers() == 0  # no thread before there is anything to watch
+    start = resident()
+
+    def twenty():
+        xs = [torch.ones((1 << 20) * n) for n in range(1, 21)]
+        assert resident() - start > 700
+
+    def back():
+        return resident() - start < 64
+"""
+
+
+@kept_back
+@pytest.mark.parametrize(
+    "elsewhere", ["time.sleep(0.1)", "sum(range(100_000))", "small * small", "medium + medium"], ids=["sleep", "python", "small", "medium"]
+)
+def test_twenty_large_tensors(elsewhere):
+    run(
+        TWENTY
+        + f"""
+    twenty()
+    assert sweepers() == 1
+    end = time.monotonic() + 5
+    while time.monotonic() < end and not back():
+        {elsewhere}
+    assert back(), resident() - start
+    """
+    )
+
+
+@kept_back
+def test_a_program_that_is_stuck_gets_smaller_too():
+    """In a system call without Python, where nobody takes the GIL: seen from outside."""
+    program = TWENTY + "\n    twenty()\n    print(start, flush=True)\n    sys.stdin.read()"
+    source = str(pathlib.Path(torch.__file__).parents[1])
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": source},
+    )
+    try:
+        start = int(child.stdout.readline())
+        end = time.monotonic() + 5
+        while True:
+            pages = int(pathlib.Path(f"/proc/{child.pid}/statm").read_text().split()[1])
+            if (pages * os.sysconf("SC_PAGESIZE") >> 20) - start < 64:
+                break
+            assert time.monotonic() < end, "still large"
+            time.sleep(0.1)
+    finally:
+        child.communicate("")
+    assert child.returncode == 0  # the end is not held up
+
+
+@kept_back
+def test_a_forked_child_and_its_parent_give_back():
+    words = run(
+        TWENTY
+        + """
+    twenty()
+    child = os.fork()
+    if child == 0:
+        assert sweepers() == 0 and torch.memory_stats()["cached"] > 700 << 20  # what the parent kept is here too
+        torch.ones(1 << 20)
+        assert sweepers() == 1
+    time.sleep(4)
+    assert back() and torch.memory_stats()["cached"] == 0, torch.memory_stats()
+    print("done", flush=True)
+    if child == 0:
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    """
+    )
+    assert words == ["done", "done"]
+
+
+@kept_back
+def test_memory_is_given_back_before_more_is_taken_than_allowed():
+    run(
+        TWENTY
+        + """
+    import resource
+    with open("/proc/self/statm") as file:
+        mapped = int(file.read().split()[0]) * os.sysconf("SC_PAGESIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + (600 << 20), mapped + (600 << 20)))
+    for megabytes in (100, 150, 200, 280, 340, 400, 480):
+        torch.ones(megabytes << 18)
+    """
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"), [("0", 0), ("1000000", 1_000_000), ("512K", 512 << 10), ("3m", 3 << 20), ("1.5G", 3 << 29), ("1T", 1 << 40)]
+)
+def test_the_limit_in_the_environment(text, limit):
+    assert run("import retrograd; print(retrograd.cache_limit())", RETROGRAD_CACHE_LIMIT=text) == [str(limit)]
+
+
+@pytest.mark.parametrize("text", ["much", "-1", "10X", "1GG", "nan"])
+def test_nonsense_in_the_environment(text):
+    limit, warning, *_ = run("import retrograd; print(retrograd.cache_limit())", RETROGRAD_CACHE_LIMIT=text)
+    assert int(limit) == torch.cache_limit() or os.environ.get("RETROGRAD_CACHE_LIMIT")
+    assert "no number of bytes" in warning and text in warning
+
+
+# ---- what the process may use ----
+
+GIB = 1 << 30
+V1 = "35 31 0:32 {root} {point} rw,relatime - cgroup cgroup rw,memory"
+V2 = "30 23 0:26 {root} {point} rw,nosuid shared:4 master:1 - cgroup2 cgroup2 rw,nsdelegate"
+
+
+def machine(folder, mount, group, files):
+    """A fake /proc and /sys below `folder`: a mount line, the line of /proc/self/cgroup, limits by path."""
+    (folder / "proc/self").mkdir(parents=True)
+    other = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n36 31 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+    (folder / "proc/self/mountinfo").write_text(other + mount + "\n")
+    (folder / "proc/self/cgroup").write_text("7:cpu,cpuacct:/elsewhere\n" + group + "\n")
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+    return torch._C._memory_allowance(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("mount", "group", "files"),
+    [
+        pytest.param(V2.format(root="/", point="/sys/fs/cgroup"), "0::/", {"sys/fs/cgroup/memory.max": str(GIB)}, id="v2, in a namespace"),
+        pytest.param(
+            V2.format(root="/", point="/sys/fs/cgroup"),
+            "0::/user.slice/job",
+            {"sys/fs/cgroup/user.slice/job/memory.max": str(GIB), "sys/fs/cgroup/user.slice/memory.max": "max"},
+            id="v2",
+        ),
+        pytest.param(
+            V2.format(root="/", point="/sys/fs/cgroup"),
+            "0::/a/b/c",
+            {"sys/fs/cgroup/a/b/c/memory.max": "max", "sys/fs/cgroup/a/b/memory.max": str(2 * GIB), "sys/fs/cgroup/a/memory.max": str(GIB)},
+            id="v2, nested",
+        ),
+        pytest.param(
+            V2.format(root="/", point="/sys/fs/cgroup"),
+            "0::/a",
+            {"sys/fs/cgroup/a/memory.max": "max", "sys/fs/cgroup/a/memory.high": str(GIB)},
+            id="v2, throttled",
+        ),
+        pytest.param(
+            V2.format(root="/docker/abc", point="/sys/fs/cgroup"),
+            "0::/docker/abc/inner",
+            {"sys/fs/cgroup/inner/memory.max": str(GIB), "sys/fs/cgroup/memory.max": str(2 * GIB)},
+            id="v2, a container without namespace",
+        ),
+        pytest.param(
+            V2.format(root="/docker/abc", point="/sys/fs/cgroup"),
+            "0::/docker/abcdef",
+            {"sys/fs/cgroup/memory.max": str(GIB)},
+            id="v2, another group",
+        ),
+        pytest.param(V2.format(root="/", point="/sys/fs/cgroup"), "0::/../other", {"sys/fs/cgroup/memory.max": str(GIB)}, id="v2, outside"),
+        pytest.param(V2.format(root="/", point="/mnt/with\\040blank"), "0::/", {"mnt/with blank/memory.max": str(GIB)}, id="v2, a blank"),
+        pytest.param(
+            V1.format(root="/", point="/sys/fs/cgroup/memory"),
+            "4:memory:/a/b",
+            {
+                "sys/fs/cgroup/memory/a/b/memory.limit_in_bytes": str(2**63 - 4096),
+                "sys/fs/cgroup/memory/a/memory.limit_in_bytes": str(GIB),
+                "sys/fs/cgroup/memory/memory.limit_in_bytes": str(2**63 - 4096),
+            },
+            id="v1, nested",
+        ),
+        pytest.param(
+            V1.format(root="/docker/abc", point="/sys/fs/cgroup/memory"),
+            "4:hugetlb,memory:/docker/abc",
+            {
+                "sys/fs/cgroup/memory/memory.limit_in_bytes": str(2**63 - 4096),
+                "sys/fs/cgroup/memory/memory.stat": f"cache 12\nhierarchical_memory_limit {GIB}\ntotal_cache 12",
+            },
+            id="v1, limited by a group out of sight",
+        ),
+    ],
+)
+def test_limits_of_control_groups(tmp_path, mount, group, files):
+    assert machine(tmp_path, mount, group, files) == GIB
+
+
+@pytest.mark.parametrize(
+    ("mount", "group", "files"),
+    [
+        pytest.param("", "", {}, id="nothing"),
+        pytest.param("30 23", "nonsense", {}, id="nonsense"),
+        pytest.param(V2.format(root="/", point="/sys/fs/cgroup"), "0::/", {"sys/fs/cgroup/memory.max": "max"}, id="no limit"),
+        pytest.param(V2.format(root="/", point="/sys/fs/cgroup"), "0::/a", {"sys/fs/cgroup/a/memory.max": "a lot"}, id="no number"),
+        pytest.param(V2.format(root="/", point="/sys/fs/cgroup"), "0::/a", {"sys/fs/cgroup/b/memory.max": "4096"}, id="of others"),
+        pytest.param(
+            V1.format(root="/", point="/sys/fs/cgroup/memory"),
+            "3:cpu:/a",
+            {"sys/fs/cgroup/memory/a/memory.limit_in_bytes": "4096"},
+            id="another controller",
+        ),
+    ],
+)
+def test_no_limits_of_control_groups(tmp_path, mount, group, files):
+    assert machine(tmp_path, mount, group, files) == torch._C._memory_allowance(str(tmp_path / "empty")) > GIB
 
 
 # ---- the summary ----

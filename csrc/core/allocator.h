@@ -1,5 +1,6 @@
 // The caching CPU allocator. Freed blocks are kept by size class and handed out again, so that a training loop touches the same
-// memory at every step instead of taking page faults. All functions are called with the GIL held: it is the lock.
+// memory at every step instead of taking page faults. What nobody takes for some seconds goes back to the system; docs/memory.md says when.
+// All functions are called with the GIL held: it is the lock, but for the thread that gives memory back, see Note [Turns] in core/sweeper.h.
 #pragma once
 
 #include <cstddef>
@@ -74,8 +75,10 @@ inline void count_freed(size_t bytes) noexcept {
 
 MemoryStats memory_stats() noexcept;
 void reset_peak_memory() noexcept;
-void empty_cache() noexcept;
-void set_cache_limit(int64_t bytes) noexcept;  // cached bytes kept at most
+void empty_cache();                   // gives back everything that no tensor uses
+void sweep_cache();                   // what the thread does: gives back what was not used since the sweep before the last
+void set_cache_limit(int64_t bytes);  // kept at most; negative: the default, half of what the process may use
+int64_t get_cache_limit();
 int64_t cached_bytes() noexcept;
 
 }  // namespace retrograd

@@ -1,5 +1,8 @@
 // Settings of the process: default dtype, threads, memory; and what is known of types without a tensor.
+#include <cstdlib>
+
 #include "core/allocator.h"
+#include "core/memory_limit.h"
 #include "core/promote.h"
 #include "cpu/isa.h"
 #include "cpu/parallel.h"
@@ -42,14 +45,46 @@ PyObject* py_reset_peak(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 PyObject* py_empty_cache(PyObject*, PyObject*) {
-  empty_cache();
+  return guarded([]() -> PyObject* {
+    empty_cache();
+    Py_RETURN_NONE;
+  });
+}
+PyObject* py_sweep_cache(PyObject*, PyObject*) {
+  sweep_cache();
   Py_RETURN_NONE;
 }
-PyObject* py_set_cache_limit(PyObject*, PyObject* o) {
-  const long long v = PyLong_AsLongLong(o);
-  if (PyErr_Occurred()) return nullptr;
-  set_cache_limit(v);
-  Py_RETURN_NONE;
+PyObject* py_set_cache_limit(PyObject*, PyObject* o) {  // None: the default
+  return guarded([&]() -> PyObject* {
+    int64_t bytes = -1;
+    if (o != Py_None) {
+      RG_CHECK_AS(Type, read_int(o, bytes), "set_cache_limit() expects a number of bytes or None, but got ", Py_TYPE(o)->tp_name);
+      RG_CHECK_AS(Value, bytes >= 0, "set_cache_limit() expects a number of bytes, 0 or more, or None for the default, but got ", bytes);
+    }
+    set_cache_limit(bytes);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* py_cache_limit(PyObject*, PyObject*) {
+  return guarded([]() -> PyObject* { return PyLong_FromLongLong(get_cache_limit()); });
+}
+PyObject* py_memory_allowance(PyObject*, PyObject* root) {
+  return guarded([&]() -> PyObject* {
+    const char* path = PyUnicode_AsUTF8(root);
+    return path ? PyLong_FromLongLong(memory_allowance(path)) : nullptr;
+  });
+}
+void read_environment() {
+  const char* text = std::getenv("RETROGRAD_CACHE_LIMIT");
+  if (!text || !*text) return;
+  const int64_t bytes = parse_bytes(text);
+  if (bytes >= 0) {
+    set_cache_limit(bytes);
+  } else if (PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                              "RETROGRAD_CACHE_LIMIT is '%s', which is no number of bytes like 1000000 or 512M: the default limit holds",
+                              text) < 0) {
+    throw PythonError();
+  }
 }
 PyObject* py_cpu_level(PyObject*, PyObject*) {
   static constexpr const char* names[] = {"base", "v2", "v3", "v4"};
@@ -99,7 +134,10 @@ PyMethodDef methods[] = {{"get_default_dtype", get_default_dtype, METH_NOARGS, n
                          {"_memory_stats", py_memory_stats, METH_NOARGS, nullptr},
                          {"_reset_peak_memory_stats", py_reset_peak, METH_NOARGS, nullptr},
                          {"_empty_cache", py_empty_cache, METH_NOARGS, nullptr},
+                         {"_sweep_cache", py_sweep_cache, METH_NOARGS, nullptr},
                          {"_set_cache_limit", py_set_cache_limit, METH_O, nullptr},
+                         {"_cache_limit", py_cache_limit, METH_NOARGS, nullptr},
+                         {"_memory_allowance", py_memory_allowance, METH_O, nullptr},
                          {"_cpu_level", py_cpu_level, METH_NOARGS, nullptr},
                          {"promote_types", py_promote, METH_VARARGS, nullptr},
                          {"result_type", py_result_type, METH_VARARGS, nullptr},
@@ -108,6 +146,9 @@ PyMethodDef methods[] = {{"get_default_dtype", get_default_dtype, METH_NOARGS, n
 
 }  // namespace
 
-void init_settings(PyObject* module) { PyModule_AddFunctions(module, methods); }
+void init_settings(PyObject* module) {
+  PyModule_AddFunctions(module, methods);
+  read_environment();
+}
 
 }  // namespace retrograd

@@ -9,6 +9,7 @@ from retrograd._C import Tensor
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
+    "cache_limit",
     "empty_cache",
     "get_default_device",
     "get_float32_matmul_precision",
@@ -28,6 +29,7 @@ __all__ = [
     "memory_stats",
     "numel",
     "reset_peak_memory_stats",
+    "set_cache_limit",
     "set_default_device",
     "set_float32_matmul_precision",
     "set_flush_denormal",
@@ -130,8 +132,21 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
 
 def empty_cache() -> None:
-    """Gives memory that no tensor uses back to the system."""
+    """Gives all memory that no tensor uses back to the system, at once. What is not used for some seconds goes back by itself."""
     _C._empty_cache()
+
+
+def set_cache_limit(bytes: int | None) -> None:
+    """How many bytes of freed memory the allocator keeps for later at most: 0 for none, None for the default.
+
+    The default is half of what the process may use; the environment variable RETROGRAD_CACHE_LIMIT sets another.
+    """
+    _C._set_cache_limit(bytes)
+
+
+def cache_limit() -> int:
+    """How many bytes of freed memory the allocator keeps for later at most."""
+    return _C._cache_limit()
 
 
 _precision = "highest"
