@@ -106,7 +106,7 @@ void destroy(Node* node) {
       SavedTensor* saved = field<SavedTensor>(node, f);
       if (RG_UNLIKELY(saved->fingerprinted)) forget_fingerprint(*saved);
       if (TensorImpl* t = std::exchange(saved->tensor, nullptr)) {
-        drop_save(t->storage);
+        if (RG_LIKELY(!saved->packed)) drop_save(t->storage);
         Py_DECREF(t->object());
       }
       if (RG_UNLIKELY(saved->packed != nullptr)) Py_CLEAR(saved->packed);

@@ -202,7 +202,7 @@ Tensor SavedTensor::unpack(Node* owner) const {
 void SavedTensor::release() {
   if (TensorImpl* t = tensor) {
     if (RG_UNLIKELY(fingerprinted)) forget_fingerprint(*this);
-    drop_save(t->storage);
+    if (RG_LIKELY(!packed)) drop_save(t->storage);  // beside it, layers: they are not compared
     tensor = nullptr;
     Py_DECREF(t->object());
   }

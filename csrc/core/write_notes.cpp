@@ -49,20 +49,20 @@ struct Place {
   Write handed_out;
 };
 
-// What a place held at the writes from `first` until `until`, seen from saves up to then.
+// What a place held, for saves until a time: up to the first write to it after them. Notes are in the order of these writes.
 struct Note {
   size_t place;
-  uint32_t first, until;
+  uint32_t until;
   bool known, outside;
   uint64_t hash;
-  std::unique_ptr<char[]> copy;
+  std::shared_ptr<const char[]> copy;
 };
 
 }  // namespace
 
 struct WriteNotes {
   std::vector<Place> places;
-  std::vector<Note> notes;  // by `first`
+  std::vector<Note> notes;
   uint32_t span = 0;
   int64_t copied = 0;
   bool lost = false;  // saves up to lost_until know nothing
@@ -134,6 +134,7 @@ Place* note(Storage* s, const Region& r, bool known, bool outside, uint32_t now)
   known = known && lies_in(r, s);
   const uint64_t hash = known ? hash_region(r, s) : 0;
   Place* place = find_place(n, r);
+  std::shared_ptr<const char[]> copy;
   if (place) {
     if (place->written && place->known && known && hash != place->last) place->changed = place->latest;
     place->last = hash;
@@ -141,10 +142,13 @@ Place* note(Storage* s, const Region& r, bool known, bool outside, uint32_t now)
     Note& newest = n.notes[place->newest];
     const bool serves = outside || !newest.outside;
     if (place->span == n.span && serves) return place;
-    if (known && newest.known && newest.hash == hash && serves) {
-      newest.until = now;
-      place->span = n.span;
-      return place;
+    if (known && newest.known && newest.hash == hash) {
+      if (serves && place->newest + 1 == n.notes.size()) {  // else the order of notes would say less
+        newest.until = now;
+        place->span = n.span;
+        return place;
+      }
+      copy = newest.copy;
     }
   }
   if (n.notes.size() == kMostNotes) {
@@ -156,13 +160,13 @@ Place* note(Storage* s, const Region& r, bool known, bool outside, uint32_t now)
   place->known = known;
   place->span = n.span;
   place->newest = n.notes.size();
-  Note& made = n.notes.emplace_back(Note{static_cast<size_t>(place - n.places.data()), now, now, known, outside, hash, nullptr});
-  const int64_t bytes = r.bytes();
-  if (known && bytes <= kCopyLimit && n.copied + bytes <= kCopiesLimit) {
-    made.copy.reset(new char[static_cast<size_t>(bytes)]);
-    read_region(r, s, made.copy.get());
+  if (const int64_t bytes = r.bytes(); known && !copy && bytes <= kCopyLimit && n.copied + bytes <= kCopiesLimit) {
+    auto* memory = new char[static_cast<size_t>(bytes)];
+    copy.reset(memory);
+    read_region(r, s, memory);
     n.copied += bytes;
   }
+  n.notes.push_back({static_cast<size_t>(place - n.places.data()), now, known, outside, hash, std::move(copy)});
   return place;
 }
 
@@ -178,7 +182,7 @@ const Write& maker(const Storage* s, const Place& place) {
   return unmoved && place.changed.site.code ? place.changed : place.latest;
 }
 
-// The notes since a time, or the first of them, of each place that has bytes in common with a region; by `first`.
+// The notes since a time, or the first of them, of each place that has bytes in common with a region.
 std::vector<const Note*> notes_since(const WriteNotes& n, const Region& r, uint32_t since, bool watch_outside, bool firsts = true) {
   std::vector<const Note*> found;
   std::vector<char> seen(n.places.size());
@@ -190,13 +194,12 @@ std::vector<const Note*> notes_since(const WriteNotes& n, const Region& r, uint3
   return found;
 }
 
-// The bytes between the ends of `r` as they were at `since`: what was written comes from the first copy that has it. False when
-// that is not known.
-bool bytes_at(const WriteNotes& n, const Storage* s, const Region& r, std::span<const Note* const> notes, uint32_t since,
-              std::vector<char>& was) {
+// The bytes between the ends of `r` as they were at some time, from the notes since: what was written comes from the first copy that has
+// it. False when that is not known.
+bool bytes_at(const WriteNotes& n, const Storage* s, const Region& r, std::span<const Note* const> notes, std::vector<char>& was) {
   if (r.end - r.begin > kExactLimit || !lies_in(r, s)) return false;
   for (const Note* note : notes)
-    if (!note->copy || before(note->first, since)) return false;
+    if (!note->copy) return false;
   const char* data = static_cast<const char*>(s->data);
   was.assign(data + r.begin, data + r.end);
   for (size_t i = notes.size(); i > 0; --i) {  // the earliest last
@@ -212,9 +215,9 @@ bool bytes_at(const WriteNotes& n, const Storage* s, const Region& r, std::span<
   return true;
 }
 
-bool same_bytes(const WriteNotes& n, const Storage* s, const Region& r, std::span<const Note* const> notes, uint32_t since) {
+bool same_bytes(const WriteNotes& n, const Storage* s, const Region& r, std::span<const Note* const> notes) {
   std::vector<char> was;
-  if (!bytes_at(n, s, r, notes, since, was)) return false;
+  if (!bytes_at(n, s, r, notes, was)) return false;
   const char* data = static_cast<const char*>(s->data);
   bool same = true;
   for_each_run(r, [&](int64_t at, int64_t) {
@@ -248,7 +251,7 @@ Change find_on_storage(const TensorImpl* t, uint32_t since, bool watch_outside) 
     if (!by && !change.site.code) change.site = place.handed_out.site;
   }
   if (!change.found) return change;
-  if (same_bytes(*n, s, r, since_then, since)) return {};
+  if (same_bytes(*n, s, r, since_then)) return {};
   change.outside = !culprit && (s->flags & kStorageExported);
   if (!change.outside) change.site = culprit ? culprit->site : n->latest.site;
   return change;
@@ -342,17 +345,23 @@ void note_contents(TensorImpl* t, std::vector<MoveNotes::Move>& moves) {
       add(n->lost_order ? now : n->lost_until, std::nullopt, n->latest.site);
       if (n->lost_order) return;
     }
-    std::vector<uint32_t> times;  // at which it held something else, as far as saves can tell
-    for (const Note* note : notes_since(*n, r, from, true, false))
-      if (!holds(s, n->places[note->place], *note)) times.push_back(note->until);
+    std::vector<uint32_t> times;  // between two of them, all saves found the same
+    for (const Note* note : notes_since(*n, r, from, true, false)) times.push_back(note->until);
     std::ranges::sort(times, before);
     times.erase(std::ranges::unique(times).begin(), times.end());
+    if (times.size() > kMostMoves) {
+      const auto kept = times.end() - kMostMoves;
+      add(kept[-1], std::nullopt, n->latest.site);
+      times.erase(times.begin(), kept);
+    }
     for (const uint32_t time : times) {
       const std::vector<const Note*> notes = notes_since(*n, r, time, true);
       const Change change = find_on_storage(t, time, true);
       std::vector<char> was;
       std::optional<uint64_t> hash;
-      if (bytes_at(*n, s, r, notes, time, was)) {
+      if (!change.found) {
+        hash = hash_elements(t);
+      } else if (bytes_at(*n, s, r, notes, was)) {
         hash = hash_elements(t, was.data());
       } else if (notes.size() == 1 && notes[0]->known && r.dims.empty() && n->places[notes[0]->place].region == r) {
         hash = notes[0]->hash;

@@ -150,6 +150,32 @@ def scratch_column_by_column(torch):
 
 
 @right
+def scratch_of_a_solver(torch):
+    class Assign(torch.autograd.Function):  # as packages for differential equations fill the stages of a step
+        @staticmethod
+        def forward(ctx, scratch, value, index):
+            ctx.index = index
+            scratch.data[index] = value
+            return scratch
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, grad[ctx.index], None
+
+    y = leaf(torch)
+    k = torch.empty(4, 3, dtype=torch.float64)
+    k = Assign.apply(k, y * 1, (..., 0))
+    for stage in range(1, 3):
+        k = Assign.apply(k, (y + (k[..., :stage] * k[..., :stage]).sum(-1)) * 0.5, (..., stage))
+    k.sum().backward()
+    z = leaf(torch)
+    a = z * 1
+    b = (z + a * a) * 0.5
+    (a + b + (z + a * a + b * b) * 0.5).sum().backward()
+    return y.grad.tolist(), z.grad.tolist()
+
+
+@right
 def scratch_through_set(torch):
     scratch, x = torch.zeros(2, 4, dtype=torch.float64), leaf(torch)
     other = torch.empty(0, dtype=torch.float64).set_(scratch)

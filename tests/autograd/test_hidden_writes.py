@@ -127,6 +127,110 @@ def test_random_writes_to_large_memory(seed):
                 loss.backward()
 
 
+class Fuzz:
+    """Saves, writes of all kinds, memory that is handed out and tensors that move, beside lists of what was saved."""
+
+    def __init__(self, np, seed):
+        self.np, self.rng = np, random.Random(seed)
+        self.memory = [torch.arange(48.0).reshape(6, 8) for _ in range(2)]
+        self.movable = [torch.nn.Parameter(self.rng.choice(self.memory)[:3]) for _ in range(2)]
+        self.arrays, self.values, self.saved = [], [], []
+
+    def step(self):
+        target = self.rng.choice(self.memory + self.movable)
+        acts = [self.save] * 6 + [self.write] * 5 + [self.move] * 3 + [self.hand_out, self.write_outside, self.write_alias, self.check]
+        self.rng.choice(acts if self.saved else [self.save])(target)
+
+    def save(self, t):
+        part = t if self.rng.random() < 0.4 else random_region(self.rng, t.detach() if self.rng.random() < 0.7 else t.data)
+        x = torch.ones(part.shape, requires_grad=True)
+        self.saved.append((x, (x * part).sum(), part, part.tolist()))
+
+    def write(self, t):
+        part, how = random_region(self.rng, t.data), self.rng.randrange(4)
+        if how == 0:
+            part.add_(self.rng.choice((0.0, 1.0)))
+        elif how == 1:
+            t.data.copy_(torch.arange(48.0).reshape(6, 8)[: t.shape[0]])
+        elif how == 2:
+            part[part > 20] = self.rng.choice((0.0, 21.0))
+        else:
+            torch.add(part, self.rng.choice((0.0, 1.0)), out=part)
+
+    def write_alias(self, t):
+        alias = torch.empty(0).set_(t.detach()) if self.rng.random() < 0.5 else self.rng.choice(t.data.unsafe_split(2))
+        random_region(self.rng, alias).mul_(self.rng.choice((1.0, 2.0)))
+
+    def move(self, _):
+        w, how = self.rng.choice(self.movable), self.rng.randrange(5)
+        if how == 0:
+            w.data = w.data.clone()
+        elif how == 1:
+            w.data = self.rng.choice(self.memory)[self.rng.randrange(3) :][:3]
+        elif how == 2:
+            before, w.data = w.data, torch.zeros(3, 8)
+            w.data = before
+        elif how == 3:
+            self.values.append(w.tolist())
+        elif self.values:
+            w.data = torch.tensor(self.rng.choice(self.values))
+
+    def hand_out(self, t):
+        self.arrays.append(random_region(self.rng, t.detach()).numpy())
+
+    def write_outside(self, _):
+        if self.arrays:
+            array = self.rng.choice(self.arrays)
+            array[self.rng.randrange(len(array))] += self.rng.choice((0.0, 1.0))
+
+    def check(self, _=None):
+        x, loss, part, values = self.saved.pop(self.rng.randrange(len(self.saved)))
+        if part.tolist() == values:
+            loss.backward()
+            assert x.grad.tolist() == values
+        else:
+            with pytest.raises(RuntimeError, match=MODIFIED):
+                loss.backward()
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_all_ways_together(seed):
+    fuzz = Fuzz(pytest.importorskip("numpy"), seed)
+    for _ in range(20):
+        fuzz.step()
+    while fuzz.saved:
+        fuzz.check()
+
+
+def test_more_moves_than_are_kept_refuse():
+    w = torch.ones(4, requires_grad=True)
+    old = (w * w).sum()
+    for k in range(100):
+        w.data = torch.full((4,), float(k))
+    new = (w * w).sum()
+    w.data = torch.ones(4)
+    with pytest.raises(RuntimeError, match=MODIFIED):
+        old.backward()
+    w.data = torch.full((4,), 99.0)
+    new.backward()
+    assert w.grad.tolist() == [198.0] * 4
+
+
+def test_more_writes_before_a_move_than_are_kept_refuse():
+    w = torch.ones(200, requires_grad=True)
+    old = (w * w).sum()
+    keep = []
+    for k in range(200):
+        w.data[k] = 2.0
+        keep.append((w * w).sum())
+    w.data = torch.ones(200)
+    with pytest.raises(RuntimeError, match=MODIFIED):
+        old.backward()
+    w.data = torch.full((200,), 2.0)
+    keep[-1].backward()
+    assert w.grad.tolist() == [4.0] * 200
+
+
 def test_more_writes_than_are_kept_refuse():
     memory, x = torch.zeros(3, 6000), torch.ones(6000, requires_grad=True)
     loss = (x * memory[0]).sum()
