@@ -167,13 +167,25 @@ def transposed(op: Op, plan: Any) -> str:
     return text + lines("forward::give(result_, level, values[0]);")
 
 
+def refusals(op: Op, plan: Any) -> str:
+    """Checks that no input moves whose derivative does not exist."""
+    found = [(t, re.match(r'not_implemented\("(\w+)', formula)) for targets, formula in plan.formulas for t in targets]
+    name = op.name
+    missing = []
+    for target, match in found:
+        if match:
+            missing.append(target)
+            name = match[1] if name.startswith("_") else name  # of a function written in Python
+    return lines(*(f'if (tangent_of({t}_, level)) forward::refuse("{name}");' for t in missing))
+
+
 RULES = {"elementwise": elementwise, "symmetric": elementwise, "linear": linear, "multilinear": multilinear, None: transposed}
 
 
 def rule(op: Op, plan: Any, return_type: str, types: dict[str, str]) -> str:
     arguments = "".join(f", [[maybe_unused]] {types[p.type]} {p.name}_" for p in op.params)
     inputs = ", ".join(f"{p.name}_" for p in plan.inputs)
-    body = RULES.get(op.jvp, expression)(op, plan)
+    body = refusals(op, plan) + RULES.get(op.jvp, expression)(op, plan)
     return (
         f"void {op.cname}_jvp([[maybe_unused]] const {return_type}& result_{arguments}) {{\n"
         f"  for ([[maybe_unused]] const uint32_t level : levels_of({inputs})) {{\n{body}  }}\n}}\n"

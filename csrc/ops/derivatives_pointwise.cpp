@@ -43,20 +43,25 @@ Tensor pow_backward(const Tensor& grad, const Tensor& self, Scalar exponent) {
   return ops::_scaled_product(grad, ops::pow_scalar(self, less), exponent);
 }
 
+// grad * slope, and 0 where `mask`: the slope does not exist there. Its own derivative, with respect to grad, has that slope for a factor.
+static Tensor masked_product(const Tensor& mask, const Tensor& grad, const Tensor& slope) {
+  return ops::where(mask, 0.0, grad * (thread_state.grad_mode ? ops::where(mask, 0.0, slope) : slope));
+}
+
 // 0 where the exponent is 0, even if self is too and the power rule has inf or nan there.
 Tensor pow_backward_self(const Tensor& grad, const Tensor& self, const Tensor& exponent) {
   const Tensor slope = exponent * ops::pow(self, exponent - 1);
-  return ops::where(ops::eq(exponent, 0), 0.0, grad * slope);
+  return masked_product(ops::eq(exponent, 0), grad, slope);
 }
 
 // 0 where 0 is raised to a power that is not negative: log(0) would make it nan.
 Tensor pow_backward_exponent(const Tensor& grad, const Operand& self, const Tensor& exponent, const Tensor& result) {
   const Tensor base = self.tensor ? Tensor::borrow(self.tensor) : scalar_tensor(self.scalar, result.dtype(), result.device());
-  const Tensor slope = grad * (result * ops::log(base));
-  if (!self.tensor && !self.scalar.equals(0)) return slope;
+  const Tensor slope = result * ops::log(base);
+  if (!self.tensor && !self.scalar.equals(0)) return grad * slope;
   const Tensor rises = is_complex(exponent.dtype()) ? ops::logical_and(ops::eq(ops::imag(exponent), 0), ops::ge(ops::real(exponent), 0))
                                                     : ops::ge(exponent, 0);
-  return ops::where(ops::logical_and(ops::eq(base, 0), rises), 0.0, slope);
+  return masked_product(ops::logical_and(ops::eq(base, 0), rises), grad, slope);
 }
 
 Tensor product_backward(const Tensor& grad, const Tensor& factor, Scalar value) {
@@ -67,28 +72,28 @@ Tensor product_backward(const Tensor& grad, const Tensor& factor, Scalar value) 
 Tensor xlogy_backward_self(const Tensor& grad, const Tensor& self, const Operand& other) {
   const Tensor base = other.tensor ? Tensor::borrow(other.tensor) : scalar_tensor(other.scalar, grad.dtype(), grad.device());
   const Tensor mask = ops::logical_and(ops::eq(self, 0), ops::le(base, 0));
-  return ops::where(mask, 0.0, grad * ops::log(base));
+  return masked_product(mask, grad, ops::log(base));
 }
 Tensor xlogy_backward_other(const Tensor& grad, const Operand& self, const Tensor& other) { return grad * self / other; }
 
 // 0 at the origin, where the angle has no derivative.
 Tensor atan2_backward(const Tensor& grad, const Tensor& y, const Tensor& x, const Tensor& factor) {
   const Tensor squares = y * y + x * x;
-  return ops::where(ops::eq(squares, 0), 0.0, grad * factor / squares);
+  return masked_product(ops::eq(squares, 0), grad, factor / squares);
 }
 
 Tensor sinc_backward(const Tensor& grad, const Tensor& self) {
   constexpr double pi = 3.14159265358979323846;
   const Tensor turn = self * pi;
   const Tensor slope = (ops::cos(turn) * turn - ops::sin(turn)) / (turn * self);
-  return ops::where(ops::eq(self, 0), 0.0, grad * slope);
+  return masked_product(ops::eq(self, 0), grad, slope);
 }
 
 // nan outside [0, 1]; with eps, 0 where the argument was limited.
 Tensor logit_backward(const Tensor& grad, const Tensor& self, std::optional<double> eps) {
-  const double low = eps.value_or(0.0), outside = eps ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+  const double low = eps.value_or(0.0), outside = eps ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
   const Tensor inside = ops::logical_and(ops::ge(self, low), ops::le(self, 1 - low));
-  return ops::where(inside, grad / (self * (1 - self)), outside);
+  return grad / ops::where(inside, self * (1 - self), outside);
 }
 
 // i1' = i0 - i1 / x, which is 1/2 at 0. Around it 1 / x overflows.
@@ -108,7 +113,7 @@ Tensor special_entr_backward(const Tensor& grad, const Tensor& self) { return -(
 Tensor xlog1py_backward_self(const Tensor& grad, const Tensor& self, const Operand& other) {
   const Tensor base = other.tensor ? Tensor::borrow(other.tensor) : scalar_tensor(other.scalar, grad.dtype(), grad.device());
   const Tensor mask = ops::logical_and(ops::eq(self, 0), ops::le(base, -1));
-  return ops::where(mask, 0.0, grad * ops::log1p(base));
+  return masked_product(mask, grad, ops::log1p(base));
 }
 Tensor xlog1py_backward_other(const Tensor& grad, const Operand& self, const Tensor& other) { return grad * self / (other + 1); }
 
@@ -130,7 +135,7 @@ Tensor igamma_backward(const Tensor& grad, const Tensor& a, const Tensor& x) {
 
 // The sign flip is +1 or -1, except that PyTorch has 0 at 0.
 Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
-  return ops::where(ops::eq(self, 0), 0.0, grad * (result / self));
+  return masked_product(ops::eq(self, 0), grad, result / self);
 }
 
 Tensor clamp_backward(const Tensor& grad, const Tensor& self, std::optional<Scalar> min, std::optional<Scalar> max) {

@@ -51,6 +51,23 @@ bool moves(const TensorImpl* t) {
   return false;
 }
 
+// A copy of a tangent in memory like that of `like`, zero where that has no elements: as_strided() may reach there.
+Tensor in_memory_of(const Tensor& like, const Tensor& value) {
+  const int64_t room = static_cast<int64_t>(like->storage->nbytes) / itemsize(value.dtype());
+  const bool whole = like->offset() == 0 && room == like.numel();
+  if (whole || like->has(kBatched) || value->has(kBatched)) return ops::_clone_as(value, like.strides());
+  const Tensor memory = ops::zeros(IntSpan(&room, 1), value.dtype(), {}, value.device(), {}, {});
+  const Tensor place = ops::as_strided(memory, like.sizes(), like.strides(), like->offset());
+  ops::copy_(place, value, false);
+  return place;
+}
+
+bool lies_as(const TensorImpl* a, const TensorImpl* b) {
+  if (!same_strides(a, b)) return false;
+  if (a->has(kBatched) || b->has(kBatched)) return true;
+  return (a->numel == 0 || a->offset() == b->offset()) && a->storage->nbytes == b->storage->nbytes;
+}
+
 Tensor fitted(Tensor value, const Tensor& result) {
   if (!same_sizes(value.get(), result.get())) value = ops::expand(value, result.sizes(), false);
   if (value.dtype() != result.dtype()) value = ops::_to_copy(value, result.dtype(), std::nullopt);
@@ -58,6 +75,12 @@ Tensor fitted(Tensor value, const Tensor& result) {
 }
 
 }  // namespace
+
+void refuse(const char* op) {
+  fail(ErrorKind::NotImplemented, "Trying to use forward AD with ", op,
+       " that does not support it because it has not been implemented yet: there is no derivative for an argument that has a tangent here. "
+       "detach() that argument where its derivative is not wanted.");
+}
 
 Tensor spread(const Tensor& tangent, const Tensor& result) { return fitted(tangent, result); }
 
@@ -102,21 +125,28 @@ void give(std::span<const Tensor> results, uint32_t level, std::span<const Tenso
   for (size_t i = 0; i < results.size() && i < values.size(); ++i) give(results[i], level, values[i], view);
 }
 
+void attach(const Tensor& dual, uint32_t level, const Tensor& given) {
+  const Tensor value = fitted(given, dual);
+  const bool kept = lies_as(value.get(), dual.get()) || has_internal_overlap(dual.get());
+  set_tangent(dual, level, kept ? value : in_memory_of(dual, value));
+}
+
 void give_inplace(const Tensor& self, uint32_t level, const Tensor& value) {
   if (!is_differentiable(self.dtype())) return;
   const OutsideTransforms here;  // the tangent of an outer level is written to by right
   Tensor present = tangent_of(self, level);
+  if (present && present.is(value)) return;  // written already
   if (!value) {
     if (present) ops::zero_(present);
     return;
   }
   if (!present && self->base) {
     const Tensor base = Tensor::borrow(self->base);
-    set_tangent(base, level, ops::_clone_as(ops::zeros_like(primal(base, level), {}, {}, {}, {}, {}, {}), base.strides()));
+    set_tangent(base, level, in_memory_of(base, ops::zeros_like(primal(base, level), {}, {}, {}, {}, {}, {})));
     present = tangent_of(self, level);
   }
-  if (present && varies_more(value.get(), present.get())) {
-    // The tangent has been the same for every sample of a vmap; what is written is not.
+  // The tangent has been the same for every sample of a vmap, and what is written is not; or make_dual(x, x): it lies where the value was written.
+  if (present && (varies_more(value.get(), present.get()) || present->storage == self->storage)) {
     const Tensor base = self->base ? Tensor::borrow(self->base) : self;
     const Tensor owner = tangent_of(base, level) ? base : self;
     renew_tangent(owner, level, ops::_clone_as(engine_ops.varied(tangent_of(owner, level), value), owner.strides()));

@@ -20,8 +20,12 @@ std::vector<Tensor> tangent_or_zeros(std::span<const Tensor> list, uint32_t leve
 // Sets the tangent of a result. `view`: it is a view of the tangent of an input, as the result is of that input.
 void give(const Tensor& result, uint32_t level, const Tensor& value, bool view = false);
 void give(std::span<const Tensor> results, uint32_t level, std::span<const Tensor> values, bool view = false);
+// Sets the tangent that a caller gave: that very tensor, where it lies in its memory as `dual` does in its own, so that writes to either are seen.
+void attach(const Tensor& dual, uint32_t level, const Tensor& given);
 // After a write in place: into the tangent that is there, so that views of it follow.
 void give_inplace(const Tensor& self, uint32_t level, const Tensor& value);
+
+[[noreturn]] void refuse(const char* op);  // an input moves, and there is no derivative
 
 // For ops without a rule of their own: backward is linear in the gradient it gets, so its own derivative, run backwards, is the forward rule.
 // `run` computes the differentiable outputs from the inputs; the result has a tangent for each of them, undefined where it is zero.

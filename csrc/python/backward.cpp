@@ -6,6 +6,7 @@
 #include "ops/util.h"
 #include "python/autograd.h"
 #include "python/bind.h"
+#include "python/caller_state.h"
 #include "python/guard.h"
 
 namespace retrograd {
@@ -118,6 +119,7 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
       }
     }
     const RunOptions options{keep != 0, create != 0, accumulate != 0, inputs != Py_None};
+    const CallerState caller;
     std::vector<Tensor> result = run_backward(roots.edges, roots.grads, wanted.edges, options);
     if (accumulate) Py_RETURN_NONE;
     for (size_t i = 0; i < result.size(); ++i)
@@ -151,6 +153,7 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t narg
       Node* n;
       ~Hold() { Py_XDECREF(reinterpret_cast<PyObject*>(n)); }
     } hold{edge.node};
+    const CallerState caller;
     run_backward({&edge, 1}, grads, {}, {});
     Py_RETURN_NONE;
   });

@@ -373,15 +373,15 @@ PyObject* call_forward(PyObject* cls, FunctionNode* node, PyObject* const* args,
 
 // A write in place to a tensor that moves has to move its tangent in place too, and a view of one has to have a view of its tangent: whoever
 // else holds the memory sees both.
-void check_shared_tangent(const Tensor& out, bool written, PyObject* result, PyObject* const* args, std::span<const Tensor> tangents) {
+void check_shared_tangent(const Tensor& out, bool written, PyObject* result, PyObject* const* args, std::span<const Tensor> tangents,
+                          std::span<const uint32_t> versions) {
   for (size_t i = 0; i < tangents.size(); ++i) {
     if (!tangents[i]) continue;
     auto* arg = reinterpret_cast<TensorImpl*>(args[i]);
     if (written) {
-      RG_CHECK(arg != out.get() || result == tangents[i]->object(),
-               "An inplace custom Function is not modifying the forward mode gradients inplace. If forward writes to an input in place, "
-               "jvp must "
-               "write to the tangent of that input in place, and return it.");
+      RG_CHECK(arg != out.get() || (result == tangents[i]->object() && version_of(tangents[i].get()) != versions[i]),
+               "An inplace custom Function is not modifying the forward mode gradients inplace. Where forward writes to an input, the "
+               "jvp function must modify the corresponding gradient inplace, and return it.");
       continue;
     }
     if (!out->base || (out->base != arg && out->base != arg->base)) continue;
@@ -391,7 +391,8 @@ void check_shared_tangent(const Tensor& out, bool written, PyObject* result, PyO
         "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view. Return a view of the "
         "tangent, for example with view_as().");
     RG_CHECK(r->base == tangents[i].get() || r->base == tangents[i]->base,
-             "A custom Function is returning a view but the jvp is not returning a view of the given grad input.");
+             "A custom Function is returning a view but the jvp is not returning a view of ",
+             tangents[i]->base ? "the same base as the given grad input." : "the given grad input.");
   }
 }
 
@@ -401,7 +402,7 @@ Tensor checked_tangent(PyObject* result, const Tensor& out, bool differentiable,
            ".");
   if (!out) return {};
   RG_CHECK(differentiable || result == Py_None, "Function's jvp returned a gradient at position ", k,
-           ", but the corresponding forward output is not a differentiable Tensor. Return None there.");
+           ", but the corresponding forward output is not a differentiable Tensor. You should return None at that position instead.");
   if (!differentiable) return {};
   RG_CHECK(result != Py_None, "Function's jvp returned None at position ", k,
            ", but the corresponding forward output is a differentiable Tensor. Return zeros where nothing moves, or say so in forward with "
@@ -426,11 +427,13 @@ void run_jvp(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_
     Ref call(checked(PyTuple_New(nargs + 1)));
     PyTuple_SET_ITEM(call.get(), 0, Py_NewRef(node->object()));
     std::vector<Tensor> tangents(static_cast<size_t>(nargs));  // of arguments that have one
+    std::vector<uint32_t> versions(static_cast<size_t>(nargs));
     for (Py_ssize_t i = 0; i < nargs; ++i) {
       Tensor tangent;
       if (is_tensor(args[i])) {
         const Tensor arg = Tensor::borrow(args[i]);
         tangent = tangents[static_cast<size_t>(i)] = tangent_of(arg, level);
+        if (tangent) versions[static_cast<size_t>(i)] = version_of(tangent.get());
         if (!tangent && s.materialize && is_differentiable(arg.dtype())) tangent = forward::tangent_or_zeros(arg, level);
       }
       PyTuple_SET_ITEM(call.get(), i + 1, wrap(std::move(tangent)));
@@ -448,7 +451,7 @@ void run_jvp(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_
       PyObject* o = single ? result.get() : PyTuple_GET_ITEM(result.get(), static_cast<Py_ssize_t>(k));
       const bool differentiable = raw[k] && is_differentiable(s, raw[k].get());
       const bool written = outputs[k] && contains(s.dirty, outputs[k].get());
-      if (differentiable) check_shared_tangent(outputs[k], written, o, args, tangents);
+      if (differentiable) check_shared_tangent(outputs[k], written, o, args, tangents, versions);
       const Tensor tangent = checked_tangent(o, outputs[k], differentiable, k);
       if (!outputs[k]) continue;
       if (written) {

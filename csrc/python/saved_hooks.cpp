@@ -7,16 +7,13 @@
 #include "autograd/layers.h"
 #include "autograd/saved.h"
 #include "python/autograd.h"
+#include "python/caller_state.h"
 #include "python/guard.h"
 #include "python/wrap.h"
 
 namespace retrograd {
 namespace {
 
-struct HookPair {
-  PyObject* pack;    // owned
-  PyObject* unpack;  // owned
-};
 thread_local std::vector<HookPair> stack;  // innermost last; saved_hooks_depth is its size, or 0 while hooks run
 thread_local std::string disabled_reason;
 thread_local bool disabled = false;
@@ -264,6 +261,26 @@ PyMethodDef methods[] = {{"_set_memory_check", set_memory_check, METH_O, "(bytes
                          {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+SavedHooksState::SavedHooksState() : pairs_(stack), depth_(saved_hooks_depth), disabled_(disabled) {
+  if (disabled_) reason_ = disabled_reason;
+  for (const HookPair& pair : pairs_) {
+    Py_INCREF(pair.pack);
+    Py_INCREF(pair.unpack);
+  }
+}
+SavedHooksState::~SavedHooksState() {
+  disabled = disabled_;
+  if (RG_UNLIKELY(disabled_)) disabled_reason = reason_;
+  if (RG_UNLIKELY(stack != pairs_)) {
+    std::swap(stack, pairs_);
+    saved_hooks_depth = depth_;
+  }
+  for (const HookPair& pair : pairs_) {
+    Py_DECREF(pair.pack);
+    Py_DECREF(pair.unpack);
+  }
+}
 
 PyObject* raw_saved(Node* owner, SavedTensor* (*find)(Node*, size_t), size_t index) {
   auto* raw = reinterpret_cast<RawSaved*>(raw_type->tp_alloc(raw_type, 0));

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "python/caller_state.h"
 #include "python/guard.h"
 #include "python/wrap.h"
 
@@ -106,6 +107,18 @@ bool has_torch_function(PyObject* o) {
     return false;
   PyObject* f = lookup(type);
   return f && f != disabled_impl;
+}
+
+FunctionModesState::FunctionModesState() : modes_(modes), hidden_(hidden) {
+  for (PyObject* mode : modes_) Py_INCREF(mode);
+}
+FunctionModesState::~FunctionModesState() {
+  if (RG_UNLIKELY(modes != modes_)) {
+    std::swap(modes, modes_);
+    hidden = hidden_;
+    count_modes();
+  }
+  for (PyObject* mode : modes_) Py_DECREF(mode);
 }
 
 FunctionModesOff::FunctionModesOff() : hidden_(std::exchange(hidden, modes.size())) { thread_state.function_modes = 0; }

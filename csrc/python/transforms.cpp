@@ -235,7 +235,7 @@ PyObject* make_dual(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
         "make_dual: inside vmap, for a level of forward mode that was entered outside it. Enter the level inside the function that is "
         "mapped, or use func.jvp.");
     const Tensor dual = ops::alias_view(lifted(given));
-    if (forward_mode()) forward::give(dual, level, tangent);
+    if (forward_mode()) forward::attach(dual, level, tangent);
     return wrap(dual);
   });
 }

@@ -429,3 +429,218 @@ def test_gradcheck_with_forward_mode(x):
 
     with pytest.raises(torch.autograd.gradcheck.__globals__["GradcheckError"], match="(?i)forward"):
         torch.autograd.gradcheck(Wrong.apply, (leaf,), check_forward_ad=True)
+
+
+# ---- whose memory a tangent is ----
+
+
+def dual_of(x, t):
+    return forward_ad.make_dual(x, t)
+
+
+def the_tangent(dual):
+    return forward_ad.unpack_dual(dual).tangent
+
+
+def test_the_tangent_is_the_tensor_that_was_given(x, t):
+    with forward_ad.dual_level():
+        dual = dual_of(x, t)
+        assert the_tangent(dual) is t
+        assert the_tangent(dual.view(-1)).data_ptr() == t.data_ptr()
+        assert the_tangent(dual * 1).data_ptr() != t.data_ptr()
+
+
+def test_one_buffer_for_all_directions():
+    x, t = torch.tensor([1.0, 2.0, 3.0]), torch.zeros(3)
+    found = []
+    with forward_ad.dual_level():
+        dual = dual_of(x, t)
+        for i in range(3):
+            t.zero_()
+            t[i] = 1
+            found.append(the_tangent((dual * dual).sum()).item())
+    assert found == [2.0, 4.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    "write", [lambda d: d.mul_(3), lambda d: d[:].mul_(3), lambda d: d.view(3, 1)[:, 0].mul_(3), lambda d: d.copy_(d * 3)]
+)
+def test_a_write_to_a_dual_writes_the_tangent(write):
+    x, t = torch.ones(3), torch.tensor([1.0, 2.0, 3.0])
+    with forward_ad.dual_level():
+        dual = dual_of(x, t)
+        version = t._version
+        write(dual)
+        assert the_tangent(dual) is t
+        assert t._version > version
+    assert t.tolist() == [3.0, 6.0, 9.0]
+    assert x.tolist() == [3.0, 3.0, 3.0]
+
+
+def test_jvp_takes_the_tangent_itself():
+    x, t = torch.ones(3), torch.ones(3)
+    assert torch.func.jvp(lambda x: x.mul_(2) * 1, (x,), (t,))[1].tolist() == [2.0] * 3
+    assert (x.tolist(), t.tolist()) == ([2.0] * 3, [2.0] * 3)
+
+
+def test_a_tensor_that_is_its_own_tangent():
+    """The value is written first, and must not be what becomes of the tangent."""
+    x = torch.tensor([1.0, 2.0])
+    with forward_ad.dual_level():
+        dual = dual_of(x, x)
+        assert the_tangent(dual) is x
+        dual.mul_(dual)
+        assert forward_ad.unpack_dual(dual).primal.tolist() == [1.0, 4.0]
+        assert the_tangent(dual).tolist() == [2.0, 8.0]
+        dual[0].mul_(3)
+        assert the_tangent(dual).tolist() == [6.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("value", "tangent", "kept"),
+    [
+        (lambda: torch.zeros(10)[2:5], lambda: torch.ones(3), False),
+        (lambda: torch.zeros(10)[2:5], lambda: torch.ones(10)[2:5], True),
+        (lambda: torch.ones(3), lambda: torch.ones(5)[:3], False),
+        (lambda: torch.ones(2, 3).t(), lambda: torch.ones(3, 2), False),
+        (lambda: torch.ones(3), lambda: torch.ones(1).expand(3), False),
+        (lambda: torch.ones(3, 1), lambda: torch.ones(1, 3).t(), True),
+        (lambda: torch.zeros(4)[2:2], lambda: torch.zeros(4)[3:3], True),
+    ],
+)
+def test_a_tangent_lies_in_its_memory_as_the_value_does(value, tangent, kept):
+    v, t = value(), tangent()
+    with forward_ad.dual_level():
+        found = the_tangent(dual_of(v, t))
+        assert (found is t) is kept
+        assert found.tolist() == t.tolist()
+        if not kept:
+            assert (found.stride(), found.storage_offset()) == (v.stride(), v.storage_offset())
+            assert found.untyped_storage().nbytes() == v.untyped_storage().nbytes()
+
+
+def test_as_strided_reaches_what_is_beside_the_elements():
+    with forward_ad.dual_level():
+        dual = dual_of(torch.zeros(5)[:4].detach(), torch.ones(4))
+        assert the_tangent(dual.as_strided((5,), (1,), 0)).tolist() == [1.0, 1.0, 1.0, 1.0, 0.0]
+        plain = torch.zeros(6)[1:5].detach()
+        plain[:2].copy_(dual[:2])
+        assert the_tangent(plain.as_strided((6,), (1,), 0)).tolist() == [0.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+
+
+def test_a_tangent_that_was_moved_to_fit_is_differentiated():
+    leaf = torch.tensor([1.0, 2.0], requires_grad=True)
+    with forward_ad.dual_level():
+        dual = dual_of(torch.ones(5)[1:3].detach(), leaf)
+        torch.testing.assert_close(torch.autograd.grad(the_tangent(dual**2).sum(), leaf)[0], torch.tensor([2.0, 2.0]))
+
+
+# ---- what jvp of a Function is held to ----
+
+
+@pytest.mark.parametrize("jvp", [lambda ctx, t: t, lambda ctx, t: t * 2, lambda ctx, t: t.mul_(2).clone()])
+def test_jvp_has_to_write_the_tangent_in_place(jvp):
+    forgetful = staticmethod(jvp)
+
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+        jvp = forgetful
+
+    with forward_ad.dual_level():
+        dual = dual_of(torch.ones(()), torch.ones(()))
+        with pytest.raises(RuntimeError, match="jvp function must modify the corresponding gradient inplace"):
+            Double.apply(dual)
+
+
+def test_jvp_that_writes_in_place_writes_the_given_tangent():
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t.mul_(2)
+
+    t = torch.ones(2)
+    with forward_ad.dual_level():
+        dual = dual_of(torch.ones(2), t)
+        assert the_tangent(Double.apply(dual)) is t
+    assert t.tolist() == [2.0, 2.0]
+
+
+def test_words_of_refusals_of_jvp():
+    class Whole(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            i = x.clone()
+            ctx.mark_non_differentiable(i)
+            return x.clone(), i
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t, t.clone()
+
+    class Part(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x[:1]
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t[:1].clone().view(1)
+
+    with forward_ad.dual_level():
+        dual = dual_of(torch.ones(2), torch.ones(2))
+        with pytest.raises(RuntimeError, match="You should return None at that position instead"):
+            Whole.apply(dual)
+        with pytest.raises(RuntimeError, match="not returning a view of the given grad input"):
+            Part.apply(dual)
+        with pytest.raises(RuntimeError, match="not returning a view of the same base as the given grad input"):
+            Part.apply(dual.view(2))
+
+
+@pytest.mark.parametrize(
+    ("op", "name"),
+    [
+        (lambda d, o: torch.igamma(d, o), "igamma"),
+        (lambda d, o: torch.special.zeta(d, o), "special_zeta"),
+        (lambda d, o: torch.special.zeta(d, 2.0), "special_zeta"),
+        (lambda d, o: torch.heaviside(o, d), "heaviside"),
+        (lambda d, o: d // o, "floor_divide"),
+        (lambda d, o: torch.unique(d.view(2, 1), dim=0), "unique_dim"),
+        (lambda d, o: d.clone().igamma_(o), "igamma"),
+    ],
+)
+def test_ops_without_forward_mode_say_so(op, name):
+    with forward_ad.dual_level():
+        dual = dual_of(torch.ones(2), torch.ones(2))
+        with pytest.raises(NotImplementedError, match=f"^Trying to use forward AD with {name} that does not support it") as error:
+            op(dual, torch.ones(2))
+        assert "backward" not in str(error.value)
+        assert torch.igamma(torch.ones(2), dual).tolist()  # the other argument has a derivative
+
+
+def test_the_rows_that_embedding_scales_down_move_as_they_did():
+    """Scaling to max_norm is no part of the derivative, in reverse mode neither."""
+    weight = torch.tensor([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]])
+    t = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    with forward_ad.dual_level():
+        dual = dual_of(weight, t)
+        rows = torch.nn.functional.embedding(torch.tensor([0, 1, 0]), dual, max_norm=1.0)
+        assert the_tangent(rows).tolist() == [[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]]
+    torch.testing.assert_close(weight, torch.tensor([[0.6, 0.8], [0.3, 0.4], [6.0, 8.0]]))
+
+
+def test_gaussian_nll_loss_moves_with_its_variance():
+    one, two = torch.tensor([1.0]), torch.tensor([2.0])
+    with forward_ad.dual_level():
+        loss = torch.nn.functional.gaussian_nll_loss(one, two, dual_of(torch.tensor([0.5]), torch.ones(1)))
+        assert the_tangent(loss).item() == pytest.approx(-1.0)

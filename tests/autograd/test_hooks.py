@@ -623,3 +623,115 @@ def test_pickling_warns_about_hooks():
         pickle.dumps(x)
     (x * 2).backward()
     assert x.grad.item() == 4.0
+
+
+# -- what a backward leaves as it found it -----------------------------------------------------------
+
+
+NEVER_FREED = []
+
+
+def run_with_hook(hook):
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.register_hook(hook)
+    y.sum().backward()
+    return x
+
+
+def test_saved_tensor_hooks_entered_in_a_hook_end_with_the_backward():
+    packed = []
+    pair = torch.autograd.graph.saved_tensors_hooks(packed.append, lambda t: t)
+    x = run_with_hook(lambda g: pair.__enter__())
+    _ = x * x
+    assert not packed
+    with pytest.raises(RuntimeError, match="no saved tensor hooks"):
+        pair.__exit__()
+
+
+def test_functions_of_hooks_entered_in_a_backward_are_freed():
+    class Pack:
+        def __call__(self, t):
+            return t
+
+    pack = Pack()
+    alive = weakref.ref(pack)
+    pair = torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t)
+    run_with_hook(lambda g: pair.__enter__())
+    del pack, pair
+    gc.collect()
+    assert alive() is None
+
+
+@pytest.mark.parametrize("how", ["hook", "grad", "unpack", "error"])
+def test_saved_tensor_hooks_left_in_a_backward_are_there_afterwards(how):
+    packed = []
+    pair = torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t)
+    other = torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: pair.__exit__() or t)
+
+    def leave(g):
+        pair.__exit__()
+        if how == "error":
+            raise ValueError("and on")
+
+    x = torch.ones(2, requires_grad=True)
+    with other:
+        y = x.exp() if how == "unpack" else x * 2
+    if how != "unpack":
+        y.register_hook(leave)
+    with pair:
+        if how == "error":
+            with pytest.raises(ValueError, match="and on"):
+                y.sum().backward()
+        elif how == "grad":
+            torch.autograd.grad(y.sum(), x)
+        else:
+            y.sum().backward()
+        _ = x * x
+    assert packed
+
+
+def test_disabling_of_saved_tensor_hooks_ends_with_the_backward():
+    def disable(g):
+        torch._C._disable_saved_tensors_hooks("not now")
+
+    run_with_hook(disable)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        pass
+
+
+def test_inference_mode_entered_in_a_hook_ends_with_the_backward():
+    mode = torch.inference_mode()
+    NEVER_FREED.append(mode)  # an inference mode ends with its object
+    x = run_with_hook(lambda g: mode.__enter__())
+    assert not torch.is_inference_mode_enabled()
+    assert torch.is_grad_enabled()
+    assert (x * 2).requires_grad
+
+
+def test_inference_mode_left_in_a_hook_is_there_afterwards():
+    mode = torch.inference_mode(False)
+    NEVER_FREED.append(mode)
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    with torch.inference_mode():
+        y.register_hook(lambda g: mode.__enter__())
+        y.backward(torch.ones(2))
+        assert torch.is_inference_mode_enabled()
+        assert not torch.ones(2, requires_grad=True).mul(2).requires_grad
+
+
+def test_a_mode_entered_in_a_hook_ends_with_the_backward():
+    seen = []
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    mode = Mode()
+    run_with_hook(lambda g: mode.__enter__() and None)
+    count = len(seen)
+    torch.ones(2).sin()
+    assert len(seen) == count
+    assert torch.overrides._get_current_function_mode() is None

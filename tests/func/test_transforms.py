@@ -388,3 +388,27 @@ def test_func_is_imported_when_first_used():
 
     code = "import sys, retrograd; assert 'retrograd.func' not in sys.modules; retrograd.vmap; assert 'retrograd.func' in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+AT_ZERO = {
+    "sinc": (retrograd.sinc, [0.0, 0.5], None),
+    "copysign": (retrograd.copysign, [0.0, 1.0, 0.0], [-1.0, 1.0, 2.0]),
+    "pow": (retrograd.pow, [0.0, 1.0, 0.0, 0.0, 2.0], [2.0, 1.0, 0.0, 1.0, 0.0]),
+    "atan2": (retrograd.atan2, [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]),
+    "xlogy": (retrograd.xlogy, [0.0, 1.0], [-1.0, 2.0]),
+    "xlog1py": (retrograd.special.xlog1py, [0.0, 1.0], [-2.0, 2.0]),
+    "logit": (lambda x: retrograd.logit(x, 1e-3), [0.0, 0.5, 1.0], None),
+}
+
+
+@pytest.mark.parametrize("name", AT_ZERO)
+def test_linearize_where_a_slope_does_not_exist(name):
+    """The formulas mask what is not there, and so must what is made of them: the derivative of a gradient."""
+    f, *points = AT_ZERO[name]
+    points = tuple(retrograd.tensor(p, dtype=retrograd.float64) for p in points if p is not None)
+    _, linear = linearize(f, *points)
+    for moved in points:
+        tangents = tuple(retrograd.full_like(p, float(p is moved)) for p in points)
+        expected = jvp(f, points, tangents)[1]
+        assert not expected.isnan().any()
+        assert_close(linear(*tangents), expected)

@@ -60,6 +60,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A view of tensor that carries tangent through what is computed from it.
 
+    The tangent is that very tensor where it lies in its memory as `tensor` does (sizes, strides, offset, length of the memory), else a copy. What is
+    written to it later counts, and a write in place to the dual tensor writes to it.
+
     Args:
         tensor: the value, floating point.
         tangent: the direction, of the same shape.

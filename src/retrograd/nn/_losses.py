@@ -166,9 +166,8 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
         elif not (input.size()[:-1] == var.size()[:-1] and var.size(-1) == 1):
             raise ValueError("var is of incorrect size")
     how = _reduction(reduction, words="{} is not valid")
-    with torch.no_grad():  # the floor of the variance is not part of the graph
-        floored = var.clamp(min=eps)
-    var = var + (floored - var.detach())
+    value = var.detach()
+    var = var + (value.clamp(min=eps) - value)  # the floor of the variance is not part of the graph
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)

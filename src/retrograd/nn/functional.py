@@ -380,9 +380,10 @@ def _renormed(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float
     """Scales the rows that are about to be read down to max_norm, in place."""
     with torch.no_grad():
         used = indices.reshape(-1).unique()
-        rows = weight.index_select(0, used)
+        table = weight.detach()  # no derivative sees this, forward mode neither
+        rows = table.index_select(0, used)
         norms = rows.norm(norm_type, 1, keepdim=True)
-        weight.index_copy_(0, used, torch.where(norms > max_norm, rows * (max_norm / (norms + 1e-7)), rows))
+        table.index_copy_(0, used, torch.where(norms > max_norm, rows * (max_norm / (norms + 1e-7)), rows))
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
