@@ -654,11 +654,13 @@ def test_functions_of_hooks_entered_in_a_backward_are_freed():
         def __call__(self, t):
             return t
 
-    pack = Pack()
-    alive = weakref.ref(pack)
-    pair = torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t)
-    run_with_hook(lambda g: pair.__enter__())
-    del pack, pair
+    def run():
+        pack = Pack()
+        pair = torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t)
+        run_with_hook(lambda g: pair.__enter__())
+        return weakref.ref(pack)
+
+    alive = run()
     gc.collect()
     assert alive() is None
 

@@ -163,5 +163,5 @@ def test_a_missing_derivative_says_so(entry):
             continue
         with forward_ad.dual_level():
             given = [forward_ad.make_dual(a, retrograd.ones_like(a)) if i == at else a for i, a in enumerate(args)]
-            with pytest.raises(NotImplementedError, match=r"the derivative for '.*' is not implemented"):
+            with pytest.raises(NotImplementedError, match=r"^Trying to use forward AD with \w+ that does not support it"):
                 call(retrograd, entry, given, kwargs)
