@@ -292,6 +292,17 @@ def cuts(op: Op) -> bool:
     return bool(tensors_of(op)) and op.name not in _NO_VALUES and not op.name.endswith("_like") and not op.name.startswith("new_")
 
 
+# Copies: outside inference mode they give an inference tensor a normal one with a history.
+COPIES = {"clone", "_to_copy"}
+
+
+def records(op: Op, plan: Plan) -> str:
+    """Whether an op out of place records: something requires grad, and not all there is are inference tensors."""
+    if op.name in COPIES:
+        return needs_grad(plan)
+    return f"{needs_grad(plan)} && !all_inference({tensors_of(op)})"
+
+
 def record(op: Op, plan: Plan, *, inplace: bool) -> tuple[str, str]:
     """Statements that make the node and save inputs, and those that need the result. In place the kernel runs between them."""
     n_edges = str(len(plan.inputs)) if plan.list_input is None else f"{plan.list_input.name}.size() + {len(plan.inputs) - 1}"
@@ -447,7 +458,7 @@ def dispatch(op: Op) -> str:
             # Hooks on saved tensors see the inputs first, so that the recomputation of a checkpoint can stop before the kernel of its last op.
             body.insert(
                 0,
-                f"  if (RG_UNLIKELY(saved_hooks_depth > 0) && !thread_state.attention && thread_state.grad_mode && {needs_grad(plan)}) {{\n    {before}\n"
+                f"  if (RG_UNLIKELY(saved_hooks_depth > 0) && !thread_state.attention && thread_state.grad_mode && {records(op, plan)}) {{\n    {before}\n"
                 f"    {ret} result = {kernel_name(op)}({call_args});\n    {after}\n    return result;\n  }}",
             )
         # See Note [Where the history was cut].
@@ -455,7 +466,7 @@ def dispatch(op: Op) -> str:
         note = {r: f'note_untracked("{op.name}", {r}, {tensors_of(op)});' for r in outputs}
         recorded = {r.name for r in plan.outputs} if many else {"result"}
         body.append(
-            f"  if (any_follows({tensors_of(op)})) {{\n    if (thread_state.grad_mode && {needs_grad(plan)}{guard}) {{\n    {before}\n    {after}\n    "
+            f"  if (any_follows({tensors_of(op)})) {{\n    if (thread_state.grad_mode && {records(op, plan)}{guard}) {{\n    {before}\n    {after}\n    "
             + "\n    ".join(note[r] for r in outputs if r not in recorded)
             + "} else {\n      "
             + "\n      ".join(note.values())

@@ -15,6 +15,12 @@ Tensor as_grad_dtype(const Tensor& grad, const TensorImpl* variable) {
   return grad.dtype() == dtype ? grad : engine_ops.cast(grad, dtype);
 }
 
+bool takes_dtype(const Node* next, DType dtype, DType own) {
+  if (!next || next->info != &accumulate_grad_info || !is_differentiable(dtype) || is_complex(dtype) != is_complex(own)) return false;
+  const TensorImpl* variable = static_cast<const AccumulateGrad*>(next)->variable;
+  return variable && variable->extra && variable->extra->grad_dtype == kGradDTypeAny;
+}
+
 namespace {
 
 bool may_steal(const Tensor& grad, const TensorImpl* variable) {
@@ -49,13 +55,16 @@ void set_grad(TensorImpl* variable, Tensor grad) {
   if (old) Py_DECREF(old->object());
 }
 
-void accumulate(TensorImpl* variable, Tensor& grad) {
+// `seen`: hooks of the node look at the gradient afterwards. Where it became .grad they see that memory.
+void accumulate(TensorImpl* variable, Tensor& grad, bool seen) {
   if (RG_UNLIKELY(!same_sizes(grad.get(), variable))) check_gradient(grad, variable);
   if (RG_UNLIKELY(grad.dtype() != variable->dtype) || RG_UNLIKELY(variable->extra != nullptr)) grad = as_grad_dtype(grad, variable);
   const bool recording = thread_state.grad_mode;
   if (!variable->grad) {
     if (!recording && may_steal(grad, variable)) {
+      const Tensor kept = seen ? alias(grad) : Tensor();
       set_grad(variable, std::move(grad));
+      grad = kept;
     } else {
       set_grad(variable, own_copy(grad, variable));
     }
@@ -73,7 +82,8 @@ void apply(Call& call) {
   TensorImpl* variable = static_cast<AccumulateGrad*>(call.node)->variable;
   if (RG_UNLIKELY(!variable) || RG_UNLIKELY(!requires_grad(variable))) return;  // requires_grad_(False) since
   RG_CHECK(!grad_fn_of(variable), "leaf variable has been moved into the graph interior");
-  if (RG_LIKELY(call.in[0].defined())) accumulate(variable, call.in[0]);
+  const bool seen = call.node->extra && call.node->extra->hooks;
+  if (RG_LIKELY(call.in[0].defined())) accumulate(variable, call.in[0], seen);
   if (RG_UNLIKELY(variable->extra && variable->extra->post_accumulate_hooks)) engine_hooks.post_accumulate(variable);
 }
 

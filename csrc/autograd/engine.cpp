@@ -297,7 +297,8 @@ void finish_outputs(Node* n, std::span<Tensor> out) {
     if (!shape || !out[i]) continue;
     const IntSpan sizes{shape->sizes, shape->ndim};
     if (!same_sizes(out[i].sizes(), sizes)) out[i] = engine_ops.sum_to(out[i], sizes);
-    if (out[i].dtype() != shape->dtype) out[i] = engine_ops.cast(out[i], shape->dtype);
+    if (out[i].dtype() != shape->dtype && !takes_dtype(n->edges[i].node, out[i].dtype(), shape->dtype))
+      out[i] = engine_ops.cast(out[i], shape->dtype);
   }
 }
 
@@ -333,11 +334,7 @@ void GraphTask::run_node(Node* n) {
       if (c.node == n) captured[c.index] = in[c.nr];
   }
   if (executes(n)) {
-    Tensor seen;  // AccumulateGrad takes its gradient for itself, and a hook on it wants to see it afterwards
-    if (RG_UNLIKELY(n->extra != nullptr)) {
-      engine_hooks.before(n, in);
-      if (n->has(kTopological) && n->extra->hooks) seen = in[0];
-    }
+    if (RG_UNLIKELY(n->extra != nullptr)) engine_hooks.before(n, in);
     bool any = n->flags & (kPython | kTopological);  // all others give nothing for nothing
     for (size_t i = 0; i < in.size() && !any; ++i) any = in[i].defined();
     if (any) {
@@ -350,7 +347,6 @@ void GraphTask::run_node(Node* n) {
     }
     if (RG_UNLIKELY(n->extra != nullptr)) {
       finish_outputs(n, out);
-      if (seen) in[0] = seen;
       engine_hooks.after(n, out, in);
     }
     if (RG_UNLIKELY(anomaly_enabled)) engine_hooks.anomaly(n, out);

@@ -48,6 +48,7 @@ extern bool anomaly_enabled;
 extern bool anomaly_check_nan;
 
 Tensor as_grad_dtype(const Tensor& grad, const TensorImpl* variable);  // cast to what variable.grad_dtype says
+bool takes_dtype(const Node* next, DType dtype, DType own);  // whether `next` wants no cast to its own: a leaf whose grad_dtype is None
 
 extern bool keep_grad_layout;  // .grad takes the strides of its variable
 

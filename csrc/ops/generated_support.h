@@ -21,6 +21,17 @@ inline bool runs_along_columns(const TensorImpl* t) {
   return t->ndim == 2 && t->stride(0) == 1 && t->stride(1) == t->size(0) && t->size(0) != 1;
 }
 
+// Whether everything an op computes with is an inference tensor: outside inference mode such an op records nothing. A number counts as a
+// normal tensor.
+inline bool is_inference(const Tensor& t) { return !t || t->has(kInference); }
+inline bool is_inference(const Operand& o) { return o.tensor && o.tensor->has(kInference); }
+inline bool is_inference(std::span<const Tensor> list) {
+  for (const Tensor& t : list)
+    if (!is_inference(t)) return false;
+  return true;
+}
+template <class... Args> [[gnu::always_inline]] inline bool all_inference(const Args&... args) { return (is_inference(args) && ...); }
+
 // Holds a node while it is being filled in: hooks on saved tensors and the kernels of in-place ops may throw.
 class NodeGuard {
  public:

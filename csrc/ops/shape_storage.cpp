@@ -11,7 +11,7 @@
 namespace retrograd::composite {
 
 void resize_(const Tensor& self, IntSpan size, std::optional<MemoryFormat> memory_format) {
-  RG_CHECK(!requires_grad(self), "cannot resize variables that require grad");
+  RG_CHECK(!requires_grad(self) || thread_state.inference_mode, "cannot resize variables that require grad");
   RG_CHECK(!self->has(kBatched), "resize_() cannot be used inside vmap: a sample has no memory of its own");
   check_inplace(self, false);
   const std::vector<int64_t> sizes(size.begin(), size.end());  // may be the sizes of self itself
@@ -66,6 +66,8 @@ void use_memory(const Tensor& self, const Tensor& source, IntSpan sizes, IntSpan
   set_geometry(self.get(), made.sizes(), made.strides());
   before_write(self.get());  // it counts as a write, to whoever shares the new memory too, and changes nothing there
   wrote_inplace(self);
+  if (!self->grad_fn)
+    self->accumulator = nullptr;  // another leaf: what was computed from the old one leads to a node that this one has left
   if (recorded) rebase_history(self, std::exchange(history.node, nullptr));
 }
 

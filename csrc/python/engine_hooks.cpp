@@ -159,8 +159,10 @@ void post_accumulate(TensorImpl* leaf) {
   for_each_hook(hooks, [&](PyObject* hook) {
     PyObject* result = checked(PyObject_CallOneArg(hook, leaf->object()));
     const Hold returned{result};
-    // A tensor is what hooks of other kinds return; here nobody looks at it.
     RG_CHECK_AS(Type, result == Py_None || is_tensor(result), "expected Variable, but hook returned '", short_name(result), "'");
+    RG_CHECK(result == Py_None || result == leaf->object(),
+             "Tensor post accumulate grad hooks should return None. The gradient is in .grad of the tensor already: ", hook_name(hook),
+             " may change it there.");
   });
 }
 

@@ -48,16 +48,22 @@ struct FunctionState {
   std::vector<TensorMeta> inputs, outputs;
   std::vector<int> edge_of_input;  // -1 for arguments that are no tensors
   bool materialize = true;
+  bool pure_view = false;    // ctx._is_pure_view: the output is a view of the input and nothing else
+  bool handed_over = false;  // what was saved: see clear_saved_tensors_on_access
   bool finished_forward = false;
   bool in_jvp = false;
 
-  void clear_objects() {
-    Py_CLEAR(cls);
+  // What forward said about its inputs and outputs. An output holds the node, so keeping it would close a cycle.
+  void end_forward() {
     Py_CLEAR(to_save);
     Py_CLEAR(dirty);
     Py_CLEAR(non_differentiable);
-    Py_CLEAR(needs_input_grad);
     Py_CLEAR(for_forward);
+  }
+  void clear_objects() {
+    Py_CLEAR(cls);
+    Py_CLEAR(needs_input_grad);
+    end_forward();
   }
 };
 
@@ -103,7 +109,14 @@ class Ref {
 
 // ---- backward ----
 
-Tensor checked_gradient(const char* name, size_t index, const TensorMeta& meta, PyObject* object) {
+// A class attribute that is True or False.
+bool class_flag(PyObject* cls, const char* name) {
+  Ref value(checked(PyObject_GetAttrString(cls, name)));
+  RG_CHECK(PyBool_Check(value.get()), name, " must be a bool, got ", Py_TYPE(value.get())->tp_name);
+  return value.get() == Py_True;
+}
+
+Tensor checked_gradient(const char* name, size_t index, const TensorMeta& meta, const Node* next, PyObject* object) {
   RG_CHECK(is_tensor(object), "expected Variable or None (got ", Py_TYPE(object)->tp_name, "): gradient ", index, " returned by ", name);
   Tensor grad = Tensor::borrow(object);
   if (!same_sizes(grad.sizes(), meta.sizes)) {
@@ -121,19 +134,30 @@ Tensor checked_gradient(const char* name, size_t index, const TensorMeta& meta, 
   if (grad.dtype() != meta.dtype) {
     RG_CHECK(is_complex(meta.dtype) || !is_complex(grad.dtype()), "Function ", name, " returned a complex gradient at index ", index,
              " for an input of dtype ", dtype_name(meta.dtype), ". The gradient of a real input is real: return grad.real");
-    grad = engine_ops.cast(grad, meta.dtype);
+    if (!takes_dtype(next, grad.dtype(), meta.dtype)) grad = engine_ops.cast(grad, meta.dtype);
   }
   return grad;
 }
 
+// The arguments of backward(): ctx and the gradients; with boxed_grads_call the gradients are in a list, which is all that holds them, unless
+// hooks are going to see them.
 PyObject* gradient_arguments(FunctionNode* node, std::span<Tensor> in) {
   const FunctionState& s = *node->state;
-  Ref args(checked(PyTuple_New(static_cast<Py_ssize_t>(in.size() + 1))));
+  const bool boxed = class_flag(s.cls, "boxed_grads_call");
+  const auto count = static_cast<Py_ssize_t>(in.size());
+  Ref args(checked(PyTuple_New(boxed ? 2 : count + 1)));
   PyTuple_SET_ITEM(args.get(), 0, Py_NewRef(node->object()));
-  for (size_t i = 0; i < in.size(); ++i) {
-    Tensor g = in[i];
-    if (!g && s.materialize && s.outputs[i].is_tensor) g = zeros(s.outputs[i].sizes, s.outputs[i].dtype, s.outputs[i].device);
-    PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i + 1), wrap(std::move(g)));
+  if (boxed) PyTuple_SET_ITEM(args.get(), 1, checked(PyList_New(count)));
+  const bool gives_up = boxed && !(node->extra && node->extra->hooks);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const auto k = static_cast<size_t>(i);
+    Tensor g = gives_up ? std::move(in[k]) : in[k];
+    if (!g && s.materialize && s.outputs[k].is_tensor) g = zeros(s.outputs[k].sizes, s.outputs[k].dtype, s.outputs[k].device);
+    if (boxed) {
+      PyList_SET_ITEM(PyTuple_GET_ITEM(args.get(), 1), i, wrap(std::move(g)));
+    } else {
+      PyTuple_SET_ITEM(args.get(), i + 1, wrap(std::move(g)));
+    }
   }
   return args.release();
 }
@@ -165,7 +189,7 @@ void apply_backward(Call& call) {
              ", but the corresponding forward input was not a Variable");
     const int edge = s.edge_of_input[k];
     if (!node->edges[edge].node) continue;
-    call.out[static_cast<size_t>(edge)] = checked_gradient(name, k, s.inputs[k], items[i]);
+    call.out[static_cast<size_t>(edge)] = checked_gradient(name, k, s.inputs[k], node->edges[edge].node, items[i]);
   }
 }
 
@@ -266,7 +290,9 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
   FunctionState& s = *node->state;
   const bool dirty = contains(s.dirty, out.get());
   const bool differentiable = executable && is_differentiable(s, out.get());
-  const ViewOrigin origin = differentiable_outputs > 1 ? ViewOrigin::MultiOutput : ViewOrigin::CustomFunction;
+  const ViewOrigin origin = s.pure_view                  ? ViewOrigin::Default
+                            : differentiable_outputs > 1 ? ViewOrigin::MultiOutput
+                                                         : ViewOrigin::CustomFunction;
   if (dirty) {
     if (!differentiable) {
       // Said not to be differentiable any more: its history ends here. A leaf has none to end, that of a view is its base's: the result is
@@ -277,11 +303,12 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
       }
       return !executable && is_input && requires_grad(out) ? alias(out) : out;
     }
-    if (!is_input && PyErr_WarnEx(PyExc_UserWarning,
-                                  "ctx.mark_dirty() received a tensor that was not an input. Only inputs that forward() wrote to in place "
-                                  "are to be given to it.",
-                                  1) != 0)
-      throw PythonError();
+    if (!is_input) {
+      const char* text =
+          "ctx.mark_dirty() received a tensor that was not an input. Only inputs that forward() wrote to in place are to be given to it.";
+      RG_CHECK(!out->base, text);  // its base may be anybody's
+      if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw PythonError();
+    }
     if (out->base) {
       RG_CHECK(s.outputs.size() <= 1,
                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
@@ -321,11 +348,7 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
 void save_tensors(FunctionNode* node, std::span<const Tensor> outputs, bool executable) {
   FunctionState& s = *node->state;
   PyObject* list = s.to_save;
-  if (!list) return;
-  if (!executable) {
-    Py_CLEAR(s.to_save);
-    return;
-  }
+  if (!list || !executable) return;
   newest_node = node->info;
   const Py_ssize_t n = PyTuple_GET_SIZE(list);
   s.saved.resize(static_cast<size_t>(n));
@@ -340,8 +363,9 @@ void save_tensors(FunctionNode* node, std::span<const Tensor> outputs, bool exec
     const Tensor t = Tensor::borrow(o);
     uint32_t nr = 0;
     bool is_output = false;
+    // A view that was written has its history from its base; it is an output all the same, and would hold the node.
     for (size_t j = 0; j < outputs.size(); ++j)
-      if (outputs[j] && outputs[j].is(t) && outputs[j]->grad_fn == node) {
+      if (outputs[j] && outputs[j].is(t) && (outputs[j]->grad_fn == node || contains(s.dirty, t.get()))) {
         nr = static_cast<uint32_t>(j);
         is_output = true;
       }
@@ -528,6 +552,10 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
     edge += t != nullptr;
   }
 
+  struct EndForward {
+    FunctionState* s;
+    ~EndForward() { s->end_forward(); }
+  } end_forward{s};  // also when forward, or a hook around what it saves, throws
   Ref result;
   if (Handler* h = batch_of(args, nargs); RG_UNLIKELY(h != nullptr)) {
     result = Ref(call_forward_batched(cls, node, h, args, nargs));
@@ -548,6 +576,9 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
     s->outputs.emplace_back(t);
     differentiable_outputs += t && executable && is_differentiable(*s, t);
   }
+  RG_CHECK(!s->pure_view || (tensors == 1 && count == 1),
+           "Pure view custom Function can only have one input Tensor and one output Tensor. Got ", tensors, " and ",
+           static_cast<int64_t>(count), ": leave ctx._is_pure_view alone.");
   node->num_outputs = static_cast<uint32_t>(count ? count : 1);
   // Before any output is looked at: a view of what was written has seen the write.
   for (Py_ssize_t i = 0; s->dirty && i < PyTuple_GET_SIZE(s->dirty); ++i) wrote_inplace(Tensor::borrow(PyTuple_GET_ITEM(s->dirty, i)));
@@ -571,9 +602,6 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
            "writes in place.");
   save_tensors(node, outputs, executable);
   if (RG_UNLIKELY(thread_state.dual_levels != 0)) run_jvp(cls, node, args, nargs, outputs, raw);
-  Py_CLEAR(s->dirty);
-  Py_CLEAR(s->non_differentiable);
-  Py_CLEAR(s->for_forward);
   s->finished_forward = true;
   if (!single) return out.release();
   return Py_NewRef(PyTuple_GET_ITEM(out.get(), 0));
@@ -676,10 +704,18 @@ PyObject* saved_tensors(PyObject* self, void*) {
     FunctionState& s = *node->state;
     if (s.in_jvp && s.for_forward) return Py_NewRef(s.for_forward);
     if (s.in_jvp || !s.finished_forward) return checked(PyTuple_New(0));
+    RG_CHECK(!s.handed_over,
+             "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+             "autograd.Function: keep what the first access gave, or do without that flag.");
     if (node->has(kFreed)) fail_freed(node);
     Ref out(checked(PyTuple_New(static_cast<Py_ssize_t>(s.saved.size()))));
     for (size_t i = 0; i < s.saved.size(); ++i)
       PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), s.saved_none[i] ? none() : wrap(unpacked(node, s.saved[i])));
+    if (s.cls && class_flag(s.cls, "clear_saved_tensors_on_access")) {
+      s.handed_over = true;
+      release_saved_tensors(node);
+      s.saved.clear();
+    }
     return out.release();
   });
 }
@@ -736,6 +772,14 @@ int set_needs_input_grad(PyObject* self, PyObject* value, void*) {
   Py_XDECREF(old);
   return 0;
 }
+PyObject* get_pure_view(PyObject* self, void*) { return PyBool_FromLong(state_of(self).pure_view); }
+int put_pure_view(PyObject* self, PyObject* on, void*) {
+  return guarded_int([&] {
+    RG_CHECK_AS(Type, on && PyBool_Check(on), "set_is_pure_view received an invalid combination of arguments - got (",
+                on ? Py_TYPE(on)->tp_name : "nothing", "), but expected (bool value)");
+    state_of(self).pure_view = on == Py_True;
+  });
+}
 PyObject* forward_class(PyObject* self, void*) { return Py_NewRef(state_of(self).cls ? state_of(self).cls : Py_None); }
 PyObject* get_materialize(PyObject* self, void*) { return PyBool_FromLong(state_of(self).materialize); }
 template <PyObject* FunctionState::* Member> PyObject* get_list(PyObject* self, void*) {
@@ -768,6 +812,8 @@ PyGetSetDef context_getset[] = {
     {"needs_input_grad", needs_input_grad, set_needs_input_grad, "For each argument of forward, whether its gradient is wanted.", nullptr},
     {"_forward_cls", forward_class, nullptr, nullptr, nullptr},
     {"materialize_grads", get_materialize, put_materialize, nullptr, nullptr},
+    {"_is_pure_view", get_pure_view, put_pure_view,
+     "Set in forward: the output is a view of the one input, and writes to it go past backward.", nullptr},
     {"to_save", get_list<&FunctionState::to_save>, nullptr, nullptr, nullptr},
     {"dirty_tensors", get_list<&FunctionState::dirty>, nullptr, nullptr, nullptr},
     {"non_differentiable", get_list<&FunctionState::non_differentiable>, nullptr, nullptr, nullptr},

@@ -1007,3 +1007,346 @@ def test_dirty_and_non_differentiable():
     for tensor, same in ((leaf(1.0, 2.0), False), (base[:1], False), (leaf(1.0, 2.0) * 1, True)):
         result = f.apply(tensor)
         assert not result.requires_grad and (result is tensor) is same and result.tolist() == tensor.tolist()
+
+
+# -- gradients in a list -------------------------------------------------------
+
+
+class Boxed(Function):
+    boxed_grads_call = True
+    seen: list = []
+
+    @staticmethod
+    def forward(ctx, x, materialize=True):
+        ctx.set_materialize_grads(materialize)
+        return x * 2, 5, x * 3
+
+    @staticmethod
+    def backward(ctx, grads):
+        assert type(grads) is list
+        Boxed.seen.append([g if g is None else g.tolist() for g in grads])
+        first, last = grads[0], grads[2]
+        return (0 if first is None else first * 2) + (0 if last is None else last * 3), None
+
+
+def test_gradients_in_a_list():
+    x = leaf(1.0, 1.0)
+    a, _, b = Boxed.apply(x)
+    (a + b).sum().backward()
+    assert x.grad.tolist() == [5.0, 5.0]
+    Boxed.seen.clear()
+    Boxed.apply(x)[0].sum().backward()
+    Boxed.apply(x, False)[2].sum().backward()
+    assert Boxed.seen == [[[1.0, 1.0], None, [0.0, 0.0]], [None, None, [1.0, 1.0]]]
+    node = Boxed.apply(x)[0].grad_fn
+    assert node.apply(torch.ones(2), None, torch.ones(2))[0].tolist() == [5.0, 5.0]
+
+
+def test_a_list_of_gradients_is_all_that_holds_them():
+    class Drop(Function):
+        boxed_grads_call = True
+        alive = None
+
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grads):
+            weak = weakref.ref(grads[0])
+            result = grads[0] * 2
+            grads.clear()
+            Drop.alive = weak() is not None
+            return result
+
+    x = leaf(1.0, 1.0)
+    y = Drop.apply(x)
+    (y * 1.0).sum().backward()
+    assert Drop.alive is False
+    y = Drop.apply(x)
+    seen = []
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append((inputs[0].tolist(), outputs[0].tolist())))
+    (y * 1.0).sum().backward()
+    assert seen == [([2.0, 2.0], [1.0, 1.0])] and x.grad.tolist() == [4.0, 4.0]
+
+
+def test_gradients_in_a_list_with_vjp_transforms_and_once_differentiable():
+    class Square(Function):
+        boxed_grads_call = True
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x * x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0])
+
+        @staticmethod
+        def vjp(ctx, grads):
+            (x,) = ctx.saved_tensors
+            return grads.pop() * 2 * x
+
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert_close(torch.func.grad(lambda x: Square.apply(x).sum())(x), 2 * x)
+    assert_close(torch.func.vmap(torch.func.grad(lambda x: Square.apply(x).sum()))(x), 2 * x)
+    assert_close(torch.func.grad(lambda x: torch.func.vmap(Square.apply)(x).sum())(x), 2 * x)
+
+    class Once(Function):
+        boxed_grads_call = True
+
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, grads):
+            return grads[0] * 2
+
+    x = leaf(1.0, 2.0)
+    factor = leaf(1.0)
+    (g,) = torch.autograd.grad((Once.apply(x) * factor).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="trying to differentiate twice a function that was marked with @once_differentiable"):
+        g.sum().backward()
+
+
+@pytest.mark.parametrize("name", ["boxed_grads_call", "clear_saved_tensors_on_access"])
+def test_flags_of_a_class_are_bools(name):
+    F = function(lambda ctx, x: x * 2, lambda ctx, g: (ctx.saved_tensors, g)[1])
+    setattr(F, name, 1)
+    with pytest.raises(RuntimeError, match=f"{name} must be a bool, got int"):
+        F.apply(leaf(1.0)).backward()
+
+
+# -- saved tensors that are handed over ----------------------------------------
+
+
+class Handing(Function):
+    clear_saved_tensors_on_access = True
+    held: list = []
+
+    @staticmethod
+    def forward(ctx, x, reads=1):
+        ctx.reads = reads
+        y = x * 2
+        ctx.save_for_backward(x, None, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, nothing, y = ctx.saved_tensors
+        assert nothing is None and y.grad_fn is ctx
+        refs = [weakref.ref(x), weakref.ref(y)]
+        del x, y
+        Handing.held.append([r() is not None for r in refs])
+        for _ in range(ctx.reads - 1):
+            ctx.saved_tensors
+        return grad * 2, None
+
+
+def test_saved_tensors_are_handed_over():
+    Handing.held.clear()
+    Handing.apply(leaf(1.0, 1.0).clone()).sum().backward()
+    assert Handing.held == [[False, False]]
+    once = "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set"
+    with pytest.raises(RuntimeError, match=once):
+        Handing.apply(leaf(1.0, 1.0), 2).sum().backward()
+    y = Handing.apply(leaf(1.0, 1.0))
+    y.sum().backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match=once):
+        y.sum().backward()
+    y = Handing.apply(leaf(1.0, 1.0))
+    assert len(y.grad_fn.saved_tensors) == 3 and y.grad_fn._raw_saved_tensors == ()
+    with pytest.raises(RuntimeError, match=once):
+        y.grad_fn.saved_tensors
+
+
+def test_packed_tensors_are_handed_over():
+    kept = []
+
+    class Token:
+        def __init__(self, t):
+            self.tensor = t
+            kept.append(weakref.ref(self))
+
+    with torch.autograd.graph.saved_tensors_hooks(Token, lambda token: token.tensor):
+        y = Handing.apply(leaf(1.0, 1.0).clone())
+    y.grad_fn.saved_tensors
+    assert [r() is not None for r in kept] == [False, False]
+
+
+# -- views that are nothing but views ------------------------------------------
+
+
+class Head(Function):
+    calls = 0
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx._is_pure_view = True
+        return x[:2]
+
+    @staticmethod
+    def backward(ctx, grad):
+        Head.calls += 1
+        return torch.cat([grad, grad.new_zeros(1)])
+
+
+def test_a_pure_view_may_be_written():
+    x = leaf(1.0, 1.0, 1.0)
+    y = x.clone()
+    v = Head.apply(y)
+    assert v._base is y and type(v.grad_fn).__name__ == "HeadBackward"
+    v.mul_(3)
+    assert (type(v.grad_fn).__name__, type(y.grad_fn).__name__) == ("AsStridedBackward0", "CopySlices")
+    Head.calls = 0
+    assert torch.autograd.grad(y.sum() + v.sum(), x)[0].tolist() == [6.0, 6.0, 1.0] and Head.calls == 0
+    y = x.clone()
+    v = Head.apply(y)
+    y.mul_(2)
+    assert torch.autograd.grad(v.sum(), x)[0].tolist() == [2.0, 2.0, 0.0]
+    y = x.clone()
+    v = Head.apply(y)
+    v.view(2, 1).mul_(3)
+    assert torch.autograd.grad(y.sum() + v.sum(), x)[0].tolist() == [6.0, 6.0, 1.0]
+    assert torch.autograd.grad(Head.apply(x).sum(), x)[0].tolist() == [1.0, 1.0, 0.0] and Head.calls == 1
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation"):
+        Head.apply(x).mul_(2)
+    with torch.no_grad():
+        v = Head.apply(x.clone())
+    assert v.mul_(x[:2]).requires_grad
+
+
+def test_a_pure_view_has_one_input_and_one_output():
+    def pure(forward):
+        def flagged(ctx, *args):
+            ctx._is_pure_view = True
+            return forward(*args)
+
+        return function(flagged, lambda ctx, *grads: (grads[0], None))
+
+    x = leaf(1.0, 1.0)
+    refusal = "Pure view custom Function can only have one input Tensor and one output Tensor"
+    for forward, args in ((lambda a, b: a[:1], (x, x)), (lambda a: (a[:1], a[1:]), (x,)), (lambda a: (a[:1], 3), (x,))):
+        with pytest.raises(RuntimeError, match=refusal):
+            pure(forward).apply(*args)
+        with pytest.raises(RuntimeError, match=refusal):
+            pure(forward).apply(*(a.detach() for a in args))
+    y = x.clone()
+    pure(lambda a, n: a).apply(y, 3).mul_(3)
+    assert torch.autograd.grad(y.sum(), x)[0].tolist() == [3.0, 3.0]
+    with pytest.raises(TypeError, match=r"got \(int\), but expected \(bool value\)"):
+        function(lambda ctx, x: setattr(ctx, "_is_pure_view", 1)).apply(x)
+
+
+# -- what holds what -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", [False, True])
+def test_a_saved_input_that_was_written_closes_no_cycle(view):
+    class Dirty(Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            ctx.save_for_backward(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            assert x.grad_fn is ctx
+            return grad * 2 * x
+
+    def make():
+        x = leaf(1.0, 2.0, 3.0, 4.0)
+        y = x.clone()
+        z = y[1:3] if view else y
+        Dirty.apply(z)
+        return x, y, weakref.ref(z)
+
+    gc.disable()
+    try:
+        assert make()[2]() is None or not view
+        x, y, _ = make()
+        (g,) = torch.autograd.grad((y**2).sum(), x, create_graph=True)
+        assert g.tolist() == ([2.0, 64.0, 144.0, 8.0] if view else [16.0, 64.0, 144.0, 256.0])
+        (gg,) = torch.autograd.grad(g.sum(), x)
+        assert gg.tolist() == ([2.0, 256.0, 576.0, 2.0] if view else [64.0, 256.0, 576.0, 1024.0])
+        dead = weakref.ref(y)
+        del x, y, g, gg
+        assert dead() is None
+    finally:
+        gc.enable()
+
+
+def test_an_apply_that_fails_leaves_nothing_behind():
+    outputs = []
+
+    def forward(ctx, x):
+        y = x * 2
+        outputs.append(weakref.ref(y))
+        ctx.save_for_backward(y)
+        return y
+
+    def refuse(t):
+        raise ValueError("no room")
+
+    gc.disable()
+    try:
+        with torch.autograd.graph.saved_tensors_hooks(refuse, lambda t: t), pytest.raises(ValueError, match="no room"):
+            function(forward, lambda ctx, g: g).apply(leaf(1.0))
+        assert outputs[0]() is None
+    finally:
+        gc.enable()
+
+
+# -- marks and keywords --------------------------------------------------------
+
+
+def test_a_dirty_view_that_is_no_input():
+    outside = torch.ones(2).view(2)
+
+    def forward(ctx, x, make):
+        out = make(x)
+        ctx.mark_dirty(out)
+        return out
+
+    F = function(forward, lambda ctx, g: (g, None))
+    for make in (lambda x: x.exp().view(-1), lambda x: outside, lambda x: x.view(2)):
+        with pytest.raises(RuntimeError, match=r"ctx.mark_dirty\(\) received a tensor that was not an input"):
+            F.apply(leaf(1.0, 2.0).clone(), make)
+    with pytest.warns(UserWarning, match=r"ctx.mark_dirty\(\) received a tensor that was not an input"):
+        F.apply(leaf(1.0, 2.0), torch.exp)
+
+
+def test_wrong_keyword_arguments():
+    x = leaf(1.0)
+    F = function(lambda ctx, x, y, z=3: x + y, lambda ctx, a, b: (a, b))
+    for args, keywords, words in (
+        ((x,), {"bad": x}, r"forward\(\) got an unexpected keyword argument 'bad'"),
+        ((x, x), {"y": x}, r"forward\(\) got multiple values for argument 'y'"),
+        ((x,), {"ctx": x}, r"forward\(\) got an unexpected keyword argument 'ctx'"),
+        ((x,), {"z": x}, r"forward\(\) missing required argument: 'y' \(position 1\)"),
+        ((), {"x": x}, "missing 1 required positional argument: 'y'"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            F.apply(*args, **keywords)
+
+
+def test_keyword_arguments_fill_their_places_only():
+    seen = []
+
+    def forward(ctx, x, y=2, z=3, *, w=4):
+        seen.append(ctx.needs_input_grad)
+        return x * y * z * w
+
+    F = function(forward, lambda ctx, g: (g * 2 * 3 * 4, None))
+    x = leaf(1.0)
+    F.apply(x, y=2).backward()
+    assert x.grad.item() == 24.0 and seen == [(True, False)]
+    assert F.apply(x, z=5).item() == 40.0 and seen[1] == (True, False, False)
+    with pytest.raises(TypeError, match=r"forward\(\) got an unexpected keyword argument 'w': it is keyword-only there"):
+        F.apply(x, w=1)

@@ -869,7 +869,7 @@ def test_grad_dtype():
     assert torch.autograd.grad((x * 2).sum(), x)[0].dtype is torch.float64
     with pytest.raises(RuntimeError, match="Cannot set grad_dtype to 'Float' because there is already a gradient with dtype 'float64'"):
         x.grad_dtype = torch.float32
-    with pytest.raises(RuntimeError, match="attempting to assign a gradient with dtype 'float32' to a tensor with grad_dtype 'float64'"):
+    with pytest.raises(RuntimeError, match="attempting to assign a gradient with dtype 'float' to a tensor with grad_dtype 'Double'"):
         x.grad = torch.ones(2)
 
 
@@ -897,3 +897,40 @@ def test_assigning_grad_on_another_device():
     x = torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="attempting to assign a gradient with device type 'meta' to a tensor with device type 'cpu'"):
         x.grad = torch.ones(2, device="meta")
+
+
+class Upcast(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.double()
+
+
+def test_a_leaf_of_any_grad_dtype_takes_gradients_as_they_come():
+    x = torch.ones(2, requires_grad=True)
+    out = Upcast.apply(x)
+    x.grad_dtype = None  # what counts is what it says when the gradient arrives
+    seen = []
+    x.register_hook(lambda g: seen.append(g.dtype))
+    out.sum().backward()
+    assert x.grad.dtype is torch.float64 and seen == [torch.float64]
+    assert torch.autograd.grad(Upcast.apply(x).sum(), x)[0].dtype is torch.float64
+    assert torch.autograd.grad((x * torch.ones(2, dtype=torch.float64)).sum(), x)[0].dtype is torch.float64
+    assert torch.autograd.grad((x * torch.ones(2, dtype=torch.complex64)).sum().real, x)[0].dtype is torch.float32
+    assert torch.autograd.grad(Upcast.apply(x.view(2)).sum(), x)[0].dtype is torch.float32  # the view is no leaf
+    out = Upcast.apply(x)
+    x.grad, x.grad_dtype = None, torch.float16
+    assert torch.autograd.grad(out.sum(), x)[0].dtype is torch.float16
+
+
+@pytest.mark.parametrize("call", [lambda edge, x, g: torch.autograd.grad(edge, x, g), lambda edge, x, g: torch.autograd.backward(edge, g)])
+def test_a_gradient_for_an_edge_is_complex_where_its_output_is(call):
+    edge_of = torch.autograd.graph.get_gradient_edge
+    x, z = torch.ones(2, requires_grad=True), torch.ones(2, dtype=torch.complex64, requires_grad=True)
+    for leaf, grad in ((x, torch.tensor(1 + 2j)), (z, torch.tensor(1.0))):
+        with pytest.raises(RuntimeError, match="For complex Tensors, both grad_output and output are required to have the same dtype"):
+            call(edge_of(leaf.sin().sum()), leaf, grad)
+    call(edge_of(x.sin().sum()), x, torch.tensor(1.0, dtype=torch.float64))

@@ -340,11 +340,15 @@ def test_post_accumulate_hook_sees_and_may_reset_grad():
     assert seen == [3.0, 4.0] and x.grad.item() == 5.0
 
 
-def test_what_a_post_accumulate_hook_returns_is_dropped():
+def test_a_post_accumulate_hook_returns_nothing():
     x = leaf(2.0)
-    handle = x.register_post_accumulate_grad_hook(lambda p: p.grad * 10)
+    handle = x.register_post_accumulate_grad_hook(lambda p: p)  # nor would that replace anything
     (x * 3).backward()
     assert x.grad.item() == 3.0
+    handle.remove()
+    handle = x.register_post_accumulate_grad_hook(lambda p: p.grad * 10)
+    with pytest.raises(RuntimeError, match="Tensor post accumulate grad hooks should return None"):
+        (x * 3).backward()
     handle.remove()
     x.register_post_accumulate_grad_hook(lambda p: 5)
     with pytest.raises(TypeError, match="expected Variable, but hook returned 'int'"):
@@ -737,3 +741,32 @@ def test_a_mode_entered_in_a_hook_ends_with_the_backward():
     torch.ones(2).sin()
     assert len(seen) == count
     assert torch.overrides._get_current_function_mode() is None
+
+
+def test_a_hook_on_the_accumulating_node_sees_the_memory_of_grad():
+    t = torch.ones(3, requires_grad=True)
+    node = torch.autograd.graph.get_gradient_edge(t).node
+
+    def change(p):
+        p.grad.add_(0.5)
+
+    t.register_post_accumulate_grad_hook(change)
+    seen = []
+    node.register_hook(lambda ins, outs: seen.append((ins, outs[0].tolist(), outs[0].data_ptr() == t.grad.data_ptr(), outs[0] is t.grad)))
+    (t * 1.0).sum().backward()
+    assert seen == [((), [1.5] * 3, True, False)] and t.grad.tolist() == [1.5] * 3
+    (t * 1.0).sum().backward()  # added to what is there: the gradient itself
+    assert seen[1] == ((), [1.0] * 3, False, False) and t.grad.tolist() == [3.0] * 3
+    t.grad = None
+    (t * 1.0).sum().backward(create_graph=True)  # has a history: .grad is a copy of it
+    assert seen[2][2] is False
+
+
+def test_a_hook_on_the_accumulating_node_sees_a_gradient_that_is_dropped():
+    t = torch.ones(3, requires_grad=True)
+    node = torch.autograd.graph.get_gradient_edge(t).node
+    t.register_post_accumulate_grad_hook(lambda p: setattr(p, "grad", None))
+    seen = []
+    node.register_hook(lambda ins, outs: seen.append(outs[0].tolist()))
+    (t * 2.0).sum().backward()
+    assert seen == [[2.0] * 3] and t.grad is None

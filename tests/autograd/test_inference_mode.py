@@ -281,3 +281,60 @@ def test_out_of_a_tracked_op_is_refused_for_its_inputs_first():
         torch.mul(x, x, out=c)
     with pytest.raises(RuntimeError, match="^Inplace update to inference tensor outside InferenceMode"):
         torch.mul(x.detach(), x.detach(), out=c)
+
+
+# -- inference tensors that require grad --------------------------------------
+
+
+@pytest.fixture
+def wants_grad():
+    with torch.inference_mode():
+        return torch.ones(4, requires_grad=True)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda c: c.view(2, 2),
+        lambda c: c[0],
+        lambda c: c.sum(),
+        lambda c: c * c,
+        lambda c: c @ c,
+        lambda c: c.exp(),
+        lambda c: torch.cat([c, c]),
+        lambda c: c.split(2)[0],
+        lambda c: c.relu().max(),
+        lambda c: c + torch.inference_mode()(torch.ones)(4),
+    ],
+)
+def test_inference_tensors_alone_record_nothing(wants_grad, use):
+    result = use(wants_grad)
+    assert wants_grad.requires_grad and not result.requires_grad and result.is_leaf
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        assert not use(wants_grad).requires_grad
+
+
+@pytest.mark.parametrize(
+    ("use", "grad"),
+    [
+        (lambda c: c + torch.ones(4), 1.0),
+        (lambda c: c * torch.full((4,), 3.0), 3.0),
+        (lambda c: c * 2, 2.0),
+        (lambda c: torch.cat([c, torch.ones(1)]), 1.0),
+        (lambda c: c.clone(), 1.0),
+        (lambda c: c.to(torch.float64), 1.0),
+        (lambda c: c[torch.tensor([0, 1, 2, 3])], 1.0),
+    ],
+)
+def test_inference_tensors_beside_others_record(wants_grad, use, grad):
+    use(wants_grad).sum().backward()
+    assert wants_grad.grad.tolist() == [grad] * 4
+
+
+def test_resize_where_nothing_is_recorded(x):
+    with torch.inference_mode():
+        assert torch.ones(4, requires_grad=True).resize_(2).shape == (2,)
+        assert torch.ones(4, requires_grad=True).resize_as_(torch.ones(3)).shape == (3,)
+        assert x.resize_(1).shape == (1,) and x.requires_grad
+    with torch.no_grad(), pytest.raises(RuntimeError, match="cannot resize variables that require grad"):
+        x.resize_(2)

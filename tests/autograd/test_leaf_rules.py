@@ -371,3 +371,47 @@ def test_integers_as_data_or_with_gradients():
     for make in (torch.tensor, torch.asarray):
         with pytest.raises(RuntimeError, match="^Only Tensors of floating point and complex dtype can require gradients"):
             make([1], requires_grad=True)
+
+
+# -- other memory -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_leaf_with_other_memory_is_another_leaf(size):
+    x = leaf()
+    y = x.clone()
+    edge = torch.autograd.graph.get_gradient_edge(x)
+    with torch.no_grad():
+        x.set_(torch.zeros(size))
+    assert x.is_leaf and x.requires_grad
+    with pytest.raises(RuntimeError, match="The differentiated Tensor at index 0 appears to not have been used in the graph"):
+        torch.autograd.grad(y.sum(), x, retain_graph=True)
+    assert torch.autograd.grad(y.sum(), edge, retain_graph=True)[0].tolist() == [1.0, 1.0]
+    assert torch.autograd.grad(y.sum() + (x * 2).sum(), x, retain_graph=True)[0].tolist() == [2.0] * size
+    assert torch.autograd.graph.get_gradient_edge(x).node is not edge.node
+    y.sum().backward(inputs=[x], retain_graph=True)
+    assert x.grad is None
+    seen = []
+    x.register_hook(lambda grad: seen.append(grad.tolist()))
+    if size == 2:
+        y.sum().backward()
+        assert x.grad.tolist() == [1.0, 1.0] and seen == [[1.0, 1.0]]
+    else:
+        with pytest.raises(RuntimeError, match=r"got \[2\] but expected shape compatible with \[3\]"):
+            y.sum().backward()
+    x.grad = None
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2.0] * size and seen[-1] == [2.0] * size
+
+
+def test_a_leaf_without_memory_is_another_leaf():
+    x = leaf()
+    y = x.clone()
+    with torch.no_grad():
+        x.set_()
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+        torch.autograd.grad(y.sum(), x)
+    x = leaf()
+    y = x.clone()
+    x.data = torch.zeros(2)  # still the same leaf
+    assert torch.autograd.grad(y.sum(), x)[0].tolist() == [1.0, 1.0]

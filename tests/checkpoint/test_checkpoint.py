@@ -687,3 +687,27 @@ def test_a_context_that_cannot_be_entered_leaves_nothing_behind():
     if torch.__name__ == "retrograd":
         with pytest.raises(RuntimeError, match="the handler stack is empty"):
             torch._C._pop_op_handler()
+
+
+def test_a_recomputed_function_is_freed_without_the_collector():
+    class Keep(Function):
+        outputs = []
+
+        @staticmethod
+        def forward(ctx, x):
+            y = x.clone()
+            ctx.save_for_backward(y)
+            Keep.outputs.append(weakref.ref(y))
+            return y
+
+        @staticmethod
+        def backward(ctx, grad):
+            ctx.saved_tensors
+            return grad
+
+    gc.disable()
+    try:
+        checkpoint(Keep.apply, leaf(1.0, 2.0), use_reentrant=False).sum().backward()
+        assert [r() is not None for r in Keep.outputs] == [False, False]
+    finally:
+        gc.enable()

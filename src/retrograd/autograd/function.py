@@ -47,7 +47,7 @@ def _mark_shared_storage(self: Any, *pairs: Any) -> None:
 
 def _apply_backward(self: Any, *grads: Any) -> Any:
     """Calls backward with this ctx and these gradients."""
-    return self._forward_cls._backward_of(self, *grads)
+    return self._forward_cls._backward_by_hand(self, grads)
 
 
 BackwardCFunction.save_for_forward = _save_for_forward
@@ -114,7 +114,12 @@ class Function(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
         tensor([2., 2.])
     """
 
+    #: Whether the vmap rule is to be derived from forward, backward and jvp.
     generate_vmap_rule = False
+    #: Whether backward takes its gradients in one list, `backward(ctx, grads)`. Nothing else holds them: one that is taken out of the list and dropped is freed.
+    boxed_grads_call = False
+    #: Whether `ctx.saved_tensors` hands the tensors over when it is read in backward: they are freed when backward drops them. It can be read once.
+    clear_saved_tensors_on_access = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -169,6 +174,11 @@ class Function(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
         return (cls.vjp if own_vjp else cls.backward)(ctx, *grads)
 
     @classmethod
+    def _backward_by_hand(cls, ctx: Any, grads: Any) -> Any:
+        """Calls backward as the engine does, with gradients that came from elsewhere."""
+        return cls._backward_of(ctx, list(grads)) if cls.boxed_grads_call else cls._backward_of(ctx, *grads)
+
+    @classmethod
     def _forward_batched(cls, batch: Any, *args: Any) -> Any:
         """Forward for arguments that vmap has batched; see func/_function.py."""
         if cls.setup_context is Function.setup_context:
@@ -193,20 +203,42 @@ class Function(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _apply_keywords(cls, *args: Any, **kwargs: Any) -> Any:
-        """apply() with keyword arguments: bound to forward's signature, defaults filled in."""
+        """apply() with keyword arguments: bound to forward's signature. setup_context() sees the defaults of all that were left out."""
         import inspect
 
         signature = inspect.signature(cls.forward)
-        with_ctx = cls.setup_context is Function.setup_context
-        bound = signature.bind(None, *args, **kwargs) if with_ctx else signature.bind(*args, **kwargs)
+        if cls.setup_context is Function.setup_context:
+            return cls.apply(*args, *_in_place(signature, args, kwargs))
+        bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         if bound.kwargs:
             raise TypeError(
                 f"{cls.__name__}.apply(): keyword-only arguments of forward ({', '.join(bound.kwargs)}) cannot be recorded; make them "
                 "positional"
             )
-        positional = bound.args[1:] if with_ctx else bound.args
-        return cls.apply(*positional)
+        return cls.apply(*bound.args)
+
+
+def _in_place(signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Keyword arguments of forward(ctx, ...) in the places after `args`, up to the last that was given."""
+    positional = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][1:]
+    places = {p.name: i for i, p in enumerate(positional) if p.kind is p.POSITIONAL_OR_KEYWORD}
+    for name in kwargs:
+        if name not in places:
+            parameter = signature.parameters.get(name)
+            keyword_only = parameter is not None and parameter.kind is parameter.KEYWORD_ONLY
+            hint = ": it is keyword-only there, and what is recorded are positions" if keyword_only else ""
+            raise TypeError(f"forward() got an unexpected keyword argument '{name}'{hint}")
+        if places[name] < len(args):
+            raise TypeError(f"forward() got multiple values for argument '{name}'")
+    filled = []
+    for i in range(len(args), max(map(places.__getitem__, kwargs)) + 1):
+        parameter = positional[i]
+        value = kwargs.get(parameter.name, parameter.default)
+        if value is parameter.empty:
+            raise TypeError(f"forward() missing required argument: '{parameter.name}' (position {i})")
+        filled.append(value)
+    return filled
 
 
 _C._set_base_setup_context(Function.setup_context)
@@ -219,7 +251,8 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(ctx: Any, *args: Any) -> Any:
         with _C._NoGrad():
             outputs = fn(ctx, *args)
-        if not _C.is_grad_enabled() or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+        grads = args[0] if len(args) == 1 and isinstance(args[0], list) else args  # boxed_grads_call
+        if not _C.is_grad_enabled() or not any(isinstance(a, Tensor) and a.requires_grad for a in grads):
             return outputs
         single = not isinstance(outputs, tuple)
         message = "trying to differentiate twice a function that was marked with @once_differentiable"

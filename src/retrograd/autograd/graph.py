@@ -96,7 +96,14 @@ def _gradient_for(edge: GradientEdge, grad: Tensor | None, index: int) -> Tensor
         )
     if grad.device != device:
         raise RuntimeError(f"invalid gradient at index {index} - expected device {device} but got {grad.device}")
-    return grad if grad.dtype == dtype else grad.to(dtype)
+    if grad.dtype == dtype:
+        return grad
+    if grad.dtype.is_complex != dtype.is_complex:
+        raise RuntimeError(
+            f"For complex Tensors, both grad_output and output are required to have the same dtype. Got grad_output[{index}] of dtype "
+            f"{grad.dtype} and output[{index}] of dtype {dtype}."
+        )
+    return grad.to(dtype)
 
 
 class _InputMetadata(NamedTuple):

@@ -116,7 +116,7 @@ class _Run:
 
     def backward(self, ctx: Any, grads: Sequence[Any]) -> list[Any]:
         with batch_level(self.size, self.randomness) as batch, ctx.inner.lent(batch, ctx.saved_tensors):
-            found = self.cls._backward_of(ctx.inner, *_entered(batch, grads, self.out_flags))
+            found = self.cls._backward_by_hand(ctx.inner, _entered(batch, grads, self.out_flags))
             found = list(found) if isinstance(found, tuple) else [found]
             while len(found) > len(self.flags) and found[-1] is None:
                 found.pop()
