@@ -26,8 +26,10 @@ def _property(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install() -> None:
-    """Puts the functions of this module on the Tensor type."""
-    for name, value in _METHODS.items():
+    """Puts the functions of this module, and PyTorch's old names, on the Tensor type."""
+    from retrograd._old_names import METHODS
+
+    for name, value in (_METHODS | METHODS).items():
         setattr(Tensor, name, value)
 
 

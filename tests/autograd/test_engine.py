@@ -780,6 +780,44 @@ def test_old_names():
     assert torch.autograd.Variable(torch.ones(2), requires_grad=True).requires_grad
 
 
+def test_old_names_of_tensor():
+    x = torch.tensor([2.0], requires_grad=True)
+    with pytest.warns(UserWarning, match=r"volatile was removed \(Variable.volatile is always False\)"):
+        assert x.volatile is False
+    with pytest.warns(UserWarning, match="volatile was removed and now has no effect"):
+        x.volatile = True
+    with pytest.warns(UserWarning, match="volatile was removed and now has no effect"):
+        del x.volatile
+    assert x.requires_grad and not (x.is_ipu or x.is_maia or x.is_mtia or x.is_vulkan or x.is_distributed() or x._is_zerotensor())
+    y = torch.tensor([2.0])
+    assert (y.__div__(4).item(), y.__rdiv__(4).item(), y.__long__(), y.__nonzero__()) == (0.5, 2.0, 2, True)
+    assert y.__idiv__(4) is y and y.item() == 0.5 and y.const_data_ptr() == y.data_ptr()
+    for name in ("eig", "lstsq", "solve", "symeig"):
+        with pytest.raises(RuntimeError, match="This function was deprecated since version 1.9 and is now removed. Use torch.linalg"):
+            getattr(x, name)(x)
+    with pytest.raises(RuntimeError, match=r"reinforce\(\) was removed"):
+        x.reinforce(1.0)
+
+
+def test_a_node_of_a_function_by_hand():
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad[0] * 2 if isinstance(grad, list) else grad * 2
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return tangent * 2
+
+    node = Double.apply(torch.ones(2, requires_grad=True)).grad_fn
+    for result in (node.apply(torch.ones(2)), node.apply_boxed([torch.ones(2)]), node.apply_jvp(torch.ones(2))):
+        assert result.tolist() == [2.0, 2.0]
+
+
 # -- arguments of backward and grad -----------------------------------------------
 
 

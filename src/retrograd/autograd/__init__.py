@@ -29,7 +29,7 @@ from retrograd.autograd.variable import Variable
 __all__ = [
     "Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "forward_ad",
     "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly",
-    "set_grad_enabled", "set_multithreading_enabled",
+    "set_grad_enabled", "set_multithreading_enabled", "variable",
 ]  # fmt: skip
 
 _C._functions = _functions

@@ -50,6 +50,18 @@ def _apply_backward(self: Any, *grads: Any) -> Any:
     return self._forward_cls._backward_by_hand(self, grads)
 
 
+def _apply_boxed(self: Any, grads: list[Any]) -> Any:
+    """Calls backward with this ctx and a list of gradients."""
+    return self._forward_cls._backward_of(self, grads)
+
+
+def _apply_jvp(self: Any, *tangents: Any) -> Any:
+    """Calls jvp with this ctx and these tangents."""
+    return self._forward_cls.jvp(self, *tangents)
+
+
+BackwardCFunction.apply_boxed = _apply_boxed
+BackwardCFunction.apply_jvp = _apply_jvp
 BackwardCFunction.save_for_forward = _save_for_forward
 BackwardCFunction.mark_shared_storage = _mark_shared_storage
 BackwardCFunction.apply = _apply_backward
