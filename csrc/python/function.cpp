@@ -2,6 +2,7 @@
 // object beside its outputs; what it keeps lives in FunctionState.
 #include <Python.h>
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <string>
@@ -582,7 +583,6 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
   node->num_outputs = static_cast<uint32_t>(count ? count : 1);
   // Before any output is looked at: a view of what was written has seen the write.
   for (Py_ssize_t i = 0; s->dirty && i < PyTuple_GET_SIZE(s->dirty); ++i) wrote_inplace(Tensor::borrow(PyTuple_GET_ITEM(s->dirty, i)));
-  Py_ssize_t dirty_seen = 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* o = single ? result.get() : PyTuple_GET_ITEM(result.get(), i);
     if (!is_tensor(o)) {
@@ -593,13 +593,16 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
     for (Py_ssize_t k = 0; k < nargs; ++k) is_input |= args[k] == o;
     const auto k = static_cast<size_t>(i);
     raw[k] = Tensor::borrow(o);
-    dirty_seen += contains(s->dirty, raw[k].get());
     outputs[k] = connect(node, raw[k], is_input, static_cast<uint32_t>(i), executable, differentiable_outputs);
     PyTuple_SET_ITEM(out.get(), i, wrap(outputs[k]));
   }
-  RG_CHECK(!s->dirty || dirty_seen >= PyTuple_GET_SIZE(s->dirty),
-           "Some elements marked as dirty during the forward method were not returned as output. Return every input that forward "
-           "writes in place.");
+  const auto is_returned = [&](PyObject* dirty) {
+    return std::any_of(raw.begin(), raw.end(), [&](const Tensor& t) { return t && t->object() == dirty; });
+  };
+  for (Py_ssize_t i = 0; s->dirty && i < PyTuple_GET_SIZE(s->dirty); ++i)
+    RG_CHECK(is_returned(PyTuple_GET_ITEM(s->dirty, i)),
+             "Some elements marked as dirty during the forward method were not returned as output. Return every input that forward "
+             "writes in place.");
   save_tensors(node, outputs, executable);
   if (RG_UNLIKELY(thread_state.dual_levels != 0)) run_jvp(cls, node, args, nargs, outputs, raw);
   s->finished_forward = true;

@@ -1322,6 +1322,18 @@ def test_a_dirty_view_that_is_no_input():
         F.apply(leaf(1.0, 2.0), torch.exp)
 
 
+def test_one_tensor_marked_twice():
+    def forward(ctx, x, y):
+        x.mul_(2)
+        ctx.mark_dirty(x, y)
+        return x, x.sum()
+
+    x = torch.ones(2)
+    assert function(forward).apply(x, x)[0] is x
+    with pytest.raises(RuntimeError, match="Some elements marked as dirty during the forward method were not returned as output"):
+        function(forward).apply(x, torch.ones(2))
+
+
 def test_wrong_keyword_arguments():
     x = leaf(1.0)
     F = function(lambda ctx, x, y, z=3: x + y, lambda ctx, a, b: (a, b))
