@@ -52,9 +52,10 @@ def _without_storage(data: Any, dtype: Any) -> Any:
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without a copy where that is possible."""
+    if _C._is_torch_function_mode_enabled():
+        return _C._call_torch_function(as_tensor, (data,), {"dtype": dtype, "device": device})
     if isinstance(data, Tensor):
-        same = (dtype is None or data.dtype == dtype) and (device is None or data.device == _C.device(device))
-        return data if same else data.to(dtype=dtype or data.dtype)
+        return _place(data if dtype is None or data.dtype == dtype else data.to(dtype), device, False)
     if _is_array(data):
         shared = from_numpy(data)
         return _place(shared if dtype is None or shared.dtype == dtype else shared.to(dtype), device, False)
@@ -63,10 +64,14 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
     """`obj` as a tensor; `copy` says whether memory is shared (False: it must be)."""
+    if _C._is_torch_function_mode_enabled():
+        return _C._call_torch_function(asarray, (obj,), {"dtype": dtype, "device": device, "copy": copy, "requires_grad": requires_grad})
     if isinstance(obj, Tensor):
-        out = obj.to(dtype=dtype or obj.dtype)
+        out = _place(obj.to(dtype=dtype or obj.dtype), device, False)
         if copy:
             out = out.clone() if out is obj or out._storage_info()[0] == obj._storage_info()[0] else out
+        elif copy is False and out.device != obj.device:
+            raise ValueError(f"can't alias tensor from device '{obj.device}' to '{out.device}'")
         elif copy is False and out is not obj:
             raise ValueError("can't alias tensor with dtype " + str(dtype))
         return out.detach()._mark_requires_grad(True) if requires_grad else out

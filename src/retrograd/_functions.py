@@ -180,11 +180,35 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def get_default_device() -> Any:
-    """The device new tensors are made on."""
-    return _C.device("cpu")
+    """The device new tensors are made on: that of the innermost ``with device(...)``, or of set_default_device()."""
+    if not _C._is_torch_function_mode_enabled():
+        return _C.device("cpu")
+    from retrograd.utils import _device
+
+    return _device.default()
 
 
 def set_default_device(device: Any) -> None:
-    """Only the CPU can be the default device."""
-    if device is not None and _C.device(device).type != "cpu":
-        raise AssertionError(f"Torch not compiled with CUDA enabled: set_default_device({device!r}) in a build that has only the CPU")
+    """Where functions that make tensors make them in this thread, when they are not told: "cpu" or "meta"; None for the CPU.
+
+    Inside ``with device(...)`` the device of the block holds.
+    """
+    from retrograd.utils import _device
+
+    _device.set_default(device)
+
+
+def _enter_device(self: Any) -> Any:
+    from retrograd.utils import _device
+
+    return _device.enter(self)
+
+
+def _leave_device(self: Any, *exc_info: object) -> None:
+    from retrograd.utils import _device
+
+    _device.leave(self)
+
+
+_C.device.__enter__ = _enter_device  # type: ignore[method-assign]
+_C.device.__exit__ = _leave_device  # type: ignore[method-assign]

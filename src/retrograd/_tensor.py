@@ -215,7 +215,7 @@ class _Memory:
 
 
 def _memory_from_bytes(data: bytes, dtype: Any) -> _Memory:
-    raw = _C._ops.empty((len(data),), dtype=_C.uint8)
+    raw = _C._ops.empty((len(data),), dtype=_C.uint8, device="cpu")
     if data:
         memoryview(raw)[:] = data
     return _Memory(raw.view(dtype))
@@ -230,7 +230,7 @@ def _rebuild(
     requires_grad: bool,
     state: Any,
 ) -> Tensor:
-    tensor = _C._ops.empty((0,), dtype=memory.flat.dtype).set_(memory.flat, offset, size, stride)
+    tensor = _C._ops.empty((0,), dtype=memory.flat.dtype, device=memory.flat.device).set_(memory.flat, offset, size, stride)
     if cls is not Tensor:
         tensor = Tensor._make_subclass(cls, tensor)
     if requires_grad:

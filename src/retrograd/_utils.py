@@ -18,7 +18,7 @@ def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -
     flat = _elements(storage)
     if flat.is_meta:
         return _C._ops.empty_strided(tuple(size), tuple(stride), dtype=flat.dtype, device="meta")
-    return _C._ops.empty((0,), dtype=flat.dtype).set_(flat, storage_offset, tuple(size), tuple(stride))
+    return _C._ops.empty((0,), dtype=flat.dtype, device=flat.device).set_(flat, storage_offset, tuple(size), tuple(stride))
 
 
 def _rebuild_tensor_v2(

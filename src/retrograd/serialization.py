@@ -349,7 +349,7 @@ def _read_zip(file: Any, use_mmap: bool, restore: Any, weights_only: bool, pickl
                 raise CorruptFileError(f"unexpected EOF: the file ends in the middle of storage {key}")
             raw = _C._from_buffer(memoryview(mapped)[start : start + nbytes])[0]
         else:
-            raw = _C._ops.empty((nbytes,), dtype=_C.uint8)
+            raw = _C._ops.empty((nbytes,), dtype=_C.uint8, device="cpu")
             if nbytes:
                 archive.read_into(f"data/{key}", memoryview(raw))
         flat = raw if dtype == _C.uint8 else raw.view(dtype)
@@ -389,7 +389,7 @@ def _read_legacy(file: Any, restore: Any, weights_only: bool, pickle_module: Any
             return saved_id[1]  # a class, with its source as it was when the file was written
         storage_type, key, location, numel = _storage_id(saved_id)
         if key not in loaded:
-            loaded[key] = (_C._ops.empty((numel,), dtype=storage_type.dtype), location)
+            loaded[key] = (_C._ops.empty((numel,), dtype=storage_type.dtype, device="cpu"), location)
             restored = restore(loaded[key][0], location)
             views[key] = restored
         part = saved_id[5] if len(saved_id) > 5 else None

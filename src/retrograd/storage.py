@@ -249,7 +249,7 @@ class UntypedStorage(_Storage):
         """Memory that is shared, as PyTorch's is."""
         part = UntypedStorage.__new__(UntypedStorage)
         view = memoryview(self._whole())[index]
-        part._elements = _C._from_buffer(view)[0] if len(view) else _C._ops.empty((0,), dtype=_C.uint8)
+        part._elements = _C._from_buffer(view)[0] if len(view) else _C._ops.empty((0,), dtype=_C.uint8, device="cpu")
         return part
 
     def new(self) -> UntypedStorage:

@@ -682,7 +682,9 @@ class _Check:
                 moved = _numerical_along(self.differentiable_func(), self.inputs, i, u, self.eps)
                 for o, (output, tangent) in enumerate(zip(outputs, self.tangents(i, u), strict=True)):
                     v = self.direction(output)
-                    analytical = _ops.zeros((), dtype=output.dtype) if tangent is None else _inner(tangent.detach(), v)
+                    analytical = (
+                        _ops.zeros((), dtype=output.dtype, device=output.device) if tangent is None else _inner(tangent.detach(), v)
+                    )
                     numerical = _inner(moved[o], v)
                     if not self.close(analytical, numerical, self.atol * u.abs().sum().item() * v.abs().sum().item()):
                         self.explain_fast(analytical, numerical, i, output, o, mode)

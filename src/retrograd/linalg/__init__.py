@@ -274,12 +274,12 @@ def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
     with torch.no_grad():
         values = eigvalsh(A).abs() if hermitian else svdvals(A)
         if values.numel() == 0:
-            return written(torch.zeros(A.shape[:-2], dtype=torch.int64), out)
+            return written(torch.zeros(A.shape[:-2], dtype=torch.int64, device=A.device), out)
         absolute = 0.0 if atol is None else atol
         if rtol is None:
             no_atol = (absolute == 0).to(values.dtype) if isinstance(absolute, torch.Tensor) else float(absolute == 0)
             rtol = no_atol * torch.finfo(A.dtype).eps * max(A.shape[-2:])
-        tolerance = torch.maximum(torch.as_tensor(absolute, dtype=values.dtype), values.amax(-1) * rtol)
+        tolerance = torch.maximum(torch.as_tensor(absolute, dtype=values.dtype, device=values.device), values.amax(-1) * rtol)
         return written((values > tolerance.unsqueeze(-1)).sum(-1), out)
 
 
@@ -310,8 +310,8 @@ def lstsq(A, B, rcond=None, *, driver=None):
     m, n = A.shape[-2:]
     rtol = rcond if rcond is not None else torch.finfo(A.dtype).eps * max(m, n)
     solution = pinv(A, rtol=rtol) @ right
-    none = torch.empty(0, dtype=A.dtype.to_real())
-    rank = torch.empty(0, dtype=torch.int64) if driver == "gels" else matrix_rank(A, rtol=rtol)
+    none = torch.empty(0, dtype=A.dtype.to_real(), device=A.device)
+    rank = torch.empty(0, dtype=torch.int64, device=A.device) if driver == "gels" else matrix_rank(A, rtol=rtol)
     residuals = none
     if m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all())):
         residuals = (A @ solution - right).abs().square().sum(-2)
@@ -402,7 +402,7 @@ def cond(A, p=None, *, out=None):
     if p in (None, 2, -2):
         values = svdvals(A)
         if values.numel() == 0:
-            return written(torch.zeros(A.shape[:-2], dtype=values.dtype), out)
+            return written(torch.zeros(A.shape[:-2], dtype=values.dtype, device=A.device), out)
         return written(values[..., 0] / values[..., -1] if p != -2 else values[..., -1] / values[..., 0], out)
     if A.size(-1) != A.size(-2):
         raise RuntimeError(f"linalg.cond: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
@@ -461,7 +461,7 @@ def matrix_exp(A):
         largest = float(whole(A).abs().sum(-1).amax())
     squarings = max(0, math.ceil(math.log2(largest)) + 3) if largest > 0 and math.isfinite(largest) else 0
     x = A * 2.0**-squarings  # norm at most 1/8: the term of degree 14 is below 1e-22
-    eye = torch.eye(A.size(-1), dtype=A.dtype)
+    eye = torch.eye(A.size(-1), dtype=A.dtype, device=A.device)
     # exp(x) - 1 is kept apart from 1, or squaring would lose digits of small matrices.
     rest = x
     for degree in range(14, 1, -1):
@@ -486,8 +486,8 @@ def householder_product(input, tau, *, out=None):
         raise RuntimeError(
             f"torch.linalg.householder_product: tau dtype {_title(tau.dtype)} does not match input dtype {_title(input.dtype)}"
         )
-    v = input.tril(-1)[..., :k] + torch.eye(m, k, dtype=input.dtype)
-    q = torch.eye(m, n, dtype=input.dtype).expand(*input.shape[:-2], m, n)
+    v = input.tril(-1)[..., :k] + torch.eye(m, k, dtype=input.dtype, device=input.device)
+    q = torch.eye(m, n, dtype=input.dtype, device=input.device).expand(*input.shape[:-2], m, n)
     for i in reversed(range(k)):
         column = v[..., i : i + 1]
         q = q - tau[..., i : i + 1].unsqueeze(-1) * (column @ (column.mH @ q))
@@ -526,9 +526,9 @@ def vander(x, *, N=None):
         raise RuntimeError("N must be greater than 1.")
     N = x.size(-1) if N is None else N
     if N <= 1:
-        return torch.ones((*x.shape, 1), dtype=x.dtype)
+        return torch.ones((*x.shape, 1), dtype=x.dtype, device=x.device)
     powers = x.unsqueeze(-1).expand(*x.shape, N - 1).cumprod(-1)
-    return torch.cat([torch.ones((*x.shape, 1), dtype=powers.dtype), powers], -1)
+    return torch.cat([torch.ones((*x.shape, 1), dtype=powers.dtype, device=x.device), powers], -1)
 
 
 # ---- names these had at the top of torch ----
@@ -561,7 +561,7 @@ def _cholesky_inverse(L, upper=False, *, out=None):
     """The inverse of A, given its Cholesky factor."""
     if L.dim() < 2:
         raise RuntimeError("cholesky_inverse: The input tensor A must have at least 2 dimensions.")
-    return _cholesky_solve(torch.eye(L.size(-1), dtype=L.dtype).expand(L.shape), L, upper, out=out)
+    return _cholesky_solve(torch.eye(L.size(-1), dtype=L.dtype, device=L.device).expand(L.shape), L, upper, out=out)
 
 
 def _triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, out=None):

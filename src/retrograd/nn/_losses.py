@@ -235,7 +235,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     )
     valid = (labels >= 0).cumprod(1).bool()
     at = labels.clamp_min(0)
-    is_target = torch.zeros(rows.shape, dtype=rows.dtype).scatter_add(1, at, valid.to(rows.dtype)) > 0
+    is_target = torch.zeros(rows.shape, dtype=rows.dtype, device=rows.device).scatter_add(1, at, valid.to(rows.dtype)) > 0
     gap = (1 - rows.gather(1, at).unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)  # [row, target j, class i]
     counted = valid.unsqueeze(2) & ~is_target.unsqueeze(1)
     loss = torch.where(counted, gap, torch.zeros_like(gap)).sum((1, 2)) / rows.size(1)

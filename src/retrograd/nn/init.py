@@ -227,7 +227,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     with _C._NoGrad():
         tensor.normal_(0, std, generator=generator)
         for column in range(columns):
-            tensor[torch.randperm(rows)[:zeros], column] = 0
+            tensor[torch.randperm(rows, device=tensor.device)[:zeros], column] = 0
     return tensor
 
 

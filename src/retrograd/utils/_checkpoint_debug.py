@@ -48,7 +48,7 @@ def _fingerprint(tensor: Tensor) -> Any:
         return (0.0, 0.0)
     with _C._NoGrad():
         flat = tensor.detach().reshape(-1).double()
-        weights = _C._ops.arange(1, flat.numel() + 1, dtype=_C.float64) % 1009
+        weights = _C._ops.arange(1, flat.numel() + 1, dtype=_C.float64, device=flat.device) % 1009
         return str((flat.sum().item(), (flat * weights).sum().item()))
 
 

@@ -241,7 +241,7 @@ class _Given(Function):
 
 
 def _given(kept: Tensor) -> Tensor:
-    return _Given.apply(_C._ops.empty((0,), requires_grad=True), kept) if kept.requires_grad else kept.detach()
+    return _Given.apply(_C._ops.empty((0,), requires_grad=True, device=kept.device), kept) if kept.requires_grad else kept.detach()
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> tuple[_Caching, _Cached]:

@@ -238,7 +238,7 @@ class _Region:
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: _Options) -> None:
         self.function = function
         self.names = tuple(kwargs)
-        anchor = _C._ops.empty((0,), requires_grad=True)
+        anchor = _C._ops.empty((0,), requires_grad=True, device="cpu")
         self.inputs = _Inputs.apply(anchor, *args, *kwargs.values()).grad_fn
         self.options = options
         self.surroundings = _C._surroundings()
