@@ -93,19 +93,18 @@ bool holds(const Storage* s, const Place& place, const Note& note) {
   return note.known && lies_in(place.region, s) && hash_region(place.region, s) == note.hash;
 }
 
-void forget(WriteNotes& n) {
+void lose(WriteNotes& n, uint32_t until) {
+  n.lost = true;
+  n.lost_until = until;
+}
+
+// There is no room for another note. When all was put back, saves need none of them; otherwise those up to now are lost.
+void make_room(WriteNotes& n, const Storage* s, uint32_t now) {
+  const auto is_back = [&](const Note& note) { return !note.outside && holds(s, n.places[note.place], note); };
+  if (!std::ranges::all_of(n.notes, is_back)) lose(n, now);
   n.places.clear();
   n.notes.clear();
   n.copied = 0;
-}
-
-// There is no room for another note. When all was put back, saves need none of them.
-void make_room(WriteNotes& n, const Storage* s, uint32_t now) {
-  const bool back = std::ranges::all_of(n.notes, [&](const Note& note) { return holds(s, n.places[note.place], note); });
-  forget(n);
-  if (back) return;
-  n.lost = true;
-  n.lost_until = now;
 }
 
 Place* find_place(WriteNotes& n, const Region& r) {
@@ -124,13 +123,9 @@ WriteNotes& notes_of(Storage* s) {
   return n;
 }
 
-// The place of a region of `s`, noted for the saves up to `now`; null when there is no room.
-Place* note(Storage* s, const Region& r, bool known, bool outside, uint32_t now) {
+// The place of a region of `s`, noted for the saves up to `now`.
+Place& note(Storage* s, const Region& r, bool known, bool outside, uint32_t now) {
   WriteNotes& n = notes_of(s);
-  if (n.lost) {
-    n.lost_until = now;
-    return nullptr;
-  }
   known = known && lies_in(r, s);
   const uint64_t hash = known ? hash_region(r, s) : 0;
   Place* place = find_place(n, r);
@@ -141,12 +136,12 @@ Place* note(Storage* s, const Region& r, bool known, bool outside, uint32_t now)
     place->known = known;
     Note& newest = n.notes[place->newest];
     const bool serves = outside || !newest.outside;
-    if (place->span == n.span && serves) return place;
+    if (place->span == n.span && serves) return *place;
     if (known && newest.known && newest.hash == hash) {
       if (serves && place->newest + 1 == n.notes.size()) {  // else the order of notes would say less
         newest.until = now;
         place->span = n.span;
-        return place;
+        return *place;
       }
       copy = newest.copy;
     }
@@ -154,7 +149,6 @@ Place* note(Storage* s, const Region& r, bool known, bool outside, uint32_t now)
   if (n.notes.size() == kMostNotes) {
     place = nullptr;
     make_room(n, s, now);
-    if (n.lost) return nullptr;
   }
   if (!place) place = &n.places.emplace_back(Place{.region = r, .last = hash});
   place->known = known;
@@ -167,13 +161,12 @@ Place* note(Storage* s, const Region& r, bool known, bool outside, uint32_t now)
     n.copied += bytes;
   }
   n.notes.push_back({static_cast<size_t>(place - n.places.data()), now, known, outside, hash, std::move(copy)});
-  return place;
+  return *place;
 }
 
-void note_site(Place* place, uint32_t now) {
-  if (!place) return;
-  place->latest = Write(current_site(), now);
-  place->written = true;
+void note_site(Place& place, uint32_t now) {
+  place.latest = Write(current_site(), now);
+  place.written = true;
 }
 
 // The write that made a place what it is; a borrowed site.
@@ -271,11 +264,7 @@ void note_write(const TensorImpl* t) {
     n.announced_at = now;
   }
   if (std::ranges::find(n.announced, t) == n.announced.end()) n.announced.push_back(t);
-  if (!has_data(t)) {
-    n.lost = true;
-    n.lost_until = now;
-    return;
-  }
+  if (!has_data(t)) return lose(n, now);
   const Region r = region_of(t);
   // What every tensor on this memory sees in its version needs no contents.
   if (!r.empty()) note_site(note(s, r, s->flags & kStorageCounters, false, now), now);
@@ -290,11 +279,7 @@ void note_written(const TensorImpl* t) {
     n.announced.erase(found);
     return;
   }
-  if (!has_data(t)) {
-    n.lost = true;
-    n.lost_until = then;
-    return;
-  }
+  if (!has_data(t)) return lose(n, then);
   const Region r = region_of(t);
   if (r.empty()) return;
   ++n.span;  // a note of its own: contents of before are not known
@@ -305,7 +290,7 @@ void note_export(const TensorImpl* t) {
   if (!has_data(t) || t->numel == 0) return;
   Storage* s = t->storage;
   const uint32_t now = clock_of(s);
-  if (Place* place = note(s, region_of(t), true, true, now)) place->handed_out = Write(current_site(), now);
+  note(s, region_of(t), true, true, now).handed_out = Write(current_site(), now);
 }
 
 void lose_order(Storage* s) {
@@ -436,10 +421,10 @@ Site find_write(const TensorImpl* t, uint32_t version, uint32_t unseen, bool& to
   touched = true;
   const WriteNotes* n = t->storage->notes;
   if (!n) return {};
-  if (!has_data(t) || n->lost || n->lost_order) return n->latest.site;
+  const uint32_t since = time_of(t, version, unseen);
+  if (!has_data(t) || is_lost(*n, since)) return n->latest.site;
   const Region r = region_of(t);
   const Write* last = nullptr;
-  const uint32_t since = time_of(t, version, unseen);
   for (const Place& place : n->places) {
     if (!place.written || before(place.latest.time, since) || (last && before(place.latest.time, last->time))) continue;
     if (!disjoint(r, place.region)) last = &place.latest;

@@ -236,13 +236,27 @@ def test_more_writes_than_are_kept_refuse():
     loss = (x * memory[0]).sum()
     for k in range(6000):
         memory.data[1, k] = 1.0
+    later = (x * memory[0]).sum()
+    memory.data[1, 0] = 2.0
     with pytest.raises(RuntimeError, match=MODIFIED):
         loss.backward()
-    del loss  # and with it the notes, once the exception is gone
-    gc.collect()
+    later.backward()  # it has notes of all that came after it
+    assert x.grad.tolist() == [0.0] * 6000
+
+
+def test_memory_that_was_handed_out_is_watched_beside_many_writes():
+    pytest.importorskip("numpy")
+    memory, x = torch.zeros(2, 2048), torch.ones(2048, requires_grad=True)
     loss = (x * memory[0]).sum()
-    memory.data[1, 0] = 2.0
-    loss.backward()
+    array = memory[0].numpy()
+    for _ in range(2):
+        for k in range(2048):
+            memory.data[1, k] = 1.0
+            memory.data[1, k] = 0.0
+            memory.data[1, k : k + 3] += 0.0
+    array[0] = 5.0
+    with pytest.raises(RuntimeError, match=MODIFIED):
+        loss.backward()
 
 
 def saves(t):
