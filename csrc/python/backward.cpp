@@ -10,6 +10,17 @@
 #include "python/guard.h"
 
 namespace retrograd {
+
+thread_local constinit ContextCount context_count;
+
+void CallerState::restore() {
+  if (found_) {
+    found_.reset();
+  } else {
+    leave_all_saved_hooks();
+    leave_all_function_modes();
+  }
+}
 namespace {
 
 struct Roots {

@@ -3,11 +3,13 @@
 // mode: the engine.)
 #pragma once
 
+#include <Python.h>
+
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/state.h"
-#include "python/torch_function.h"
 
 namespace retrograd {
 
@@ -18,10 +20,21 @@ struct HookPair {
   bool operator==(const HookPair&) const = default;
 };
 
+// What there is, and how often it changed: by these a backward among no hooks and modes, which is most of them, sees that it has nothing to do.
+struct ContextCount {
+  uint32_t present = 0;  // pairs of hooks, modes, and whether hooks are forbidden
+  uint32_t changes = 0;
+  void change(int by) {
+    present += static_cast<uint32_t>(by);
+    ++changes;
+  }
+};
+extern thread_local constinit ContextCount context_count;
+
 class SavedHooksState {  // saved_hooks.cpp
  public:
   SavedHooksState();
-  ~SavedHooksState();
+  ~SavedHooksState();  // restores
   SavedHooksState(const SavedHooksState&) = delete;
   SavedHooksState& operator=(const SavedHooksState&) = delete;
 
@@ -35,7 +48,7 @@ class SavedHooksState {  // saved_hooks.cpp
 class FunctionModesState {  // torch_function.cpp
  public:
   FunctionModesState();
-  ~FunctionModesState();
+  ~FunctionModesState();  // restores
   FunctionModesState(const FunctionModesState&) = delete;
   FunctionModesState& operator=(const FunctionModesState&) = delete;
 
@@ -46,8 +59,11 @@ class FunctionModesState {  // torch_function.cpp
 
 class CallerState {
  public:
-  CallerState() = default;
+  CallerState() {
+    if (RG_UNLIKELY(context_count.present != 0)) found_ = std::make_unique<Found>();
+  }
   ~CallerState() {
+    if (RG_UNLIKELY(found_ || context_count.changes != changes_)) restore();
     if (RG_LIKELY(thread_state.inference_mode == inference_)) return;
     set_inference_mode(inference_);
     set_grad_mode(thread_state.grad_enabled);
@@ -56,9 +72,18 @@ class CallerState {
   CallerState& operator=(const CallerState&) = delete;
 
  private:
-  SavedHooksState hooks_;
-  FunctionModesState modes_;
+  struct Found {
+    SavedHooksState hooks;
+    FunctionModesState modes;
+  };
+  std::unique_ptr<Found> found_;  // null: nothing
+  uint32_t changes_ = context_count.changes;
   bool inference_ = thread_state.inference_mode;
+
+  void restore();  // backward.cpp
 };
+
+void leave_all_saved_hooks();     // saved_hooks.cpp
+void leave_all_function_modes();  // torch_function.cpp
 
 }  // namespace retrograd

@@ -96,6 +96,7 @@ PyObject* push(PyObject*, PyObject* args) {
     RG_CHECK(!disabled, disabled_reason);
     join_collector_for_good();
     stack.push_back({Py_NewRef(pack_hook), Py_NewRef(unpack_hook)});
+    context_count.change(1);
     saved_hooks_depth = static_cast<int>(stack.size());
     Py_RETURN_NONE;
   });
@@ -105,6 +106,7 @@ PyObject* pop(PyObject*, PyObject*) {
     RG_CHECK(!stack.empty(), "there are no saved tensor hooks to remove");
     const HookPair pair = stack.back();
     stack.pop_back();
+    context_count.change(-1);
     saved_hooks_depth = static_cast<int>(stack.size());
     Py_DECREF(pair.pack);
     Py_DECREF(pair.unpack);
@@ -122,12 +124,14 @@ PyObject* disable(PyObject*, PyObject* reason) {
     const char* text = PyUnicode_AsUTF8(reason);
     if (!text) throw PythonError();
     RG_CHECK(stack.empty(), text);
+    context_count.change(disabled ? 0 : 1);
     disabled = true;
     disabled_reason = text;
     Py_RETURN_NONE;
   });
 }
 PyObject* enable(PyObject*, PyObject*) {
+  context_count.change(disabled ? -1 : 0);
   disabled = false;
   disabled_reason.clear();
   Py_RETURN_NONE;
@@ -262,24 +266,38 @@ PyMethodDef methods[] = {{"_set_memory_check", set_memory_check, METH_O, "(bytes
 
 }  // namespace
 
-SavedHooksState::SavedHooksState() : pairs_(stack), depth_(saved_hooks_depth), disabled_(disabled) {
-  if (disabled_) reason_ = disabled_reason;
+namespace {
+void exchange_stack(std::vector<HookPair>& pairs, int depth) {  // and lets go of what was there
+  std::swap(stack, pairs);
+  context_count.change(static_cast<int>(stack.size()) - static_cast<int>(pairs.size()));
+  saved_hooks_depth = depth;
+  for (const HookPair& pair : std::exchange(pairs, {})) {
+    Py_DECREF(pair.pack);
+    Py_DECREF(pair.unpack);
+  }
+}
+void forbid(bool on, const std::string& reason) {
+  context_count.change(static_cast<int>(on) - static_cast<int>(disabled));
+  disabled = on;
+  disabled_reason = reason;
+}
+}  // namespace
+
+SavedHooksState::SavedHooksState() : pairs_(stack), depth_(saved_hooks_depth), disabled_(disabled), reason_(disabled_reason) {
   for (const HookPair& pair : pairs_) {
     Py_INCREF(pair.pack);
     Py_INCREF(pair.unpack);
   }
 }
 SavedHooksState::~SavedHooksState() {
-  disabled = disabled_;
-  if (RG_UNLIKELY(disabled_)) disabled_reason = reason_;
-  if (RG_UNLIKELY(stack != pairs_)) {
-    std::swap(stack, pairs_);
-    saved_hooks_depth = depth_;
-  }
-  for (const HookPair& pair : pairs_) {
-    Py_DECREF(pair.pack);
-    Py_DECREF(pair.unpack);
-  }
+  forbid(disabled_, reason_);
+  exchange_stack(pairs_, depth_);
+}
+
+void leave_all_saved_hooks() {
+  std::vector<HookPair> none;
+  forbid(false, "");
+  exchange_stack(none, 0);
 }
 
 PyObject* raw_saved(Node* owner, SavedTensor* (*find)(Node*, size_t), size_t index) {

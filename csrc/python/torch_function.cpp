@@ -76,12 +76,14 @@ void count_modes() {
 }
 void push_mode(PyObject* mode) {
   modes.push_back(Py_NewRef(mode));
+  context_count.change(1);
   count_modes();
 }
 PyObject* pop_mode() {  // new reference
   RG_CHECK(!modes.empty(), "trying to pop from empty mode stack: each __torch_function__ mode that was entered has been left");
   PyObject* mode = modes.back();
   modes.pop_back();
+  context_count.change(-1);
   count_modes();
   return mode;
 }
@@ -109,16 +111,25 @@ bool has_torch_function(PyObject* o) {
   return f && f != disabled_impl;
 }
 
+namespace {
+void exchange_modes(std::vector<PyObject*>& others) {  // and lets go of what was there
+  std::swap(modes, others);
+  context_count.change(static_cast<int>(modes.size()) - static_cast<int>(others.size()));
+  count_modes();
+  for (PyObject* mode : std::exchange(others, {})) Py_DECREF(mode);
+}
+}  // namespace
+
 FunctionModesState::FunctionModesState() : modes_(modes), hidden_(hidden) {
   for (PyObject* mode : modes_) Py_INCREF(mode);
 }
 FunctionModesState::~FunctionModesState() {
-  if (RG_UNLIKELY(modes != modes_)) {
-    std::swap(modes, modes_);
-    hidden = hidden_;
-    count_modes();
-  }
-  for (PyObject* mode : modes_) Py_DECREF(mode);
+  hidden = hidden_;
+  exchange_modes(modes_);
+}
+void leave_all_function_modes() {
+  std::vector<PyObject*> none;
+  exchange_modes(none);
 }
 
 FunctionModesOff::FunctionModesOff() : hidden_(std::exchange(hidden, modes.size())) { thread_state.function_modes = 0; }

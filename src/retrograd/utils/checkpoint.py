@@ -13,7 +13,7 @@ How it works, without `use_reentrant`:
 5. The inputs are kept by a graph node (`_Inputs`). So when a checkpoint stands inside another one, its inputs are slots of the outer
    region, and are recomputed like everything else there.
 6. Inside a level of forward mode nothing of this happens: the function runs as it is, for its tangents cannot be computed again later.
-   What the function saves inside a vmap or a level of forward mode that it enters itself is kept, for the same reason (`_Region.counts`).
+   What the function saves inside a level of forward mode that it enters itself is kept, for the same reason.
 7. The second run happens inside the transforms of the first: the same levels of vmap, the same depth (`surrounded`).
 8. For each slot the region remembers the op it was saved for, the line, and the tensor's shape, dtype and device. A second run that does
    something else is an error that names the first op that differs.
@@ -242,7 +242,6 @@ class _Region:
         self.inputs = _Inputs.apply(anchor, *args, *kwargs.values()).grad_fn
         self.options = options
         self.surroundings = _C._surroundings()
-        self.levels = {0, *(level for _, level, *_ in self.surroundings[1])}
         self.complete = False  # the forward run is over
         self.slots: list[weakref.ref[_Slot]] = []
         self.records: list[_Record] = []
@@ -250,13 +249,8 @@ class _Region:
 
     # What the graph of the forward run keeps, and gets back.
 
-    def counts(self, tensor: Tensor) -> bool:
-        """Whether a saved tensor is one to compute again. One that belongs to a vmap inside the function, or is saved in a level of forward mode
-        there, is not: it goes with that vmap, or has tangents of that level, and a second run, which has its own, could not give it back."""
-        return _C._batch_level(tensor) in self.levels and not _C._dual_levels()
-
     def pack(self, tensor: Tensor) -> Any:
-        if not self.counts(tensor):
+        if _C._dual_levels():  # of a level that the function entered itself
             return _C._keep_saved
         slot = _Slot(self, len(self.slots))
         self.slots.append(weakref.ref(slot))
@@ -348,7 +342,7 @@ class _SecondRun:
 
     def pack(self, tensor: Tensor) -> Any:
         region, position = self.region, self.count
-        if not region.counts(tensor):
+        if _C._dual_levels():
             return _C._keep_saved
         self.count += 1
         plain = _C._strip_history(tensor) if tensor.requires_grad else tensor
