@@ -56,6 +56,11 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     return wrapped
 
 
+def version_of(t: Tensor) -> int:
+    """The version of a tensor; inference tensors, which transforms may meet, have none."""
+    return 0 if t.is_inference() else t._version
+
+
 def memory_of(tensor: Tensor) -> int:
     """Which memory a tensor is on, inside vmap that of the whole batch."""
     while level := _C._batch_level(tensor):

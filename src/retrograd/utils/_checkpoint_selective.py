@@ -14,7 +14,7 @@ from typing import Any
 from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.autograd.function import Function
-from retrograd.func._inside import memory_of
+from retrograd.func._inside import memory_of, version_of
 from retrograd.ops import _Overloads
 
 __all__ = ["SAC_IGNORED_OPS", "CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts"]
@@ -76,7 +76,7 @@ class _Kept:
 
     def __init__(self, result: Any, saved: list[tuple[int | Tensor, str]], random_state: Tensor | None) -> None:
         self.result = _map(result, lambda t: t.detach()._mark_requires_grad(t.requires_grad and (t.is_floating_point() or t.is_complex())))
-        self.versions = [t._version for t in _tensors(self.result)]
+        self.versions = [version_of(t) for t in _tensors(self.result)]
         self.saved = saved  # by place among the arguments or as a tensor, and for which node
         self.random_state = random_state
 
@@ -221,7 +221,7 @@ class _Cached(_Handler):
         return _map(kept.result, _given)
 
     def check(self, op: Any, kept: _Kept) -> None:
-        if not self.store.allow_mutation and [t._version for t in _tensors(kept.result)] != kept.versions:
+        if not self.store.allow_mutation and [version_of(t) for t in _tensors(kept.result)] != kept.versions:
             raise RuntimeError(
                 f"Tensor cached during selective activation checkpoint has been mutated: the result of {op.name}. "
                 "Hint: allow_cache_entry_mutation=True, if the recomputation is meant to see the change."

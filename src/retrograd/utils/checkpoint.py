@@ -35,6 +35,7 @@ from retrograd import _C, autograd
 from retrograd._C import Tensor
 from retrograd.autograd.function import Function
 from retrograd.autograd.graph import saved_tensors_hooks
+from retrograd.func._inside import version_of
 from retrograd.func._vmap import surrounded
 from retrograd.random import get_rng_state, set_rng_state
 
@@ -271,10 +272,10 @@ class _Region:
         tensor, version = region.found[key].pop(slot.position)
         if not region.found[key] or not _C._in_backward():
             del region.found[key]
-        if tensor._version != version:
+        if version_of(tensor) != version:
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation when it was recomputed by "
-                f"checkpoint: {region.name(slot.position)}, shape {list(tensor.shape)}, is at version {tensor._version}; expected version {version} "
+                f"checkpoint: {region.name(slot.position)}, shape {list(tensor.shape)}, is at version {version_of(tensor)}; expected version {version} "
                 "instead. Hint: write to a clone() instead."
             )
         return tensor
@@ -357,7 +358,7 @@ class _SecondRun:
         if region.options.check:
             self.compare(position, _Record.of(tensor))
         if region.slots[position]() is not None:
-            self.found[position] = (plain, plain._version)
+            self.found[position] = (plain, version_of(plain))
         if region.options.early_stop and self.count == len(region.slots):
             raise _StopRecomputation
         return plain
