@@ -263,6 +263,8 @@ PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_
       if (RG_UNLIKELY((p.devices_ & (p.devices_ - 1)) != 0)) check_devices(g, *s.record, p.devices_);
       return s.call(p);
     }
+    if (any_overloaded(items, args.positional + args.keywords()))  // in a place where no signature wants a tensor
+      return call_torch_function(g.callable, self, items, args.positional, kwnames);
     explain(g, args);
   } catch (...) {
     set_python_error();

@@ -8,8 +8,8 @@
 #include "python/bind.h"
 #include "python/guard.h"
 #include "python/interop.h"
+#include "python/overridable.h"
 #include "python/tensor_type.h"
-#include "python/torch_function.h"
 
 namespace retrograd {
 namespace {
@@ -240,7 +240,6 @@ Tensor plain_view(const Tensor& self, PyObject* index) {
 }
 
 Tensor get_item(const Tensor& self, PyObject* index) {
-  if (Tensor view = plain_view(self, index)) return view;
   Indexed r = apply_index(self, index, true);
   if (!r.advanced && r.view.is(self)) return PySlice_Check(index) ? ops::slice(self, 0, 0, self.size(0), 1) : ops::alias_view(self);
   if (!r.advanced) return r.view;
@@ -249,18 +248,15 @@ Tensor get_item(const Tensor& self, PyObject* index) {
 
 PyObject* subscript(PyObject* self, PyObject* index) {
   return guarded([&]() -> PyObject* {
-    if (RG_UNLIKELY(function_modes_active()) || RG_UNLIKELY(!is_plain_tensor(self) && thread_state.torch_function_subclasses)) {
-      PyObject* method = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), "__getitem__"));
-      PyObject* result = call_torch_function(method, self, &index, 1, nullptr);
-      Py_DECREF(method);
-      return result;
-    }
+    if (RG_UNLIKELY(overridden(self))) return override_call(self, "__getitem__", nullptr, &index, 1, nullptr);
     const Tensor& t = reinterpret_cast<const Tensor&>(self);
     if (PyLong_CheckExact(index)) {
       int64_t i;
       read_int(index, i);
       return wrap(select_at(t, 0, i, 0));
     }
+    if (Tensor view = plain_view(t, index)) return wrap(std::move(view));
+    if (!PySlice_Check(index) && any_overloaded(&index, 1)) return override_call(self, "__getitem__", nullptr, &index, 1, nullptr);
     return wrap(get_item(t, index));
   });
 }
@@ -298,16 +294,18 @@ void check_differing(std::span<const Tensor> indices, const Tensor& source) {
       "one dimension, or use index_put_().");
 }
 
+// Numbers, slices and plain tensors have nobody to ask.
+bool is_simple(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  return type == &PyLong_Type || type == &PyFloat_Type || type == &PySlice_Type || type == tensor_type;
+}
+
 int assign(PyObject* self, PyObject* index, PyObject* value) {
   return guarded_int([&] {
     RG_CHECK_AS(Type, value, "Tensor does not support deleting items");
-    if (RG_UNLIKELY(function_modes_active()) ||
-        RG_UNLIKELY((!is_plain_tensor(self) || (is_tensor(value) && !is_plain_tensor(value))) && thread_state.torch_function_subclasses)) {
-      PyObject* method = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), "__setitem__"));
-      PyObject* const args[] = {index, value};
-      PyObject* result = call_torch_function(method, self, args, 2, nullptr);
-      Py_DECREF(method);
-      Py_DECREF(checked(result));
+    PyObject* const args[] = {index, value};
+    if (RG_UNLIKELY(overridden(self)) || (!(is_simple(index) && is_simple(value)) && any_overloaded(args, 2))) {
+      Py_DECREF(checked(override_call(self, "__setitem__", nullptr, args, 2, nullptr)));
       return;
     }
     if (index == Py_False) return;
@@ -329,6 +327,12 @@ int assign(PyObject* self, PyObject* index, PyObject* value) {
 }
 
 Py_ssize_t length(PyObject* self) {
+  if (RG_UNLIKELY(overridden(self))) {
+    PyObject* answer = override_method(self, "__len__");
+    const Py_ssize_t n = answer ? PyNumber_AsSsize_t(answer, PyExc_OverflowError) : -1;
+    Py_XDECREF(answer);
+    return n;
+  }
   auto* t = reinterpret_cast<TensorImpl*>(self);
   if (t->ndim == 0) {
     PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");

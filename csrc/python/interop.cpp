@@ -10,6 +10,7 @@
 #include "python/bind.h"
 #include "python/guard.h"
 #include "python/intercept.h"
+#include "python/overridable.h"
 #include "python/tensor_type.h"
 #include "python/types.h"
 
@@ -403,6 +404,7 @@ Scalar single_value(PyObject* self, const char* what) {
 }
 
 PyObject* item(PyObject* self, PyObject*) {
+  if (RG_UNLIKELY(overridden(self))) return override_method(self, "item");
   return guarded([&] { return wrap(single_value(self, "Scalar")); });
 }
 Scalar python_number(PyObject* self) {
@@ -417,21 +419,25 @@ Scalar real_number(PyObject* self, const char* type) {
   return s.is_complex() ? Scalar(s.d) : s;
 }
 PyObject* to_float(PyObject* self) {
+  if (RG_UNLIKELY(overridden(self))) return override_method(self, "__float__");
   return guarded([&] { return PyFloat_FromDouble(real_number(self, "double").to_double()); });
 }
 PyObject* to_complex(PyObject* self, PyObject*) {
+  if (RG_UNLIKELY(overridden(self))) return override_method(self, "__complex__");
   return guarded([&] {
     const Complex<double> z = python_number(self).to_complex();
     return PyComplex_FromDoubles(z.re, z.im);
   });
 }
 PyObject* to_int(PyObject* self) {
+  if (RG_UNLIKELY(overridden(self))) return override_method(self, "__int__");
   return guarded([&]() -> PyObject* {
     const Scalar s = real_number(self, "int64_t");
     return s.is_float() ? PyLong_FromDouble(s.d) : PyLong_FromLongLong(s.i);
   });
 }
 PyObject* to_index(PyObject* self) {
+  if (RG_UNLIKELY(overridden(self))) return override_method(self, "__index__");
   return guarded([&]() -> PyObject* {
     auto* t = reinterpret_cast<TensorImpl*>(self);
     RG_CHECK_AS(Type, t->numel == 1 && !is_differentiable(t->dtype),
@@ -440,6 +446,12 @@ PyObject* to_index(PyObject* self) {
   });
 }
 int to_bool(PyObject* self) {
+  if (RG_UNLIKELY(overridden(self))) {
+    PyObject* answer = override_method(self, "__bool__");
+    const int truth = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    return truth;
+  }
   int result = -1;
   if (guarded_int([&] {
         auto* t = reinterpret_cast<TensorImpl*>(self);
@@ -465,6 +477,7 @@ PyObject* list_of(const TensorImpl* t, int d, const char* data) {
   return out;
 }
 PyObject* tolist(PyObject* self, PyObject*) {
+  if (RG_UNLIKELY(overridden(self))) return override_method(self, "tolist");
   return guarded([&]() -> PyObject* {
     const TensorImpl* t = readable(reinterpret_cast<TensorImpl*>(self), ".tolist()");
     RG_CHECK(t->device.type == DeviceType::CPU, "tolist() needs data, and a ", device_name(t->device), " tensor has none here");

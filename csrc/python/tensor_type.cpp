@@ -1,6 +1,7 @@
 // retrograd.Tensor as Python sees it: the type, its attributes and its small methods. Ops are installed from the table (call.cpp), operators
 // live in number_slots.cpp, subscripts in indexing.cpp, conversions in interop.cpp; what is not hot is Python (retrograd/_tensor.py).
 #include "python/tensor_type.h"
+#include "python/overridable.h"
 
 #include <Python.h>
 #include <structmember.h>
@@ -580,6 +581,45 @@ PyObject* get_dict(PyObject* self, void*) {
 
 Py_hash_t hash(PyObject* self) { return reinterpret_cast<Py_hash_t>(self); }  // the id, as in PyTorch
 
+PyObject* get_T(PyObject* self, void*) {
+  return guarded([&] { return wrap(ops::numpy_T(Tensor::borrow(self))); });
+}
+PyObject* get_mT(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    const int64_t ndim = impl(self)->ndim;
+    RG_CHECK(ndim != 1, "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.");
+    if (ndim == 0) {
+      if (PyErr_WarnEx(PyExc_UserWarning, "Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.", 1) != 0)
+        throw PythonError();
+      return Py_NewRef(self);
+    }
+    return wrap(ops::transpose(Tensor::borrow(self), -2, -1));
+  });
+}
+PyObject* get_H(PyObject* self, void*) {
+  return guarded([&] { return wrap(ops::matrix_H(Tensor::borrow(self))); });
+}
+PyObject* get_mH(PyObject* self, void*) {
+  return guarded([&] { return wrap(ops::adjoint(Tensor::borrow(self))); });
+}
+PyObject* get_real(PyObject* self, void*) {
+  return guarded([&] { return wrap(ops::real(Tensor::borrow(self))); });
+}
+PyObject* get_imag(PyObject* self, void*) {
+  return guarded([&] { return wrap(ops::imag(Tensor::borrow(self))); });
+}
+int write_part(PyObject* self, PyObject* value, PyObject* (*part)(PyObject*, void*)) {
+  return guarded_int([&] {
+    RG_CHECK_AS(Attribute, value, "a part of a tensor cannot be deleted");
+    PyObject* view = checked(part(self, nullptr));
+    PyObject* result = PyObject_CallMethod(view, "copy_", "O", value);
+    Py_DECREF(view);
+    Py_DECREF(checked(result));
+  });
+}
+int set_real(PyObject* self, PyObject* value, void*) { return write_part(self, value, get_real); }
+int set_imag(PyObject* self, PyObject* value, void*) { return write_part(self, value, get_imag); }
+
 PyGetSetDef getset[] = {
     {"shape", get_shape, nullptr, "The size of each dimension, a torch.Size.", nullptr},
     {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
@@ -587,6 +627,12 @@ PyGetSetDef getset[] = {
     {"device", get_device, nullptr, "Where the memory is.", nullptr},
     {"itemsize", get_itemsize, nullptr, "Bytes per element.", nullptr},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"T", get_T, nullptr, "The tensor with its dimensions in reverse order.", nullptr},
+    {"mT", get_mT, nullptr, "The tensor with its last two dimensions exchanged.", nullptr},
+    {"H", get_H, nullptr, "The conjugate transpose of a matrix.", nullptr},
+    {"mH", get_mH, nullptr, "The conjugate transposes of a batch of matrices.", nullptr},
+    {"real", get_real, set_real, "The real parts, a view.", nullptr},
+    {"imag", get_imag, set_imag, "The imaginary parts, a view.", nullptr},
     {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients are wanted for this tensor.", nullptr},
     {"grad", get_grad, set_grad, "The accumulated gradient, or None.", nullptr},
     {"_grad", get_grad, set_grad, nullptr, nullptr},
@@ -662,16 +708,12 @@ PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorImpl, dic
 
 void init_tensor_type(PyObject* module) {
   init_tensors();
-  std::vector<PyType_Slot> slots = {{Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
-                                    {Py_tp_traverse, reinterpret_cast<void*>(tensor_traverse)},
-                                    {Py_tp_clear, reinterpret_cast<void*>(tensor_clear)},
-                                    {Py_tp_getset, getset},
-                                    {Py_tp_methods, methods},
-                                    {Py_tp_members, members},
-                                    {Py_tp_new, reinterpret_cast<void*>(tensor_new)},
-                                    {Py_tp_init, reinterpret_cast<void*>(tensor_init)},
-                                    {Py_tp_setattro, reinterpret_cast<void*>(setattro)},
-                                    {Py_tp_hash, reinterpret_cast<void*>(hash)}};
+  std::vector<PyType_Slot> slots = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(tensor_traverse)},
+      {Py_tp_clear, reinterpret_cast<void*>(tensor_clear)},     {Py_tp_getset, OverridableGetset<getset>::table()},
+      {Py_tp_methods, OverridableMethods<methods>::table()},    {Py_tp_members, members},
+      {Py_tp_new, reinterpret_cast<void*>(tensor_new)},         {Py_tp_init, reinterpret_cast<void*>(tensor_init)},
+      {Py_tp_setattro, reinterpret_cast<void*>(setattro)},      {Py_tp_hash, reinterpret_cast<void*>(hash)}};
   add_number_slots(slots);
   add_index_slots(slots);
   add_buffer_slots(slots);

@@ -132,6 +132,13 @@ void leave_all_function_modes() {
   exchange_modes(none);
 }
 
+bool any_overloaded(PyObject* const* args, Py_ssize_t count) {
+  if (!thread_state.torch_function_enabled || !thread_state.torch_function_subclasses) return false;
+  std::vector<PyObject*> found;
+  for (Py_ssize_t i = 0; i < count && found.empty(); ++i) collect(args[i], found);
+  return !found.empty();
+}
+
 FunctionModesOff::FunctionModesOff() : hidden_(std::exchange(hidden, modes.size())) { thread_state.function_modes = 0; }
 FunctionModesOff::~FunctionModesOff() {
   hidden = hidden_;
@@ -267,6 +274,18 @@ PyType_Spec disable_all_spec = {"retrograd._C.DisableTorchFunction", sizeof(Disa
 PyType_Spec disable_subclass_spec = {"retrograd._C.DisableTorchFunctionSubclass", sizeof(DisableObject), 0, Py_TPFLAGS_DEFAULT,
                                      disable_subclass_slots};
 
+// _overloaded(args, kwargs): whether a call with these goes to __torch_function__.
+PyObject* py_overloaded(PyObject*, PyObject* const* given, Py_ssize_t count) {
+  if (function_modes_active()) Py_RETURN_TRUE;
+  if (count > 0 && PyTuple_Check(given[0]) && any_overloaded(PySequence_Fast_ITEMS(given[0]), PyTuple_GET_SIZE(given[0]))) Py_RETURN_TRUE;
+  if (count > 1 && PyDict_Check(given[1])) {
+    PyObject *key, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(given[1], &at, &key, &value);)
+      if (any_overloaded(&value, 1)) Py_RETURN_TRUE;
+  }
+  Py_RETURN_FALSE;
+}
+
 PyObject* py_has(PyObject*, PyObject* o) { return PyBool_FromLong(thread_state.torch_function_subclasses && has_torch_function(o)); }
 
 PyObject* py_set_parameter_type(PyObject*, PyObject* type) {
@@ -299,6 +318,8 @@ PyObject* py_call(PyObject*, PyObject* args) {
 
 PyMethodDef methods[] = {{"_disabled_torch_function_impl", py_disabled, METH_VARARGS,
                           "A __torch_function__ that opts out: runs the function on the plain tensors."},
+                         {"_overloaded", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_overloaded)), METH_FASTCALL,
+                          "_overloaded(args, kwargs): whether a call with these goes to __torch_function__"},
                          {"_get_torch_function_state", py_get_state, METH_NOARGS, nullptr},
                          {"_set_torch_function_state", py_set_state, METH_O, nullptr},
                          {"_push_function_mode", py_push_mode, METH_O, "enters a __torch_function__ mode"},

@@ -22,6 +22,8 @@ inline bool is_plain_tensor(PyObject* o) {
 }
 
 bool has_torch_function(PyObject* o);  // anything, also objects that are not tensors
+// Whether one of these, or of the items of lists and tuples among them, wants to handle the call, and is allowed to.
+bool any_overloaded(PyObject* const* args, Py_ssize_t count);
 
 // Calls __torch_function__ of the overloaded arguments (or the active modes), in PyTorch's order. New reference or null with an error set.
 PyObject* call_torch_function(PyObject* function, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);

@@ -8,6 +8,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
+from retrograd._overridable import overridable
 
 
 def _place(tensor: Tensor, device: Any, requires_grad: bool) -> Tensor:
@@ -50,6 +51,7 @@ def _without_storage(data: Any, dtype: Any) -> Any:
     return memory_of(data.untyped(), getattr(data, "dtype", None) or dtype or _C.int64)
 
 
+@overridable
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without a copy where that is possible."""
     if _C._is_torch_function_mode_enabled():
@@ -62,6 +64,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return _place(_C._tensor_from(data, dtype), device, False)
 
 
+@overridable
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
     """`obj` as a tensor; `copy` says whether memory is shared (False: it must be)."""
     if _C._is_torch_function_mode_enabled():

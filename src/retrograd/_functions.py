@@ -6,6 +6,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
+from retrograd._overridable import overridable
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
@@ -38,46 +39,55 @@ __all__ = [
 ]  # fmt: skip
 
 
+@overridable
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return input.numel()
 
 
+@overridable
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is a floating point one."""
     return input.is_floating_point()
 
 
+@overridable
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is complex."""
     return input.is_complex()
 
 
+@overridable
 def is_signed(input: Tensor) -> bool:
     """Whether the dtype is signed."""
     return input.is_signed()
 
 
+@overridable
 def is_inference(input: Tensor) -> bool:
     """Whether the tensor was made in inference mode."""
     return input.is_inference()
 
 
+@overridable
 def is_conj(input: Tensor) -> bool:
     """Whether the elements are the conjugates of what is in memory: `conj()` is lazy."""
     return input.is_conj()
 
 
+@overridable
 def is_neg(input: Tensor) -> bool:
     """Whether the elements are the negatives of what is in memory, as those of `x.conj().imag`."""
     return input.is_neg()
 
 
+@overridable
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same sizes."""
     return input.shape == other.shape
 
 
+@overridable
 def is_nonzero(input: Tensor) -> bool:
     """Whether a tensor of one element is not zero."""
     if input.numel() != 1:

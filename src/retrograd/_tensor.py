@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
+from retrograd._overridable import overridable
 
 _METHODS: dict[str, Any] = {}
 
@@ -68,6 +68,7 @@ def _backward(self: Tensor, gradient=None, retain_graph=None, create_graph=False
 
 
 @_method
+@overridable
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]):
     """Calls hook(grad) whenever a gradient of this tensor is computed; a returned tensor takes the gradient's place.
 
@@ -102,6 +103,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
 
 
 @_method
+@overridable
 def retain_grad(self: Tensor) -> None:
     """Keeps .grad of a tensor that is not a leaf."""
     if not self.requires_grad:
@@ -145,6 +147,7 @@ def __repr__(self: Tensor, *, tensor_contents: str | None = None) -> str:
 
 
 @_method
+@overridable
 def __format__(self: Tensor, spec: str) -> str:
     if self.dim() == 0 and not self.is_meta and issubclass(type(self), Tensor):
         return self.item().__format__(spec)
@@ -159,6 +162,7 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:
 
 
 @_method
+@overridable
 def __contains__(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, int, float, bool)):
         return bool((element == self).any().item())  # type: ignore[union-attr]
@@ -166,6 +170,7 @@ def __contains__(self: Tensor, element: Any) -> bool:
 
 
 @_method
+@overridable
 def __reversed__(self: Tensor) -> Tensor:
     return self if self.dim() == 0 else self.flip(0)
 
@@ -249,6 +254,7 @@ def _rebuild_from_type_v2(function: Callable[..., Any], cls: type, args: tuple[A
 
 
 @_method
+@overridable
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if not self.is_leaf:
         raise RuntimeError(
@@ -273,6 +279,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 @_method
+@overridable
 def __reduce_ex__(self: Tensor, protocol: int) -> tuple[Any, ...]:
     from retrograd.utils.hooks import warn_if_has_hooks
 
@@ -282,6 +289,7 @@ def __reduce_ex__(self: Tensor, protocol: int) -> tuple[Any, ...]:
 
 
 @_method
+@overridable
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None):
     array = self.numpy()
     if dtype is not None and array.dtype != dtype:
@@ -303,6 +311,7 @@ Tensor.__array_priority__ = 1000
 
 
 @_method
+@overridable
 def numpy(self: Tensor, *, force: bool = False):
     """A NumPy array on the same memory."""
     import numpy as np
@@ -321,6 +330,7 @@ def numpy(self: Tensor, *, force: bool = False):
 
 
 @_method
+@overridable
 def __dlpack__(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None):
     if stream is not None and not isinstance(stream, int):
         raise TypeError(f"stream must be ``int`` or ``none``, got {type(stream).__name__}")
@@ -332,6 +342,7 @@ def __dlpack__(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_
 
 
 @_method
+@overridable
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     if not self.is_cpu:
         raise ValueError(f"Unknown device type {self.device.type} for Dlpack: only CPU memory can be shared")
@@ -342,31 +353,6 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
 
 
 @_property
-def T(self: Tensor) -> Tensor:
-    return self.numpy_T()
-
-
-@_property
-def mT(self: Tensor) -> Tensor:
-    if self.dim() == 1:
-        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    if self.dim() == 0:
-        warnings.warn("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=2)
-        return self
-    return self.transpose(-2, -1)
-
-
-@_property
-def H(self: Tensor) -> Tensor:
-    return self.matrix_H()
-
-
-@_property
-def mH(self: Tensor) -> Tensor:
-    return self.adjoint()
-
-
-@_property
 def layout(self: Tensor):
     return _C.strided
 
@@ -374,23 +360,6 @@ def layout(self: Tensor):
 @_property
 def names(self: Tensor) -> tuple[None, ...]:
     return (None,) * self.dim()
-
-
-def _part(name: str) -> property:
-    """x.real and x.imag: views of the parts, and assignments to them."""
-    read = getattr(_C._ops, name)
-
-    def get(self: Tensor) -> Tensor:
-        return read(self)
-
-    def put(self: Tensor, value: Any) -> None:
-        read(self).copy_(value)
-
-    return property(get, put)
-
-
-_METHODS["real"] = _part("real")
-_METHODS["imag"] = _part("imag")
 
 
 @_method
@@ -538,39 +507,19 @@ def _as_operand(value: Any, like: Tensor) -> Tensor:
 @classmethod  # type: ignore[misc]
 def __torch_function__(cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
     """Runs the function on plain tensors and makes results instances of the subclass."""
-    if not all(issubclass(cls, t) for t in types):
-        return NotImplemented
-    with _C.DisableTorchFunctionSubclass():
-        result = func(*args, **(kwargs or {}))
-        if func in _returns_plain():
-            return result
-        return _convert(result, cls)
+    from retrograd.overrides import _default_torch_function
+
+    return _default_torch_function(cls, func, types, args, kwargs)
 
 
 _METHODS["__torch_function__"] = __torch_function__
-
-
-def _returns_plain() -> set[Any]:
-    from retrograd.overrides import get_default_nowrap_functions
-
-    return get_default_nowrap_functions()
-
-
-def _convert(value: Any, cls: Any) -> Any:
-    if cls is Tensor:
-        return value
-    if isinstance(value, Tensor) and not isinstance(value, cls):
-        return value.as_subclass(cls)
-    if isinstance(value, (tuple, list)):
-        items = [_convert(v, cls) for v in value]
-        return type(value)(items)
-    return value
 
 
 # -- storage ------------------------------------------------------------------
 
 
 @_method
+@overridable
 def untyped_storage(self: Tensor):
     """The memory behind this tensor, shared with its views."""
     from retrograd.storage import UntypedStorage
@@ -588,6 +537,7 @@ def is_nonzero(self: Tensor) -> bool:
 
 
 @_method
+@overridable
 def storage(self: Tensor):
     """The memory behind this tensor as elements of its dtype."""
     from retrograd.storage import TypedStorage

@@ -22,7 +22,7 @@ def _lazy(name: str, target: str, doc: str) -> Callable[..., Any]:
             implementation = getattr(importlib.import_module(module), attribute)
             functools.update_wrapper(function, implementation)
             function.__name__ = name
-        if _C._is_torch_function_mode_enabled() or any(map(_C._has_torch_function, args)):
+        if _C._overloaded(args, kwargs):
             return _C._call_torch_function(function, args, kwargs)
         return implementation(*args, **kwargs)
 

@@ -121,15 +121,7 @@ def grad(
             )
         rest = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
         return dict(zip(inputs, grad(outputs, tuple(inputs.values()), *rest), strict=True))
-    if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
-    if not only_inputs:
-        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True)", FutureWarning, stacklevel=2)
-    allow = materialize_grads if allow_unused is None else allow_unused
-    roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
-    if not wanted:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    if any(isinstance(r, Tensor) and _C._has_torch_function(r) for r in (*roots, *wanted)) or _C._is_torch_function_mode_enabled():
+    if _C._overloaded((outputs, inputs)):
         kwargs = {
             "grad_outputs": grad_outputs,
             "retain_graph": retain_graph,
@@ -140,6 +132,14 @@ def grad(
             "materialize_grads": materialize_grads,
         }
         return _C._call_torch_function(grad, (outputs, inputs), kwargs)
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True)", FutureWarning, stacklevel=2)
+    allow = materialize_grads if allow_unused is None else allow_unused
+    roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     grads = (None,) * len(roots) if grad_outputs is None else (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
     grads = _make_grads(roots, grads, is_grads_batched)
     if retain_graph is None:

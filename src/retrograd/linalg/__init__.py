@@ -10,6 +10,7 @@ from retrograd import _C
 from retrograd._batched import whole
 from retrograd._ops.linalg import multi_dot
 from retrograd._ops.out import written
+from retrograd._overridable import all_overridable
 
 _ops = _C._ops
 
@@ -613,3 +614,6 @@ def _lu_solve(b, LU_data, LU_pivots, *, out=None):
 def _pinverse(input, rcond=1e-15):
     """The Moore-Penrose inverse."""
     return pinv(input, rtol=rcond)
+
+
+all_overridable(globals(), __all__)

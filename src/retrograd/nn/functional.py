@@ -8,6 +8,7 @@ from typing import Any
 
 import retrograd as torch
 from retrograd import _C, Tensor
+from retrograd._overridable import all_overridable
 from retrograd.nn._losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -549,3 +550,6 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
     return weights @ value
+
+
+all_overridable(globals(), __all__)

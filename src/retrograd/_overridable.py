@@ -1,0 +1,31 @@
+"""Functions written in Python that __torch_function__ may take over."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, TypeVar
+
+from retrograd import _C
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def overridable(function: F) -> F:
+    """The function, asking modes and arguments with a `__torch_function__` first."""
+
+    @functools.wraps(function)
+    def asking(*args: Any, **kwargs: Any) -> Any:
+        if _C._overloaded(args, kwargs):
+            return _C._call_torch_function(asking, args, kwargs)
+        return function(*args, **kwargs)
+
+    return asking  # type: ignore[return-value]
+
+
+def all_overridable(namespace: dict[str, Any], names: list[str]) -> None:
+    """Makes the functions of a module that are written in Python overridable; the native ones are."""
+    for name in names:
+        if type(namespace[name]) is FunctionType and not hasattr(namespace[name], "__wrapped__"):
+            namespace[name] = overridable(namespace[name])
