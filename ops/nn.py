@@ -234,6 +234,18 @@ op(
     ],
 )
 op(
+    "_layer_norm_backward(Tensor grad, Tensor self, int[] normalized_shape, Tensor? weight, Tensor mean, Tensor rstd, bool needs_self, bool "
+    "needs_weight, bool needs_bias) -> (Tensor grad_self, Tensor grad_weight, Tensor grad_bias)",
+    variants="function",
+    kernel=native(),
+    doc="The gradients of layer normalisation, without derivative; those that are not needed are None.",
+    samples=[
+        S(T(3, 4, grad=False), T(3, 4, grad=False), (4,), T(4, grad=False), T(3, 1, grad=False), T(3, 1, grad=False), True, True, True),
+        S(T(2, 3, 4, grad=False), T(2, 3, 4, grad=False), (3, 4), None, T(2, 1, 1, grad=False), T(2, 1, 1, grad=False), True, False, False),
+    ],
+    test={"compat": False},  # ours
+)
+op(
     "layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool "
     "cudnn_enable=True) -> Tensor",
     variants="function internal",

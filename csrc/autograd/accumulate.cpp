@@ -68,11 +68,15 @@ void accumulate(TensorImpl* variable, Tensor& grad, bool seen) {
     } else {
       set_grad(variable, own_copy(grad, variable));
     }
-  } else if (!recording && RG_LIKELY(!thread_state.attention) && RG_LIKELY(variable->grad->dtype == grad.dtype())) {
+  } else if (!recording && RG_LIKELY(!thread_state.lifted) && RG_LIKELY(variable->grad->dtype == grad.dtype())) {
     Tensor total = Tensor::borrow(variable->grad);
-    before_write(total.get());
-    engine_ops.add_inplace(total, grad);
-    if (!total->has(kInference)) bump_version(total.get());
+    if (RG_UNLIKELY(thread_state.attention) && !total->has(kInference)) {
+      engine_ops.add_watched(total, grad);
+    } else {
+      before_write(total.get());
+      engine_ops.add_inplace(total, grad);
+      if (!total->has(kInference)) bump_version(total.get());
+    }
   } else {
     set_grad(variable, engine_ops.add(Tensor::borrow(variable->grad), grad));
   }

@@ -20,6 +20,8 @@ struct ThreadState {
   bool torch_function_enabled = true;  // off inside DisableTorchFunction
   bool torch_function_subclasses = true;
   bool attention = false;                    // ops must look around: handlers or forward-mode levels are active
+  bool mapped = false;                       // one of the handlers is a level of vmap
+  bool lifted = false;                       // a tensor may be more than its elements: a sample of many (vmap), or with tangents
   uint32_t dual_levels = 0;                  // forward-mode levels entered, see autograd/tangent.h
   uint32_t first_visible_level = 0;          // the tangents that ops see: inside a vmap those of the transforms in it,
   uint32_t last_visible_level = UINT32_MAX;  // below it those outside; see python/intercept.h
@@ -36,11 +38,15 @@ extern thread_local constinit ThreadState thread_state;
 extern int64_t live_batched;  // tensors of vmaps that exist, see Note [Batched tensors]; guarded by the GIL
 
 // A tensor that outlived its vmap must not meet a kernel: as long as there is any, ops look around.
+// Handlers that are no levels of vmap only watch: what is computed, into which memory and from which random numbers must not depend on
+// them. So whatever has two ways of computing something chooses by `lifted`, not by `attention`, unless both give the same bits.
 inline void set_attention() {
-  thread_state.attention = thread_state.handlers != nullptr || thread_state.dual_levels != 0 || live_batched != 0;
+  thread_state.lifted = thread_state.mapped || thread_state.dual_levels != 0 || live_batched != 0;
+  thread_state.attention = thread_state.handlers != nullptr || thread_state.lifted;
 }
-inline void set_handlers(Handler* top) {
+inline void set_handlers(Handler* top, bool mapped) {
   thread_state.handlers = top;
+  thread_state.mapped = mapped;
   set_attention();
 }
 inline void set_dual_levels(uint32_t count) {

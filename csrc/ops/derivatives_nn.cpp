@@ -108,19 +108,9 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_grad(const Tensor& grad, const Ten
                                                    double eps, const Tensor& mean, const Tensor& rstd, bool needs_self, bool needs_weight,
                                                    bool needs_bias) {
   if (!grad) return {};
-  if (thread_state.grad_mode || thread_state.attention || is_meta(self) || self.numel() == 0)
+  if (thread_state.grad_mode || thread_state.lifted || is_meta(self) || self.numel() == 0)
     return layer_norm_grad_in_ops(grad, self, weight, normalized_shape, eps, needs_self, needs_weight, needs_bias);
-  const Rows r = layer_norm_rows(self, normalized_shape);
-  const Tensor dy = contiguous_data(cast_data(grad, self.dtype())), x = contiguous_data(self),
-               w = weight ? contiguous_data(weight) : Tensor();
-  const auto make = [&](bool wanted, IntSpan sizes) { return wanted ? empty(sizes, self.dtype(), self.device()) : Tensor(); };
-  const auto data = [](const Tensor& t) { return t ? t->data : nullptr; };
-  Tensor grad_self = make(needs_self, self.sizes()), grad_weight = make(needs_weight, normalized_shape),
-         grad_bias = make(needs_bias, normalized_shape);
-  GilRelease release(self.numel() * 2);
-  cpu::norm().layer_norm_backward(self.dtype(), r.rows, r.n, dy->data, x->data, data(w), mean->data, rstd->data, data(grad_self),
-                                  data(grad_weight), data(grad_bias));
-  return {std::move(grad_self), std::move(grad_weight), std::move(grad_bias)};
+  return ops::_layer_norm_backward(grad, self, normalized_shape, weight, mean, rstd, needs_self, needs_weight, needs_bias);
 }
 
 Tensor glu_grad(const Tensor& grad, const Tensor& self, int64_t dim) {

@@ -12,6 +12,7 @@ namespace {
 
 Tensor add(const Tensor& a, const Tensor& b) { return a + b; }
 void add_inplace(const Tensor& a, const Tensor& b) { impl::add_out(a, b, Scalar(1), a); }
+void add_watched(const Tensor& a, const Tensor& b) { ops::add_(a, b, Scalar(1)); }
 Tensor clone(const Tensor& t) { return ops::clone(t); }
 Tensor clone_as(const Tensor& t, IntSpan strides) { return ops::_clone_as(t, strides); }
 Tensor sum_to(const Tensor& t, IntSpan sizes) { return derivatives::sum_to(t, sizes); }
@@ -92,6 +93,7 @@ Node* as_strided_node(const Tensor& base, const TensorImpl* view) {
 void register_engine_ops() {
   engine_ops = {.add = add,
                 .add_inplace = add_inplace,
+                .add_watched = add_watched,
                 .clone = clone,
                 .clone_as = clone_as,
                 .sum_to = sum_to,

@@ -19,7 +19,12 @@ Tensor product(const Tensor& a, bool a_transposed, const Tensor& b, bool b_trans
   }
   if (is_meta(out)) return out;
   GilRelease release(product_ns(a.dtype(), m, n, k));
-  cpu::gemm(a.dtype(), m, n, k, 1, matrix_of(a, a_transposed), matrix_of(b, b_transposed), 0, matrix_of(out));
+  // Turned it is the product of the transposes, which those who watch see: of complex numbers, b * a is not rounded as a * b is.
+  if (turned) {
+    cpu::gemm(a.dtype(), n, m, k, 1, matrix_of(b, !b_transposed), matrix_of(a, !a_transposed), 0, matrix_of(out, true));
+  } else {
+    cpu::gemm(a.dtype(), m, n, k, 1, matrix_of(a, a_transposed), matrix_of(b, b_transposed), 0, matrix_of(out));
+  }
   return out;
 }
 

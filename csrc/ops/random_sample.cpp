@@ -179,8 +179,8 @@ constexpr double kSaturation = 1.7580993408473766;
 double alpha_scale(double p) { return 1 / std::sqrt((kSaturation * kSaturation * p + 1) * (1 - p)); }
 
 // The same by ops: handlers see them, and a vmap draws for each sample.
-Noise drawn_by_ops(const Tensor& like, double p, bool alpha) {
-  const Tensor noise = ops::bernoulli_p(like, 1 - p, nullptr);
+Noise drawn_by_ops(const Tensor& memory, double p, bool alpha) {
+  const Tensor noise = thread_state.lifted ? ops::bernoulli_p(memory, 1 - p, nullptr) : ops::bernoulli_inplace_(memory, 1 - p, nullptr);
   if (!alpha) return {true, ops::div(noise, Scalar(1 - p)), {}};
   const double a = alpha_scale(p);
   const Tensor shift = ops::mul(ops::add(noise, Scalar(-1), Scalar(1)), Scalar(kSaturation * a));

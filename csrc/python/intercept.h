@@ -52,8 +52,9 @@ void release(Handler* h);
 // Levels of forward mode nest with those of vmap. On the tensors of a vmap there are tangents of transforms inside it; those of transforms
 // outside are on the tensors that it maps over, where the ops that its handler calls see them and nothing else.
 inline void set_handler_stack(Handler* top) {  // takes over a reference, and leaves that of what was there to the caller
-  set_handlers(top);
+  Handler* const all = top;
   while (top && top->kind != HandlerKind::Batch) top = top->next;
+  set_handlers(all, top != nullptr);
   thread_state.first_visible_level = top ? top->dual_level + 1 : 0;
 }
 

@@ -1,7 +1,7 @@
 // _sgd_step(group, state) and _adam_step(group, state): one step for every parameter of a group that has a gradient. Both read the options
 // from the group and the buffers from the optimizer's state, check everything, and only then write. False means that nothing was
-// done because something is out of the ordinary: state that does not exist yet, mixed dtypes or devices, subclasses, handlers
-// that want to see the ops, options that are not numbers. The optimizer then goes the long way, through ops.
+// done because something is out of the ordinary: state that does not exist yet, mixed dtypes or devices, subclasses, modes that want
+// to see the calls, options that are not numbers. The optimizer then goes the long way, through ops.
 #include "python/optim.h"
 
 #include <cmath>
@@ -10,6 +10,7 @@
 
 #include "core/write_notes.h"
 #include "cpu/optim.h"
+#include "ops.h"
 #include "ops/optim.h"
 #include "python/guard.h"
 #include "python/torch_function.h"
@@ -56,8 +57,8 @@ TensorImpl* plain(PyObject* o) {
   return o && (Py_TYPE(o) == tensor_type || Py_TYPE(o) == parameter_type) ? reinterpret_cast<TensorImpl*>(o) : nullptr;
 }
 
-// Nobody watches the ops that a step is otherwise made of. Gradient mode does not matter: a step never records.
-bool unobserved() { return !thread_state.handlers && !thread_state.function_modes; }
+// Nobody has a say in the calls that a step is otherwise made of. Gradient mode does not matter: a step never records.
+bool ordinary() { return !thread_state.mapped && !thread_state.function_modes; }
 
 // The tensors of one parameter, owned: while the GIL is released others may change the group and the state.
 struct Entry {
@@ -105,6 +106,25 @@ std::optional<std::vector<Entry>> collect(PyObject* group, PyObject* state, std:
   return entries;
 }
 
+// Handlers watch: the same step, made on copies, so that each write is an op that they see. The numbers do not depend on them.
+void run_watched(const cpu::Loop* loops, const Entry& entry, int used, const void* params, int cost) {
+  const bool grad_enabled = thread_state.grad_enabled;
+  set_grad_mode(false);
+  struct Restore {
+    bool on;
+    ~Restore() { set_grad_mode(on); }
+  } restore{grad_enabled};
+  Entry copies;
+  for (int i = 0; i < used; ++i) copies.tensors[i] = i + 1 < used ? ops::clone(entry.tensors[i]) : entry.tensors[i];
+  run_step(loops, copies.span(used), params, cost);
+  for (int i = 0; i + 1 < used; ++i) ops::copy_(entry.tensors[i], copies.tensors[i], false);
+}
+
+void run_entry(const cpu::Loop* loops, const Entry& entry, int used, const void* params, int cost) {
+  if (RG_LIKELY(!thread_state.handlers)) return run_step(loops, entry.span(used), params, cost);
+  run_watched(loops, entry, used, params, cost);
+}
+
 PyObject* answer(bool done) { return PyBool_FromLong(done); }
 
 bool read_arguments(PyObject* const* args, Py_ssize_t nargs, const char* name) {
@@ -124,11 +144,11 @@ PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     step.weight_decay = options.number_at(key_weight_decay);
     step.nesterov = options.flag(key_nesterov);
     step.maximize = options.flag(key_maximize);
-    if (options.flag(key_differentiable) || !options.ok || !unobserved()) return answer(false);
+    if (options.flag(key_differentiable) || !options.ok || !ordinary()) return answer(false);
     const size_t states = step.momentum != 0 ? 1 : 0;
     const auto entries = collect(args[0], args[1], {&key_buffer, states}, false);
     if (!entries) return answer(false);
-    for (const Entry& e : *entries) run_step(cpu::optim().sgd, e.span(static_cast<int>(states) + 2), &step, states ? 3 : 2);
+    for (const Entry& e : *entries) run_entry(cpu::optim().sgd, e, static_cast<int>(states) + 2, &step, states ? 3 : 2);
     return answer(true);
   });
 }
@@ -161,7 +181,7 @@ PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     const bool decoupled = options.flag(key_decoupled);
     step.weight_decay = decoupled ? 0 : weight_decay;
     step.shrink = decoupled ? 1 - lr * weight_decay : 1;
-    if (options.flag(key_differentiable) || options.flag(key_capturable) || !options.ok || !unobserved()) return answer(false);
+    if (options.flag(key_differentiable) || options.flag(key_capturable) || !options.ok || !ordinary()) return answer(false);
     PyObject* const keys[] = {key_exp_avg, key_exp_avg_sq, key_max_exp_avg_sq};
     const size_t states = step.amsgrad ? 3 : 2;
     const auto entries = collect(args[0], args[1], {keys, states}, true);
@@ -174,7 +194,7 @@ PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
         step.root_correction = std::sqrt(1 - std::pow(step.beta2, count));
         last = count;
       }
-      run_step(cpu::optim().adam, e.span(static_cast<int>(states) + 2), &step, 8);
+      run_entry(cpu::optim().adam, e, static_cast<int>(states) + 2, &step, 8);
     }
     return answer(true);
   });
