@@ -179,7 +179,8 @@ uint32_t cut_by_op(const char* op) {
   if (thread_state.inference_mode) return quick_note(CutKind::Inference, op, mode, current_site());
   switch (thread_state.off) {
     case Off::User: return quick_note(CutKind::NoGrad, op, mode, current_site());
-    case Off::Backward: return quick_note(CutKind::Backward, nullptr, mode, {});
+    case Off::Backward:  // what transforms call is not the user's
+      return thread_state.transform_depth ? 0 : quick_note(CutKind::Backward, nullptr, mode, {});
     case Off::Forward: return quick_note(CutKind::Forward, nullptr, mode, {});
     default: return quick_note(CutKind::Hook, nullptr, mode, {});
   }

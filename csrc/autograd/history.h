@@ -90,7 +90,8 @@ template <class... Args> [[gnu::noinline]] void note_written(const char* op, boo
 
 // A gradient without history says which backward it is from.
 inline void note_gradient(const Tensor& grad) {
-  if (!thread_state.grad_mode && !grad->has_cut && !requires_grad(grad)) set_cut(grad.get(), cut_by_op(nullptr));
+  if (thread_state.grad_mode || grad->has_cut || requires_grad(grad)) return;
+  set_cut(grad.get(), cut_by_op(nullptr));
 }
 
 // The edge a gradient for `t` goes along, with a new reference; a null node when `t` takes none.

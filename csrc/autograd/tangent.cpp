@@ -130,6 +130,8 @@ Tensor same_history(const Tensor& t) {
   if (edge.node) {
     set_history(out, edge.node);
     out->output_nr = edge.nr;
+  } else {
+    set_cut(out.get(), note_of(t.get()));
   }
   return out;
 }

@@ -68,7 +68,8 @@ void use_memory(const Tensor& self, const Tensor& source, IntSpan sizes, IntSpan
   wrote_inplace(self);
   if (!self->grad_fn)
     self->accumulator = nullptr;  // another leaf: what was computed from the old one leads to a node that this one has left
-  if (recorded) rebase_history(self, std::exchange(history.node, nullptr));
+  if (recorded) return rebase_history(self, std::exchange(history.node, nullptr));
+  if (any_follows(self, source)) note_written("set_", false, self, source);
 }
 
 }  // namespace

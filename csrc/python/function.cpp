@@ -523,6 +523,17 @@ PyObject* call_forward_batched(PyObject* cls, FunctionNode* node, Handler* h, Py
   return output.release();
 }
 
+// Where the history of an output without one ended: here, or before. What forward computed with may have said it.
+void note_output(const Tensor& output, bool executable, PyObject* const* args, Py_ssize_t nargs) {
+  constexpr const char* what = "a custom Function";
+  if (executable) return note_cut(output.get(), CutKind::NonDifferentiable, what);
+  if (output->has_cut) return;
+  CutInputs inputs(what);
+  for (Py_ssize_t i = 0; i < nargs; ++i)
+    if (is_tensor(args[i])) inputs.add(reinterpret_cast<TensorImpl*>(args[i]));
+  inputs.give(output);
+}
+
 PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
   FunctionClass* fc = class_of(cls);
   size_t tensors = 0;
@@ -594,6 +605,7 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
     const auto k = static_cast<size_t>(i);
     raw[k] = Tensor::borrow(o);
     outputs[k] = connect(node, raw[k], is_input, static_cast<uint32_t>(i), executable, differentiable_outputs);
+    if (!requires_grad(outputs[k])) note_output(outputs[k], executable, args, nargs);
     PyTuple_SET_ITEM(out.get(), i, wrap(outputs[k]));
   }
   const auto is_returned = [&](PyObject* dirty) {

@@ -703,7 +703,15 @@ PyObject* py_from_buffer(PyObject*, PyObject* o) {
   });
 }
 
+// _note_data(tensor, data): the tensor was made from this by other means.
+PyObject* note_data(PyObject*, PyObject* args) {
+  PyObject *made, *data;
+  if (!PyArg_ParseTuple(args, "O!O", tensor_type, &made, &data)) return nullptr;
+  return guarded([&]() -> PyObject* { return wrap(noted(Tensor::borrow(made), data)); });
+}
+
 PyMethodDef functions[] = {
+    {"_note_data", note_data, METH_VARARGS, nullptr},
     {"_tensor_from", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor_from)), METH_FASTCALL, nullptr},
     {"_from_buffer", py_from_buffer, METH_O, "(tensor on the memory of an object, whether it is read-only)"},
     {"_to_dlpack", to_dlpack, METH_VARARGS, "_to_dlpack(tensor, versioned, copied)"},

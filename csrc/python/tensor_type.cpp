@@ -521,10 +521,9 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
     set_requires_grad_to(out.get(), needs_grad, "Only Tensors of floating point and complex dtype can require gradients");
     if (!needs_grad) {
       const TensorImpl* source = impl(data);
-      if (requires_grad(source))
-        note_cut(out.get(), CutKind::Detach);
-      else if (!note_of(source))
-        note_cut(out.get(), CutKind::Parameter);
+      requires_grad(source) ? note_cut(out.get(), CutKind::Detach) : set_cut(out.get(), note_of(source));
+      const bool is_parameter = parameter_type && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), parameter_type);
+      if (is_parameter && !out->has_cut) note_cut(out.get(), CutKind::Parameter);
     }
     return wrap(std::move(out));
   });

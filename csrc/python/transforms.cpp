@@ -77,6 +77,7 @@ Tensor lifted(const Tensor& t) {
 Tensor without_history(const Tensor& t) {
   Tensor out = alias(t);
   copy_tangents(out, t);
+  if (!requires_grad(t)) set_cut(out.get(), note_of(t.get()));
   return out;
 }
 

@@ -162,6 +162,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of an object with `__dlpack__`, or of a DLPack capsule."""
+    source = ext_tensor
     if hasattr(ext_tensor, "__dlpack__"):
         kind = ext_tensor.__dlpack_device__()[0]
         if kind != 1:
@@ -170,5 +171,5 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
             ext_tensor = ext_tensor.__dlpack__(max_version=(1, 0))
         except TypeError:  # a producer from before versions
             ext_tensor = ext_tensor.__dlpack__()
-    out = _C._from_dlpack(ext_tensor)
+    out = _C._note_data(_C._from_dlpack(ext_tensor), source)
     return out.clone() if copy else out

@@ -29,8 +29,9 @@ _HINTS = {
     "parameter": "if that parameter is to be learned, make it without requires_grad=False.",
     "made": "if the data was computed from parameters (item(), tolist(), NumPy), keep tensors instead: that is where the history ended. If "
     "this tensor is what is to be learned, make it with requires_grad=True in that line.",
-    "leaf": "make the tensors that are to be learned with requires_grad=True (an nn.Parameter has it) before they are used. Setting it "
-    "on this result would let backward() run, and compute nothing.",
+    "leaf": "make the tensors that are to be learned with requires_grad=True (an nn.Parameter has it) before they are used; numbers that "
+    "were taken out of tensors (item(), tolist(), float()) have left the history behind. Setting requires_grad on this result would let "
+    "backward() run, and compute nothing.",
 }
 
 

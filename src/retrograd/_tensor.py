@@ -272,6 +272,8 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
             memo[key] = _Memory(_Memory.of(self).flat.clone())
         new = _rebuild(type(self), memo[key], self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, None)
     memo[id(self)] = new
+    if self._cut and not self.requires_grad:
+        _C._note_data(new, self)
     if self.grad is not None:
         new.grad = copy.deepcopy(self.grad, memo)
     _set_state(new, copy.deepcopy(self.__getstate__(), memo))

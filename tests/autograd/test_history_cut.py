@@ -273,6 +273,31 @@ PROGRAMS = {
         h = model(x).detach()  # <-
         loss = Double.apply(h).sum()
         """,
+    "an output that a Function marks": """
+        class Best(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                values, indices = x.max(1)
+                ctx.mark_non_differentiable(values)
+                return values
+            @staticmethod
+            def backward(ctx, grad):
+                return grad
+        h = Best.apply(model(x))  # <-
+        loss = h.sum()
+        """,
+    "a Function that returns its input, under no_grad": """
+        class Same(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x
+            @staticmethod
+            def backward(ctx, grad):
+                return grad
+        with torch.no_grad():  # <-
+            h = Same.apply(w * 2) + Same.apply(w)  # <-
+        loss = h.sum()
+        """,
     "what a Function uses without taking it as an argument": """
         class Scale(torch.autograd.Function):
             @staticmethod
@@ -319,6 +344,45 @@ PROGRAMS = {
     "a subclass": """
         h = torch.nn.Parameter(model(x).detach(), requires_grad=False)  # <-
         loss = h.as_subclass(torch.Tensor).sum()
+        """,
+    "a deep copy": """
+        import copy
+        h = copy.deepcopy(model(x).detach())  # <-
+        loss = copy.copy(h).sum()
+        """,
+    "through DLPack": """
+        h = model(x).detach()  # <-
+        loss = torch.from_dlpack(h).sum()
+        """,
+    "set_": """
+        h = torch.empty(0).set_(model(x).detach())  # <-
+        loss = h.sum()
+        """,
+    "a forward derivative of a constant": """
+        h = w.detach()  # <-
+        loss = torch.func.jvp(lambda v: v * 2, (h,), (h,))[0].sum()
+        """,
+    "a vmap over a constant": """
+        h = model(x).detach()  # <-
+        loss = torch.func.vmap(lambda row: row * 2)(h).sum()
+        """,
+    "a list of rows": """
+        h = model(x).detach()  # <-
+        rows = [row for row in h]
+        loss = sum(row.sum() for row in rows)
+        """,
+    "the largest of several": """
+        h = model(x).detach()  # <-
+        loss = max(h.sum(), h.mean())
+        """,
+    "advanced indexing and masks": """
+        h = model(x).detach()  # <-
+        loss = h[h > 0].sum() + h[[0, 1], [1, 0]].sum()
+        """,
+    "written with indices": """
+        buffer = torch.zeros(4, 2)
+        buffer[torch.tensor([0, 2])] = model(x).detach()[:2]  # <-
+        loss = buffer.sum()
         """,
     "an EMA": """
         average = torch.zeros(3)
@@ -368,6 +432,18 @@ def message(tensor):
     with pytest.raises(RuntimeError) as error:
         tensor.backward()
     return str(error.value)
+
+
+def test_other_copies_are_not_taken_for_parameters():
+    import copy
+
+    plain = torch.randn(2)
+    assert copy.copy(plain)._cut == [] and copy.deepcopy(plain)._cut == []
+
+
+def test_gradients_of_transforms_are_not_blamed_on_a_backward():
+    text = message(torch.func.grad(lambda v: (v * v).sum())(torch.randn(3)).sum())
+    assert "create_graph" not in text
 
 
 def test_leaves_without_a_known_line():
