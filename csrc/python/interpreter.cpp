@@ -33,7 +33,7 @@ struct CodeCache {
 CodeCache cache;
 PyCodeObject* last_external = nullptr;  // borrowed from the table: the code outside the package that was met last
 
-bool lookup_internal(PyCodeObject* code, size_t slot) {
+[[gnu::noinline]] bool lookup_internal(PyCodeObject* code, size_t slot) {
   Py_ssize_t length;
   const char* file = PyUnicode_AsUTF8AndSize(code->co_filename, &length);
   if (!file) PyErr_Clear();
@@ -48,14 +48,14 @@ bool lookup_internal(PyCodeObject* code, size_t slot) {
   return internal;
 }
 
-[[gnu::noinline]] bool is_internal_slow(PyCodeObject* code) {
+// Frames of the package lie between a module that is called and its op: each is two loads.
+inline bool is_internal(PyCodeObject* code) {
+  if (code == last_external) return false;
   const size_t slot = (reinterpret_cast<uintptr_t>(code) >> 4) % CodeCache::kSize;
-  const bool internal = cache.code[slot] == code ? cache.internal[slot] : lookup_internal(code, slot);
+  const bool internal = __builtin_expect(cache.code[slot] == code, 1) ? cache.internal[slot] : lookup_internal(code, slot);
   if (!internal) last_external = code;
   return internal;
 }
-
-inline bool is_internal(PyCodeObject* code) { return __builtin_expect(code != last_external, 0) && is_internal_slow(code); }
 
 }  // namespace
 
