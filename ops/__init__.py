@@ -22,6 +22,19 @@ NUMERIC = INTEGRAL + FLOATING
 ALL = ("bool",) + NUMERIC
 BITWISE = ("bool",) + INTEGRAL
 
+# Functions that PyTorch has in nn.functional, linalg or special alone, or keeps to itself: not found at the top level.
+ELSEWHERE = re.compile(
+    r"(linalg|special)_\w+|[a-z]\w+_(backward|forward)|alias|binary_cross_entropy|cross_entropy_loss|elu|gelu|glu|hardsigmoid|hardswish|hardtanh|huber_loss|l1_loss"
+    r"|leaky_relu|linear|log_sigmoid|mish|mse_loss|nll_loss|one_hot|relu6|silu|slice|smooth_l1_loss|soft_margin_loss|softplus|softshrink"
+)
+# In-place methods that are functions too: torch.relu_(x).
+INPLACE_FUNCTIONS = """
+abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_ ceil_ celu_
+clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ dropout_ erf_ erfc_ exp2_ exp_ expm1_ feature_alpha_dropout_ feature_dropout_
+fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_
+relu_ resize_as_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_
+""".split()  # noqa: SIM905 - a paragraph reads better than a list of strings
+
 CHEAP = 6  # pointwise kernels up to this cost get loops of their own for a broadcast scalar
 
 PARAM_TYPES = {
@@ -208,6 +221,17 @@ def alias(name: str, of: str, *, doc: str = "") -> None:
         schema = entry.schema.replace(of, name, 1)
         variants = " ".join(v for v in sorted(entry.variants) if v != "internal")
         op(schema, kernel=Kernel("alias", target=entry.cname), variants=variants, doc=doc or f"Another name for `{of}`.", samples=entry.samples, errors=entry.errors, reference=entry.reference, test=entry.test)
+
+
+def top_level(name: str) -> bool:
+    """Whether a function is one of `retrograd` itself."""
+    return not ELSEWHERE.fullmatch(name)
+
+
+def inplace_functions(entries: list[Op]) -> list[str]:
+    """The names among INPLACE_FUNCTIONS that are written in C++ by the table."""
+    known = {entry.name + "_" for entry in entries if "inplace" in entry.variants and entry.kernel.kind != "python"}
+    return [name for name in INPLACE_FUNCTIONS if name in known]
 
 
 def load() -> list[Op]:

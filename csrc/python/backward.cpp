@@ -7,6 +7,7 @@
 #include "python/autograd.h"
 #include "python/bind.h"
 #include "python/caller_state.h"
+#include "python/doc.h"
 #include "python/guard.h"
 
 namespace retrograd {
@@ -263,8 +264,18 @@ PyMethodDef methods[] = {{"_is_grad_layout_enforced", py_layout, METH_NOARGS, nu
                          {nullptr, nullptr, 0, nullptr}};
 PyMethodDef backward_def = {
     "backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_backward)), METH_FASTCALL | METH_KEYWORDS,
-    "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None): adds the gradients of this tensor to .grad of the "
-    "leaves it was computed from."};
+    RG_DOC("backward($self, gradient=None, retain_graph=None, create_graph=False, inputs=None)",
+           "Adds the gradients of this tensor to .grad of the leaves it was computed from.\n\n"
+           "Arguments:\n"
+           "    gradient (Tensor): the gradient of this tensor; may be left out for one element\n"
+           "    retain_graph (bool): whether what the graph saved is kept, so that it can be run again; as create_graph if left out\n"
+           "    create_graph (bool): whether the computation of the gradients is recorded, for higher derivatives\n"
+           "    inputs (Tensor or Tensors): accumulate into these only\n\n"
+           "Example:\n"
+           "    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)\n"
+           "    >>> (x * x).sum().backward()\n"
+           "    >>> x.grad\n"
+           "    tensor([2., 4.])\n")};
 
 }  // namespace
 

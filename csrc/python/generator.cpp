@@ -4,6 +4,7 @@
 
 #include "ops/generator.h"
 #include "python/bind.h"
+#include "python/doc.h"
 #include "python/guard.h"
 #include "python/interop.h"
 #include "python/types.h"
@@ -100,14 +101,15 @@ PyObject* reduce(PyObject* self, PyObject*) {
   return Py_BuildValue("(N(N))", rebuild, state);
 }
 
-PyMethodDef methods[] = {{"manual_seed", manual_seed, METH_O, "Sets the seed; returns the generator."},
-                         {"seed", reseed, METH_NOARGS, "Seeds from the system's entropy; returns the seed."},
-                         {"initial_seed", initial_seed, METH_NOARGS, nullptr},
-                         {"get_state", get_state, METH_NOARGS, "The state as a ByteTensor, in PyTorch's layout."},
-                         {"set_state", set_state, METH_O, nullptr},
-                         {"clone_state", clone_state, METH_NOARGS, nullptr},
-                         {"__reduce__", reduce, METH_NOARGS, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"manual_seed", manual_seed, METH_O, RG_DOC("manual_seed($self, seed, /)", "Sets the seed; returns the generator.")},
+    {"seed", reseed, METH_NOARGS, RG_DOC("seed($self, /)", "Seeds from the system's entropy; returns the seed.")},
+    {"initial_seed", initial_seed, METH_NOARGS, RG_DOC("initial_seed($self, /)", "The seed that was set last.")},
+    {"get_state", get_state, METH_NOARGS, RG_DOC("get_state($self, /)", "The state as a ByteTensor, in PyTorch's layout.")},
+    {"set_state", set_state, METH_O, RG_DOC("set_state($self, state, /)", "Goes on from a state that get_state() gave.")},
+    {"clone_state", clone_state, METH_NOARGS, RG_DOC("clone_state($self, /)", "A generator that goes on from the same state.")},
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef getset[] = {{"device", get_device, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(generator_new)}, {Py_tp_methods, methods}, {Py_tp_getset, getset}, {0, nullptr}};
 PyType_Spec spec = {"retrograd.Generator", sizeof(Generator), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};

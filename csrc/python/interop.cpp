@@ -8,6 +8,7 @@
 #include "ops.h"
 #include "ops/util.h"
 #include "python/bind.h"
+#include "python/doc.h"
 #include "python/guard.h"
 #include "python/intercept.h"
 #include "python/overridable.h"
@@ -717,9 +718,10 @@ PyMethodDef functions[] = {
     {"_to_dlpack", to_dlpack, METH_VARARGS, "_to_dlpack(tensor, versioned, copied)"},
     {"_from_dlpack", from_dlpack, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
-PyMethodDef item_def = {"item", item, METH_NOARGS, "The value of a tensor with one element as a Python number."};
+PyMethodDef item_def = {"item", item, METH_NOARGS, RG_DOC("item($self, /)", "The value of a tensor with one element as a Python number.")};
 PyMethodDef complex_def = {"__complex__", to_complex, METH_NOARGS, nullptr};
-PyMethodDef tolist_def = {"tolist", tolist, METH_NOARGS, "Nested lists of Python numbers; a number for a 0-d tensor."};
+PyMethodDef tolist_def = {"tolist", tolist, METH_NOARGS,
+                          RG_DOC("tolist($self, /)", "Nested lists of Python numbers; a number for a 0-d tensor.")};
 
 }  // namespace
 

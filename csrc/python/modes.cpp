@@ -13,6 +13,7 @@
 #include "core/state.h"
 #include "python/autograd.h"
 #include "python/bind.h"
+#include "python/doc.h"
 #include "python/guard.h"
 
 namespace retrograd {
@@ -531,11 +532,13 @@ PyTypeObject* make_type(const char* name, PyObject* base, std::vector<PyType_Slo
   return type;
 }
 
-PyMethodDef functions[] = {{"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
-                           {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether ops record a graph on this thread."},
-                           {"is_inference_mode_enabled", is_inference, METH_NOARGS, "Whether inference mode is on for this thread."},
-                           {"_clone_for", fast(clone_for), METH_FASTCALL, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
+    {"is_grad_enabled", is_grad_enabled, METH_NOARGS, RG_DOC("is_grad_enabled()", "Whether ops record a graph on this thread.")},
+    {"is_inference_mode_enabled", is_inference, METH_NOARGS,
+     RG_DOC("is_inference_mode_enabled()", "Whether inference mode is on for this thread.")},
+    {"_clone_for", fast(clone_for), METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include "cpu/parallel.h"
 #include "python/autograd.h"
 #include "python/bind.h"
+#include "python/doc.h"
 #include "python/guard.h"
 #include "python/types.h"
 
@@ -127,22 +128,28 @@ PyObject* py_can_cast(PyObject*, PyObject* args) {
   });
 }
 
-PyMethodDef methods[] = {{"get_default_dtype", get_default_dtype, METH_NOARGS, nullptr},
-                         {"set_default_dtype", py_set_default_dtype, METH_O, nullptr},
-                         {"get_num_threads", get_num_threads, METH_NOARGS, nullptr},
-                         {"set_num_threads", py_set_num_threads, METH_O, nullptr},
-                         {"_memory_stats", py_memory_stats, METH_NOARGS, nullptr},
-                         {"_reset_peak_memory_stats", py_reset_peak, METH_NOARGS, nullptr},
-                         {"_empty_cache", py_empty_cache, METH_NOARGS, nullptr},
-                         {"_sweep_cache", py_sweep_cache, METH_NOARGS, nullptr},
-                         {"_set_cache_limit", py_set_cache_limit, METH_O, nullptr},
-                         {"_cache_limit", py_cache_limit, METH_NOARGS, nullptr},
-                         {"_memory_allowance", py_memory_allowance, METH_O, nullptr},
-                         {"_cpu_level", py_cpu_level, METH_NOARGS, nullptr},
-                         {"promote_types", py_promote, METH_VARARGS, nullptr},
-                         {"result_type", py_result_type, METH_VARARGS, nullptr},
-                         {"can_cast", py_can_cast, METH_VARARGS, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"get_default_dtype", get_default_dtype, METH_NOARGS,
+     RG_DOC("get_default_dtype()", "The dtype that floating point numbers become tensors of.")},
+    {"set_default_dtype", py_set_default_dtype, METH_O,
+     RG_DOC("set_default_dtype(d, /)", "Sets the dtype that floating point numbers become tensors of.")},
+    {"get_num_threads", get_num_threads, METH_NOARGS, RG_DOC("get_num_threads()", "How many threads an op may use.")},
+    {"set_num_threads", py_set_num_threads, METH_O, RG_DOC("set_num_threads(threads, /)", "Sets how many threads an op may use.")},
+    {"_memory_stats", py_memory_stats, METH_NOARGS, nullptr},
+    {"_reset_peak_memory_stats", py_reset_peak, METH_NOARGS, nullptr},
+    {"_empty_cache", py_empty_cache, METH_NOARGS, nullptr},
+    {"_sweep_cache", py_sweep_cache, METH_NOARGS, nullptr},
+    {"_set_cache_limit", py_set_cache_limit, METH_O, nullptr},
+    {"_cache_limit", py_cache_limit, METH_NOARGS, nullptr},
+    {"_memory_allowance", py_memory_allowance, METH_O, nullptr},
+    {"_cpu_level", py_cpu_level, METH_NOARGS, nullptr},
+    {"promote_types", py_promote, METH_VARARGS,
+     RG_DOC("promote_types(type1, type2, /)", "The smallest dtype that holds the numbers of both.")},
+    {"result_type", py_result_type, METH_VARARGS,
+     RG_DOC("result_type(tensor1, tensor2, /)", "The dtype of the result of an arithmetic op on two tensors or numbers.")},
+    {"can_cast", py_can_cast, METH_VARARGS,
+     RG_DOC("can_cast(from_, to, /)", "Whether numbers of one dtype become another by the rules of type promotion.")},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -1,129 +1,201 @@
 """retrograd: PyTorch's autograd built again, small and fast.
 
 `import retrograd as torch` runs autograd code written for PyTorch. Heavy parts (nn, optim, testing, ...) are imported when first used.
+What is put here at run time, the ops of the table and those parts, stands under TYPE_CHECKING for tools to see; tests/test_typing.py holds the two together.
 """
 
-from __future__ import annotations
-
-import importlib
+import importlib as _importlib
 import math as _math
 import os as _os
-from typing import Any
+import typing as _typing
 
 from retrograd import _C
-from retrograd.version import __version__
+from retrograd.version import __version__ as __version__
 
 _package_dir = _os.path.dirname(_os.path.abspath(__file__)) + _os.sep
 _C._set_paths(_package_dir, _os.path.join(_package_dir, ".libs", "libscipy_openblas.so"))
 
-from retrograd._C import (  # noqa: E402
-    Generator,
-    Size,
-    Tensor,
-    can_cast,
-    default_generator,
-    device,
-    dtype,
-    get_default_dtype,
-    get_num_threads,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    promote_types,
-    result_type,
-    set_default_dtype,
-    set_num_threads,
+from retrograd._C import (
+    Generator as Generator,
+    Size as Size,
+    Tensor as Tensor,
+    bfloat16 as bfloat16,
+    bool as bool,
+    can_cast as can_cast,
+    cdouble as cdouble,
+    cfloat as cfloat,
+    channels_last as channels_last,
+    channels_last_3d as channels_last_3d,
+    complex64 as complex64,
+    complex128 as complex128,
+    contiguous_format as contiguous_format,
+    default_generator as default_generator,
+    device as device,
+    double as double,
+    dtype as dtype,
+    float as float,
+    float16 as float16,
+    float32 as float32,
+    float64 as float64,
+    get_default_dtype as get_default_dtype,
+    get_num_threads as get_num_threads,
+    half as half,
+    int as int,
+    int8 as int8,
+    int16 as int16,
+    int32 as int32,
+    int64 as int64,
+    is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled,
+    layout as layout,
+    long as long,
+    memory_format as memory_format,
+    preserve_format as preserve_format,
+    promote_types as promote_types,
+    result_type as result_type,
+    set_default_dtype as set_default_dtype,
+    set_num_threads as set_num_threads,
+    short as short,
+    sparse_coo as sparse_coo,
+    strided as strided,
+    uint8 as uint8,
 )
 
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 
-for _name in (
-    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "cfloat", "cdouble", "float", "double", "half", "long",
-    "int", "short", "strided", "contiguous_format", "preserve_format", "channels_last", "channels_last_3d", "memory_format", "layout",
-    "sparse_coo",
-):  # fmt: skip
-    if hasattr(_C, _name):
-        globals()[_name] = getattr(_C, _name)
-
-# The functions of the op table, then the ones written in Python.
-globals().update({name: f for name, f in vars(_C._ops).items() if not name.startswith("__")})
-
-from retrograd import _tensor  # noqa: E402
+from retrograd import _tensor
 
 _tensor.install()
 
-from retrograd._ops import install as _install_python_ops  # noqa: E402
+from retrograd._ops import install as _install_ops
 
-_install_python_ops(globals())
+_install_ops(globals())
 
-from retrograd._creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor  # noqa: E402
-from retrograd._functions import *  # noqa: E402, F403
-from retrograd._types import *  # noqa: E402, F403
-from retrograd.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
-from retrograd.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
+from retrograd import autograd as autograd
+from retrograd._creation import (
+    as_tensor as as_tensor,
+    asarray as asarray,
+    from_dlpack as from_dlpack,
+    from_numpy as from_numpy,
+    frombuffer as frombuffer,
+    tensor as tensor,
+)
+from retrograd._functions import *  # noqa: F403
+from retrograd._types import *  # noqa: F403
+from retrograd.autograd.grad_mode import (
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)
+from retrograd.random import (
+    get_rng_state as get_rng_state,
+    initial_seed as initial_seed,
+    manual_seed as manual_seed,
+    seed as seed,
+    set_rng_state as set_rng_state,
+)
 
-from retrograd import autograd  # noqa: E402  isort: skip
+if _typing.TYPE_CHECKING:
+    from retrograd import (
+        cli as cli,
+        cuda as cuda,
+        doctor as doctor,
+        func as func,
+        linalg as linalg,
+        nn as nn,
+        ops as ops,
+        optim as optim,
+        overrides as overrides,
+        random as random,
+        return_types as return_types,
+        serialization as serialization,
+        special as special,
+        storage as storage,
+        testing as testing,
+        utils as utils,
+        version as version,
+    )
+    from retrograd._generated.functions import *  # noqa: F403
+    from retrograd._info import finfo as finfo, iinfo as iinfo
+    from retrograd._memory import memory_summary as memory_summary
+    from retrograd._tensor_str import set_printoptions as set_printoptions
+    from retrograd.autograd.anomaly_mode import (
+        is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+        is_anomaly_enabled as is_anomaly_enabled,
+        set_anomaly_enabled as set_anomaly_enabled,
+    )
+    from retrograd.func import vmap as vmap
+    from retrograd.serialization import load as load, save as save
+    from retrograd.storage import (
+        BFloat16Storage as BFloat16Storage,
+        BoolStorage as BoolStorage,
+        ByteStorage as ByteStorage,
+        CharStorage as CharStorage,
+        ComplexDoubleStorage as ComplexDoubleStorage,
+        ComplexFloatStorage as ComplexFloatStorage,
+        DoubleStorage as DoubleStorage,
+        FloatStorage as FloatStorage,
+        HalfStorage as HalfStorage,
+        IntStorage as IntStorage,
+        LongStorage as LongStorage,
+        ShortStorage as ShortStorage,
+        TypedStorage as TypedStorage,
+        UntypedStorage as UntypedStorage,
+        is_storage as is_storage,
+    )
+else:
+    _LAZY = {
+        "finfo": "retrograd._info",
+        "iinfo": "retrograd._info",
+        "memory_summary": "retrograd._memory",
+        "set_printoptions": "retrograd._tensor_str",
+        "load": "retrograd.serialization",
+        "vmap": "retrograd.func",
+        "save": "retrograd.serialization",
+        "UntypedStorage": "retrograd.storage",
+        "TypedStorage": "retrograd.storage",
+        **{
+            f"{kind}Storage": "retrograd.storage"
+            for kind in (
+                "Bool",
+                "Byte",
+                "Char",
+                "Short",
+                "Int",
+                "Long",
+                "Half",
+                "BFloat16",
+                "Float",
+                "Double",
+                "ComplexFloat",
+                "ComplexDouble",
+            )
+        },
+        "is_storage": "retrograd.storage",
+        "is_anomaly_enabled": "retrograd.autograd.anomaly_mode",
+        "set_anomaly_enabled": "retrograd.autograd.anomaly_mode",
+        "is_anomaly_check_nan_enabled": "retrograd.autograd.anomaly_mode",
+    }
+    _MODULES = {
+        "cli", "cuda", "doctor", "func", "linalg", "nn", "ops", "optim", "overrides", "random", "return_types", "serialization", "special", "storage",
+        "testing", "utils", "version",
+    }  # fmt: skip
 
-_LAZY = {
-    "finfo": "retrograd._info",
-    "iinfo": "retrograd._info",
-    "memory_summary": "retrograd._memory",
-    "set_printoptions": "retrograd._tensor_str",
-    "load": "retrograd.serialization",
-    "vmap": "retrograd.func",
-    "save": "retrograd.serialization",
-    "UntypedStorage": "retrograd.storage",
-    "TypedStorage": "retrograd.storage",
-    **{
-        f"{kind}Storage": "retrograd.storage"
-        for kind in ("Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble")
-    },
-    "is_storage": "retrograd.storage",
-    "is_anomaly_enabled": "retrograd.autograd.anomaly_mode",
-    "set_anomaly_enabled": "retrograd.autograd.anomaly_mode",
-    "is_anomaly_check_nan_enabled": "retrograd.autograd.anomaly_mode",
-}
-_MODULES = {
-    "nn",
-    "ops",
-    "optim",
-    "testing",
-    "linalg",
-    "utils",
-    "overrides",
-    "random",
-    "func",
-    "cuda",
-    "amp",
-    "compile",
-    "doctor",
-    "profiler",
-    "distributed",
-    "cli",
-    "serialization",
-    "backends",
-    "return_types",
-    "special",
-    "storage",
-    "version",
-}
+    def __getattr__(name):
+        if name in _LAZY:
+            value = getattr(_importlib.import_module(_LAZY[name]), name)
+        elif name in _MODULES:
+            value = _importlib.import_module(f"retrograd.{name}")
+        else:
+            raise AttributeError(f"module 'retrograd' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
+    def __dir__():
+        return sorted(set(globals()) | set(_LAZY) | _MODULES)
 
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        value = getattr(importlib.import_module(_LAZY[name]), name)
-    elif name in _MODULES:
-        try:
-            value = importlib.import_module(f"retrograd.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"retrograd.{name}":
-                raise
-            raise AttributeError(f"retrograd has no module {name!r} yet") from None
-    else:
-        raise AttributeError(f"module 'retrograd' has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(_LAZY) | _MODULES)
+    __all__ = sorted(
+        {name for name, value in globals().items() if not name.startswith("_") and not isinstance(value, type(_typing))} | set(_LAZY)
+    )

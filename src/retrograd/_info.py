@@ -70,6 +70,10 @@ class finfo(_Info):
     """
 
     __slots__ = ("eps", "resolution", "smallest_normal", "tiny")
+    eps: float
+    resolution: float
+    smallest_normal: float
+    tiny: float
 
     def __init__(self, type: Any = _MISSING) -> None:
         if type is _MISSING:

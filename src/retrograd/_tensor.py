@@ -282,7 +282,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 @_method
 @overridable
-def __reduce_ex__(self: Tensor, protocol: int) -> tuple[Any, ...]:
+def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     from retrograd.utils.hooks import warn_if_has_hooks
 
     warn_if_has_hooks(self)
@@ -356,33 +356,39 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
 
 @_property
 def layout(self: Tensor):
+    """How the elements lie in memory: torch.strided."""
     return _C.strided
 
 
 @_property
 def names(self: Tensor) -> tuple[None, ...]:
+    """The names of the dimensions: there are none."""
     return (None,) * self.dim()
 
 
 @_method
 def get_device(self: Tensor) -> int:
+    """The index of the device; -1 for the CPU."""
     return -1 if self.device.index is None else self.device.index
 
 
 @_method
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The same tensor on the CPU."""
     return self.to("cpu")
 
 
 @_method
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """The same tensor on a GPU; this build has none."""
     kind = _C.device("cuda" if device is None else device)
     if kind.type != "cuda":
         raise RuntimeError(f"Invalid device, must be cuda device, not {kind}")
     return self.to(kind)
 
 
-def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the type, 'torch.FloatTensor'; with a dtype, or the name of a type, the tensor as one of that."""
     from retrograd._types import dtype_of_name, name_of_dtype
 
     if dtype is None:
@@ -395,31 +401,37 @@ _METHODS["type"] = _type
 
 @_method
 def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same sizes."""
     return self.shape == other.shape
 
 
 @_method
 def is_set_to(self: Tensor, other: Tensor) -> bool:
+    """Whether two tensors show the same memory in the same way."""
     return self._storage_info()[0] == other._storage_info()[0] and self.shape == other.shape and self.stride() == other.stride()
 
 
 @_method
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Not available: only a GPU has a use for pinned memory."""
     raise RuntimeError("Cannot access accelerator device when none is available: pin_memory() needs one")
 
 
 @_method
 def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the memory is pinned: it never is."""
     return False
 
 
 @_method
 def share_memory_(self: Tensor) -> Tensor:
+    """Not available: tensors are copied between processes when they are sent."""
     raise NotImplementedError("share_memory_() is not available: tensors are copied between processes when they are sent")
 
 
 @_method
 def is_shared(self: Tensor) -> bool:
+    """Whether the memory is shared between processes: it never is."""
     return False
 
 
@@ -436,6 +448,7 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 @_method
 def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replaces each element by callable(element, element of other): slow, for one-off use."""
     if self.requires_grad or other.requires_grad:
         raise RuntimeError("cannot map_ over a tensor that requires grad")
     values = [callable(a, b) for a, b in zip(self.reshape(-1).tolist(), other.expand_as(self).reshape(-1).tolist(), strict=True)]

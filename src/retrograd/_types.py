@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd import _C
 from retrograd._C import Tensor
@@ -13,7 +13,10 @@ _NAMES = {
     "ComplexFloatTensor": _C.complex64, "ComplexDoubleTensor": _C.complex128,
 }  # fmt: skip
 
-__all__ = [*(name for name in _NAMES if not name.startswith("Complex")), "is_tensor", "typename", "set_default_tensor_type"]
+__all__ = [
+    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor",
+    "ShortTensor", "is_tensor", "set_default_tensor_type", "typename",
+]  # fmt: skip
 
 
 class _TensorTypeMeta(type):
@@ -34,8 +37,31 @@ def _make(name: str, dtype: Any) -> type:
     return _TensorTypeMeta(name, (), {"dtype": dtype, "__module__": "torch", "__doc__": f"Legacy constructor of {dtype} tensors."})
 
 
-for _name, _dtype in _NAMES.items():
-    globals()[_name] = _make(_name, _dtype)
+if TYPE_CHECKING:  # to tools they are classes of tensors
+
+    class BoolTensor(Tensor): ...
+
+    class ByteTensor(Tensor): ...
+
+    class CharTensor(Tensor): ...
+
+    class ShortTensor(Tensor): ...
+
+    class IntTensor(Tensor): ...
+
+    class LongTensor(Tensor): ...
+
+    class HalfTensor(Tensor): ...
+
+    class BFloat16Tensor(Tensor): ...
+
+    class FloatTensor(Tensor): ...
+
+    class DoubleTensor(Tensor): ...
+
+else:
+    for _name, _dtype in _NAMES.items():
+        globals()[_name] = _make(_name, _dtype)
 
 
 def name_of_dtype(dtype: Any) -> str:

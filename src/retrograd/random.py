@@ -12,7 +12,7 @@ from retrograd._C import Generator, Tensor, default_generator
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 
-def manual_seed(seed: Any) -> Generator:
+def manual_seed(seed: int) -> Generator:
     """Sets the seed of the default generator and returns it."""
     return default_generator.manual_seed(int(seed))
 

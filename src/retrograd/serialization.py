@@ -355,7 +355,7 @@ def _read_zip(file: Any, use_mmap: bool, restore: Any, weights_only: bool, pickl
         flat = raw if dtype == _C.uint8 else raw.view(dtype)
         return restore(_byteswapped(flat) if swapped and dtype.itemsize > 1 else flat, location)
 
-    def persistent_load(saved_id: Any) -> Tensor:
+    def persistent_load(saved_id: Any) -> TypedStorage:
         storage_type, key, location, numel = _storage_id(saved_id)
         if key not in loaded:
             loaded[key] = storage(key, storage_type.dtype, numel, location)

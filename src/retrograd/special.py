@@ -25,3 +25,7 @@ entr, erfcx = _ops.special_entr, _ops.special_erfcx
 i0e, i1, i1e = _ops.special_i0e, _ops.special_i1, _ops.special_i1e
 log_ndtr, ndtr, ndtri = _ops.special_log_ndtr, _ops.special_ndtr, _ops.special_ndtri
 xlog1py, zeta = _ops.special_xlog1py, _ops.special_zeta
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -14,7 +14,22 @@ from typing import Any, ClassVar
 from retrograd import _C
 from retrograd._C import Tensor
 
-__all__ = ["TypedStorage", "UntypedStorage"]
+__all__ = [
+    "BFloat16Storage",
+    "BoolStorage",
+    "ByteStorage",
+    "CharStorage",
+    "ComplexDoubleStorage",
+    "ComplexFloatStorage",
+    "DoubleStorage",
+    "FloatStorage",
+    "HalfStorage",
+    "IntStorage",
+    "LongStorage",
+    "ShortStorage",
+    "TypedStorage",
+    "UntypedStorage",
+]
 
 _EXTERNAL = 2  # the flag of memory that belongs to somebody else, csrc/core/storage.h
 
@@ -396,23 +411,55 @@ def memory_of(storage: Any, dtype: Any) -> Tensor:
     return _elements_of(storage.untyped(), dtype)
 
 
-_NAMES = {
-    _C.bool: "BoolStorage",
-    _C.uint8: "ByteStorage",
-    _C.int8: "CharStorage",
-    _C.int16: "ShortStorage",
-    _C.int32: "IntStorage",
-    _C.int64: "LongStorage",
-    _C.float16: "HalfStorage",
-    _C.bfloat16: "BFloat16Storage",
-    _C.float32: "FloatStorage",
-    _C.float64: "DoubleStorage",
-    _C.complex64: "ComplexFloatStorage",
-    _C.complex128: "ComplexDoubleStorage",
-}
-NAMED = {name: type(name, (TypedStorage,), {"_dtype": dtype, "__module__": "retrograd.storage"}) for dtype, name in _NAMES.items()}
-globals().update(NAMED)
-__all__ += list(NAMED)
+class BoolStorage(TypedStorage):
+    _dtype = _C.bool
+
+
+class ByteStorage(TypedStorage):
+    _dtype = _C.uint8
+
+
+class CharStorage(TypedStorage):
+    _dtype = _C.int8
+
+
+class ShortStorage(TypedStorage):
+    _dtype = _C.int16
+
+
+class IntStorage(TypedStorage):
+    _dtype = _C.int32
+
+
+class LongStorage(TypedStorage):
+    _dtype = _C.int64
+
+
+class HalfStorage(TypedStorage):
+    _dtype = _C.float16
+
+
+class BFloat16Storage(TypedStorage):
+    _dtype = _C.bfloat16
+
+
+class FloatStorage(TypedStorage):
+    _dtype = _C.float32
+
+
+class DoubleStorage(TypedStorage):
+    _dtype = _C.float64
+
+
+class ComplexFloatStorage(TypedStorage):
+    _dtype = _C.complex64
+
+
+class ComplexDoubleStorage(TypedStorage):
+    _dtype = _C.complex128
+
+
+_NAMES = {kind._dtype: kind.__name__ for kind in TypedStorage.__subclasses__()}
 
 
 def is_storage(obj: Any) -> bool:

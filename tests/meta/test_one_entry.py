@@ -42,13 +42,16 @@ def test_one_entry_reaches_every_generated_file(extended):
     assert '"softbump"' in files["bindings_pointwise.cpp"] and '"softbump_"' in files["bindings_pointwise.cpp"]
     assert any("exp_(-x * x / width)" in text for text in kernels)
     assert "softbump" in files["pointwise_tables.h"]
-    assert files["_C.pyi"].count("def softbump(") == 2  # function and method
+    assert "    def softbump(self, width: Number = 1) -> Tensor:" in files["_C.pyi"]
+    assert "def softbump(input: Tensor, width: Number = 1, *, out: Tensor | None = None) -> Tensor:" in files["_generated/native.pyi"]
+    assert "softbump as softbump" in files["_generated/functions.pyi"]
 
 
 def test_nothing_else_changes(extended):
     files, plain = extended
     changed = {name for name in files if files[name] != plain.get(name)}
-    shared = ("ops.h", "pointwise_tables.h", "_C.pyi", "_generated/python_ops.py")  # the last holds the names of all nodes
+    stubs = ("_C.pyi", "_generated/native.pyi", "_generated/functions.pyi")
+    shared = (*stubs, "ops.h", "pointwise_tables.h", "_generated/python_ops.py")  # the last holds the names of all nodes
     assert all(name in shared or "pointwise" in name for name in changed), changed
     assert "SoftbumpBackward0" in files["_generated/python_ops.py"]
 

@@ -11,8 +11,7 @@ from tests.ops.differences import comparable, excused, has_differences
 from tests.ops.harness import call, compare_grads, compare_outputs, differing, entries, gradients, ids, report, run, variants_of
 from tests.ops.references import stored
 from tests.ops.tensors import flatten, tensor_numbers
-from tests.ops.test_forward_mode import as_function, moves_as_it_says
-from tests.ops.test_forward_mode import first_order as forward_mode
+from tests.ops.test_forward_mode import as_function, first_order as forward_mode, moves_as_it_says
 from tests.ops.test_inplace import check as check_in_place
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated", "ignore:Casting complex")

@@ -11,13 +11,15 @@ from __future__ import annotations
 import functools
 import string
 from math import prod
+from typing import Any
 
 import retrograd as torch
+from retrograd import Tensor
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
 
-def einsum(*args):
+def einsum(*args: Any) -> Tensor:
     """Sums of products in Einstein's notation.
 
     einsum("ij,jk->ik", a, b), or with lists of integers: einsum(a, [0, 1], b, [1, 2], [0, 2]).
@@ -26,6 +28,7 @@ def einsum(*args):
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or operands that each have their subscripts list"
         )
+    operands: Any
     if isinstance(args[0], torch.Tensor):
         equation, operands = _from_sublists(args)
     else:
@@ -37,7 +40,7 @@ def einsum(*args):
     return _run(_plan(equation, tuple([t.shape for t in operands])), list(operands))
 
 
-def _from_sublists(args):
+def _from_sublists(args: tuple[Any, ...]) -> tuple[str, tuple[Tensor, ...]]:
     """The equation that (operand, subscripts, operand, subscripts, ..., output subscripts) means."""
 
     def text(subscripts):
@@ -233,7 +236,7 @@ def _pair(steps, a, b, n, wanted, sizes) -> list:
     return result
 
 
-def _run(steps, t):
+def _run(steps: list, t: list[Tensor]) -> Tensor:
     for name, n, *rest in steps:
         x = t[n]
         if name == "mm":

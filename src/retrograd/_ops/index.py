@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
 import retrograd as torch
+from retrograd import Tensor
 from retrograd._ops.out import written
 
 
-def nonzero(input, *, out=None, as_tuple=False):
+@overload
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
     """The indices of the elements that are not zero: one row each, or with as_tuple one tensor per dimension."""
     if as_tuple:
         if out is not None:
@@ -16,7 +23,9 @@ def nonzero(input, *, out=None, as_tuple=False):
     return written(found, out)
 
 
-def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
+def isin(
+    elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False, out: Tensor | None = None
+) -> Tensor:
     """Whether each element is among test_elements; either may be a number, not both."""
     if not isinstance(elements, torch.Tensor) and not isinstance(test_elements, torch.Tensor):
         raise TypeError(

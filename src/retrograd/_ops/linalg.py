@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import retrograd as torch
+from retrograd import _C, Tensor
 from retrograd._ops.out import written
 
 
-def inner(input, other, *, out=None):
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Sum of products over the last dimension of both; a scalar multiplies."""
     if input.dim() == 0 or other.dim() == 0:
         return written(input * other, out)
@@ -21,12 +24,12 @@ def inner(input, other, *, out=None):
     return tensordot(input, other, ([-1], [-1]), out=out)
 
 
-def tensordot(a, b, dims=2, out=None):
+def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[int | Sequence[int]] | Tensor = 2, out: Tensor | None = None) -> Tensor:
     """Sum of products over the last `dims` dimensions of a and the first of b, or over two lists of dimensions."""
     if isinstance(dims, torch.Tensor):
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
-    if isinstance(dims, (tuple, list)):
-        dims_a, dims_b = (list(d) if isinstance(d, (tuple, list)) else [d] for d in dims)
+    if not isinstance(dims, int):
+        dims_a, dims_b = ([d] if isinstance(d, int) else list(d) for d in dims)
     else:
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
@@ -61,7 +64,7 @@ def tensordot(a, b, dims=2, out=None):
     return written(torch.mm(left, right).reshape(shape_a + shape_b), out)
 
 
-def kron(input, other, *, out=None):
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product."""
     n = max(input.dim(), other.dim())
     a = [1] * (n - input.dim()) + list(input.shape)
@@ -70,7 +73,7 @@ def kron(input, other, *, out=None):
     return written(torch._unsafe_view(product, [x * y for x, y in zip(a, b, strict=True)]), out)
 
 
-def multi_dot(tensors, *, out=None):
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of two or more matrices, in the order that takes the fewest multiplications. The first and last may be vectors."""
     tensors = list(tensors)
     if len(tensors) < 2:
@@ -101,7 +104,7 @@ def multi_dot(tensors, *, out=None):
     return written(_chain(tensors).view(result_shape), out)
 
 
-def _chain(tensors):
+def _chain(tensors: Sequence[Tensor]) -> Tensor:
     """Multiplies matrices in the cheapest order, found by dynamic programming over intervals."""
     n = len(tensors)
     if n == 2:
@@ -121,7 +124,7 @@ def _chain(tensors):
     return product(0, n - 1)
 
 
-def chain_matmul(*matrices, out=None):
+def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
     """multi_dot() of the arguments."""
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
         matrices = tuple(matrices[0])
@@ -130,7 +133,7 @@ def chain_matmul(*matrices, out=None):
     return multi_dot(matrices, out=out)
 
 
-def matrix_power(input, n, *, out=None):
+def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix (or a batch of them) to an integer power; negative ones of the inverse."""
     if input.dim() < 2:
         raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
@@ -148,7 +151,7 @@ def matrix_power(input, n, *, out=None):
     n = abs(n)
     if n == 3:
         return written(torch.matmul(torch.matmul(power, power), power), out)
-    result = None
+    result: Any = None
     while n:
         if n & 1:
             result = power if result is None else torch.matmul(result, power)
@@ -158,10 +161,10 @@ def matrix_power(input, n, *, out=None):
     return written(result, out)
 
 
-def cross(input, other, dim=None, *, out=None):
+def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Vector product of vectors of three elements along dim."""
     if dim is None:
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-    return written(torch.linalg_cross(input, other, dim=dim), out)
+    return written(_C._ops.linalg_cross(input, other, dim=dim), out)

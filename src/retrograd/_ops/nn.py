@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import retrograd as torch
+from retrograd import _C, Tensor
 from retrograd._batched import whole
 
 
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between vectors along dim. Each norm counts as at least eps."""
     dtype = torch.result_type(x1, x2)
     if not dtype.is_floating_point:
@@ -14,7 +15,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     x1, x2 = torch.broadcast_tensors(x1.to(dtype), x2.to(dtype))
 
     def unit(x):
-        norm = torch.linalg_vector_norm(x, 2, (dim,), True)
+        norm = _C._ops.linalg_vector_norm(x, 2, (dim,), True)
         # A norm below eps is replaced by it, but for the derivative the vector stays a function of its own norm.
         with torch.no_grad():
             floor = norm.clamp_min(eps)
@@ -23,12 +24,12 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     return (unit(x1) * unit(x2)).sum(dim)
 
 
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """p-norm of x1 - x2 + eps along the last dim."""
     return torch.norm(x1 - x2 + eps, p, max(x1.dim(), x2.dim()) - 1, keepdim)
 
 
-def bilinear(input1, input2, weight, bias=None):
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x1 @ weight[k] @ x2 + bias[k] for every output k."""
     if input1.dim() != input2.dim():
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")

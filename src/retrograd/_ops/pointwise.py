@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import retrograd as torch
+from retrograd import Tensor
 
 
-def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether elements are equal within atol + rtol * |other|."""
     _check_tensors("isclose", input=input, other=other)
     if input.dtype != other.dtype:
@@ -24,12 +27,12 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     return close | (error.isfinite() & (error <= atol + (rtol * reference).abs()))
 
 
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements are equal within atol + rtol * |other|."""
     return bool(isclose(input, other, rtol, atol, equal_nan).all().item())
 
 
-def float_power(input, exponent, *, out=None):
+def float_power(input: Tensor | float, exponent: Tensor | float, *, out: Tensor | None = None) -> Tensor:
     """input ** exponent, computed in float64, or in complex128 where either is complex."""
     tensors = [t for t in (input, exponent) if isinstance(t, torch.Tensor)]
     if not tensors:
@@ -38,7 +41,9 @@ def float_power(input, exponent, *, out=None):
         )
     is_complex = any(t.is_complex() if isinstance(t, torch.Tensor) else isinstance(t, complex) for t in (input, exponent))
     dtype, number = (torch.complex128, complex) if is_complex else (torch.float64, float)
-    base, power = (t.to(dtype) if isinstance(t, torch.Tensor) else number(t) for t in (input, exponent))
+    base: Any
+    power: Any
+    base, power = (t.to(dtype) if isinstance(t, Tensor) else number(t) for t in (input, exponent))
     if out is None:
         return torch.pow(base, power)
     if out.dtype != dtype:
@@ -47,13 +52,13 @@ def float_power(input, exponent, *, out=None):
     return torch.pow(base, power, out=out)
 
 
-def _check_tensors(name, **tensors):
+def _check_tensors(name: str, **tensors: Any) -> None:
     for position, (argument, value) in enumerate(tensors.items(), 1):
         if not isinstance(value, torch.Tensor):
             raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}")
 
 
-def _title(t):
+def _title(t: Tensor) -> str:
     names = {
         torch.float32: "Float",
         torch.float64: "Double",

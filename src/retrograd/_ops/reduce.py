@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import retrograd as torch
+from retrograd import _C, Tensor
 from retrograd._batched import whole
 from retrograd._ops.out import written
 
@@ -84,19 +86,40 @@ def _quantile(input: Any, q: Any, dim: int | None, keepdim: bool, interpolation:
     return result
 
 
-def quantile(input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None) -> Any:
+def quantile(
+    input: Tensor,
+    q: Tensor | float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor | None = None,
+) -> Tensor:
     """The q-th quantiles of all elements, or along a dim; `interpolation` says what lies between two elements."""
     return written(_quantile(input, q, dim, keepdim, interpolation, False), out)
 
 
 def nanquantile(
-    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None
-) -> Any:
+    input: Tensor,
+    q: Tensor | float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor | None = None,
+) -> Tensor:
     """As quantile, leaving out NaN."""
     return written(_quantile(input, q, dim, keepdim, interpolation, True), out)
 
 
-def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
+def nanmean(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: _C.dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """Mean over dims that leaves out NaN."""
     if not input.is_floating_point():
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {_title(input)}")
@@ -116,7 +139,7 @@ def _chosen(found: tuple[Any, Any, Any], return_inverse: bool, return_counts: bo
     return (values, counts) if return_counts else values
 
 
-def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """Distinct elements, sorted, or distinct slices along a dim; optionally the place of each element among them and their counts."""
     if dim is None:
         found = torch._unique2(input, sorted, return_inverse, return_counts)
@@ -125,7 +148,7 @@ def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return
     return _chosen(found, return_inverse, return_counts)
 
 
-def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """Elements (or slices along a dim) without repetitions of the one before; optionally places and counts."""
     return _chosen(torch._unique_consecutive(input, return_inverse, return_counts, dim), return_inverse, return_counts)
 
@@ -134,8 +157,8 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
 
 
 class histogram_result(NamedTuple):
-    hist: Any
-    bin_edges: Any
+    hist: Tensor
+    bin_edges: Tensor
 
     def __repr__(self) -> str:
         return f"torch.return_types.histogram(\nhist={self.hist!r},\nbin_edges={self.bin_edges!r})"
@@ -178,7 +201,15 @@ def _bin_edges(input: Any, bins: Any, range: Any) -> Any:
     return torch.linspace(low, high, bins + 1, dtype=input.dtype)
 
 
-def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False, out: Any = None) -> Any:
+def histogram(
+    input: Tensor,
+    bins: Tensor | int | Sequence[float],
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    out: Sequence[Tensor] | None = None,
+) -> histogram_result:
     """How many elements, or what weight of them, fall into each bin, and the edges of the bins."""
     if not input.is_floating_point() or (input.itemsize < 4 and not isinstance(bins, torch.Tensor)):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{_title(input)}'")
@@ -196,7 +227,7 @@ def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, d
         hist = hist / (hist.sum() * (edges[1:] - edges[:-1]))
     if out is not None:
         return histogram_result(written(hist, out[0]), written(edges, out[1]))
-    return histogram_result(hist, edges.clone() if edges is bins else edges)
+    return histogram_result(hist, edges.clone() if isinstance(bins, Tensor) and edges is bins else edges)
 
 
 # ---- covariance ----
@@ -217,7 +248,7 @@ def _check_weights(name: str, weights: Any, observations: int, integral: bool) -
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
-def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """Covariance matrix of variables in rows, with frequency weights and importance weights of the observations."""
     if input.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
@@ -252,7 +283,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     return (centred @ weighted.mH / freedom).squeeze()
 
 
-def corrcoef(input: Any) -> Any:
+def corrcoef(input: Tensor) -> Tensor:
     """Correlation coefficients of variables in rows."""
     if input.ndim > 2:
         raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
@@ -269,7 +300,9 @@ def corrcoef(input: Any) -> Any:
 # ---- finite differences and integrals ----
 
 
-def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None, *, out: Any = None) -> Any:
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """The n-th differences along a dim."""
     if input.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -318,13 +351,13 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]
     return pairs * width / 2.0, dim
 
 
-def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
     """The integral of samples y, at points x or dx apart, by the trapezoidal rule."""
     areas, dim = _trapezoids("trapezoid", y, x, dx, dim)
     return areas.sum(dim)
 
 
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
     """The running integral of samples y, at points x or dx apart, by the trapezoidal rule."""
     areas, dim = _trapezoids("cumulative_trapezoid", y, x, dx, dim)
     return areas.cumsum(dim)
@@ -344,7 +377,7 @@ def _broadcast(a: Any, b: Any) -> list[int]:
     return [j if i == 1 else i for i, j in zip(a, b, strict=False)]
 
 
-def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """p-norm distance between each pair of rows of two batches of matrices."""
     for name, x in (("X1", x1), ("X2", x2)):
         if x.ndim < 2:
@@ -391,7 +424,7 @@ def _uneven_gradient(y: Any, x: Any, dim: int, edge_order: int) -> Any:
     return torch.cat([first, inner, last], dim)
 
 
-def _even_gradient(y: Any, h: float, dim: int, edge_order: int) -> Any:
+def _even_gradient(y: Any, h: Any, dim: int, edge_order: int) -> Any:
     size = y.shape[dim]
     part = lambda start, length: y.narrow(dim, start, length)  # noqa: E731
     inner = (part(2, size - 2) - part(0, size - 2)) / (2.0 * h)
@@ -403,7 +436,9 @@ def _even_gradient(y: Any, h: float, dim: int, edge_order: int) -> Any:
     return torch.cat([first, inner, last], dim)
 
 
-def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:
+def gradient(
+    input: Tensor, *, spacing: float | Sequence[Any] | Tensor = 1, dim: int | Sequence[int] | None = None, edge_order: int = 1
+) -> tuple[Tensor, ...]:
     """Numerical derivative of samples along dims, by central differences of second order."""
     dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     dims = [_wrap(d, input.ndim) for d in dims]

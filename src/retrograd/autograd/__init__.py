@@ -5,24 +5,23 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd import _C
-from retrograd._C import SavedTensor as SavedTensor
-from retrograd._C import Tensor
+from retrograd._C import SavedTensor as SavedTensor, Tensor
 from retrograd.autograd import _functions, grad_mode, graph
 from retrograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from retrograd.autograd.function import Function, NestedIOFunction
-from retrograd.autograd.grad_mode import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
 from retrograd.autograd.grad_mode import (
+    _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
     enable_grad,
     enforce_grad_layout_policy,
     inference_mode,
+    is_multithreading_enabled as is_multithreading_enabled,
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from retrograd.autograd.grad_mode import is_multithreading_enabled as is_multithreading_enabled
 from retrograd.autograd.graph import GradientEdge
 from retrograd.autograd.variable import Variable
 
@@ -192,11 +191,15 @@ def _batched_grad(roots: Any, wanted: Any, grads: Any, retain_graph: bool, creat
 from retrograd.autograd.gradcheck import gradcheck, gradgradcheck  # noqa: E402  isort: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("functional", "forward_ad", "profiler"):
-        try:
+if TYPE_CHECKING:
+    from retrograd.autograd import forward_ad as forward_ad, functional as functional
+else:  # imported when first used
+    _MODULES = ("forward_ad", "functional")
+
+    def __getattr__(name):
+        if name in _MODULES:
             return importlib.import_module(f"retrograd.autograd.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"retrograd.autograd.{name}":
-                raise
-    raise AttributeError(f"module 'retrograd.autograd' has no attribute {name!r}")
+        raise AttributeError(f"module 'retrograd.autograd' has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*globals(), *_MODULES})

@@ -236,8 +236,7 @@ def _vectorized_jacobian(outputs: Sequence[Tensor], inputs: Sequence[Tensor], cr
 
 def _forward_jacobian(func: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[bool, list[list[Tensor]]]:
     """By forward mode, all columns in one run of the function. (whether func returns a tuple, Jacobian by output and input)."""
-    from retrograd.func._forward import _blocks
-    from retrograd.func._forward import jvp as jvp_of
+    from retrograd.func._forward import _blocks, jvp as jvp_of
     from retrograd.func._reverse import basis
     from retrograd.func._vmap import vmap
 

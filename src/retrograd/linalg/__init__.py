@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import retrograd as torch
-from retrograd import _C
+from retrograd import _C, Tensor
 from retrograd._batched import whole
 from retrograd._ops.linalg import multi_dot
 from retrograd._ops.out import written
 from retrograd._overridable import all_overridable
+
+if TYPE_CHECKING:
+    from retrograd._generated import return_types
 
 _ops = _C._ops
 
@@ -68,7 +72,7 @@ matmul = torch.matmul
 matrix_power = torch.matrix_power
 
 
-def _check_info(info, text) -> None:
+def _check_info(info: Tensor, text: Callable[[str, int], str]) -> None:
     """Raises for the first matrix of a batch with a nonzero verdict; `text` makes the message from it."""
     info = whole(info)
     if not info.any():
@@ -79,14 +83,14 @@ def _check_info(info, text) -> None:
     raise LinAlgError(text(f"(Batch element {first}): ", int(info.reshape(-1)[first])))
 
 
-def _not_definite(op, where, k) -> str:
+def _not_definite(op: str, where: str, k: int) -> str:
     return (
         f"{op}: {where}The factorization could not be completed because the input is not positive-definite "
         f"(its leading minor of order {k} is not positive)."
     )
 
 
-def _zero_pivot(op, where, k) -> str:
+def _zero_pivot(op: str, where: str, k: int) -> str:
     return (
         f"{op}: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. linalg.lu(A, pivot) and "
         "linalg.lu_factor_ex(A, pivot) return the factors all the same."
@@ -96,14 +100,16 @@ def _zero_pivot(op, where, k) -> str:
 # ---- systems ----
 
 
-def solve(A, B, *, left=True, out=None):
+def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """The X of A X = B, or of X A = B."""
     result, info = _ops.linalg_solve_ex(A, B, left=left)
     _check_info(info, lambda where, _: f"torch.linalg.solve: {where}The solver failed because the input matrix is singular.")
     return written(result, out)
 
 
-def solve_ex(A, B, *, left=True, check_errors=False, out=None):
+def solve_ex(
+    A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_solve_ex:
     """solve() that reports singular matrices in `info` instead of raising."""
     both = _ops.linalg_solve_ex(A, B, left=left)
     if check_errors:
@@ -111,7 +117,7 @@ def solve_ex(A, B, *, left=True, check_errors=False, out=None):
     return written(both, out)
 
 
-def inv(A, *, out=None):
+def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse."""
     result, info = _ops.linalg_inv_ex(A)
     _check_info(
@@ -124,7 +130,7 @@ def inv(A, *, out=None):
     return written(result, out)
 
 
-def inv_ex(A, *, check_errors=False, out=None):
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: Sequence[Tensor] | None = None) -> return_types.linalg_inv_ex:
     """inv() that reports singular matrices in `info` instead of raising."""
     both = _ops.linalg_inv_ex(A)
     if check_errors:
@@ -138,29 +144,33 @@ def inv_ex(A, *, check_errors=False, out=None):
     return written(both, out)
 
 
-def det(A, *, out=None):
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant."""
     return written(_ops.linalg_det(A), out)
 
 
-def slogdet(A, *, out=None):
+def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_slogdet:
     """Sign and logarithm of the absolute value of the determinant."""
     return written(_ops.linalg_slogdet(A), out)
 
 
-def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
+def solve_triangular(
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None
+) -> Tensor:
     """The X of A X = B (or X A = B) for triangular A."""
     return written(_ops.linalg_solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular), out)
 
 
-def cholesky(A, *, upper=False, out=None):
+def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """The L of A = L L^H (upper: the U of A = U^H U) for a positive definite A."""
     result, info = _ops.linalg_cholesky_ex(A, upper=upper)
     _check_info(info, lambda where, k: _not_definite("linalg.cholesky", where, k))
     return written(result, out)
 
 
-def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
+def cholesky_ex(
+    A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_cholesky_ex:
     """cholesky() that reports failures in `info` instead of raising."""
     both = _ops.linalg_cholesky_ex(A, upper=upper)
     if check_errors:
@@ -169,18 +179,20 @@ def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
 
 
 class _LuResult(NamedTuple):
-    LU: object
-    pivots: object
+    LU: Tensor
+    pivots: Tensor
 
 
-def lu_factor(A, *, pivot=True, out=None):
+def lu_factor(A: Tensor, *, pivot: bool = True, out: Sequence[Tensor] | None = None) -> _LuResult:
     """Packed LU factors and pivots."""
     LU, pivots, info = _ops.linalg_lu_factor_ex(A, pivot=pivot)
     _check_info(info, lambda where, k: _zero_pivot("torch.linalg.lu_factor", where, k))
     return written(_LuResult(LU, pivots), out)
 
 
-def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
+def lu_factor_ex(
+    A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_lu_factor_ex:
     """lu_factor() that reports singular matrices in `info` instead of raising."""
     result = _ops.linalg_lu_factor_ex(A, pivot=pivot)
     if check_errors:
@@ -188,12 +200,12 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
     return written(result, out)
 
 
-def lu(A, *, pivot=True, out=None):
+def lu(A: Tensor, *, pivot: bool = True, out: Sequence[Tensor] | None = None) -> return_types.linalg_lu:
     """P, L and U with A = P L U."""
     return written(_ops.linalg_lu(A, pivot=pivot), out)
 
 
-def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Tensor | None = None) -> Tensor:
     """solve() from what lu_factor() gave."""
     P, L, U = _ops.lu_unpack(LU, pivots)
     if not left:
@@ -208,12 +220,12 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
 # ---- decompositions ----
 
 
-def qr(A, mode="reduced", *, out=None):
+def qr(A: Tensor, mode: str = "reduced", *, out: Sequence[Tensor] | None = None) -> return_types.linalg_qr:
     """Q and R with A = Q R, Q unitary and R upper triangular."""
     return written(_ops.linalg_qr(A, mode), out)
 
 
-def _converging(function, *args):
+def _converging(function: Callable[..., Any], *args: Any) -> Any:
     try:
         return function(*args)
     except RuntimeError as error:
@@ -222,32 +234,34 @@ def _converging(function, *args):
         raise
 
 
-def eigh(A, UPLO="L", *, out=None):
+def eigh(A: Tensor, UPLO: str = "L", *, out: Sequence[Tensor] | None = None) -> return_types.linalg_eigh:
     """Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix."""
     return written(_converging(_ops.linalg_eigh, A, UPLO), out)
 
 
-def eigvalsh(A, UPLO="L", *, out=None):
+def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """Eigenvalues of a symmetric or Hermitian matrix, ascending."""
     return written(_converging(_ops.linalg_eigvalsh, A, UPLO), out)
 
 
-def svd(A, full_matrices=True, *, driver=None, out=None):
+def svd(
+    A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_svd:
     """U, S and Vh with A = U diag(S) Vh."""
     return written(_converging(_ops.linalg_svd, A, full_matrices), out)
 
 
-def svdvals(A, *, driver=None, out=None):
+def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """Singular values, descending."""
     return written(_converging(_ops.linalg_svdvals, A), out)
 
 
-def eig(A, *, out=None):
+def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_eig:
     """Eigenvalues, in no order, and eigenvectors of length 1 of a square matrix; complex, also those of a real one."""
     return written(_converging(_ops.linalg_eig, A), out)
 
 
-def eigvals(A, *, out=None):
+def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Eigenvalues of a square matrix, in no order; complex, also those of a real one."""
     return written(_converging(_ops.linalg_eigvals, A), out)
 
@@ -255,17 +269,21 @@ def eigvals(A, *, out=None):
 # ---- pseudo-inverse, rank, least squares ----
 
 
-def pinv(A, *, atol=None, rtol=None, hermitian=False, out=None):
+def pinv(
+    A: Tensor, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, hermitian: bool = False, out: Tensor | None = None
+) -> Tensor:
     """The Moore-Penrose inverse."""
     atol, rtol = _number(atol), _number(rtol)
     return written(_converging(lambda: _ops.linalg_pinv(A, atol=atol, rtol=rtol, hermitian=hermitian)), out)
 
 
-def _number(value):
+def _number(value: Tensor | float | None) -> float | None:
     return float(value) if value is not None else None
 
 
-def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
+def matrix_rank(
+    A: Tensor, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, hermitian: bool = False, out: Tensor | None = None
+) -> Tensor:
     """How many singular values exceed max(atol, rtol * largest)."""
     if A.dim() < 2:
         raise RuntimeError("linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
@@ -284,7 +302,7 @@ def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
         return written((values > tolerance.unsqueeze(-1)).sum(-1), out)
 
 
-def lstsq(A, B, rcond=None, *, driver=None):
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> _LstsqResult:
     """The X that minimises |A X - B|, the smallest one where there are many.
 
     Residuals, rank and singular values come with it where the driver gives them.
@@ -322,16 +340,16 @@ def lstsq(A, B, rcond=None, *, driver=None):
 
 
 class _LstsqResult(NamedTuple):
-    solution: object
-    residuals: object
-    rank: object
-    singular_values: object
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
 
 
 # ---- norms ----
 
 
-def _check_norm_dtype(name, A, dtype) -> None:
+def _check_norm_dtype(name: str, A: Tensor, dtype: _C.dtype | None) -> None:
     """The dtype a norm is computed in must hold the input's numbers."""
     if dtype is None or not (dtype.is_floating_point or dtype.is_complex):
         return
@@ -345,12 +363,28 @@ def _check_norm_dtype(name, A, dtype) -> None:
         )
 
 
-def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
+def vector_norm(
+    x: Tensor,
+    ord: float = 2,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: _C.dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The ord-norm of vectors, or of all elements."""
     return written(_ops.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype), out)
 
 
-def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
+def matrix_norm(
+    A: Tensor,
+    ord: float | str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: _C.dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """A norm of matrices: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf."""
     if A.dim() < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
@@ -378,12 +412,20 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
     sums = _ops.linalg_vector_norm(A, 1, (rows,), keepdim)
     if not keepdim and columns > rows:
         columns -= 1
-    return written(sums.amax(columns, keepdim) if ord > 0 else sums.amin(columns, keepdim), out)
+    return written(sums.amax(columns, keepdim) if ord in (1, math.inf) else sums.amin(columns, keepdim), out)
 
 
-def norm(A, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
+def norm(
+    A: Tensor,
+    ord: float | str | None = None,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    dtype: _C.dtype | None = None,
+) -> Tensor:
     """A vector norm, or of two dims a matrix norm."""
-    if dim is not None and not isinstance(dim, (tuple, list)):
+    if dim is not None and not isinstance(dim, Sequence):
         dim = (dim,)
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
@@ -396,7 +438,7 @@ def norm(A, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
     return vector_norm(A, ord, dim, keepdim, dtype=dtype, out=out)
 
 
-def cond(A, p=None, *, out=None):
+def cond(A: Tensor, p: float | str | None = None, *, out: Tensor | None = None) -> Tensor:
     """The condition number: norm(A) * norm(inverse)."""
     if A.dim() < 2:
         raise RuntimeError("linalg.cond: The input tensor A must have at least 2 dimensions.")
@@ -415,7 +457,7 @@ def cond(A, p=None, *, out=None):
 # ---- products and the rest ----
 
 
-def vecdot(x, y, *, dim=-1, out=None):
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """Sum of products along dim, x conjugated."""
     if x.dtype != y.dtype:
         raise RuntimeError(
@@ -427,12 +469,12 @@ def vecdot(x, y, *, dim=-1, out=None):
     return written((x.conj() * y).sum(dim), out)
 
 
-def cross(input, other, *, dim=-1, out=None):
+def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """Vector product along dim."""
     return written(_ops.linalg_cross(input, other, dim=dim), out)
 
 
-def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonals of matrices."""
     return A.diagonal(offset, dim1, dim2)
 
@@ -443,12 +485,12 @@ _TITLES = {
 }  # fmt: skip
 
 
-def _title(dtype) -> str:
+def _title(dtype: _C.dtype | None) -> str:
     name = str(dtype).rpartition(".")[2]
     return _TITLES.get(name, name)
 
 
-def matrix_exp(A):
+def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices: a Taylor polynomial of A / 2^s, squared s times."""
     if A.dim() < 2:
         raise RuntimeError("linalg.matrix_exp: The input tensor A must have at least 2 dimensions.")
@@ -472,7 +514,7 @@ def matrix_exp(A):
     return (rest + eye).contiguous()
 
 
-def householder_product(input, tau, *, out=None):
+def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of the product of reflections I - tau_i v_i v_i^H, v_i below the diagonal of column i with a leading 1."""
     if input.dim() < 2:
         raise RuntimeError("torch.linalg.householder_product: input must have at least 2 dimensions.")
@@ -495,7 +537,7 @@ def householder_product(input, tau, *, out=None):
     return written(q, out)
 
 
-def tensorinv(A, ind=2, *, out=None):
+def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of A as a map between tensors: of the dims from `ind` on to the ones before."""
     if ind <= 0:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
@@ -508,7 +550,7 @@ def tensorinv(A, ind=2, *, out=None):
     return written(inv(A.reshape(math.prod(before), math.prod(after))).reshape(*after, *before), out)
 
 
-def tensorsolve(A, B, dims=None, *, out=None):
+def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """The X with tensordot(A, X, X.dim()) = B."""
     if dims is not None:
         A = A.movedim(tuple(dims), tuple(range(A.dim() - len(dims), A.dim())))
@@ -521,7 +563,7 @@ def tensorsolve(A, B, dims=None, *, out=None):
     return written(solve(A.reshape(B.numel(), math.prod(result)), B.reshape(-1)).reshape(result), out)
 
 
-def vander(x, *, N=None):
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Powers 0 to N - 1 of each element."""
     if N is not None and N <= 1:
         raise RuntimeError("N must be greater than 1.")
@@ -535,7 +577,7 @@ def vander(x, *, N=None):
 # ---- names these had at the top of torch ----
 
 
-def _logdet(input):
+def _logdet(input: Tensor) -> Tensor:
     """log(det(A)); nan where the determinant is a negative real number."""
     sign, value = _ops.linalg_slogdet(input)
     if input.is_complex():
@@ -543,12 +585,12 @@ def _logdet(input):
     return torch.where(sign == -1, torch.full_like(value, math.nan), value)
 
 
-def _cholesky(input, upper=False, *, out=None):
+def _cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The L of A = L L^H, or the U of A = U^H U."""
     return cholesky(input, upper=upper, out=out)
 
 
-def _cholesky_solve(input, L, upper=False, *, out=None):
+def _cholesky_solve(input: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The X of A X = B, given the Cholesky factor of A."""
     for t, name in ((input, "b"), (L, "u")):
         if t.dim() < 2:
@@ -558,14 +600,16 @@ def _cholesky_solve(input, L, upper=False, *, out=None):
     return written(solve_triangular(L.mH, solve_triangular(L, input, upper=False), upper=True), out)
 
 
-def _cholesky_inverse(L, upper=False, *, out=None):
+def _cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of A, given its Cholesky factor."""
     if L.dim() < 2:
         raise RuntimeError("cholesky_inverse: The input tensor A must have at least 2 dimensions.")
     return _cholesky_solve(torch.eye(L.size(-1), dtype=L.dtype, device=L.device).expand(L.shape), L, upper, out=out)
 
 
-def _triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, out=None):
+def _triangular_solve(
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *, out: Sequence[Tensor] | None = None
+) -> _TriangularResult:
     """(solution of A X = b for triangular A, a copy of A)."""
     matrix = A.mT if transpose else A
     result = _TriangularResult(
@@ -576,22 +620,22 @@ def _triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *,
 
 
 class _TriangularResult(NamedTuple):
-    solution: object
-    cloned_coefficient: object
+    solution: Tensor
+    cloned_coefficient: Tensor
 
 
-def _qr(input, some=True, *, out=None):
+def _qr(input: Tensor, some: bool = True, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_qr:
     """Q and R; without `some`, a square Q."""
     return qr(input, "reduced" if some else "complete", out=out)
 
 
 class _SvdResult(NamedTuple):
-    U: object
-    S: object
-    V: object
+    U: Tensor
+    S: Tensor
+    V: Tensor
 
 
-def _svd(input, some=True, compute_uv=True, *, out=None):
+def _svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Sequence[Tensor] | None = None) -> _SvdResult:
     """U, S and V (not its adjoint)."""
     U, S, Vh = _converging(_ops._linalg_svd, input, not some, True)
     if not compute_uv:  # square, whatever `some` says
@@ -600,20 +644,24 @@ def _svd(input, some=True, compute_uv=True, *, out=None):
     return written(_SvdResult(U, S, Vh.mH), out)
 
 
-def _lu(A, pivot=True, get_infos=False, out=None):
+def _lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """Packed LU factors, pivots and, when asked for, LAPACK's verdicts."""
     LU, pivots, info = _ops.linalg_lu_factor_ex(A, pivot=pivot)
     return written((LU, pivots, info) if get_infos else (LU, pivots), out)
 
 
-def _lu_solve(b, LU_data, LU_pivots, *, out=None):
+def _lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The X of A X = b, given the LU factors of A."""
     return lu_solve(LU_data, LU_pivots, b, out=out)
 
 
-def _pinverse(input, rcond=1e-15):
+def _pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The Moore-Penrose inverse."""
     return pinv(input, rtol=rcond)
 
 
 all_overridable(globals(), __all__)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 
 import retrograd as torch
 from retrograd import _C, Tensor
@@ -45,20 +46,45 @@ def _broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         "incorrect results due to broadcasting. Give both the same size.",
         stacklevel=3,
     )
-    return tuple(torch.broadcast_tensors(input, target))
+    input, target = torch.broadcast_tensors(input, target)
+    return input, target
 
 
-def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """Cross entropy between logits and classes, or probabilities of the same shape."""
     return _ops.cross_entropy_loss(input, target, weight, _reduction(reduction, size_average, reduce), ignore_index, label_smoothing)
 
 
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Negative log likelihood of classes under log-probabilities."""
     return _ops.nll_loss(input, target, weight, _reduction(reduction, size_average, reduce), ignore_index)
 
 
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """Squared error."""
     how = _reduction(reduction, size_average, reduce, _WORDS if weight is None else _MODES)
     input, target = _broadcast(input, target)
@@ -67,7 +93,14 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     return _weighted(_ops.mse_loss(input, target, 0), weight, how)
 
 
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """Absolute error."""
     how = _reduction(reduction, size_average, reduce, _WORDS if weight is None else _MODES)
     input, target = _broadcast(input, target)
@@ -84,14 +117,16 @@ def _weighted(loss: Tensor, weight: Tensor, reduction: int) -> Tensor:
     return loss if reduction == 0 else loss.sum() if reduction == 2 else loss.sum() / weight.sum()
 
 
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+def smooth_l1_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0
+) -> Tensor:
     """Squared error below beta, absolute error above."""
     how = _reduction(reduction, size_average, reduce)
     input, target = _broadcast(input, target)
     return _ops.l1_loss(input, target, how) if beta == 0.0 else _ops.smooth_l1_loss(input, target, how, beta)
 
 
-def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
     """Half the squared error below delta, linear above."""
     how = _reduction(reduction, words=_WORDS if weight is None else _MODES)
     input, target = _broadcast(input, target)
@@ -102,7 +137,14 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     return _reduced(_ops.huber_loss(input, target, 0, delta) * weight, how)  # unlike its siblings, a plain mean
 
 
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Cross entropy between probabilities and targets in [0, 1]."""
     how = _reduction(reduction, size_average, reduce)
     if target.shape != input.shape:
@@ -115,7 +157,15 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     return _ops.binary_cross_entropy(input, target, weight, how)
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """Cross entropy between logits and targets in [0, 1]."""
     how = _reduction(reduction, size_average, reduce)
     if target.shape != input.shape:
@@ -123,7 +173,14 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     return _ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, how)
 
 
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
     """Kullback-Leibler divergence of log-probabilities from probabilities (log_target: from log-probabilities)."""
     batch = reduction == "batchmean"
     if reduction == "mean" and size_average is None and reduce is None:
@@ -137,12 +194,23 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return loss / input.size(0) if batch and input.dim() else loss
 
 
-def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
     """log(1 + exp(-target * input))."""
     return _ops.soft_margin_loss(input, target, _reduction(reduction, size_average, reduce))
 
 
-def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Negative log likelihood of counts under a Poisson rate (or its logarithm)."""
     how = _reduction(reduction, size_average, reduce)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
@@ -152,7 +220,9 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
     return _reduced(loss, how)
 
 
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
     """Negative log likelihood of targets under a Gaussian with the given mean and variance."""
     if isinstance(var, (int, float)):
         if var < 0:
@@ -174,7 +244,14 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     return _reduced(loss, how)
 
 
-def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """input where target is 1, max(0, margin - input) where it is -1."""
     how = _reduction(reduction, size_average, reduce)
     zero = torch.zeros((), dtype=input.dtype, device=input.device)
@@ -182,7 +259,15 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     return _reduced(loss, how)
 
 
-def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """1 - cosine where target is 1, max(0, cosine - margin) where it is -1."""
     how = _reduction(reduction, size_average, reduce)
     if target.dim() == 1 and not (input1.dim() == 2 and input2.dim() == 2):
@@ -199,7 +284,15 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     return _reduced(loss, how)
 
 
-def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
     how = _reduction(reduction, size_average, reduce)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
@@ -210,7 +303,16 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     return _reduced((-target * (input1 - input2) + margin).clamp_min(0), how)
 
 
-def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Mean over classes of max(0, margin - input[target] + input[i]) ** p, i other than target."""
     how = _reduction(reduction, size_average, reduce)
     if p not in (1, 2):
@@ -226,7 +328,9 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     return _reduced(loss.reshape(target.shape), how)
 
 
-def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
     """Sum over targets j and others i of max(0, 1 - (input[j] - input[i])), over the number of classes; a row of targets ends at -1."""
     how = _reduction(reduction, size_average, reduce)
     rows, labels = (
@@ -242,7 +346,14 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     return _reduced(loss if input.dim() > 1 else loss.reshape(()), how)
 
 
-def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Mean over classes of the binary cross entropy of logits with targets."""
     how = _reduction(reduction, size_average, reduce, "{} is not valid")
     loss = -(target * _ops.log_sigmoid(input) + (1 - target) * _ops.log_sigmoid(-input))
@@ -252,8 +363,17 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 
 
 def triplet_margin_loss(
-    anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
-):
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
     how = _reduction(reduction, size_average, reduce)
     if margin <= 0:
@@ -265,7 +385,16 @@ def triplet_margin_loss(
     return _triplet(anchor, positive, negative, distance, margin, swap, how)
 
 
-def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
     """triplet_margin_loss with any distance."""
     how = _reduction(reduction)
     if margin <= 0:
@@ -278,7 +407,9 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
     return _triplet(anchor, positive, negative, distance_function or torch.pairwise_distance, margin, swap, how)
 
 
-def _triplet(anchor, positive, negative, distance, margin, swap, how):
+def _triplet(
+    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Callable[..., Tensor], margin: float, swap: bool, how: int
+) -> Tensor:
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = torch.minimum(far, distance(positive, negative))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import retrograd as torch
 from retrograd import _C, Tensor
 
 
-def pad(input, pad, mode="constant", value=None):
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Pads the last len(pad) / 2 dimensions, given as (before, after) pairs from the last one; negative amounts cut."""
     pad = [int(n) for n in pad]
     if len(pad) % 2:
@@ -31,7 +33,7 @@ def pad(input, pad, mode="constant", value=None):
     return input
 
 
-def _pad_dim(input: Tensor, dim: int, before: int, after: int, mode: str, index_of) -> Tensor:
+def _pad_dim(input: Tensor, dim: int, before: int, after: int, mode: str, index_of: Callable[[Tensor, int], Tensor]) -> Tensor:
     if not before and not after:
         return input
     if mode == "circular" and min(before, after) < 0:  # what is cut is gone before the rest wraps around

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from collections.abc import Sequence
 
 import retrograd as torch
 from retrograd import _C, Tensor
@@ -123,9 +123,9 @@ prelu = _ops.prelu
 hardshrink = _ops.hardshrink
 softshrink = _ops.softshrink
 one_hot = _ops.one_hot
-bilinear: Any = torch.bilinear
-cosine_similarity: Any = torch.cosine_similarity
-pairwise_distance: Any = torch.pairwise_distance
+bilinear = torch.bilinear
+cosine_similarity = torch.cosine_similarity
+pairwise_distance = torch.pairwise_distance
 relu_ = Tensor.relu_
 leaky_relu_ = Tensor.leaky_relu_
 elu_ = Tensor.elu_
@@ -137,69 +137,69 @@ threshold_ = Tensor.threshold_
 # ---- activations ----
 
 
-def relu(input, inplace=False):
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(0, x)."""
     return input.relu_() if inplace else _ops.relu(input)
 
 
-def leaky_relu(input, negative_slope=0.01, inplace=False):
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where positive, else negative_slope * x."""
     return input.leaky_relu_(negative_slope) if inplace else _ops.leaky_relu(input, negative_slope)
 
 
-def elu(input, alpha=1.0, inplace=False):
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where positive, else alpha * (exp(x) - 1)."""
     return input.elu_(alpha) if inplace else _ops.elu(input, alpha)
 
 
-def selu(input, inplace=False):
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """Self-normalising elu."""
     return input.selu_() if inplace else _ops.selu(input)
 
 
-def celu(input, alpha=1.0, inplace=False):
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where positive, else alpha * (exp(x / alpha) - 1)."""
     return input.celu_(alpha) if inplace else _ops.celu(input, alpha)
 
 
-def silu(input, inplace=False):
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
     return input.silu_() if inplace else _ops.silu(input)
 
 
-def mish(input, inplace=False):
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * tanh(softplus(x))."""
     return input.mish_() if inplace else _ops.mish(input)
 
 
-def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """x clamped to [min_val, max_val]."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return input.hardtanh_(min_val, max_val) if inplace else _ops.hardtanh(input, min_val, max_val)
 
 
-def relu6(input, inplace=False):
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """x clamped to [0, 6]."""
     return input.hardtanh_(0.0, 6.0) if inplace else _ops.hardtanh(input, 0.0, 6.0)
 
 
-def hardsigmoid(input, inplace=False):
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """relu6(x + 3) / 6."""
     return input.hardsigmoid_() if inplace else _ops.hardsigmoid(input)
 
 
-def hardswish(input, inplace=False):
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * relu6(x + 3) / 6."""
     return input.hardswish_() if inplace else _ops.hardswish(input)
 
 
-def threshold(input, threshold, value, inplace=False):
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where it exceeds the threshold, else value."""
     return input.threshold_(threshold, value) if inplace else _ops.threshold(input, threshold, value)
 
 
-def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
     """leaky_relu with a slope drawn for each negative element while training, else the mean slope."""
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
@@ -207,32 +207,32 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     return input.mul_(slope) if inplace else input * slope
 
 
-def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """rrelu in place."""
     return rrelu(input, lower, upper, training, inplace=True)
 
 
-def tanh(input):
+def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent."""
     return input.tanh()
 
 
-def sigmoid(input):
+def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-x))."""
     return input.sigmoid()
 
 
-def tanhshrink(input):
+def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x)."""
     return input - input.tanh()
 
 
-def softsign(input):
+def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|)."""
     return input / (input.abs() + 1)
 
 
-def glu(input, dim=-1):
+def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along dim times the sigmoid of the second."""
     if input.dim() == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
@@ -246,28 +246,28 @@ def _softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-def softmax(input, dim=None, _stacklevel=3, dtype=None):
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _C.dtype | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along dim."""
     if dim is None:
         dim = _softmax_dim("softmax", input.dim(), _stacklevel)
     return input.softmax(dim) if dtype is None else input.softmax(dim, dtype=dtype)
 
 
-def softmin(input, dim=None, _stacklevel=3, dtype=None):
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _C.dtype | None = None) -> Tensor:
     """softmax(-x)."""
     if dim is None:
         dim = _softmax_dim("softmin", input.dim(), _stacklevel)
     return (-input).softmax(dim) if dtype is None else (-input).softmax(dim, dtype=dtype)
 
 
-def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _C.dtype | None = None) -> Tensor:
     """log(softmax(x)) along dim."""
     if dim is None:
         dim = _softmax_dim("log_softmax", input.dim(), _stacklevel)
     return input.log_softmax(dim) if dtype is None else input.log_softmax(dim, dtype=dtype)
 
 
-def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample of the Gumbel-softmax distribution; hard: one-hot forward, soft in the derivative."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
@@ -287,7 +287,7 @@ def _check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _dropped(input: Tensor, p: float, shape, training: bool, inplace: bool) -> Tensor:
+def _dropped(input: Tensor, p: float, shape: Sequence[int], training: bool, inplace: bool) -> Tensor:
     """input with elements (of the broadcast `shape`) zeroed with probability p and the rest scaled up."""
     if not training or p == 0 or input.numel() == 0:
         return input
@@ -298,7 +298,7 @@ def _dropped(input: Tensor, p: float, shape, training: bool, inplace: bool) -> T
     return input.mul_(mask) if inplace else input * mask
 
 
-def dropout(input, p=0.5, training=True, inplace=False):
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes elements with probability p while training, scaling the rest by 1 / (1 - p)."""
     _check_probability(p)
     return _dropped(input, p, input.shape, training, inplace)
@@ -319,7 +319,7 @@ def _dropout_nd(name: str, input: Tensor, dims: int, p: float, training: bool, i
     return out if input.dim() == dims + 2 else out.squeeze(0)
 
 
-def dropout1d(input, p=0.5, training=True, inplace=False):
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of [N, C, L] or [C, L]."""
     _check_probability(p)
     if input.dim() not in (2, 3):
@@ -330,18 +330,18 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     return _dropout_nd("dropout1d", input, 1, p, training, inplace)
 
 
-def dropout2d(input, p=0.5, training=True, inplace=False):
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of [N, C, H, W] or [C, H, W]."""
     _check_probability(p)
     return _dropped(input, p, _feature_shape(input), training, inplace)
 
 
-def dropout3d(input, p=0.5, training=True, inplace=False):
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of [N, C, D, H, W] or [C, D, H, W]."""
     return _dropout_nd("dropout3d", input, 3, p, training, inplace)
 
 
-def _alpha_dropped(input: Tensor, p: float, shape, training: bool, inplace: bool) -> Tensor:
+def _alpha_dropped(input: Tensor, p: float, shape: Sequence[int], training: bool, inplace: bool) -> Tensor:
     """Dropout that keeps the mean and variance of selu's outputs: dropped elements become its negative limit."""
     _check_probability(p)
     if not training or p == 0 or input.numel() == 0:
@@ -356,12 +356,12 @@ def _alpha_dropped(input: Tensor, p: float, shape, training: bool, inplace: bool
     return input.mul_(keep).add_(shift) if inplace else input * keep + shift
 
 
-def alpha_dropout(input, p=0.5, training=False, inplace=False):
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout for selu networks."""
     return _alpha_dropped(input, p, input.shape, training, inplace)
 
 
-def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """alpha_dropout of whole channels."""
     return _alpha_dropped(input, p, _feature_shape(input), training, inplace)
 
@@ -387,7 +387,15 @@ def _renormed(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float
         table.index_copy_(0, used, torch.where(norms > max_norm, rows * (max_norm / (norms + 1e-7)), rows))
 
 
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
     """Rows of `weight`."""
     padding_idx = _wrap_padding_idx(padding_idx, weight.size(0))
     if max_norm is not None:
@@ -396,18 +404,18 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 
 
 def embedding_bag(
-    input,
-    weight,
-    offsets=None,
-    max_norm=None,
-    norm_type=2,
-    scale_grad_by_freq=False,
-    mode="mean",
-    sparse=False,
-    per_sample_weights=None,
-    include_last_offset=False,
-    padding_idx=None,
-):
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
     """Sums, means or maxima of bags of rows of `weight`."""
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
@@ -465,18 +473,20 @@ def embedding_bag(
 # ---- normalisation ----
 
 
-def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """input / max(norm(input, p, dim), eps)."""
     norm = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return input / norm if out is None else torch.div(input, norm, out=out)
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+def layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     """Normalises the last dimensions to mean 0 and variance 1, then scales and shifts."""
     return _ops.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-def rms_norm(input, normalized_shape, weight=None, eps=None):
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """input / sqrt(mean(input ** 2) + eps) over the last dimensions, times weight."""
     shape = tuple(normalized_shape)
     if not shape:
@@ -497,7 +507,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     return out if weight is None else out * weight
 
 
-def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """input / (k + alpha * mean of squares over `size` neighbouring channels) ** beta."""
     if input.dim() < 3:
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.dim()} dimensions)")
@@ -511,7 +521,16 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 # ---- attention ----
 
 
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
     """softmax(query @ key.mT * scale + mask) @ value."""
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError(
@@ -553,3 +572,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 all_overridable(globals(), __all__)
+
+
+def __dir__() -> list[str]:
+    return __all__

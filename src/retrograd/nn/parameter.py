@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from typing import Any, Self
 
 from retrograd import _C
 from retrograd._C import Tensor
@@ -29,7 +29,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         requires_grad: whether gradients are wanted.
     """
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = _C._ops.empty((0,))
         if type(data) is Tensor or type(data) is Parameter:
@@ -44,8 +44,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
                 f"same type, but return type {type(marked).__name__} was found instead. Give the type a detach() that returns one of "
                 "its own."
             )
-        marked._is_param = True
-        return marked
+        marked.__dict__["_is_param"] = True
+        return marked  # type: ignore[return-value]  # what isinstance() takes for a Parameter
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) in memo:
@@ -86,7 +86,9 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         persistent: whether the buffer belongs to the module's state_dict.
     """
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         if data is None:
             data = _C._ops.empty((0,))
         marked = data.detach()._mark_requires_grad(data.requires_grad)

@@ -386,8 +386,8 @@ def _limits(dtype: Any) -> tuple[Any, Any, Any, Any]:
     if dtype == retrograd.bool:
         return 0, 2, 0, 2
     if dtype.is_floating_point or dtype.is_complex:
-        info = retrograd.finfo(dtype)
-        return -9, 9, info.min, info.max
+        limits = retrograd.finfo(dtype)
+        return -9, 9, limits.min, limits.max
     info = retrograd.iinfo(dtype)
     return (0 if info.min == 0 else -9), 10, info.min, info.max + 1
 

@@ -1,16 +1,17 @@
 """Tools around the engine."""
 
-from __future__ import annotations
+import importlib as _importlib
+import typing as _typing
 
-import importlib
-from typing import Any
+if _typing.TYPE_CHECKING:
+    from retrograd.utils import checkpoint as checkpoint, dlpack as dlpack, hooks as hooks
+else:  # imported when first used
+    _MODULES = ("checkpoint", "dlpack", "hooks")
 
+    def __getattr__(name):
+        if name in _MODULES:
+            return _importlib.import_module(f"retrograd.utils.{name}")
+        raise AttributeError(f"module 'retrograd.utils' has no attribute {name!r}")
 
-def __getattr__(name: str) -> Any:
-    if name in ("checkpoint", "data", "dlpack", "hooks"):
-        try:
-            return importlib.import_module(f"retrograd.utils.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"retrograd.utils.{name}":
-                raise
-    raise AttributeError(f"module 'retrograd.utils' has no attribute {name!r}")
+    def __dir__():
+        return sorted({*globals(), *_MODULES})

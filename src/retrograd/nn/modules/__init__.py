@@ -5,9 +5,9 @@ from retrograd.nn.modules.container import *  # noqa: F403
 from retrograd.nn.modules.distance import *  # noqa: F403
 from retrograd.nn.modules.dropout import *  # noqa: F403
 from retrograd.nn.modules.flatten import *  # noqa: F403
-from retrograd.nn.modules.linear import Bilinear, Identity, Linear  # noqa: F401
+from retrograd.nn.modules.linear import Bilinear as Bilinear, Identity as Identity, Linear as Linear
 from retrograd.nn.modules.loss import *  # noqa: F403
-from retrograd.nn.modules.module import Module  # noqa: F401
+from retrograd.nn.modules.module import Module as Module
 from retrograd.nn.modules.normalization import *  # noqa: F403
 from retrograd.nn.modules.padding import *  # noqa: F403
 from retrograd.nn.modules.sparse import *  # noqa: F403

@@ -7,8 +7,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.nn import functional as F
-from retrograd.nn import init
+from retrograd.nn import functional as F, init
 from retrograd.nn.modules.module import Module
 from retrograd.nn.parameter import Parameter
 
