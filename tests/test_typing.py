@@ -148,7 +148,11 @@ def test_tools_see_the_members_of_tensor(checked):
     known = checked[0].files["retrograd._C"].names["Tensor"].node
     seen = set(known.names)
     there = {name for name in dir(retrograd.Tensor) if not hasattr(object, name)}
-    ignored = {"__array_priority__", "__dict__", "__weakref__", "__buffer__", "__bool__"}
+    ignored = {"__array_priority__", "__dict__", "__weakref__", "__slotnames__", "__buffer__", "__bool__"}
+    ignored |= {"__div__", "__rdiv__", "__idiv__", "__long__", "__nonzero__"}  # operators of Python 2
+    ignored |= {
+        n for n in there if (getattr(retrograd.Tensor, n).__doc__ or "").startswith("Removed: ")
+    }  # a call is an error, also to tools
     assert there - seen - ignored == set()
     assert seen - set(dir(retrograd.Tensor)) - ignored == set()
 
@@ -188,7 +192,7 @@ def test_signatures_of_methods_agree_with_the_stub(checked):
     wrong, compared = [], 0
     for n in public(dir(retrograd.Tensor)):
         value = inspect.getattr_static(retrograd.Tensor, n)
-        overloads = signatures(type_of(known.names[n])) if callable(value) else []
+        overloads = signatures(type_of(known.names[n])) if callable(value) and n in known.names else []
         if overloads:
             compared += 1
             runtime = ["self", *list(inspect.signature(value).parameters)[1:]]

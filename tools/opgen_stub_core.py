@@ -267,6 +267,7 @@ cfloat cdouble
 
 def read_only_properties() -> Iterator[str]:
     flags = "is_leaf retains_grad is_cpu is_cuda is_meta is_mkldnn is_mps is_nested is_quantized is_sparse is_sparse_csr is_xla is_xpu"
+    flags += " is_ipu is_maia is_mtia is_vulkan volatile"
     for kind, names in (("_int", "ndim itemsize nbytes output_nr _version"), ("_bool", f"{flags} _has_history")):
         for name in names.split():
             yield f"    @property\n    def {name}(self) -> {kind}: ..."
@@ -288,8 +289,8 @@ def operators() -> Iterator[str]:
 
 def questions() -> Iterator[str]:
     """Methods without arguments that give a number or an answer."""
-    counts = "dim ndimension numel nelement element_size storage_offset data_ptr"
-    answers = "is_complex is_conj is_floating_point is_inference is_neg is_signed _is_view _is_dense"
+    counts = "dim ndimension numel nelement element_size storage_offset data_ptr const_data_ptr"
+    answers = "is_complex is_conj is_floating_point is_inference is_neg is_signed _is_view _is_dense is_distributed _is_zerotensor"
     for kind, names in (("_int", counts), ("_bool", answers)):
         for name in names.split():
             yield f"    def {name}(self) -> {kind}: ..."
