@@ -3,6 +3,7 @@
 import contextlib
 import doctest
 import importlib
+import importlib.util
 import io
 import pkgutil
 import re
@@ -59,3 +60,31 @@ def test_links_lead_somewhere():
     for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "ops/README.md"]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text()):
             assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def not_there():
+    """The entries of "Not there yet" in docs/differences.md: (namespace, its text)."""
+    section = (ROOT / "docs" / "differences.md").read_text().partition("## Not there yet")[2].partition("\n## ")[0]
+    return re.findall(r"^- \*\*`?([\w. ]+?)`?\*\*: (.*?)(?=^- |\Z)", section, re.M | re.S)
+
+
+def found(path):
+    """The object at a dotted path under retrograd, or None."""
+    value = retrograd
+    for part in path.split("."):
+        value = getattr(value, part, None)
+    return value
+
+
+@pytest.mark.parametrize(("namespace", "text"), [entry for entry in not_there() if entry[0].startswith("torch")])
+def test_names_that_are_not_there_yet(namespace, text):
+    home = retrograd if namespace == "torch" else found(namespace.removeprefix("torch."))
+    names = re.findall(r"`(\w+)`", text)
+    assert names and [name for name in names if hasattr(home, name)] == []
+
+
+def test_namespaces_that_are_not_there_yet():
+    (text,) = [text for title, text in not_there() if title == "Whole namespaces"]
+    names = re.findall(r"`torch\.([\w.]+)`", text)
+    assert len(names) > 20
+    assert [name for name in names if found(name) is not None or ("." not in name and importlib.util.find_spec(f"retrograd.{name}"))] == []
