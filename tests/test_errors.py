@@ -334,6 +334,20 @@ def test_an_index_without_end():
         torch.ones(3)[index]
 
 
+@pytest.mark.parametrize(
+    "use", [torch.zeros, torch.ones(4).view, torch.ones(4).permute, torch.ones(4).sum, torch.ones(2, 2).repeat, torch.ones(4).split]
+)
+def test_sizes_that_shrink_while_they_are_read(use):
+    class Shrink:
+        def __index__(self):
+            sizes.clear()
+            return 2
+
+    sizes = [Shrink(), *[1] * 5000]
+    with pytest.raises((RuntimeError, TypeError, ValueError, IndexError)):
+        use(sizes)
+
+
 @pytest.mark.parametrize("dtype", [None, torch.int64])
 def test_a_list_that_shrinks_while_it_is_read(dtype):
     class Shrink:

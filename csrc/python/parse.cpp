@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "autograd/tangent.h"
@@ -113,12 +114,36 @@ bool read_bool(PyObject* o, bool& out) {
   return false;
 }
 
+namespace {
+
+// The items of a tuple or a list that stay what they are while they are read: __index__ of one of them may change the list.
+class Items {
+ public:
+  explicit Items(PyObject* o) : count_(PySequence_Fast_GET_SIZE(o)), items_(PySequence_Fast_ITEMS(o)) {
+    if (RG_LIKELY(PyTuple_Check(o) || std::all_of(items_, items_ + count_, [](PyObject* item) { return PyLong_CheckExact(item); }))) return;
+    copy_ = checked(PyList_AsTuple(o));
+    items_ = PySequence_Fast_ITEMS(copy_);
+  }
+  Items(const Items&) = delete;
+  Items& operator=(const Items&) = delete;
+  ~Items() { Py_XDECREF(copy_); }
+  PyObject* const* get() const { return items_; }
+  Py_ssize_t size() const { return count_; }
+
+ private:
+  Py_ssize_t count_;
+  PyObject* const* items_;
+  PyObject* copy_ = nullptr;
+};
+
+}  // namespace
+
 bool read_sizes(PyObject* o, std::vector<int64_t>& out) {
   if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-  out.resize(static_cast<size_t>(n));
-  for (Py_ssize_t i = 0; i < n; ++i)
-    if (!read_int(PySequence_Fast_GET_ITEM(o, i), out[static_cast<size_t>(i)])) return false;
+  const Items items(o);
+  out.resize(static_cast<size_t>(items.size()));
+  for (Py_ssize_t i = 0; i < items.size(); ++i)
+    if (!read_int(items.get()[i], out[static_cast<size_t>(i)])) return false;
   return true;
 }
 
@@ -274,7 +299,10 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
       [[fallthrough]];
     case Kind::Ints:
       if (PyTuple_Check(o)) return read_ints(i, reinterpret_cast<PyTupleObject*>(o)->ob_item, PyTuple_GET_SIZE(o));
-      if (PyList_Check(o)) return read_ints(i, reinterpret_cast<PyListObject*>(o)->ob_item, PyList_GET_SIZE(o));
+      if (PyList_Check(o)) {
+        const Items items(o);
+        return read_ints(i, items.get(), items.size());
+      }
       return read_ints(i, &o, 1);
     case Kind::DtypeOpt:
       if (o == Py_None) return v.none = true;

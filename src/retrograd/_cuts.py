@@ -54,7 +54,7 @@ def _sentence(kind: str, op: str | None, mode: Place | None, at: Place | None) -
     if kind == "backward":
         return f"it was computed from gradients, or in a hook, of the backward at {_at(mode)}, which ran without create_graph=True"
     if kind == "op":
-        return f"the history ended in {op} at {_at(at)}: its result has no derivative (integers, booleans, or a choice between elements)"
+        return f"the history ended in {op} at {_at(at)}: its result has no derivative (integers, booleans, a choice between elements, or inference tensors alone)"
     words = {
         "hook": "it was computed in a hook on saved tensors",
         "detach": f"the history was cut by detach at {_at(at)}",
