@@ -33,6 +33,8 @@ def plain(t):
     return t.detach() if isinstance(t, torch.Tensor) else t
 
 class F(Function):
+    boxed_grads_call, clear_saved_tensors_on_access = {boxed}, {clear}
+
     @staticmethod
     def forward(ctx, x, y):
         {forward}
@@ -40,14 +42,14 @@ class F(Function):
 
     @staticmethod
     def backward(ctx, *grads):
-        show("grads", [plain(g) for g in grads])
+        show("grads", [plain(g) for g in (grads[0] if {boxed} else grads)])
         attempt(lambda: [plain(t) for t in ctx.saved_tensors])
         return {gradients}
 
 a = {a}
 b = {b}
 with torch.set_grad_enabled({grad_mode}):
-    results = F.apply(a, b)
+    results = F.apply(a, {keyword}b)
 results = results if isinstance(results, tuple) else (results,)
 
 def about(t):
@@ -64,7 +66,7 @@ if isinstance(results[{chosen}], torch.Tensor) and {write!r}:
     show(about(a), about(b))
 used = [t for t in results if isinstance(t, torch.Tensor) and t.requires_grad]
 if used:
-    attempt(lambda: sum(t.sum() * (i + 2) for i, t in enumerate(used)).backward())
+    attempt(lambda: sum(t.sum() * (i + 2) for i, t in enumerate(used)).backward(create_graph={create_graph}))
 show(*[plain(t.grad) for t in (a, b) if t.is_leaf])
 """
 
@@ -91,6 +93,8 @@ def make(rng):
             lines.append(f"ctx.{method}({', '.join(arguments)})")
     if rng.random() < 0.3:
         lines.append("ctx.set_materialize_grads(False)")
+    if rng.random() < 0.1:
+        lines.append("ctx._is_pure_view = True")
     return PROGRAM.format(
         forward="\n        ".join(lines),
         result=names[0] if len(names) == 1 and rng.random() < 0.8 else f"({', '.join(names)},)",
@@ -100,6 +104,10 @@ def make(rng):
         grad_mode=rng.random() < 0.75,
         chosen=rng.randrange(len(names)),
         write=rng.choice(WRITES) if rng.random() < 0.4 else "",
+        boxed=rng.random() < 0.2,
+        clear=rng.random() < 0.2,
+        keyword="y=" if rng.random() < 0.1 else "",
+        create_graph=rng.random() < 0.2,
     )
 
 
