@@ -207,3 +207,32 @@ def test_errors(function, message):
     with pytest.raises(RuntimeError, match=message):
         vmap(function.apply)(X)
     assert_close(grad(lambda x: function.apply(x).sum())(X), retrograd.ones_like(X))
+
+
+def test_writing_to_an_argument_that_all_samples_share():
+    """jacfwd maps over directions: the argument itself is the same for all of them."""
+
+    class Doubled(retrograd.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            x.mul_(2)
+            return x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.mark_dirty(inputs[0])
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return tangent.mul_(2)
+
+    found = retrograd.func.jacfwd(lambda y: Doubled.apply(y.clone()))(retrograd.ones(3))
+    assert_close(found, 2 * retrograd.eye(3))
+    found = retrograd.func.jvp(retrograd.func.vmap(lambda y: Doubled.apply(y.clone())), (retrograd.ones(2, 3),), (retrograd.ones(2, 3),))[1]
+    assert_close(found, retrograd.full((2, 3), 2.0))

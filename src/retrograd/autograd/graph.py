@@ -291,6 +291,9 @@ class saved_tensors_hooks:
 
     pack_hook must not change the tensor. A result that its own operation saves (`exp` does) arrives without its history.
 
+    Inside transforms (`func.grad`, `vmap`, ...) and levels of forward mode pack_hook gets the data alone, inside `vmap` of all samples. Histories and
+    tangents are kept beside it.
+
     Example::
 
         >>> x = retrograd.ones(3, requires_grad=True)

@@ -39,19 +39,19 @@ def forward_batched(cls: Any, batch: Batch, args: tuple[Any, ...]) -> Any:
     leaves, spec = tree_flatten(args)
     pairs = [batch.open(leaf) for leaf in leaves]
     values, flags = [p[0] for p in pairs], [p[1] for p in pairs]
-    if not any(flags):
-        results = cls.apply(*tree_unflatten(values, spec))
-        return tuple(batch.close(results, None)) if isinstance(results, tuple) else batch.close(results, None)
-    if own_rule:
+    if any(flags) and own_rule:
         return _by_own_rule(cls, batch, values, flags, spec)
-    run = _Run(cls, batch, flags, spec)
-    results = _Vmapped.apply(run, *values)
+    if any(flags):
+        run = _Run(cls, batch, flags, spec)
+        results = _Vmapped.apply(run, *values)
+        out_flags = run.out_flags
+    else:
+        results = cls.apply(*tree_unflatten(values, spec))
+        out_flags = [False] * (len(results) if isinstance(results, tuple) else 1)
     many = isinstance(results, tuple)
     items = results if many else (results,)
     inputs = {id(value): leaf for value, leaf in zip(values, leaves, strict=True)}
-    closed = tuple(
-        [inputs[id(r)] if id(r) in inputs else batch.close(r, 0 if f else None) for r, f in zip(items, run.out_flags, strict=True)]
-    )
+    closed = tuple([inputs[id(r)] if id(r) in inputs else batch.close(r, 0 if f else None) for r, f in zip(items, out_flags, strict=True)])
     return closed if many else closed[0]
 
 
