@@ -30,21 +30,27 @@ template <class T> void forward_rows(int64_t begin, int64_t end, int64_t n, cons
   for (int64_t row = begin; row < end; ++row) {
     const T* x = in + row * n;
     T* y = out + row * n;
-    const C m = lane_sum<C>(n, [&](int64_t i) { return static_cast<C>(x[i]); }) / static_cast<C>(n);
-    const C spread = lane_sum<C>(n, [&](int64_t i) {
-      const C d = static_cast<C>(x[i]) - m;
-      return d * d;
-    });
-    const C r = C(1) / std::sqrt(spread / static_cast<C>(n) + static_cast<C>(eps));
-    if (weight && bias) {
-      for (int64_t i = 0; i < n; ++i) y[i] = T((static_cast<C>(x[i]) - m) * r * static_cast<C>(weight[i]) + static_cast<C>(bias[i]));
-    } else {
-      for (int64_t i = 0; i < n; ++i) {
-        const C normal = (static_cast<C>(x[i]) - m) * r;
-        y[i] = T(normal * (weight ? static_cast<C>(weight[i]) : C(1)) + (bias ? static_cast<C>(bias[i]) : C(0)));
-      }
+    const C count = static_cast<C>(n), m = lane_sum<C>(n, [&](int64_t i) { return static_cast<C>(x[i]); }) / count;
+    C rest = 0, variance = lane_sum<C>(n,
+                                       [&](int64_t i) {
+                                         const C d = static_cast<C>(x[i]) - m;
+                                         return d * d;
+                                       }) /
+                           count;
+    // A mean is as exact as its own last digit. Where that is much beside the deviations, they have a mean of their own, the rest of it.
+    if (m * m > 4 * variance) {
+      rest = lane_sum<C>(n, [&](int64_t i) { return static_cast<C>(x[i]) - m; }) / count;
+      variance = std::max(C(0), variance - rest * rest);
     }
-    mean[row] = T(m);
+    const auto deviation = [&](int64_t i) { return (static_cast<C>(x[i]) - m) - rest; };
+    const C r = C(1) / std::sqrt(variance + static_cast<C>(eps));
+    if (weight && bias) {
+      for (int64_t i = 0; i < n; ++i) y[i] = T(deviation(i) * r * static_cast<C>(weight[i]) + static_cast<C>(bias[i]));
+    } else {
+      for (int64_t i = 0; i < n; ++i)
+        y[i] = T(deviation(i) * r * (weight ? static_cast<C>(weight[i]) : C(1)) + (bias ? static_cast<C>(bias[i]) : C(0)));
+    }
+    mean[row] = T(m + rest);
     rstd[row] = T(r);
   }
 }

@@ -87,27 +87,45 @@ inline Moments merge_moments(const Moments& a, const Moments& b) {
   if (a.n == 0) return b;
   if (b.n == 0) return a;
   const double n = a.n + b.n, delta = b.mean - a.mean;
+  if (!std::isfinite(delta)) return {n, (a.mean * a.n + b.mean * b.n) / n, NAN};  // an infinity or a NaN
   return {n, a.mean + delta * (b.n / n), a.m2 + b.m2 + delta * delta * (a.n * b.n / n)};
 }
 
-// Squares of deviations that overflowed or vanished in float are taken again in double.
-template <class T> Moments finish_moments(const T* p, int64_t stride, int64_t n, double mean, double sum_dev, double sum_square) {
-  const double count = static_cast<double>(n), m2 = sum_square - sum_dev * sum_dev / count;
-  if constexpr (std::is_same_v<T, float>) {
-    if (!(m2 <= 1e30) || (m2 < 1e-32 && sum_square != 0)) {
-      double s = 0, d1 = 0, d2 = 0;
-      for (int64_t i = 0; i < n; ++i) s += p[i * stride];
-      s /= count;
-      for (int64_t i = 0; i < n; ++i) {
-        const double d = p[i * stride] - s;
-        d1 += d;
-        d2 += d * d;
-      }
-      return {count, s, d2 - d1 * d1 / count};
+// Moments of n elements from sums around `shift`: of the deviations and of their squares.
+inline Moments shifted_moments(int64_t n, double shift, double dev, double square) {
+  const double count = static_cast<double>(n);
+  if (!std::isfinite(shift)) return {count, shift, NAN};
+  return {count, shift + dev / count, square - dev * dev / count};
+}
+
+// Floats are summed in double, where their squares are exact, in one pass. Where they lie close together and far from 0 the difference
+// of the two sums has few digits left, and they are taken again around the mean.
+inline Moments float_moments(const float* p, int64_t stride, int64_t n, double sum, double square) {
+  const Moments plain = shifted_moments(n, 0, sum, square);
+  if (plain.m2 >= square * 1e-6 || !std::isfinite(plain.mean)) return plain;
+  double dev = 0, around = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double d = p[i * stride] - plain.mean;
+    dev += d;
+    around += d * d;
+  }
+  return shifted_moments(n, plain.mean, dev, around);
+}
+
+// Sums in kWidth lanes of double.
+constexpr int kDoubles = kVectorBytes / 8;
+template <int kWidth> struct FloatSums {
+  static constexpr int kCount = kWidth / kDoubles;
+  Vector<double> sum[kCount] = {}, square[kCount] = {};
+  void add(const float* p) {
+#pragma GCC unroll 32
+    for (int k = 0; k < kCount; ++k) {
+      const auto x = __builtin_convertvector(load_vector<Vector<float, kDoubles>>(p + k * kDoubles), Vector<double>);
+      sum[k] += x;
+      square[k] += x * x;
     }
   }
-  return {count, mean + sum_dev / count, m2};
-}
+};
 
 template <class Element> struct VarMean {
   using T = Element;
@@ -115,7 +133,32 @@ template <class Element> struct VarMean {
   static State identity() { return {0, 0, 0}; }
   static State merge(const State& a, const State& b) { return merge_moments(a, b); }
 
-  static State chunk(const T* p, int64_t n, int64_t, const Params&) {
+  static State chunk(const float* p, int64_t n, int64_t, const Params&) {
+    if (n == 0) return identity();
+    double sum = 0, square = 0;
+    int64_t i = 0;
+    constexpr int width = 32;  // at every CPU level, so that the order is the same
+    if (n >= width) {
+      FloatSums<width> lanes;
+      for (; i + width <= n; i += width) lanes.add(p + i);
+      sum = join_vector<SumFold<double>, kDoubles>(join_vectors<SumFold<double>>(lanes.sum, lanes.kCount));
+      square = join_vector<SumFold<double>, kDoubles>(join_vectors<SumFold<double>>(lanes.square, lanes.kCount));
+    }
+    if (i + 8 <= n) {
+      FloatSums<8> lanes;
+      for (; i + 8 <= n; i += 8) lanes.add(p + i);
+      sum += join_vector<SumFold<double>, kDoubles>(join_vectors<SumFold<double>>(lanes.sum, lanes.kCount));
+      square += join_vector<SumFold<double>, kDoubles>(join_vectors<SumFold<double>>(lanes.square, lanes.kCount));
+    }
+    for (; i < n; ++i) {
+      const double x = p[i];
+      sum += x;
+      square += x * x;
+    }
+    return float_moments(p, 1, n, sum, square);
+  }
+
+  static State chunk(const double* p, int64_t n, int64_t, const Params&) {
     if (n == 0) return identity();
     constexpr int half = kVectors / 2, lanes = kLanes<T> / 2, width = lanes / half;
     const T mean = fold<SumFold<T>>(p, n) / static_cast<T>(n);
@@ -136,10 +179,39 @@ template <class Element> struct VarMean {
       sum_dev += d;
       sum_square += d * d;
     }
-    return finish_moments(p, 1, n, mean, sum_dev, sum_square);
+    return shifted_moments(n, mean, sum_dev, sum_square);
   }
 
-  static void columns(State* states, bool first, const T* p, int64_t stride, int rows, int width, int64_t, const Params&) {
+  static void columns(State* states, bool first, const float* p, int64_t stride, int rows, int width, int64_t, const Params&) {
+    constexpr int strip = 8 * kDoubles, band = 8;  // columns that registers hold, and rows that are in cache while the strips go by
+    alignas(64) double sum[kTile], square[kTile];
+    for (int j = 0; j < width; ++j) sum[j] = square[j] = 0;
+    for (int top = 0; top < rows; top += band) {
+      const int bottom = top + band < rows ? top + band : rows;
+      int j = 0;
+      for (; j + strip <= width; j += strip) {
+        FloatSums<strip> lanes;
+        __builtin_memcpy(lanes.sum, sum + j, sizeof lanes.sum);
+        __builtin_memcpy(lanes.square, square + j, sizeof lanes.square);
+        for (int r = top; r < bottom; ++r) lanes.add(p + r * stride + j);
+        __builtin_memcpy(sum + j, lanes.sum, sizeof lanes.sum);
+        __builtin_memcpy(square + j, lanes.square, sizeof lanes.square);
+      }
+      for (int r = top; r < bottom; ++r) {
+        for (int k = j; k < width; ++k) {
+          const double x = p[r * stride + k];
+          sum[k] += x;
+          square[k] += x * x;
+        }
+      }
+    }
+    for (int j = 0; j < width; ++j) {
+      const State s = float_moments(p + j, stride, rows, sum[j], square[j]);
+      states[j] = first ? s : merge(states[j], s);
+    }
+  }
+
+  static void columns(State* states, bool first, const double* p, int64_t stride, int rows, int width, int64_t, const Params&) {
     alignas(64) T mean[kTile], dev[kTile], square[kTile];
     fold_columns<SumFold<T>>(mean, p, stride, rows, width);
     for (int j = 0; j < width; ++j) {
@@ -155,7 +227,7 @@ template <class Element> struct VarMean {
       }
     }
     for (int j = 0; j < width; ++j) {
-      const State s = finish_moments(p + j, stride, rows, mean[j], dev[j], square[j]);
+      const State s = shifted_moments(rows, mean[j], dev[j], square[j]);
       states[j] = first ? s : merge(states[j], s);
     }
   }
