@@ -40,6 +40,27 @@ bool has_format(const TensorImpl* t, MemoryFormat format) {
   return true;
 }
 
+MemoryFormat apparent_format(const TensorImpl* t) {
+  if ((t->ndim != 4 && t->ndim != 5) || t->is_contiguous()) return MemoryFormat::Contiguous;
+  int64_t least = 1;  // the smallest stride that the next dimension outwards may have
+  const auto fits = [&](int d) {
+    const bool ok = t->size(d) != 0 && t->stride(d) >= least;
+    least = t->stride(d) * t->size(d);
+    return ok;
+  };
+  bool ok = fits(1);
+  for (int d = t->ndim - 1; d >= 2; --d) ok = ok && fits(d);
+  if (!ok || !fits(0)) return MemoryFormat::Contiguous;
+  return t->ndim == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d;
+}
+
+Tensor empty_in(IntSpan sizes, MemoryFormat format, DType dtype, Device device) {
+  if (RG_LIKELY(format == MemoryFormat::Contiguous)) return empty(sizes, dtype, device);
+  int64_t strides[kMaxDims];
+  format_strides(sizes, format, strides);
+  return empty_strided(sizes, {strides, sizes.size()}, dtype, device);
+}
+
 Tensor empty_like(const Tensor& like, DType dtype, Device device, MemoryFormat format) {
   if (format == MemoryFormat::Contiguous || (format == MemoryFormat::Preserve && like.is_contiguous()))
     return empty(like.sizes(), dtype, device);

@@ -16,7 +16,10 @@ const char* layout_name(Layout layout);               // "strided"
 // The strides a tensor of these sizes has in a format; Preserve counts as Contiguous. Throws when the format asks for another rank.
 void format_strides(IntSpan sizes, MemoryFormat format, int64_t* strides);
 bool has_format(const TensorImpl* t, MemoryFormat format);
+// What the strides look like: one of the channels_last formats, be there gaps, or Contiguous. What could be either is Contiguous.
+MemoryFormat apparent_format(const TensorImpl* t);
 
+Tensor empty_in(IntSpan sizes, MemoryFormat format, DType dtype, Device device);
 // A new tensor of the sizes of `like`. Preserve keeps the order of its strides and closes gaps.
 Tensor empty_like(const Tensor& like, DType dtype, Device device, MemoryFormat format);
 

@@ -126,7 +126,8 @@ Tensor constant_pad_nd(const Tensor& self, IntSpan pad, Scalar value) {
     at[d] = std::max<int64_t>(before, 0);
   }
   const IntSpan shape{sizes, static_cast<size_t>(ndim)}, inner{kept, static_cast<size_t>(ndim)};
-  Tensor out = full(shape, value, self.dtype(), self.device());
+  Tensor out = empty_in(shape, apparent_format(self.get()), self.dtype(), self.device());
+  if (!is_meta(out)) fill_data(out, value);
   if (checked_numel(inner) == 0 || is_meta(out)) return out;
   int64_t offset = 0;
   for (int64_t d = 0; d < ndim; ++d) offset += at[d] * out.stride(d);

@@ -30,6 +30,15 @@ void check_devices(std::span<const Tensor> tensors, const char* op) {
     if (t.device() != tensors[0].device()) check_same_device(tensors[0].get(), t.get(), op);
 }
 
+// A format that all tensors have.
+MemoryFormat joined_format(std::span<const Tensor> tensors) {
+  const MemoryFormat format = apparent_format(tensors[0].get());
+  if (RG_LIKELY(format == MemoryFormat::Contiguous)) return format;
+  for (const Tensor& t : tensors)
+    if (apparent_format(t.get()) != format) return MemoryFormat::Contiguous;
+  return format;
+}
+
 // Writes `t` as [outer, inner] blocks into rows of `row` elements, `at` elements in. Small contiguous blocks are copied right here.
 bool write_rows(const Tensor& out, const Tensor& t, int64_t outer, int64_t row, int64_t at) {
   if (!t.is_contiguous() || t.dtype() != out.dtype() || t.numel() > 16384) return false;
@@ -72,7 +81,8 @@ Tensor cat(std::span<const Tensor> tensors, int64_t dim) {
   int64_t sizes[kMaxDims];
   std::copy(model->sizes().begin(), model->sizes().end(), sizes);
   sizes[d] = total;
-  Tensor out = retrograd::empty({sizes, static_cast<size_t>(n)}, dtype, tensors[0].device());
+  const MemoryFormat format = joined_format(tensors);
+  Tensor out = empty_in({sizes, static_cast<size_t>(n)}, format, dtype, tensors[0].device());
   if (is_meta(out) || out.numel() == 0) return out;
   int64_t outer = 1;
   for (int64_t k = 0; k < d; ++k) outer *= sizes[k];
@@ -81,7 +91,7 @@ Tensor cat(std::span<const Tensor> tensors, int64_t dim) {
   GilRelease release(out.numel() / 2);
   for (const Tensor& t : tensors) {
     if (is_skipped(t) || t.numel() == 0) continue;
-    if (!write_rows(out, t, outer, row, at * inner)) {
+    if (format != MemoryFormat::Contiguous || !write_rows(out, t, outer, row, at * inner)) {
       sizes[d] = t.size(d);
       cpu::copy({static_cast<char*>(out->data) + at * inner * itemsize(dtype), dtype, n, sizes, out->strides()}, t.array());
     }
@@ -100,6 +110,14 @@ Tensor stack(std::span<const Tensor> tensors, int64_t dim) {
   check_devices(tensors, "stack");
   const DType dtype = joined_dtype(tensors);
   Geometry g(first.get());
+  if (RG_UNLIKELY(d < first.dim() && joined_format(tensors) != MemoryFormat::Contiguous)) {
+    const Tensor joined = cat(tensors, d);  // in that format too
+    g = Geometry(joined.get());
+    g.sizes[d] = first.size(d);
+    g.insert(d, static_cast<int64_t>(tensors.size()), first.size(d) * joined.stride(d));
+    set_geometry(joined.get(), g.shape(), {g.strides, static_cast<size_t>(g.ndim)});
+    return joined;
+  }
   g.insert(d, static_cast<int64_t>(tensors.size()), 0);
   Tensor out = retrograd::empty(g.shape(), dtype, first.device());
   if (is_meta(out) || out.numel() == 0) return out;
@@ -161,8 +179,6 @@ Tensor at_least_3d(const Tensor& t) {
 }
 
 }  // namespace
-
-Tensor concatenate(std::span<const Tensor> tensors, int64_t axis) { return ops::cat(tensors, axis); }
 
 Tensor hstack(std::span<const Tensor> tensors) {
   const std::vector<Tensor> list = each(tensors, "hstack", at_least_1d);

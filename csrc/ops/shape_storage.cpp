@@ -13,12 +13,15 @@ namespace retrograd::composite {
 void resize_(const Tensor& self, IntSpan size, std::optional<MemoryFormat> memory_format) {
   RG_CHECK(!requires_grad(self) || thread_state.inference_mode, "cannot resize variables that require grad");
   RG_CHECK(!self->has(kBatched), "resize_() cannot be used inside vmap: a sample has no memory of its own");
+  RG_CHECK(memory_format != MemoryFormat::Preserve,
+           "Unsupported memory formatPreserve: resize_() makes a new layout, there is none to keep. "
+           "Leave memory_format out, or name the one you want");
   check_inplace(self, false);
   const std::vector<int64_t> sizes(size.begin(), size.end());  // may be the sizes of self itself
   const bool same = same_sizes(self.sizes(), sizes) && (!memory_format || has_format(self.get(), *memory_format));
   if (same) return;
   resize_data(self, sizes);
-  if (memory_format && *memory_format != MemoryFormat::Preserve) {
+  if (memory_format) {
     int64_t strides[kMaxDims];
     format_strides(sizes, *memory_format, strides);
     set_geometry(self.get(), sizes, {strides, sizes.size()});
@@ -27,6 +30,7 @@ void resize_(const Tensor& self, IntSpan size, std::optional<MemoryFormat> memor
 }
 
 void resize_as_(const Tensor& self, const Tensor& the_template, std::optional<MemoryFormat> memory_format) {
+  if (memory_format == MemoryFormat::Preserve) memory_format = apparent_format(the_template.get());
   resize_(self, the_template.sizes(), memory_format);
 }
 
@@ -103,8 +107,8 @@ Tensor sum_to_size(const Tensor& self, IntSpan size) {
   size_t count = 0;
   for (size_t d = 0; d < static_cast<size_t>(self.dim()); ++d)
     if (d < extra || (size[d - extra] == 1 && self.sizes()[d] != 1)) dims[count++] = static_cast<int64_t>(d);
+  if (size.empty()) return ops::sum(self, std::nullopt);  // of a number too: integers become int64
   if (count == 0) return self;
-  if (size.empty()) return ops::sum(self, std::nullopt);
   const Tensor kept = ops::sum_dim(self, IntSpan{dims, count}, true, std::nullopt);
   return extra ? ops::view(kept, size) : kept;
 }

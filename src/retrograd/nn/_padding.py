@@ -28,9 +28,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     dims = len(pad) // 2
     if not (input.dim() == dims + 1 or input.dim() == dims + 2):
         raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+    last = {2: torch.channels_last, 3: torch.channels_last_3d}.get(dims) if mode != "circular" and input.dim() == dims + 2 else None
+    keeps = last is not None and input.is_contiguous(memory_format=last) and not input.is_contiguous()
     for i in range(dims):
         input = _pad_dim(input, input.dim() - 1 - i, pad[2 * i], pad[2 * i + 1], mode, index_of)
-    return input
+    return input.contiguous(memory_format=last) if keeps else input
 
 
 def _pad_dim(input: Tensor, dim: int, before: int, after: int, mode: str, index_of: Callable[[Tensor, int], Tensor]) -> Tensor:
