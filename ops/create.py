@@ -1,6 +1,6 @@
 """Ops that make tensors: filled ones, sequences, and the `_like` and `new_` forms that take dtype and device from another tensor."""
 
-from ops import native, op, python
+from ops import composite, native, op, python
 from ops.samples import E, I, S, T
 
 OPTIONS = "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False"
@@ -199,6 +199,18 @@ for _name, _base, _doc in (
         samples=[S(0, 1, 5), S(0, 1, 1), S(0, 1, 0), S(3.0, -2.0, 7), S(0, 3, 4, dtype="int64"), S(0.0, 1.0, 6, dtype="float64")],
         errors=(E(S(0, 1, -1), RuntimeError, "number of steps must be non-negative"),),
         reference=f"numpy.{_name}",
+    )
+for _name, _base in (("linspace", ""), ("logspace", "float base=10.0, ")):
+    op(
+        f"{_name}.tensors(Operand start, Operand end, int steps, {_base}*, {OPTIONS}) -> Tensor",
+        variants="function",
+        kernel=composite(),
+        doc=f"`{_name}` between 0-d tensors.",
+        samples=[S(I(values=(1,)), 3, 4), S(0, I(values=(3,)), 4)],
+        errors=(
+            E(S(I(1), 1, 3), RuntimeError, rf"{_name} only supports 0-dimensional start and end tensors, but got start with 1 dimension\(s\)"),
+            E(S(0, I(1, 1), 3), RuntimeError, rf"{_name} only supports 0-dimensional start and end tensors, but got end with 2 dimension\(s\)"),
+        ),
     )
 for _name in ("tril_indices", "triu_indices"):
     op(

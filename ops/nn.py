@@ -167,6 +167,14 @@ op(
     kernel=pointwise("(y - T(1)) * max_(log1p_(-x), T(-100)) - y * max_(log_(x), T(-100))", dtypes=FLOATING, cost=24),
 )
 op(
+    "_bce_slope(Tensor self, Tensor target) -> Tensor",
+    variants="internal",
+    doc="Derivative of the elements of binary_cross_entropy. The denominator stops at 1e-12, which its own derivative does not notice.",
+    kernel=pointwise("(x - y) / max_(x * (T(1) - x), T(1e-12))", dtypes=FLOATING, cost=8),
+    grad={"self": "bce_curve(grad, self, target)", "target": "-grad / ops::clamp_min(self * (1 - self), 1e-12)"},
+    jvp="elementwise",
+)
+op(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
     variants="function internal",
     kernel=native(),
@@ -290,10 +298,25 @@ op(
     "_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
     variants="internal",
     kernel=pointwise("x > T(0) ? x : x * y", dtypes=FLOATING),
-    grad={"self": "ops::where(ops::gt(self, 0.0), grad, grad * weight)", "weight": "ops::where(ops::gt(self, 0.0), 0.0, grad * self)"},
+    grad={
+        "self": "ops::_prelu_backward(grad, self, weight)",
+        "weight": "ops::where(ops::lt(self, 0.0), grad * self, 0.0)",
+    },
     node="PreluKernelBackward0",
     jvp="elementwise",
     doc="prelu with a weight that broadcasts.",
+)
+op(
+    "_prelu_backward(Tensor grad_output, Tensor self, Tensor weight) -> Tensor",
+    variants="internal",
+    kernel=pointwise("y > T(0) ? x : x * z", dtypes=FLOATING),
+    grad={
+        "grad_output": "ops::_prelu_backward(grad, self, weight)",
+        "self": "zero_gradient(grad)",
+        "weight": "ops::where(ops::lt(self, 0.0), grad * grad_output, 0.0)",
+    },
+    jvp="elementwise",
+    doc="Gradient of prelu for self. At 0, where it has none, that of the negative side, but no second one.",
 )
 op(
     "prelu(Tensor self, Tensor weight) -> Tensor",

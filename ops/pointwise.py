@@ -712,7 +712,7 @@ op(
     variants=EVERYWHERE,
     kernel=native(elementwise=True),
     inplace="nextafter_inplace",
-    grad={"self": "ops::where(ops::eq(self, other), 0.0, grad)", "other": "ops::where(ops::eq(self, other), grad, 0.0)"},
+    grad={"self": "ops::where(ops::eq(self, other), 0.0, grad)", "other": "zero_gradient(grad)"},
     jvp="elementwise",
     doc="The number next to self in the direction of other.",
     samples=binary(),
@@ -821,32 +821,46 @@ op(
 # ---- a number on the left, which torch.add and its siblings take as well ----
 
 op(
-    "add.left(Scalar self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "add.left(Scalar self, Operand other, *, Scalar alpha=1) -> Tensor",
     variants="function",
     kernel=composite(),
     doc="self + alpha * other.",
-    samples=[S(2, T(3)), S(1.5, T(3), alpha=2)],
+    samples=[S(2, T(3)), S(1.5, T(3), alpha=2), S(5, 2), S(1.5, 2, alpha=3)],
 )
 op(
-    "sub.left(Scalar self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "sub.left(Scalar self, Operand other, *, Scalar alpha=1) -> Tensor",
     variants="function",
     kernel=composite(),
     doc="self - alpha * other.",
-    samples=[S(2, T(3)), S(1.5, T(3), alpha=2)],
+    samples=[S(2, T(3)), S(1.5, T(3), alpha=2), S(5, 2), S(1.5, 2, alpha=3)],
 )
 op(
-    "mul.left(Scalar self, Tensor other) -> Tensor",
+    "mul.left(Scalar self, Operand other) -> Tensor",
     variants="function",
     kernel=composite(),
     doc="self * other.",
-    samples=[S(2, T(3)), S(2.5, I(3))],
+    samples=[S(2, T(3)), S(2.5, I(3)), S(1.5, 2)],
 )
 op(
-    "div.left(Scalar self, Tensor other) -> Tensor",
+    "div.left(Scalar self, Operand other) -> Tensor",
     variants="function",
     kernel=composite(),
     doc="self / other.",
-    samples=[S(2, T(3, low=0.5)), S(2, I(3, low=1))],
+    samples=[S(2, T(3, low=0.5)), S(2, I(3, low=1)), S(5, 2)],
+)
+op(
+    "div.mode_left(Scalar self, Operand other, *, str? rounding_mode) -> Tensor",
+    variants="function",
+    kernel=composite(),
+    doc="self / other, rounded down ('floor') or towards zero ('trunc').",
+    samples=[S(2, T(3, low=0.5), rounding_mode="floor"), S(5, 2, rounding_mode="trunc"), S(5, 2, rounding_mode=None)],
+)
+op(
+    "floor_divide.left(Scalar self, Scalar other) -> Tensor",
+    variants="function",
+    kernel=composite(),
+    doc="self / other rounded down.",
+    samples=[S(5, 2), S(-5.0, 2)],
 )
 
 # ---- in Python ----
@@ -862,13 +876,14 @@ op(
 
 # ---- other names ----
 
-op(
-    "true_divide(Tensor self, Operand other) -> Tensor",
-    variants=EVERYWHERE,
-    kernel=Kernel("alias", target="div"),
-    doc="Another name for `div`.",
-    samples=binary(low2=0.5, scalar=1.5),
-)
+for _left, _variants in (("Tensor", EVERYWHERE), ("Scalar", "function")):
+    op(
+        f"true_divide{'' if _left == 'Tensor' else '.left'}({_left} self, Operand other) -> Tensor",
+        variants=_variants,
+        kernel=Kernel("alias", target="div" if _left == "Tensor" else "div_left"),
+        doc="Another name for `div`.",
+        samples=binary(low2=0.5, scalar=1.5) if _left == "Tensor" else [S(5.0, T(3, low=0.5)), S(5, 2)],
+    )
 
 for names, ops_named in (
     ("subtract multiply divide negative absolute clip fix", "sub mul div neg abs clamp trunc"),

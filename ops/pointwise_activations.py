@@ -304,7 +304,7 @@ op(
 op(
     "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
     variants="function method out",
-    kernel=pointwise("x >= -lambd && x <= lambd ? T(0) : x", dtypes=FLOATING, params=("lambd",)),
+    kernel=pointwise("x >= -lambd && x <= lambd ? T(0) : x", dtypes=FLOATING, params=("lambd",), check="lambd = as_element(self, lambd);"),
     grad={"self": "ops::_shrink_backward(grad, self, lambd)"},
     jvp="elementwise",
     doc="self, but 0 in [-lambd, lambd].",
@@ -325,7 +325,13 @@ op(
 op(
     "_shrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor",
     variants="internal",
-    kernel=pointwise("y >= -lambd && y <= lambd ? T(0) : x", dtypes=FLOATING, out="float", params=("lambd",)),
+    kernel=pointwise(
+        "y >= -lambd && y <= lambd ? T(0) : x",
+        dtypes=FLOATING,
+        out="float",
+        params=("lambd",),
+        check="lambd = as_element(self, lambd);",
+    ),
     grad={"grad_output": "ops::_shrink_backward(grad, self, lambd)", "self": "zero_gradient(grad)"},
     jvp="elementwise",
     doc="Gradient of hardshrink and softshrink.",

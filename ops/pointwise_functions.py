@@ -341,12 +341,30 @@ op(
         out="float",
         cost=16,
         rare=("abs_(x) > trig_bound<T>() / 4", "std::sin(T(3.141592653589793) * x) / (T(3.141592653589793) * x)"), complex=True),
-    grad={"self": "sinc_backward(grad, self)"},
+    grad={"self": "ops::_sinc_backward(grad, self)"},
     jvp="elementwise",
     doc="sin(pi x) / (pi x), 1 at 0.",
-    samples=unary(low=0.2, high=2.5) + [S(I(3))],
+    samples=unary(low=0.2, high=2.5) + unary(low=-0.1, high=0.1)[:2] + [S(I(3))],
     special=(0.0,),
     reference="numpy.sinc",
+)
+op(
+    "_sinc_backward(Tensor grad_output, Tensor self) -> Tensor",
+    variants="internal",
+    kernel=pointwise(
+        "x * sinc_slope(y, sin_(T(3.141592653589793) * y), cos_(T(3.141592653589793) * y))",
+        dtypes=FLOATING,
+        out="float",
+        cost=30,
+        rare=(
+            "abs_(y) > trig_bound<T>() / 4",
+            "x * sinc_slope(y, std::sin(T(3.141592653589793) * y), std::cos(T(3.141592653589793) * y))",
+        ),
+        complex=True,
+    ),
+    grad={"grad_output": "ops::_sinc_backward(grad, self)", "self": "sinc_double_backward(grad * grad_output, self)"},
+    jvp="elementwise",
+    doc="Gradient of sinc.",
 )
 op(
     "hypot(Tensor self, Tensor other) -> Tensor",
@@ -502,7 +520,7 @@ for name, expr, low, high, formula, words in (
     ("special_i0e", "i0e_(x)", 0.2, 3, "grad * (ops::special_i1e(self) - ops::sgn(self) * result)", "i0 times exp(-|x|)"),
     ("special_i1", "i1_(x)", 0.2, 3, "i1_backward(grad, self, result)", "Modified Bessel function of order 1"),
     ("special_i1e", "i1e_(x)", 0.2, 3, "i1e_backward(grad, self, result)", "special.i1 times exp(-|x|)"),
-    ("special_erfcx", "erfcx_(x)", -2, 2, "grad * (result * self * 2 - 1.1283791670955126)", "exp(x ** 2) * erfc(x)"),
+    ("special_erfcx", "erfcx_(x)", -2, 2, "ops::_erfcx_backward(grad, self)", "exp(x ** 2) * erfc(x)"),
     (
         "special_ndtri",
         "ndtri_(x)",
@@ -516,7 +534,7 @@ for name, expr, low, high, formula, words in (
         "log_ndtr_(x)",
         -3,
         3,
-        "ops::_scaled_product(grad, ops::reciprocal(ops::special_erfcx(self * -0.7071067811865476)), 0.7978845608028654)",
+        "ops::_log_ndtr_backward(grad, self)",
         "Logarithm of the normal distribution function",
     ),
     ("special_entr", "entropy(x)", 0.2, 3, "special_entr_backward(grad, self)", "-x * log(x)"),
@@ -538,6 +556,26 @@ for name, expr, low, high, formula, words in (
         special=(0.0, 1.0, 0.5, 40.0),
         reference=f"scipy.special.{ {'lgamma': 'gammaln'}.get(name, name.removeprefix('special_')) }",
     )
+for name, expr, curve, of in (
+    ("_erfcx_backward", "erfcx_slope", "(ops::special_erfcx(self) + self * ops::_erfcx_backward(1, self)) * 2", "special.erfcx"),
+    ("_log_ndtr_backward", "log_ndtr_slope", "ops::_log_ndtr_curve(self)", "special.log_ndtr"),
+):
+    op(
+        f"{name}(Operand grad_output, Tensor self) -> Tensor",
+        variants="internal",
+        kernel=pointwise(f"x * {expr}(y)", dtypes=("f32", "f64"), out="float", cost=200),
+        grad={"grad_output": f"ops::{name}(grad, self)", "self": f"grad * grad_output * {curve}"},
+        jvp="elementwise",
+        doc=f"Gradient of {of}.",
+    )
+op(
+    "_log_ndtr_curve(Tensor self) -> Tensor",
+    variants="internal",
+    kernel=pointwise("log_ndtr_curve(x)", dtypes=("f32", "f64"), out="float", cost=200),
+    grad={"self": "log_ndtr_third(grad, self, result)"},
+    jvp="elementwise",
+    doc="Second derivative of special.log_ndtr.",
+)
 op(
     "polygamma(int n, Tensor self) -> Tensor",
     variants="function out",

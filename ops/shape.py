@@ -368,6 +368,13 @@ op(
     ),
 )
 op(
+    "narrow.tensor(Tensor self, int dim, Tensor start, int length) -> Tensor",
+    kernel=composite(),
+    doc="`length` indices of one dimension from start, a 0-d tensor of an integer.",
+    samples=[S(T(5, 2), 0, I(values=(1,)), 3)],
+    errors=(E(S(T(3, 4), 0, I(1), 1), RuntimeError, "start must be an 0-dim integral Tensor."),),
+)
+op(
     "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     kernel=view(),
     grad={"self": "ops::diagonal_backward(grad, self_sizes, offset, dim1, dim2)"},
@@ -697,13 +704,7 @@ op(
     reference="numpy.concatenate",
 )
 alias("concat", of="cat")
-op(
-    "concatenate(Tensor[] tensors, int axis=0) -> Tensor",
-    variants="function out",
-    kernel=composite(),
-    doc="`cat` under NumPy's name.",
-    samples=[S((T(3, 4), T(2, 4))), S((T(3, 4), T(3, 2)), axis=1)],
-)
+alias("concatenate", of="cat")
 op(
     "stack(Tensor[] tensors, int dim=0) -> Tensor",
     variants="function out",

@@ -73,6 +73,10 @@ template <class R> Complex<R> sinc_of(Complex<R> z) {
   const Complex<R> turn = Complex<R>(3.14159265358979323846) * z;
   return z == Complex<R>(0) ? Complex<R>(1) : sin_(turn) / turn;
 }
+template <class R> Complex<R> sinc_slope(Complex<R> z, Complex<R> sine, Complex<R> cosine) {
+  const Complex<R> pi(3.14159265358979323846), t = pi * z;
+  return pi * (abs_of(t) < R(0.5) ? sinc_series(t) : (t * cosine - sine) / (t * t));
+}
 template <class R> Complex<R> pow_any(Complex<R> a, Complex<R> b) {
   if (b == Complex<R>(0)) return Complex<R>(1);
   if (a == Complex<R>(0)) {
@@ -84,7 +88,10 @@ template <class R> Complex<R> pow_any(Complex<R> a, Complex<R> b) {
 // log(exp(a) + exp(b)) around the one of larger real part.
 template <class R> Complex<R> log_add_exp_(Complex<R> a, Complex<R> b) {
   const Complex<R> hi = a.re < b.re ? b : a, lo = a.re < b.re ? a : b;
+  constexpr R nan = std::numeric_limits<R>::quiet_NaN();
+  if (is_nan(hi) || is_nan(lo)) return {nan, nan};
   if (is_inf(hi.re) && hi.re < 0) return hi;
+  if (is_inf(lo.re) && lo.re > 0) return {hi.re, hi.im == lo.im ? hi.im : nan};
   return hi + log1p_(exp_(lo - hi));
 }
 

@@ -21,6 +21,31 @@ namespace vm {
   return x < -1 ? std::log(0.5 * erfcx(-t)) - t * t : std::log1p(-0.5 * std::erfc(t));
 }
 
+// 2 x erfcx(x) - 2 / sqrt(pi), whose terms cancel for large x: there it is the asymptotic series.
+[[maybe_unused]] double erfcx_slope(double x) {
+  constexpr double root = 1.12837916709551257390;
+  if (x < 50) return 2 * x * erfcx(x) - root;
+  const double u = 1 / (x * x);
+  return root * u * (-0.5 + u * (0.75 + u * (-1.875 + u * 6.5625)));
+}
+
+// The normal density over the distribution function, h = log_ndtr'.
+[[maybe_unused]] double log_ndtr_slope(double x) {
+  if (x < -1e300) return -x;
+  return x < 0 ? 0.79788456080286535588 / erfcx(x * -0.70710678118654752440)
+               : 0.79788456080286535588 * std::exp(-0.5 * x * x) / std::erfc(x * -0.70710678118654752440);
+}
+
+// h' = -h (x + h). Far on the left h is nearly -x.
+[[maybe_unused]] double log_ndtr_curve(double x) {
+  if (x < -1e4) {
+    const double u = 1 / (x * x);
+    return -1 + u - 6 * u * u;
+  }
+  const double h = log_ndtr_slope(x);
+  return h == 0 ? -h : -h * (x + h);
+}
+
 // Newton's method (Halley's, to be exact) on the distribution function, from the inverse error function or the leading term of the tail.
 [[maybe_unused]] double ndtri(double p) {
   if (!(p >= 0 && p <= 1)) return kNaN<double>;
@@ -43,6 +68,9 @@ namespace vm {
 }  // namespace vm
 
 template <class T> RG_INLINE T erfcx_(T x) { return static_cast<T>(vm::erfcx(x)); }
+template <class T> RG_INLINE T erfcx_slope(T x) { return static_cast<T>(vm::erfcx_slope(x)); }
+template <class T> RG_INLINE T log_ndtr_slope(T x) { return static_cast<T>(vm::log_ndtr_slope(x)); }
+template <class T> RG_INLINE T log_ndtr_curve(T x) { return static_cast<T>(vm::log_ndtr_curve(x)); }
 template <class T> RG_INLINE T ndtri_(T x) { return static_cast<T>(vm::ndtri(x)); }
 template <class T> RG_INLINE T log_ndtr_(T x) { return static_cast<T>(vm::log_ndtr(x)); }
 

@@ -115,6 +115,16 @@ template <class T> RG_INLINE T sinc_of(T x) {
   const T turn = T(3.14159265358979323846) * x;
   return x == 0 ? T(1) : sin_(turn) / turn;
 }
+// Derivative of sin(t) / t at t = pi x, times pi. The two terms of (t cos t - sin t) / t^2 cancel near 0: there it is the series.
+template <class T> RG_INLINE T sinc_series(T t) {
+  const T u = t * t;
+  const T tail = T(1.0 / 45360) + u * (T(-1.0 / 3991680) + u * T(1.0 / 518918400));
+  return t * (T(-1.0 / 3) + u * (T(1.0 / 30) + u * (T(-1.0 / 840) + u * tail)));
+}
+template <class T> RG_INLINE T sinc_slope(T x, T sine, T cosine) {
+  const T t = T(3.14159265358979323846) * x;
+  return T(3.14159265358979323846) * (std::fabs(t) < T(0.5) ? sinc_series(t) : (t * cosine - sine) / (t * t));
+}
 template <class T> RG_INLINE T x_log_y(T x, T y) { return y != y ? y : x == 0 ? T(0) : x * log_(y); }
 template <class T> RG_INLINE T x_log1p_y(T x, T y) { return y != y ? y : x == 0 ? T(0) : x * log1p_(y); }
 template <class T> RG_INLINE T entropy(T x) {

@@ -12,6 +12,21 @@ namespace retrograd {
   fail(ErrorKind::NotImplemented, "\"", kernel, "\" not implemented for '", dtype_title(t), "'");
 }
 
+// Whether all elements of a floating tensor are in [low, high]; false for nan.
+inline bool all_within(const Tensor& t, double low, double high) {
+  const Tensor flat = contiguous_data(t);
+  return visit_floating(t.dtype(), [&](auto zero) {
+    using V = decltype(zero);
+    const V* data = flat.data<V>();
+    bool fits = true;
+    for (int64_t i = 0; i < flat.numel(); ++i) {
+      const double v = static_cast<double>(data[i]);  // bounds that are finite in double may not be in V
+      fits &= v >= low && v <= high;
+    }
+    return fits;
+  });
+}
+
 // A factor of an integer op must be a number its dtype can hold.
 inline void check_fits(const Scalar& s, DType t) {
   static constexpr const char* names[] = {"bool", "uint8_t", "int8_t", "int16_t", "int", "int64_t"};

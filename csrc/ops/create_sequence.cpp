@@ -45,6 +45,7 @@ Tensor arange_of(Scalar start, Scalar end, Scalar step, std::optional<DType> dty
   RG_CHECK(!std::isnan(step.to_double()), "step must be nonzero");
   if (type == DType::Int64) {
     RG_CHECK(std::isfinite(step.to_double()), "value cannot be converted to type int64_t without overflow");
+    RG_CHECK_AS(Value, step.to_int() != 0 || step.equals(0), "step must be nonzero: as an integer, ", step.to_double(), " is 0");
     check_range(start.to_double(), end.to_double(), step.to_int() == 0, step.to_double() > 0);
     const int64_t a = start.to_int(), b = end.to_int(), s = step.to_int();
     const auto from = static_cast<uint64_t>(a), to = static_cast<uint64_t>(b), by_signed = static_cast<uint64_t>(s);  // may wrap
@@ -173,6 +174,7 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
   RG_CHECK(columns >= 0, "col must be non-negative, got", columns);
   RG_CHECK_AS(NotImplemented, dtype == DType::Int64 || dtype == DType::Int32, "\"", lower ? "tril" : "triu",
               "_indices\" not implemented for '", dtype_title(dtype), "'");
+  offset = std::clamp(offset, -rows, columns);  // sums with it cannot overflow
   // In row r, columns below edge(r) belong to the lower triangle, those from there on to the upper.
   const int64_t shift = lower ? offset + 1 : offset;
   auto edge = [&](int64_t r) { return std::clamp<int64_t>(r + shift, 0, columns); };
@@ -213,3 +215,34 @@ Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DTyp
 }
 
 }  // namespace retrograd::impl
+
+namespace retrograd::composite {
+namespace {
+
+// Tensors with one element are read as the number they hold, so that here at least one of the two has dimensions, or differs from sample
+// to sample of a vmap.
+[[noreturn]] void fail_ends(const char* name, const Operand& start, const Operand& end) {
+  std::string got;
+  for (const auto& [operand, label] : {std::pair{&start, "start"}, std::pair{&end, "end"}}) {
+    const int64_t dims = operand->tensor ? operand->tensor->ndim : 0;
+    if (dims) got += str_cat(got.empty() ? "" : " and ", label, " with ", dims, " dimension(s)");
+  }
+  RG_CHECK(got.empty(), name, " only supports 0-dimensional start and end tensors, but got ", got, ".");
+  fail(ErrorKind::Runtime, name,
+       "(): inside vmap start and end must be the same for all samples, since the kernel fills memory from numbers. "
+       "Use start + (end - start) * linspace(0, 1, steps)");
+}
+
+}  // namespace
+
+Tensor linspace_tensors(const Operand& start, const Operand& end, int64_t, std::optional<DType>, std::optional<Layout>,
+                        std::optional<Device>, std::optional<bool>, std::optional<bool>) {
+  fail_ends("linspace", start, end);
+}
+
+Tensor logspace_tensors(const Operand& start, const Operand& end, int64_t, double, std::optional<DType>, std::optional<Layout>,
+                        std::optional<Device>, std::optional<bool>, std::optional<bool>) {
+  fail_ends("logspace", start, end);
+}
+
+}  // namespace retrograd::composite

@@ -14,7 +14,7 @@ Tensor elu_double_backward(const Tensor& grad, const Tensor& grad_output, const 
 Tensor softplus_double_backward(const Tensor& product, const Tensor& self, Scalar beta, Scalar threshold) {
   const Tensor scaled = self * beta;
   const Tensor curve = ops::sigmoid_backward(product, ops::sigmoid(scaled)) * beta;
-  return ops::where(ops::gt(scaled, threshold), 0.0, curve);
+  return ops::where(ops::ge(scaled, threshold), 0.0, curve);
 }
 
 // silu = x s, silu'' = s' (2 + x (1 - 2 s)) with s' = s (1 - s)

@@ -116,8 +116,25 @@ struct Slices {
   }
 };
 
+// For each element of src the product of all others that go to the same place, right for any number of zeros and in derivatives of any
+// order. Sorted by place, the products of what stands before and of what stands after are recurrences that begin anew with each place.
+template <class At> Tensor product_of_others(const At& at, const Tensor& self, const Tensor& src) {
+  const Tensor places = ops::reshape(ops::arange(self.numel(), DType::Int64, {}, self.device(), {}, {}), self.sizes());
+  const Tensor to = ops::reshape(at.read(places), ints({-1}));
+  const int64_t n = to.numel();
+  const auto [sorted, order] = ops::sort_stable(to, true, 0, false);
+  const Tensor x = ops::gather(ops::reshape(src, ints({-1})), 0, order, false);
+  const auto slide = [&](const Tensor& t, int64_t before, int64_t after, Scalar fill) {  // by one, towards the end or the start
+    return ops::constant_pad_nd(ops::slice(t, 0, after, n - before, 1), ints({before, after}), fill);
+  };
+  const Tensor begins = ops::ne(sorted, slide(sorted, 1, 0, -1)), ends = ops::ne(sorted, slide(sorted, 0, 1, -1));
+  const Tensor before = ops::_linear_recurrence(cast_to(begins, x.dtype()), ops::where(begins, 0.0, slide(x, 1, 0, 1)), 0, false);
+  const Tensor after = ops::_linear_recurrence(cast_to(ends, x.dtype()), ops::where(begins, 0.0, x), 0, true);
+  return ops::reshape(ops::gather(before * after, 0, ops::argsort(order, 0, false), false), src.sizes());
+}
+
 // Each factor's derivative is the product of the others. Where the factor is not zero that is result / factor; where it is the only zero
-// it is the product with that factor replaced by one; where there are two zeros it is zero.
+// it is the product with that factor replaced by one. Where zeros meet the product of the others is computed.
 template <class At>
 std::tuple<Tensor, Tensor> prod_grad(const At& at, const Tensor& grad, const Tensor& self, const Tensor& src, bool include_self,
                                      const Tensor& result, bool needs_self, bool needs_src) {
@@ -130,6 +147,10 @@ std::tuple<Tensor, Tensor> prod_grad(const At& at, const Tensor& grad, const Ten
   if (needs_src) {
     const Tensor is_zero = ops::eq(src, 0.0);
     const Tensor zero_count = at.read(at.add(zeros(self.sizes(), grad.dtype(), grad.device()), cast_to(is_zero, grad.dtype())));
+    if (any_above(zero_count, 1)) {
+      const Tensor rest = product_of_others(at, self, src);
+      return {self_grad, at.read(include_self ? grad * self : grad) * rest};
+    }
     const Tensor only_zero = ops::logical_and(is_zero, ops::eq(zero_count, 1.0));
     const Tensor others = at.read(grad * at.reduce(self, ops::where(only_zero, 1.0, src), "prod", include_self));
     src_grad = ops::where(only_zero, others, at.read(grad * result) / ops::where(is_zero, 1.0, src));
@@ -155,9 +176,12 @@ std::tuple<Tensor, Tensor> reduce_grad(const At& at, const Tensor& grad, const T
     if (needs_self) self_grad = include_self ? share : at.clear(share);
     if (needs_src) src_grad = at.read(share);
   } else {  // amax, amin: everyone who holds the extreme value gets an equal share
-    Tensor self_holds = cast_to(ops::eq(self, result), dtype);
+    const auto holds = [&](const Tensor& t, const Tensor& found) {
+      return cast_to(ops::logical_or(ops::eq(t, found), ops::logical_and(ops::isnan(t), ops::isnan(found))), dtype);
+    };
+    Tensor self_holds = holds(self, result);
     if (!include_self) self_holds = at.clear(self_holds);
-    const Tensor src_holds = cast_to(ops::eq(src, at.read(result)), dtype);
+    const Tensor src_holds = holds(src, at.read(result));
     const Tensor holders = at.add(self_holds, src_holds);
     const Tensor share = grad / ops::where(ops::eq(holders, 0.0), 1.0, holders);
     if (needs_self) self_grad = self_holds * share;

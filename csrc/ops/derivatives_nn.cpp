@@ -33,12 +33,13 @@ Tensor mse_loss_grad(const Tensor& grad, const Tensor& self, const Tensor& targe
 
 Tensor smooth_l1_loss_grad(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
   const Tensor difference = self - target;
-  const Tensor slope = beta > 0 ? ops::clamp(difference / beta, Scalar(-1.0), Scalar(1.0)) : ops::sign(difference);
+  // hardtanh, whose derivative is 0 at its bounds as well: at the kink the second derivative is that of the straight part.
+  const Tensor slope = beta > 0 ? ops::hardtanh(difference / beta, -1.0, 1.0) : ops::sign(difference);
   return like_input(ops::_scaled_product(slope, grad, scale(self, target, reduction)), self);
 }
 
 Tensor huber_loss_grad(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
-  const Tensor slope = ops::clamp(self - target, Scalar(-delta), Scalar(delta));
+  const Tensor slope = ops::hardtanh(self - target, -delta, delta);
   return like_input(ops::_scaled_product(slope, grad, scale(self, target, reduction)), self);
 }
 
@@ -47,8 +48,14 @@ Tensor soft_margin_loss_grad(const Tensor& grad, const Tensor& self, const Tenso
   return like_input(ops::_scaled_product(slope, grad, scale(self, target, reduction, -1)), self);
 }
 
+// (p^2 - 2 p t + t) / (p (1 - p))^2: 0 where the probability is 0 or 1 and right, huge where it is wrong.
+Tensor bce_curve(const Tensor& grad, const Tensor& self, const Tensor& target) {
+  const Tensor spread = self * (1 - self) + 1e-12;
+  return grad * (self * self - self * target * 2 + target) / (spread * spread);
+}
+
 Tensor binary_cross_entropy_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction) {
-  const Tensor slope = (self - target) / ops::clamp_min(self * (1 - self), 1e-12);
+  const Tensor slope = ops::_bce_slope(self, target);
   return like_input(ops::_scaled_product(times(slope, weight), grad, scale(self, target, reduction)), self);
 }
 

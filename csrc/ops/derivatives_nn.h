@@ -10,6 +10,7 @@ Tensor mse_loss_grad(const Tensor& grad, const Tensor& self, const Tensor& targe
 Tensor smooth_l1_loss_grad(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction, double beta);
 Tensor huber_loss_grad(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction, double delta);
 Tensor soft_margin_loss_grad(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction);
+Tensor bce_curve(const Tensor& grad, const Tensor& self, const Tensor& target);
 Tensor binary_cross_entropy_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction);
 Tensor binary_cross_entropy_target_grad(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
                                         int64_t reduction);

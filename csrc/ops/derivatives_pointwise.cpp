@@ -56,7 +56,9 @@ Tensor pow_backward_self(const Tensor& grad, const Tensor& self, const Tensor& e
 
 // 0 where 0 is raised to a power that is not negative: log(0) would make it nan.
 Tensor pow_backward_exponent(const Tensor& grad, const Operand& self, const Tensor& exponent, const Tensor& result) {
-  const Tensor base = self.tensor ? Tensor::borrow(self.tensor) : scalar_tensor(self.scalar, result.dtype(), result.device());
+  // In the dtype of the result: beside a complex exponent a negative number has a logarithm.
+  const Tensor base =
+      self.tensor ? cast_to(Tensor::borrow(self.tensor), result.dtype()) : scalar_tensor(self.scalar, result.dtype(), result.device());
   const Tensor slope = result * ops::log(base);
   if (!self.tensor && !self.scalar.equals(0)) return grad * slope;
   const Tensor rises = is_complex(exponent.dtype()) ? ops::logical_and(ops::eq(ops::imag(exponent), 0), ops::ge(ops::real(exponent), 0))
@@ -82,11 +84,12 @@ Tensor atan2_backward(const Tensor& grad, const Tensor& y, const Tensor& x, cons
   return masked_product(ops::eq(squares, 0), grad, factor / squares);
 }
 
-Tensor sinc_backward(const Tensor& grad, const Tensor& self) {
-  constexpr double pi = 3.14159265358979323846;
-  const Tensor turn = self * pi;
-  const Tensor slope = (ops::cos(turn) * turn - ops::sin(turn)) / (turn * self);
-  return masked_product(ops::eq(self, 0), grad, slope);
+// f = sin(t) / t fulfils f'' = -f - 2 f' / t, which is -1/3 at 0.
+Tensor sinc_double_backward(const Tensor& product, const Tensor& self) {
+  constexpr double square = 9.8696044010893586188;  // of pi
+  const Tensor zero = ops::eq(self, 0), safe = ops::where(zero, 1.0, self);
+  const Tensor slope = ops::_sinc_backward(ops::where(zero, 0.0, product), self) * 2 / safe;
+  return -(ops::where(zero, product * (square / 3), product * ops::sinc(self) * square) + slope);
 }
 
 // nan outside [0, 1]; with eps, 0 where the argument was limited.
@@ -106,6 +109,12 @@ Tensor i1e_backward(const Tensor& grad, const Tensor& self, const Tensor& result
   const Tensor tiny = ops::lt(ops::abs(self), kTiny), safe = ops::where(tiny, 1.0, self);
   const Tensor slope = ops::special_i0e(self) - result * (ops::sgn(safe) + ops::reciprocal(safe));
   return grad * ops::where(tiny, 0.5, slope);
+}
+
+// h'' = -h' (x + 2 h) - h
+Tensor log_ndtr_third(const Tensor& grad, const Tensor& self, const Tensor& curve) {
+  const Tensor slope = ops::_log_ndtr_backward(1, self);
+  return -(grad * (curve * (self + slope * 2) + slope));
 }
 
 Tensor special_entr_backward(const Tensor& grad, const Tensor& self) { return -(grad * (ops::log(self) + 1)); }

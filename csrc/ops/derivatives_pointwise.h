@@ -25,7 +25,8 @@ Tensor product_backward(const Tensor& grad, const Tensor& factor, Scalar value);
 Tensor xlogy_backward_self(const Tensor& grad, const Tensor& self, const Operand& other);
 Tensor xlogy_backward_other(const Tensor& grad, const Operand& self, const Tensor& other);
 Tensor atan2_backward(const Tensor& grad, const Tensor& y, const Tensor& x, const Tensor& factor);  // grad * factor / (y^2 + x^2)
-Tensor sinc_backward(const Tensor& grad, const Tensor& self);
+Tensor log_ndtr_third(const Tensor& grad, const Tensor& self, const Tensor& curve);
+Tensor sinc_double_backward(const Tensor& product, const Tensor& self);
 Tensor logit_backward(const Tensor& grad, const Tensor& self, std::optional<double> eps);
 
 Tensor i1_backward(const Tensor& grad, const Tensor& self, const Tensor& result);

@@ -52,6 +52,10 @@ bool has_minus_inf(const Tensor& t) {
   return any_value(t, [](auto x) { return static_cast<double>(x) == -HUGE_VAL; });
 }
 
+bool has_inf(const Tensor& t) {
+  return any_value(t, [](auto x) { return std::isinf(static_cast<double>(x)); });
+}
+
 // t moved by one towards the end of `dim`, with `fill` in front.
 Tensor shift(const Tensor& t, int64_t dim, double fill) {
   const int64_t d = wrap_dim(dim, t.dim()), n = t.size(d);
@@ -72,6 +76,15 @@ Tensor product_of_others(const Tensor& self, int64_t dim) {
 
 }  // namespace
 
+namespace {
+// Whether a factor cannot be divided out of a product: a zero makes it 0, or NaN beside an infinity or a NaN.
+bool hides_factors(const Tensor& product, const Tensor& factors) { return has_zero(product) || (has_nan(product) && has_zero(factors)); }
+}  // namespace
+
+bool any_above(const Tensor& t, double bound) {
+  return any_value(t, [&](auto x) { return static_cast<double>(x) > bound; });
+}
+
 Tensor sum_backward(const Tensor& grad, IntSpan sizes, OptInts dim, bool keepdim, DType dtype) {
   return expand_reduced(cast_to(grad, dtype), sizes, dim, keepdim);
 }
@@ -85,7 +98,7 @@ Tensor mean_backward(const Tensor& grad, IntSpan sizes, OptInts dim, bool keepdi
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
   if (self.dim() == 0) return cast_to(grad, self.dtype());
   const Tensor x = cast_to(self, result.dtype());  // what was multiplied
-  if (!has_zero(result)) return cast_to((grad * result) / x, self.dtype());
+  if (!hides_factors(result, x)) return cast_to((grad * result) / x, self.dtype());
   const int64_t flat[] = {-1};
   return cast_to(grad * ops::view(product_of_others(ops::reshape(x, flat), 0), self.sizes()), self.dtype());
 }
@@ -95,7 +108,7 @@ Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& resul
   const int64_t d = wrap_dim(dim, self.dim());
   const IntSpan dims(&d, 1);
   const Tensor x = cast_to(self, result.dtype());
-  if (!has_zero(result)) return cast_to(expand_reduced(grad * result, self.sizes(), dims, keepdim) / x, self.dtype());
+  if (!hides_factors(result, x)) return cast_to(expand_reduced(grad * result, self.sizes(), dims, keepdim) / x, self.dtype());
   return cast_to(expand_reduced(grad, self.sizes(), dims, keepdim) * product_of_others(x, d), self.dtype());
 }
 
@@ -245,13 +258,16 @@ Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, int64_t dim
   // grad_i = sum over j >= i of grad_j exp(x_i - r_j) = exp(x_i - r_i) T_i with T_i = grad_i + exp(r_i - r_{i+1}) T_{i+1}: no exponent is
   // positive, so nothing overflows. While r is -inf nothing has entered the sum and the exponents are put at -inf.
   if (self.dim() == 0) return grad;
-  const Tensor previous = shift(result, dim, -HUGE_VAL);
-  Tensor ratio = ops::exp(previous - result), weight = ops::exp(self - result);
-  if (has_minus_inf(result)) {
-    const Tensor empty = ops::eq(result, Scalar(-HUGE_VAL));
-    ratio = ops::where(empty, Scalar(0), ratio);
-    weight = ops::where(empty, Scalar(0), weight);
-  }
+  Tensor rise = shift(result, dim, -HUGE_VAL) - result, share = self - result;
+  if (!has_inf(result)) return ops::exp(share) * ops::_linear_recurrence(grad, ops::exp(rise), dim, true);
+  // What is undefined is put in after the exponentials, so that it does not get into derivatives of what is not. From the first infinity on
+  // nothing changes any more; only the infinity itself has no derivative, and what comes before it has the ordinary ones.
+  const Tensor infinite = ops::isinf(result), same = ops::logical_and(infinite, ops::isnan(rise)),
+               all = ops::logical_and(infinite, ops::isnan(share));
+  const Tensor empty = ops::eq(result, Scalar(-HUGE_VAL));
+  const Tensor ratio = ops::where(empty, Scalar(0), ops::exp(ops::where(same, Scalar(0), rise)));
+  const Tensor weight =
+      ops::where(empty, Scalar(0), ops::where(all, Scalar(static_cast<double>(NAN)), ops::exp(ops::where(all, Scalar(0), share))));
   return weight * ops::_linear_recurrence(grad, ratio, dim, true);
 }
 

@@ -20,6 +20,8 @@ Tensor mean_backward(const Tensor& grad, IntSpan sizes, std::optional<IntSpan> d
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim, bool keepdim);
 
+bool any_above(const Tensor& t, double bound);  // whether an element is larger; of a batched tensor any sample's
+
 // Extrema without an index: the elements that equal the result share its gradient evenly.
 Tensor shared_backward(const Tensor& grad, const Tensor& self, const Tensor& result, std::optional<IntSpan> dim, bool keepdim);
 Tensor aminmax_backward(const Tensor& grad_min, const Tensor& grad_max, const Tensor& self, const Tensor& min, const Tensor& max,

@@ -9,7 +9,7 @@ namespace retrograd {
 
 Tensor index_as_int64(const Tensor& index, const char* op) {
   if (RG_LIKELY(index.dtype() == DType::Int64)) return index;
-  RG_CHECK(index.dtype() == DType::Int32, op, "(): Expected dtype int32/int64 for index");
+  RG_CHECK(index.dtype() == DType::Int32 || index.numel() == 0, op, "(): Expected dtype int32/int64 for index");
   return cast_data(index, DType::Int64);
 }
 

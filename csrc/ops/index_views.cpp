@@ -130,7 +130,9 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
   shape.sizes[along] = self.size(along);
   const Tensor from = same_sizes(shape, self.sizes()) ? self : ops::expand(self, shape, false);
   shape.sizes[along] = indices.size(along);
-  const Tensor at = same_sizes(shape, indices.sizes()) ? indices : ops::expand(indices, shape, false);
+  const Tensor wrapped =
+      ops::where(ops::lt(indices, 0), ops::add(indices, Scalar(from.size(along)), 1), indices);  // -1 is the last, as in subscripts
+  const Tensor at = same_sizes(shape, indices.sizes()) ? wrapped : ops::expand(wrapped, shape, false);
   return ops::gather(from, along, at, false);
 }
 

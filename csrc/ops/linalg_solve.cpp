@@ -230,8 +230,11 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& A, bool upper) {
       T* a = lapack::matrix_at<T>(out, i);
       int* verdict = info.data<int>() + i;
       potrf(&uplo, &order, a, &lda, verdict);
-      for (int64_t d = 0; d < n && !*verdict; ++d)  // not every LAPACK takes a NaN for "not positive"
-        if (!(a[d * (n + 1)] == a[d * (n + 1)])) *verdict = static_cast<int>(d + 1);
+      for (int64_t d = 0; d < n && !*verdict; ++d) {  // not every LAPACK takes a NaN for "not positive"
+        const T pivot = a[d * (n + 1)], rest = pivot - pivot;
+        if (!(pivot == pivot)) *verdict = static_cast<int>(d + 1);
+        if (pivot == pivot && !(rest == rest) && d + 1 < n) *verdict = static_cast<int>(d + 2);  // 0 / inf is no number to go on with
+      }
     }
   });
   (upper ? cpu::indexing().triu : cpu::indexing().tril)(out.array(), out.array(), 0);  // LAPACK leaves the other triangle as it was

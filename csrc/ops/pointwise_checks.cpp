@@ -50,6 +50,12 @@ void check_softshrink(const Scalar& lambd) {
   RG_CHECK(lambd.to_double() >= 0, "lambda must be in range [0, inf], but found ", lambd.to_double());
 }
 
+Scalar as_element(const Tensor& self, const Scalar& value) {
+  if (!is_floating(self.dtype()) || itemsize(self.dtype()) != 2) return value;
+  const auto number = static_cast<float>(value.to_double());
+  return self.dtype() == DType::Float16 ? Scalar(static_cast<double>(Half(number))) : Scalar(static_cast<double>(BFloat16(number)));
+}
+
 // PyTorch names the C++ types here.
 void fail_same_dtype(const Tensor& self, const Tensor& other, const char* name) {
   fail(ErrorKind::Runtime, "expected dtype ", cpp_type_name(self.dtype()), " for `", name, "` but got dtype ",

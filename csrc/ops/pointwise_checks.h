@@ -51,6 +51,8 @@ inline void check_threshold(const Tensor& self, const Scalar& threshold, const S
   check_representable(value, self.dtype());
 }
 void check_softshrink(const Scalar& lambd);
+Scalar as_element(const Tensor& self, const Scalar& value);  // rounded to the dtype of self: what is compared with its elements
+
 inline void check_heaviside(const Tensor& self, const Tensor& values) {
   RG_CHECK(self.dtype() == values.dtype(), "heaviside is not yet implemented for tensors with different dtypes.");
 }

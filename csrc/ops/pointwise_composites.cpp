@@ -13,6 +13,13 @@ Tensor wrapped(Scalar value) {
   return t;
 }
 
+// A number beside a tensor keeps all its digits; beside another number it is what torch.tensor makes of it.
+Tensor beside(Scalar value, const Operand& other) {
+  const DType dtype = value.natural_dtype();
+  if (other.tensor || !is_differentiable(dtype)) return wrapped(value);
+  return scalar_tensor(value, is_complex(dtype) ? complex_dtype(default_dtype()) : default_dtype());
+}
+
 constexpr double kSeluAlpha = 1.6732632423543772848170429916717, kSeluScale = 1.0507009873554804934193349852946;
 
 }  // namespace
@@ -33,11 +40,17 @@ void polygamma_method_(const Tensor& self, int64_t n) {
   ops::copy_(self, result, false);
 }
 
-Tensor add_left(Scalar self, const Tensor& other, Scalar alpha) {
-  return ops::add(alpha.equals(1) ? other : ops::mul(other, alpha), self, 1);
+Tensor add_left(Scalar self, const Operand& other, Scalar alpha) {
+  return other.tensor && alpha.equals(1) ? ops::add(Tensor::borrow(other.tensor), self, 1) : ops::add(beside(self, other), other, alpha);
 }
-Tensor sub_left(Scalar self, const Tensor& other, Scalar alpha) { return ops::sub(wrapped(self), other, alpha); }
-Tensor mul_left(Scalar self, const Tensor& other) { return ops::mul(other, self); }
-Tensor div_left(Scalar self, const Tensor& other) { return ops::div(wrapped(self), other); }
+Tensor sub_left(Scalar self, const Operand& other, Scalar alpha) { return ops::sub(beside(self, other), other, alpha); }
+Tensor mul_left(Scalar self, const Operand& other) {
+  return other.tensor ? ops::mul(Tensor::borrow(other.tensor), self) : ops::mul(beside(self, other), other);
+}
+Tensor div_left(Scalar self, const Operand& other) { return ops::div(beside(self, other), other); }
+Tensor div_mode_left(Scalar self, const Operand& other, std::optional<std::string_view> rounding_mode) {
+  return ops::div_mode(beside(self, other), other, rounding_mode);
+}
+Tensor floor_divide_left(Scalar self, Scalar other) { return ops::floor_divide(beside(self, other), other); }
 
 }  // namespace retrograd::composite

@@ -4,6 +4,7 @@
 #include "core/promote.h"
 #include "core/state.h"
 #include "ops.h"
+#include "ops/checks.h"
 #include "ops/create.h"
 #include "ops/overlap.h"
 #include "ops/random.h"
@@ -11,21 +12,6 @@
 namespace retrograd {
 namespace impl {
 namespace {
-
-// Whether all elements are in [low, high]; false for nan.
-bool all_within(const Tensor& t, double low, double high) {
-  const Tensor flat = contiguous_data(t);
-  return visit_floating(t.dtype(), [&](auto zero) {
-    using V = decltype(zero);
-    const V* data = flat.data<V>();
-    bool fits = true;
-    for (int64_t i = 0; i < flat.numel(); ++i) {
-      const auto v = static_cast<compute_t<V>>(data[i]);
-      fits &= v >= static_cast<compute_t<V>>(low) && v <= static_cast<compute_t<V>>(high);
-    }
-    return fits;
-  });
-}
 
 constexpr double kHuge = 1.7976931348623157e308;
 

@@ -1,4 +1,6 @@
 // Reductions of complex numbers. What is linear works on the parts, as real numbers with one more dim; products are done by halves.
+#include <cmath>
+
 #include "cpu/reduce.h"
 #include "cpu/scan.h"
 #include "ops.h"
@@ -77,19 +79,22 @@ Tensor complex_cumprod(const Tensor& self, int64_t dim, DType dtype) {
 }
 
 Tensor complex_logcumsumexp(const Tensor& self, int64_t dim) {
-  return accumulate(self, dim, self.dtype(), [](const Tensor& before, const Tensor& here) { impl::logaddexp_out(before, here, here); });
+  const Complex<double> nan(NAN, NAN);  // either part makes both
+  const Tensor start = impl::masked_fill(self, impl::isnan(self), Scalar(nan));
+  return accumulate(start, dim, self.dtype(), [](const Tensor& before, const Tensor& here) { impl::logaddexp_out(before, here, here); });
 }
 
 // Around the largest real part of each sum.
 Tensor complex_logsumexp(const Tensor& self, uint64_t mask, bool keepdim) {
   const Dims dims(mask, self.dim());
-  if (self.numel() == 0 || dims.count == 0) {
+  if (self.numel() == 0) {
     const Tensor exponentials = impl::exp(self);
     return impl::log(dims.count ? impl::sum_dim(exponentials, IntSpan(dims), keepdim, {}) : exponentials);
   }
-  Tensor peak = impl::amax(real_part(self), IntSpan(dims), true);
+  Tensor peak = dims.count ? impl::amax(real_part(self), IntSpan(dims), true) : real_part(self);
   peak = impl::masked_fill(peak, impl::logical_not(impl::isfinite(peak)), Scalar(0));
-  const Tensor total = impl::sum_dim(impl::exp(impl::sub(self, peak, Scalar(1))), IntSpan(dims), keepdim, {});
+  const Tensor exponentials = impl::exp(impl::sub(self, peak, Scalar(1)));
+  const Tensor total = dims.count ? impl::sum_dim(exponentials, IntSpan(dims), keepdim, {}) : exponentials;
   if (keepdim) return impl::add(impl::log(total), peak, Scalar(1));
   return impl::add(impl::log(total), impl::view(contiguous_data(peak), total.sizes()), Scalar(1));
 }

@@ -126,6 +126,14 @@ Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   return ops::slice(self, d, start, start + length, 1);
 }
 
+Tensor narrow_tensor(const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
+  RG_CHECK(start.dim() == 0 && !is_differentiable(start.dtype()) && start.dtype() != DType::Bool,
+           "start must be an 0-dim integral Tensor. Got ", start.dim(), " dimensions of ", dtype_title(start.dtype()));
+  // Others are taken as the integer they hold, but a sample of vmap holds none.
+  const Tensor range = ops::arange(length, DType::Int64, {}, self.device(), {}, {});
+  return ops::index_select(self, dim, ops::add(range, start, 1));
+}
+
 Tensor diag(const Tensor& self, int64_t diagonal) {
   RG_CHECK(self.dim() == 1 || self.dim() == 2, "diag(): Supports 1D or 2D tensors. Got ", self.dim(), "D");
   return self.dim() == 1 ? ops::diag_embed(self, diagonal, -2, -1) : ops::diagonal_copy(self, diagonal, 0, 1);

@@ -1,4 +1,6 @@
 // Elements in other places or several times: repeat, repeat_interleave, flip, roll, rot90, tril, triu.
+#include <algorithm>
+
 #include "cpu/copy.h"
 #include "cpu/index.h"
 #include "ops.h"
@@ -122,7 +124,7 @@ void write_triangle(const Tensor& out, const Tensor& in, int64_t diagonal, const
   RG_CHECK(in.dim() >= 2, name, ": input tensor must have at least 2 dimensions");
   if (is_meta(out) || out.numel() == 0) return;
   GilRelease release(out.numel() / 2);
-  kernel(out.array(), in.array(), diagonal);
+  kernel(out.array(), in.array(), std::clamp(diagonal, -in.size(-2), in.size(-1)));  // the kernels add to it
 }
 
 Tensor triangle(const Tensor& self, int64_t diagonal, const char* name, Triangle kernel) {

@@ -309,6 +309,8 @@ def diff(
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     dim = _wrap(dim, input.ndim)
+    if n == 0:
+        return written(input.clone(), out)
     parts = []
     for name, extra in (("prepend", prepend), ("append", append)):
         if extra is not None and extra.ndim != input.ndim:
@@ -317,8 +319,6 @@ def diff(
         if part is not None:
             parts.append(part)
     result = torch.cat(parts, dim) if len(parts) > 1 else input
-    if n == 0:
-        return written(result.clone(), out)
     for _ in range(min(n, result.shape[dim])):
         size = result.shape[dim] - 1
         later, earlier = result.narrow(dim, 1, size), result.narrow(dim, 0, size)
@@ -449,6 +449,7 @@ def gradient(
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
         if input.shape[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    spacing = 1 if spacing is None else spacing
     steps = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
     if len(steps) != len(dims):
         raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "

@@ -376,6 +376,11 @@ def vector_norm(
     return written(_ops.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype), out)
 
 
+def _largest(sizes: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+    """The largest of numbers that are not negative; 0 of none."""
+    return sizes.amax(dim, keepdim) if sizes.size(dim) else sizes.sum(dim, keepdim)
+
+
 def matrix_norm(
     A: Tensor,
     ord: float | str = "fro",
@@ -402,7 +407,7 @@ def matrix_norm(
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if ord in ("nuc", 2, -2):
         values = svdvals(A.movedim((rows, columns), (-2, -1)))
-        result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
+        result = values.sum(-1) if ord == "nuc" else _largest(values, -1) if ord == 2 else values.amin(-1)
         if keepdim:
             for d in sorted((rows, columns)):
                 result = result.unsqueeze(d)
@@ -412,7 +417,7 @@ def matrix_norm(
     sums = _ops.linalg_vector_norm(A, 1, (rows,), keepdim)
     if not keepdim and columns > rows:
         columns -= 1
-    return written(sums.amax(columns, keepdim) if ord in (1, math.inf) else sums.amin(columns, keepdim), out)
+    return written(_largest(sums, columns, keepdim) if ord in (1, math.inf) else sums.amin(columns, keepdim), out)
 
 
 def norm(
@@ -442,16 +447,24 @@ def cond(A: Tensor, p: float | str | None = None, *, out: Tensor | None = None) 
     """The condition number: norm(A) * norm(inverse)."""
     if A.dim() < 2:
         raise RuntimeError("linalg.cond: The input tensor A must have at least 2 dimensions.")
+    if A.numel() == 0 and (not isinstance(p, str) or A.size(-1) == A.size(-2)):
+        return written(_ops.linalg_vector_norm(A, 2, (-2, -1), False), out)  # zeros
     if p in (None, 2, -2):
         values = svdvals(A)
-        if values.numel() == 0:
-            return written(torch.zeros(A.shape[:-2], dtype=values.dtype, device=A.device), out)
         return written(values[..., 0] / values[..., -1] if p != -2 else values[..., -1] / values[..., 0], out)
     if A.size(-1) != A.size(-2):
         raise RuntimeError(f"linalg.cond: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
     inverse, info = _ops.linalg_inv_ex(A)
-    result = matrix_norm(A, p) * matrix_norm(inverse, p)
-    return written(torch.where(info != 0, torch.full_like(result, math.inf), result) if bool(whole(info).any()) else result, out)
+    singular = info != 0
+    some = bool(whole(singular).any())
+    if some:  # what the factorization left is no inverse, and need not have a norm
+        inverse = inverse.masked_fill(singular[..., None, None], 0.0)
+    size = matrix_norm(A, p)
+    result = size * matrix_norm(inverse, p)
+    if some and p == "nuc":
+        return written(torch.where(singular, size * math.inf, result), out)
+    unbounded = singular | result.isnan()  # a matrix with an infinity or a NaN is as singular as can be
+    return written(torch.where(unbounded, torch.full_like(result, math.inf), result) if bool(whole(unbounded).any()) else result, out)
 
 
 # ---- products and the rest ----

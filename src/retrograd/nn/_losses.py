@@ -317,7 +317,7 @@ def multi_margin_loss(
     how = _reduction(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
-    rows = input.unsqueeze(0) if input.dim() == 1 else input
+    rows = input.reshape(1, -1) if input.dim() < 2 else input
     wanted = target.reshape(-1, 1)
     gap = (margin - rows.gather(1, wanted) + rows).clamp_min(0)
     if p == 2:

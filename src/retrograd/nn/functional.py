@@ -200,10 +200,15 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
-    """leaky_relu with a slope drawn for each negative element while training, else the mean slope."""
+    """leaky_relu with a slope drawn for each element that is not positive while training, else the mean slope."""
+    if lower > upper:
+        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got lower={lower} and upper={upper}")
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
-    slope = torch.where(input.detach() > 0, torch.ones_like(input), torch.empty_like(input).uniform_(lower, upper))
+    bent = input.detach() <= 0
+    # Drawn in double whatever the dtype, and only where it is used: the stream goes on as PyTorch's does.
+    drawn = torch.empty(int(bent.sum()), dtype=torch.float64, device=input.device).uniform_(lower, upper)
+    slope = torch.ones_like(input).masked_scatter_(bent, drawn.to(input.dtype))
     return input.mul_(slope) if inplace else input * slope
 
 
@@ -397,6 +402,8 @@ def embedding(
     sparse: bool = False,
 ) -> Tensor:
     """Rows of `weight`."""
+    if weight.dim() == 0:
+        raise RuntimeError("'weight' must be 2-D, got a number")
     padding_idx = _wrap_padding_idx(padding_idx, weight.size(0))
     if max_norm is not None:
         _renormed(weight, input, max_norm, norm_type)
@@ -498,7 +505,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
             f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got input of "
             f"size{list(input.shape)}"
         )
-    if not input.is_floating_point():
+    if not input.is_floating_point() and not input.is_complex():
         raise NotImplementedError(f'"rms_norm" not implemented for {input.dtype}')
     dims = tuple(range(-len(shape), 0))
     wide = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
@@ -514,7 +521,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     if input.numel() == 0:
         return input
     squares = pad(input * input, [0, 0] * (input.dim() - 2) + [size // 2, (size - 1) // 2])
-    mean = squares.unfold(1, size, 1).mean(-1)
+    windows = squares.unfold(1, size, 1)
+    # Of integers the mean is an integer, as in PyTorch.
+    mean = windows.mean(-1) if windows.is_floating_point() or windows.is_complex() else windows.sum(-1) // size
     return input / (mean * alpha + k) ** beta
 
 
@@ -553,6 +562,9 @@ def scaled_dot_product_attention(
         key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
         value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
     scale = 1 / math.sqrt(query.size(-1)) if scale is None else scale
+    dtype = query.dtype
+    if dtype in (torch.float16, torch.bfloat16):  # scores and weights keep their digits until the result is rounded
+        query, key, value = query.float(), key.float(), value.float()
     # The root of the scale on either side keeps products of 16-bit floats in range.
     root = math.sqrt(abs(scale))
     scores = (query * math.copysign(root, scale)) @ (key * root).transpose(-2, -1)
@@ -568,7 +580,7 @@ def scaled_dot_product_attention(
         weights = scores.softmax(-1)
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
-    return weights @ value
+    return (weights @ value).to(dtype)
 
 
 all_overridable(globals(), __all__)
