@@ -300,7 +300,7 @@ op(
     kernel=pointwise("x > T(0) ? x : x * y", dtypes=FLOATING),
     grad={
         "self": "ops::_prelu_backward(grad, self, weight)",
-        "weight": "ops::where(ops::lt(self, 0.0), grad * self, 0.0)",
+        "weight": "ops::where(ops::ge(self, 0.0), 0.0, grad * self)",
     },
     node="PreluKernelBackward0",
     jvp="elementwise",
@@ -313,7 +313,7 @@ op(
     grad={
         "grad_output": "ops::_prelu_backward(grad, self, weight)",
         "self": "zero_gradient(grad)",
-        "weight": "ops::where(ops::lt(self, 0.0), grad * grad_output, 0.0)",
+        "weight": "ops::where(ops::ge(self, 0.0), 0.0, grad * grad_output)",
     },
     jvp="elementwise",
     doc="Gradient of prelu for self. At 0, where it has none, that of the negative side, but no second one.",

@@ -100,7 +100,7 @@ op(
     grad={
         "grad_output": "ops::_div_backward_other(grad, self, other)",
         "self": "ops::_div_backward_other(grad, grad_output, other)",
-        "other": "grad * grad_output * self * 2 / ops::pow_scalar(other.tensor, 3)",
+        "other": "ops::_div_backward_other(grad * grad_output, self, other) / other * -2",
     },
     jvp="elementwise",
     doc="Gradient of div for its divisor.",

@@ -99,16 +99,16 @@ Tensor logit_backward(const Tensor& grad, const Tensor& self, std::optional<doub
   return grad / ops::where(inside, self * (1 - self), outside);
 }
 
-// i1' = i0 - i1 / x, which is 1/2 at 0. Around it 1 / x overflows.
-static constexpr double kTiny = 1e-30;
+// i1' = i0 - i1 / x. Around 0 the quotient and its derivatives have no digits: there it is the series.
 Tensor i1_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
-  const Tensor tiny = ops::lt(ops::abs(self), kTiny), safe = ops::where(tiny, 1.0, self);
-  return grad * ops::where(tiny, 0.5, ops::i0(self) - result / safe);
+  const Tensor small = ops::lt(ops::abs(self), 1e-2), safe = ops::where(small, 1.0, self), square = self * self;
+  return grad * ops::where(small, (square * (5.0 / 384) + 3.0 / 16) * square + 0.5, ops::i0(self) - result / safe);
 }
 Tensor i1e_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
-  const Tensor tiny = ops::lt(ops::abs(self), kTiny), safe = ops::where(tiny, 1.0, self);
+  const Tensor size = ops::abs(self), small = ops::lt(size, 1e-4), safe = ops::where(small, 1.0, self);
+  const Tensor series = ((size * (-7.0 / 12) + 15.0 / 16) * size - 1) * size + 0.5;
   const Tensor slope = ops::special_i0e(self) - result * (ops::sgn(safe) + ops::reciprocal(safe));
-  return grad * ops::where(tiny, 0.5, slope);
+  return grad * ops::where(small, series, slope);
 }
 
 // h'' = -h' (x + 2 h) - h

@@ -21,6 +21,7 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 0.0, 0.0, 1.0,
 DIFFERENT = {
     "pow": ("second derivative",),
     "float_power": ("second derivative",),
+    "logit": ("second derivative",),
     "sinc": ("gradient", "second derivative"),
     "norm": ("second derivative",),
     "linalg_vector_norm": ("second derivative",),

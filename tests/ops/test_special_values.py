@@ -90,6 +90,20 @@ def test_derivatives_of_erfcx_where_its_terms_cancel():
     assert torch.autograd.gradgradcheck(torch.special.erfcx, (torch.tensor([-1.0, 0.5, 3.0], dtype=torch.double, requires_grad=True),))
 
 
+@pytest.mark.parametrize(("name", "curves"), [("i1", [3e-30 / 8, 3.75e-6, 3.75e-5]), ("i1e", [-1.0, -1.0, -1.0])])
+def test_bessel_functions_around_zero(name, curves):
+    for dtype, rel in (("float64", 1e-3), ("float32", 2e-2)):
+        _, g, h = derivatives(getattr(torch.special, name), [1e-30, 1e-5, 1e-4], dtype)
+        assert near(g, [0.5, 0.5, 0.5], 1e-3) and near(h, curves, rel)
+
+
+def test_second_derivative_of_a_quotient_of_small_numbers():
+    a = torch.tensor(1e-26, requires_grad=True)
+    b = torch.tensor(1e-16, requires_grad=True)
+    (g,) = torch.autograd.grad(a / b, b, create_graph=True)
+    assert torch.autograd.grad(g, b)[0].item() == pytest.approx(2e22, rel=1e-5)
+
+
 def test_a_negative_number_to_a_complex_power():
     b = torch.tensor([-1.5, 2.0], dtype=torch.double)
     z = torch.tensor([0.3 + 0.5j, -1 + 0.2j], dtype=torch.cdouble, requires_grad=True)
@@ -135,6 +149,7 @@ def test_prelu_at_zero():
     assert gx.tolist() == [0.25, 0.25, 1.0]
     hx, hw = torch.autograd.grad(gx.sum() + gw.sum(), (x, w))
     assert hx.tolist() == [0.0, 1.0, 0.0] and hw.tolist() == [1.0]
+    assert torch.autograd.grad(F.prelu(torch.tensor([NAN, 1.0], dtype=torch.double), w).sum(), w)[0].isnan().all()
 
 
 @pytest.mark.parametrize("name", ["huber_loss", "smooth_l1_loss"])
@@ -259,6 +274,13 @@ def test_layer_norm_far_from_zero():
         x = torch.randn(4, n) + 1000
         exact = F.layer_norm(x.double(), (n,))
         assert (F.layer_norm(x, (n,)) - exact).abs().max() < 2e-6
+
+
+def test_layer_norm_of_numbers_whose_squares_overflow():
+    x = torch.tensor([[-1e30, 20.0, 1e30, 2.0], [1.0, 2.0, 3.0, 4.0], [INF, 0.0, 1.0, 2.0]])
+    out = F.layer_norm(x, (4,))
+    assert (out[0] - torch.tensor([-1, 0, 1, 0]) * 2**0.5).abs().max() < 1e-6
+    assert torch.equal(out[1], F.layer_norm(x[1], (4,))) and out[2].isnan().all()
 
 
 # ---- indices ----

@@ -24,6 +24,20 @@ template <class C, class F> inline C lane_sum(int64_t n, F&& f) {
   return lanes[0];
 }
 
+// A row whose squares overflow float: everything in double.
+template <class T> void wide_row(int64_t n, const T* x, const T* weight, const T* bias, double eps, T* y, T* mean, T* rstd) {
+  const double count = static_cast<double>(n), m = lane_sum<double>(n, [&](int64_t i) { return static_cast<double>(x[i]); }) / count;
+  const double variance =
+      lane_sum<double>(n, [&](int64_t i) { return (static_cast<double>(x[i]) - m) * (static_cast<double>(x[i]) - m); }) / count;
+  const double r = 1 / std::sqrt(variance + eps);
+  for (int64_t i = 0; i < n; ++i) {
+    const double normal = (static_cast<double>(x[i]) - m) * r;
+    y[i] = T(static_cast<compute_t<T>>(normal * (weight ? static_cast<double>(weight[i]) : 1) + (bias ? static_cast<double>(bias[i]) : 0)));
+  }
+  *mean = T(static_cast<compute_t<T>>(m));
+  *rstd = T(static_cast<compute_t<T>>(r));
+}
+
 template <class T> void forward_rows(int64_t begin, int64_t end, int64_t n, const T* in, const T* weight, const T* bias, double eps, T* out,
                                      T* mean, T* rstd) {
   using C = compute_t<T>;
@@ -41,6 +55,10 @@ template <class T> void forward_rows(int64_t begin, int64_t end, int64_t n, cons
     if (m * m > 4 * variance) {
       rest = lane_sum<C>(n, [&](int64_t i) { return static_cast<C>(x[i]) - m; }) / count;
       variance = std::max(C(0), variance - rest * rest);
+    }
+    if (sizeof(C) < sizeof(double) && !std::isfinite(variance)) {
+      wide_row(n, x, weight, bias, eps, y, mean + row, rstd + row);
+      continue;
     }
     const auto deviation = [&](int64_t i) { return (static_cast<C>(x[i]) - m) - rest; };
     const C r = C(1) / std::sqrt(variance + static_cast<C>(eps));
