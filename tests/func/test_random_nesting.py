@@ -13,8 +13,7 @@ import warnings
 import pytest
 
 import retrograd as torch
-from retrograd.autograd import forward_ad
-from retrograd.autograd import functional as AF
+from retrograd.autograd import forward_ad, functional as AF
 from retrograd.func import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 from retrograd.utils.checkpoint import checkpoint
 
