@@ -18,6 +18,8 @@ SIZE = 3
 
 # Results that depend on numbers, or on memory, in a way that examples of a batch cannot.
 NOT_BATCHED = {
+    "linspace.tensors": "fills memory from numbers; says so",
+    "logspace.tensors": "fills memory from numbers; says so",
     "_nonzero": "as many rows as there are numbers",
     "nonzero": "as many rows as there are numbers",
     "argwhere": "as many rows as there are numbers",

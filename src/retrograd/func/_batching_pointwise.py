@@ -15,7 +15,8 @@ _ops = _C._ops
 POINTWISE = (
     "complex", "polar", "_angle", "_polar", "relu", "threshold_backward", "threshold", "leaky_relu", "leaky_relu_backward", "elu", "elu_backward", "celu", "softplus",
     "softplus_backward", "log_sigmoid", "_log_sigmoid", "log_sigmoid_backward", "silu", "silu_backward", "mish", "mish_backward",
-    "gelu", "_gelu", "_gelu_tanh", "_gelu_backward", "_gelu_tanh_backward", "hardtanh", "hardtanh_backward", "hardsigmoid", "hardswish",
+    "gelu", "_gelu", "_gelu_tanh", "_gelu_backward", "_gelu_tanh_backward", "_sinc_backward", "_erfcx_backward",
+    "_log_ndtr_backward", "_log_ndtr_curve", "_prelu_backward", "_bce_slope", "hardtanh", "hardtanh_backward", "hardsigmoid", "hardswish",
     "hardswish_backward", "hardshrink", "softshrink", "_shrink_backward", "neg", "abs", "sign", "sgn", "pow", "pow.scalar",
     "pow.self_scalar", "_pow_left", "_pow", "_scaled_product", "_square", "sqrt", "rsqrt", "reciprocal", "exp", "log", "exp2", "expm1",
     "log2", "log10", "log1p", "logaddexp", "logaddexp2", "xlogy", "xlogy.scalar", "xlogy.self_scalar", "sin", "cos", "tan", "asin",
