@@ -360,11 +360,11 @@ def test_out_of_python_functions_takes_what_it_can_hold():
         lambda out: torch.chain_matmul(a, a, out=out),
         lambda out: torch.diff(v, out=out),
     ):
-        with pytest.raises(RuntimeError, match="Expected out tensor to have dtype torch.complex64, but got torch.float32"):
+        with pytest.raises(RuntimeError, match="Expected out tensor to have dtype c10::complex<float>, but got float instead"):
             call(torch.empty(0))
         out = torch.empty(0, dtype=torch.complex64)
         assert call(out) is out
-    with pytest.raises(RuntimeError, match="but got torch.int64"):
+    with pytest.raises(RuntimeError, match="but got long int"):
         torch.quantile(torch.ones(3), 0.5, out=torch.empty(0, dtype=torch.int64))
     with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
         torch.tensordot(torch.ones(2, requires_grad=True), torch.ones(2), 1, out=torch.empty(()))
@@ -503,3 +503,93 @@ def test_anomaly_mode_looks_at_all_samples():
         assert_close(H, torch.diag((x * x + 1) ** -1.5))
         with pytest.raises(RuntimeError, match="returned nan values"):
             torch.func.vmap(torch.func.grad(lambda x: (x * 0).sqrt()))(torch.tensor([1.0, math.nan, 2.0]))
+
+
+# ---- linear algebra: older forms, out=, matrices that are not what they should be ----
+
+
+def test_gradients_of_eigenvectors_are_hermitian():
+    A = torch.tensor([[2.0, 0.3, 0.1], [0.7, 3.0, -0.2], [0.4, 0.9, 1.5]], dtype=torch.float64, requires_grad=True)
+    (g,) = torch.autograd.grad((torch.linalg.eigh(A)[1].abs() * torch.arange(9.0).reshape(3, 3)).sum(), A)
+    assert_close(g, g.mT)
+    C = torch.complex(A.detach(), A.detach().flip(0) * 0.3).requires_grad_()
+    (g,) = torch.autograd.grad((torch.linalg.eigh(C)[1].abs() * torch.arange(9.0).reshape(3, 3)).sum(), C)
+    assert_close(g, g.mH.resolve_conj())
+
+
+def test_pinv_of_a_hermitian_matrix_reads_its_lower_triangle():
+    A = torch.tensor([[2.0, 9.0], [0.5, 3.0]], dtype=torch.float64)
+    whole = torch.tensor([[2.0, 0.5], [0.5, 3.0]], dtype=torch.float64)
+    assert_close(torch.linalg.pinv(A, hermitian=True), torch.linalg.inv(whole))
+    C = torch.tensor([[2.0, 9.0], [0.5 + 1j, 3.0]])
+    assert_close(torch.linalg.pinv(C, hermitian=True), torch.linalg.inv(torch.tensor([[2.0, 0.5 - 1j], [0.5 + 1j, 3.0]])))
+
+
+def test_older_forms_of_rank_and_pseudo_inverse():
+    A = torch.diag(torch.tensor([3.0, 1.0, 0.1]))
+    rank, pinv = torch.linalg.matrix_rank, torch.linalg.pinv
+    assert rank(A, 0.5) == rank(A, tol=0.5) == rank(input=A, tol=0.5) == rank(A, 0.5, True) == rank(A, atol=0.5) == 2
+    assert rank(A, torch.tensor([0.5, 5.0])).tolist() == [2, 0]
+    for made in (pinv(A, 0.2), pinv(A, rcond=0.2), pinv(input=A, rcond=0.2), pinv(A, 0.2, True), pinv(A, torch.tensor(0.2))):
+        assert_close(made, torch.diag(torch.tensor([1 / 3, 1.0, 0.0])))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+        rank(A, nonsense=1)
+    with pytest.raises(TypeError, match="takes one matrix"):
+        pinv()
+    with pytest.raises(TypeError, match="takes from 0 to 3 positional arguments"):
+        pinv(A, 0.1, True, 3)
+
+
+def test_out_of_functions_written_in_python():
+    S = torch.eye(2) + 0.1
+    with pytest.warns(UserWarning, match=r"An output with one or more elements was resized since it had shape \[5\]"):
+        torch.linalg.inv(S, out=torch.ones(5))
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float, but got long int instead"):
+        torch.linalg.inv(S, out=torch.ones(2, 2, dtype=torch.int64))
+    for dtype, name in ((torch.float32, "Float"), (torch.int32, "Int")):
+        with pytest.raises(RuntimeError, match=f"nonzero: Expected out tensor to have scalar type Long but got scalar type{name}"):
+            torch.nonzero(torch.ones(2), out=torch.empty(0, dtype=dtype))
+
+
+def test_small_corners_of_linalg():
+    assert torch.linalg.vander(torch.tensor(2.0), N=3).tolist() == [[1.0, 2.0, 4.0]]
+    with pytest.raises(RuntimeError, match="N must be greater than 1"):
+        torch.linalg.vander(torch.tensor(2.0))
+    assert torch.linalg.householder_product(torch.zeros(2, 0, 0, requires_grad=True), torch.zeros(2, 0)).requires_grad
+    A = torch.eye(3, requires_grad=True)
+    residuals = torch.linalg.lstsq(A, torch.ones(3, 1)).residuals
+    assert residuals.shape == (0,) and residuals.requires_grad
+
+
+def test_gradients_are_not_lazy_conjugates():
+    A = torch.tensor([[2.0 + 1j, 0.3], [0.7j, 3.0]], requires_grad=True)
+    (g,) = torch.autograd.grad(torch.linalg.inv(A).abs().sum(), A, create_graph=True)
+    assert not g.is_conj()
+    torch.view_as_real(g).sum().backward()
+    assert A.grad is not None
+
+
+# ---- numbers before tensors ----
+
+
+def test_argument_orders_of_old():
+    a, m, b = torch.ones(3), torch.ones(2, 2), torch.ones(2, 2, 2)
+    v = torch.ones(2)
+    today = [
+        (lambda: torch.addcmul(a, 2, a, a), torch.addcmul(a, a, a, value=2)),
+        (lambda: a.clone().addcdiv_(2, a, a), torch.addcdiv(a, a, a, value=2)),
+        (lambda: torch.add(a, 2, a), a * 3),
+        (lambda: a.clone().sub_(2, a), -a),
+        (lambda: m.clone().addbmm_(2, b, b), torch.addbmm(m, b, b, beta=2)),
+        (lambda: m.clone().addbmm_(2, 3, b, b), torch.addbmm(m, b, b, beta=2, alpha=3)),
+        (lambda: b.clone().baddbmm_(2, b, b), torch.baddbmm(b, b, b, beta=2)),
+        (lambda: torch.addmm(2, m, 3, m, m), torch.addmm(m, m, m, beta=2, alpha=3)),
+        (lambda: torch.addmv(2, v, m, v), torch.addmv(v, m, v, beta=2)),
+        (lambda: torch.addr(2, m, 3, v, v), torch.addr(m, v, v, beta=2, alpha=3)),
+    ]
+    for older, expected in today:
+        with pytest.warns(UserWarning, match="This overload of .* is deprecated"):
+            assert_close(older(), expected)
+    for wrong in (lambda: torch.addmm(m, 2, m, m), lambda: torch.addcmul(a, 2, a, a, value=3), lambda: torch.mul(a, 2, a)):
+        with pytest.raises(TypeError):
+            wrong()

@@ -191,7 +191,8 @@ Tensor linalg_eigh_grad(const Tensor& g_values, const Tensor& g_vectors, const T
   if (is_complex(V.dtype())) check_phase(ops::imag(diagonal_of(inner)), "linalg_eigh", kEigenPhase);
   inner = inner * (1 - eye(values, values.size(-1))) / gaps(values);
   if (g_values) inner = inner + diagonal_matrix(g_values);
-  return mm(V, mm(inner, mH(V)));
+  const Tensor whole = mm(V, mm(inner, mH(V)));
+  return (whole + mH(whole)) * 0.5;  // Hermitian, as the matrix is taken to be
 }
 
 // With G = V^H gV less V^H V diag(Re G), for the length of eigenvectors stays 1, and E_ij = l_j - l_i:

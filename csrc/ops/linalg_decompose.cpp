@@ -187,6 +187,12 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
 }
 
 // V diag(1/s) U^H over the singular values above the tolerance max(atol, rtol * largest).
+// The Hermitian matrix whose lower triangle is that of A.
+static Tensor mirrored(const Tensor& A) {
+  const Tensor below = impl::tril(A, -1);
+  return impl::add(impl::tril(A, 0), transpose(is_complex(A.dtype()) ? impl::_conj_physical(below) : below, -2, -1), 1);
+}
+
 Tensor linalg_pinv(const Tensor& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) {
   lapack::check_matrix(A, "linalg.pinv");
   if (hermitian) lapack::check_square(A, "linalg.pinv");
@@ -195,7 +201,7 @@ Tensor linalg_pinv(const Tensor& A, std::optional<double> atol, std::optional<do
   const double epsilon = real_dtype(A.dtype()) == DType::Float32 ? 1.1920929e-07 : 2.220446049250313e-16;
   const double absolute = atol.value_or(0),
                relative = rtol.value_or(absolute > 0 ? 0 : epsilon * static_cast<double>(std::max(A.size(-1), A.size(-2))));
-  const auto [u, s, vh] = _linalg_svd(A, false, true);
+  const auto [u, s, vh] = _linalg_svd(hermitian ? mirrored(A) : A, false, true);
   const int64_t k = s.size(-1);
   lapack::visit(s, [&](auto zero) {
     using T = lapack::real_t<decltype(zero)>;

@@ -133,6 +133,8 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
     const RunOptions options{keep != 0, create != 0, accumulate != 0, inputs != Py_None};
     const CallerState caller;
     std::vector<Tensor> result = run_backward(roots.edges, roots.grads, wanted.edges, options);
+    for (Tensor& grad : result)  // as a gradient that becomes a .grad
+      if (RG_UNLIKELY(grad && grad->has(kConj))) grad = ops::resolve_conj(grad);
     if (accumulate) Py_RETURN_NONE;
     for (size_t i = 0; i < result.size(); ++i)
       RG_CHECK(result[i] || allow_unused, "The differentiated Tensor at index ", i,

@@ -247,6 +247,33 @@ void check_devices(const Group& g, const OpRecord& op, uint8_t devices) {
        "() got tensors on the cpu and on another device");
 }
 
+// addcmul(x, 2, a, b) and its like, see retrograd/_legacy.py. Null where the call is in no such order.
+PyObject* call_in_older_order(const Group& g, const Args& a) {
+  bool number = false;
+  for (Py_ssize_t i = 0; i < a.positional; ++i)
+    number |= PyLong_Check(a.items[i]) || PyFloat_Check(a.items[i]) || PyComplex_Check(a.items[i]);
+  if (!number) return nullptr;
+  PyObject* module = checked(PyImport_ImportModule("retrograd._legacy"));
+  const Py_ssize_t shift = a.self ? 1 : 0;
+  PyObject* positional = PyTuple_New(a.positional + shift);
+  PyObject* named = PyDict_New();
+  if (positional && named) {
+    if (a.self) PyTuple_SET_ITEM(positional, 0, Py_NewRef(a.self));
+    for (Py_ssize_t i = 0; i < a.positional; ++i) PyTuple_SET_ITEM(positional, i + shift, Py_NewRef(a.items[i]));
+    for (Py_ssize_t k = 0; k < a.keywords(); ++k) PyDict_SetItem(named, PyTuple_GET_ITEM(a.kwnames, k), a.items[a.positional + k]);
+  }
+  PyObject* result = positional && named
+                         ? PyObject_CallMethod(module, "call", "OsOOO", g.callable, g.name, a.self ? Py_True : Py_False, positional, named)
+                         : nullptr;
+  Py_DECREF(module);
+  Py_XDECREF(positional);
+  Py_XDECREF(named);
+  checked(result);
+  if (result != Py_NotImplemented) return result;
+  Py_DECREF(result);
+  return nullptr;
+}
+
 }  // namespace
 
 PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_ssize_t nargs, PyObject* kwnames, bool flat) noexcept {
@@ -265,6 +292,7 @@ PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_
     }
     if (any_overloaded(items, args.positional + args.keywords()))  // in a place where no signature wants a tensor
       return call_torch_function(g.callable, self, items, args.positional, kwnames);
+    if (PyObject* result = call_in_older_order(g, args)) return result;
     explain(g, args);
   } catch (...) {
     set_python_error();

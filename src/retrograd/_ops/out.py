@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, TypeVar, cast
 
 import retrograd as torch
@@ -25,5 +26,18 @@ def written(result: _Result, out: Any) -> _Result:
             "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
         )
     if not torch.can_cast(result.dtype, out.dtype):
-        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
+        raise RuntimeError(f"Expected out tensor to have dtype {_CPP[result.dtype]}, but got {_CPP[out.dtype]} instead")
+    if out.numel() and out.shape != result.shape:
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match the required "
+            f"output shape {list(result.shape)}. Pass out= of the right shape, or resize it first with out.resize_(0).",
+            stacklevel=2,
+        )
     return cast(_Result, out.resize_(result.shape).copy_(result))
+
+
+_CPP = {
+    torch.bool: "bool", torch.uint8: "unsigned char", torch.int8: "signed char", torch.int16: "short int", torch.int32: "int",
+    torch.int64: "long int", torch.float16: "c10::Half", torch.bfloat16: "c10::BFloat16", torch.float32: "float", torch.float64: "double",
+    torch.complex64: "c10::complex<float>", torch.complex128: "c10::complex<double>",
+}  # fmt: skip

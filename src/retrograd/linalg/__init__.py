@@ -269,10 +269,26 @@ def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 # ---- pseudo-inverse, rank, least squares ----
 
 
+def _matrix(name: str, A: Tensor | None, input: Tensor | None) -> Tensor:
+    """The matrix of a function that takes it by two names, one of them older."""
+    if (A is None) == (input is None):
+        raise TypeError(f"{name}() takes one matrix, as A or as input, and got {'none' if A is None else 'both'}")
+    return A if input is None else input  # type: ignore[return-value]
+
+
 def pinv(
-    A: Tensor, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, hermitian: bool = False, out: Tensor | None = None
+    A: Tensor | None = None,
+    rcond: Tensor | float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
+    out: Tensor | None = None,
+    input: Tensor | None = None,
 ) -> Tensor:
-    """The Moore-Penrose inverse."""
+    """The Moore-Penrose inverse; `rcond` is the older name of `rtol`, and `input` of A."""
+    A = _matrix("pinv", A, input)
+    rtol = rtol if rcond is None else rcond
     atol, rtol = _number(atol), _number(rtol)
     return written(_converging(lambda: _ops.linalg_pinv(A, atol=atol, rtol=rtol, hermitian=hermitian)), out)
 
@@ -282,9 +298,19 @@ def _number(value: Tensor | float | None) -> float | None:
 
 
 def matrix_rank(
-    A: Tensor, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, hermitian: bool = False, out: Tensor | None = None
+    A: Tensor | None = None,
+    tol: Tensor | float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
+    out: Tensor | None = None,
+    input: Tensor | None = None,
 ) -> Tensor:
-    """How many singular values exceed max(atol, rtol * largest)."""
+    """How many singular values exceed max(atol, rtol * largest); `tol` is the older name of `atol`, and `input` of A."""
+    A = _matrix("matrix_rank", A, input)
+    if tol is not None:
+        atol, rtol = tol, 0.0
     if A.dim() < 2:
         raise RuntimeError("linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
     for name, tolerance in (("atol", atol), ("rtol", rtol)):
@@ -331,7 +357,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     solution = pinv(A, rtol=rtol) @ right
     none = torch.empty(0, dtype=A.dtype.to_real(), device=A.device)
     rank = torch.empty(0, dtype=torch.int64, device=A.device) if driver == "gels" else matrix_rank(A, rtol=rtol)
-    residuals = none
+    residuals = solution.abs().reshape(-1)[:0] if solution.requires_grad else none
     if m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all())):
         residuals = (A @ solution - right).abs().square().sum(-2)
     values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else none
@@ -542,6 +568,8 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None
         raise RuntimeError(
             f"torch.linalg.householder_product: tau dtype {_title(tau.dtype)} does not match input dtype {_title(input.dtype)}"
         )
+    if input.numel() == 0:
+        return written(input.clone(), out)
     v = input.tril(-1)[..., :k] + torch.eye(m, k, dtype=input.dtype, device=input.device)
     q = torch.eye(m, n, dtype=input.dtype, device=input.device).expand(*input.shape[:-2], m, n)
     for i in reversed(range(k)):
@@ -578,6 +606,9 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out:
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Powers 0 to N - 1 of each element."""
+    if x.dim() == 0:
+        x = x.unsqueeze(0)
+        N = 1 if N is None else N
     if N is not None and N <= 1:
         raise RuntimeError("N must be greater than 1.")
     N = x.size(-1) if N is None else N

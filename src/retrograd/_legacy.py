@@ -1,0 +1,36 @@
+"""Argument orders of old: numbers before tensors, as in addcmul(input, value, tensor1, tensor2). Accepted with a warning, as PyTorch does."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+
+def call(function: Callable[..., Any], name: str, is_method: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call in today's order; NotImplemented where it is in no order that ever was. Asked for what fits no signature."""
+    older = _order(name.rstrip("_"), is_method, args)
+    if older is None or not kwargs.keys().isdisjoint(older[1]):
+        return NotImplemented
+    positional, named = older
+    spelled = ", ".join(f"{key}=..." for key in named)
+    warnings.warn(f"This overload of {name} is deprecated: pass the tensors first, and {spelled} by name.", stacklevel=2)
+    return function(*positional, **named, **kwargs)
+
+
+def _order(name: str, is_method: bool, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    numbers = [isinstance(a, (int, float, complex)) for a in args]
+    match name, numbers:
+        case (("addcmul" | "addcdiv"), [False, True, False, False]):
+            return (args[0], *args[2:]), {"value": args[1]}
+        case (("add" | "sub"), [False, True, False]):
+            return (args[0], args[2]), {"alpha": args[1]}
+        case (("addmm" | "addbmm" | "baddbmm" | "addmv" | "addr"), [False, True, True, False, False]) if is_method:
+            return (args[0], *args[3:]), {"beta": args[1], "alpha": args[2]}
+        case (("addmm" | "addbmm" | "baddbmm" | "addmv" | "addr"), [False, True, False, False]) if is_method:
+            return (args[0], *args[2:]), {"beta": args[1]}
+        case (("addmm" | "addbmm" | "baddbmm" | "addmv" | "addr"), [True, False, True, False, False]):
+            return (args[1], *args[3:]), {"beta": args[0], "alpha": args[2]}
+        case (("addmm" | "addbmm" | "baddbmm" | "addmv" | "addr"), [True, False, False, False]):
+            return args[1:], {"beta": args[0]}
+    return None
