@@ -440,8 +440,7 @@ def members(owner, prefix):
 def surface():
     from retrograd import autograd, func, linalg, special
     from retrograd.autograd import forward_ad, functional, graph
-    from retrograd.nn import functional as F
-    from retrograd.nn import init
+    from retrograd.nn import functional as F, init
 
     named = []
     spaces = [
