@@ -249,7 +249,7 @@ op(
     doc="The gradients of layer normalisation, without derivative; those that are not needed are None.",
     samples=[
         S(T(3, 4, grad=False), T(3, 4, grad=False), (4,), T(4, grad=False), T(3, 1, grad=False), T(3, 1, grad=False), True, True, True),
-        S(T(2, 3, 4, grad=False), T(2, 3, 4, grad=False), (3, 4), None, T(2, 1, 1, grad=False), T(2, 1, 1, grad=False), True, False, False),
+        S(T(2, 3, 4, grad=False), T(2, 3, 4, grad=False), (3, 4), None, T(2, 1, 1, grad=False), T(2, 1, 1, grad=False), True, True, True),
     ],
     test={"compat": False},  # ours
 )

@@ -22,9 +22,10 @@ inline bool runs_along_columns(const TensorImpl* t) {
 }
 
 // Whether everything an op computes with is an inference tensor: outside inference mode such an op records nothing. A number counts as a
-// normal tensor.
-inline bool is_inference(const Tensor& t) { return !t || t->has(kInference); }
-inline bool is_inference(const Operand& o) { return o.tensor && o.tensor->has(kInference); }
+// normal tensor, and so does a sample of a vmap: the transforms inside that vmap follow it, whatever it is a sample of.
+inline bool is_inference(const TensorImpl* t) { return (t->flags & (kInference | kBatched)) == kInference; }
+inline bool is_inference(const Tensor& t) { return !t || is_inference(t.get()); }
+inline bool is_inference(const Operand& o) { return o.tensor && is_inference(o.tensor); }
 inline bool is_inference(std::span<const Tensor> list) {
   for (const Tensor& t : list)
     if (!is_inference(t)) return false;

@@ -6,7 +6,7 @@ import pytest
 
 import retrograd
 from retrograd import _C
-from retrograd.func import grad, jacrev, vjp, vmap
+from retrograd.func import grad, jacfwd, jacrev, vjp, vmap
 from retrograd.func._vmap import current_level
 from retrograd.nn import functional as F
 from retrograd.testing import assert_close
@@ -396,3 +396,15 @@ def test_threads_have_levels_of_their_own():
 
     assert_close(vmap(outer)(X), X + 1)
     assert_close(results[3], 3 * retrograd.ones(2, 3))
+
+
+def test_transforms_of_samples_of_inference_tensors():
+    def f(x):
+        return retrograd.einsum("i,j->ij", x, x).sin().sum()
+
+    x = retrograd.tensor([[0.3, -0.6, 0.9], [0.5, 0.2, 0.4]], dtype=retrograd.float64)
+    with retrograd.inference_mode():
+        inside = x.clone()
+        for transform in (grad, lambda f: jacrev(jacrev(f)), lambda f: jacfwd(jacfwd(f))):
+            assert_close(vmap(transform(f))(inside), vmap(transform(f))(x))
+            assert vmap(transform(f))(inside).abs().max().item() > 0.1
