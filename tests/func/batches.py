@@ -120,7 +120,8 @@ class Batched:
 
     def function(self, *tensors: Tensor) -> tuple[Any, ...]:
         args, kwargs = with_tensors(self.tree, iter(tensors))
-        return tuple(flatten(call(retrograd, self.case.entry, args, kwargs, self.variant)))
+        results = flatten(call(retrograd, self.case.entry, args, kwargs, self.variant))
+        return tuple(r for r in results if r is not None)  # gradients that were not asked for
 
     def example(self, i: int, batched: tuple[bool, ...]) -> list[Tensor]:
         return [self.rows[i][k] if batched[k] else self.rows[0][k] for k in range(self.count)]

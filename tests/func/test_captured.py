@@ -206,6 +206,17 @@ def test_inference_mode_does_not_matter():
     assert not torch.is_inference_mode_enabled()
 
 
+def test_samples_made_in_inference_mode_have_second_derivatives():
+    cubes = lambda x: (x[:2].exp().sum() + x**3).sum()
+    with torch.inference_mode():
+        rows = torch.tensor([[0.5, -1.0, 2.0], [1.0, 0.25, -0.5]], dtype=torch.float64)
+        second = vmap(jacrev(grad(cubes)))(rows)
+    for row, found in zip(rows, second, strict=True):
+        expected = torch.diag(6 * row)
+        expected[[0, 1], [0, 1]] += 3 * row[:2].exp()
+        assert_close(found, expected)
+
+
 def test_a_transform_that_fails_leaves_nothing_behind():
     def f(x):
         raise KeyError("mine")

@@ -17,6 +17,7 @@ NOT_IN_TORCH = {
     "_conj_physical": "ours: the kernel of conj_physical",
     "_clone_as": "ours: a copy with the strides of another tensor",
     "_expand_reduced": "ours: a reduced gradient brought back to the input's shape",
+    "_layer_norm_backward": "ours: the derivative of layer_norm as one kernel",
     "_put_along": "ours: the derivative of taking along a dimension",
     "_reverse_cumsum": "ours: cumsum from the end, its derivative",
     "_sum_to": "ours: broadcasting undone",

@@ -243,13 +243,15 @@ def _stack(rows: list[Any]) -> Any:
         return _ops.stack(rows)
     if isinstance(rows[0], (tuple, list)):
         return [_stack(list(column)) for column in zip(*rows, strict=True)]
+    if rows[0] is None:  # a result that was not asked for
+        return None
     raise RuntimeError(f"vmap: this op gives a {type(rows[0]).__name__} for each example, which cannot be batched")
 
 
 def _none(result: Any) -> Any:
     if isinstance(result, Tensor):
         return result.new_empty((0, *result.shape))
-    return [_none(r) for r in result]
+    return None if result is None else [_none(r) for r in result]
 
 
 def loop(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
