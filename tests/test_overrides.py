@@ -678,3 +678,20 @@ def test_objects_are_asked_wherever_they_stand():
 def test_an_index_of_a_subclass_decides_the_type_of_the_result():
     index = torch.tensor([1, 0]).as_subclass(Asked)
     assert type(torch.arange(2.0)[index]) is Asked and type(torch.ones(2, 2)[0, index]) is Asked
+
+
+def test_functions_written_in_python_stay_functions():
+    import inspect
+    import pickle
+
+    F = torch.nn.functional
+    for function, name in (
+        (F.dropout, "torch.nn.functional.dropout"),
+        (torch.linalg.inv, "torch.linalg.inv"),
+        (F.relu, "torch.nn.functional.relu"),
+    ):
+        assert torch.overrides.resolve_name(function) == name
+        assert pickle.loads(pickle.dumps(function)) is function
+        assert "Tensor" in str(inspect.signature(function)) and function.__doc__ and function.__name__ == name.rpartition(".")[2]
+        assert inspect.isroutine(function) and repr(function).startswith("<function ")
+    assert inspect.ismethod(torch.ones(2).register_hook)

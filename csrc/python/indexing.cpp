@@ -294,12 +294,6 @@ void check_differing(std::span<const Tensor> indices, const Tensor& source) {
       "one dimension, or use index_put_().");
 }
 
-// Numbers, slices and plain tensors have nobody to ask.
-bool is_simple(PyObject* o) {
-  PyTypeObject* type = Py_TYPE(o);
-  return type == &PyLong_Type || type == &PyFloat_Type || type == &PySlice_Type || type == tensor_type;
-}
-
 int assign(PyObject* self, PyObject* index, PyObject* value) {
   return guarded_int([&] {
     RG_CHECK_AS(Type, value, "Tensor does not support deleting items");

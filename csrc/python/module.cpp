@@ -44,6 +44,7 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
     init_function(module);
     init_interop(module);
     init_torch_function(module);
+    init_overridable_function(module);
     init_intercept(module);
     init_modes(module);
     init_settings(module);

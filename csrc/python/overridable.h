@@ -22,6 +22,13 @@ inline bool overridden(PyObject* self) {
          (thread_state.function_modes != 0 || (thread_state.torch_function_subclasses && !is_plain_tensor(self)));
 }
 
+// Numbers, words and plain tensors: what no override has to be asked about.
+inline bool is_simple(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  return type == tensor_type || type == parameter_type || o == Py_None || type == &PyLong_Type || type == &PyFloat_Type ||
+         type == &PyBool_Type || type == &PyUnicode_Type || type == &PySlice_Type;
+}
+
 // The call of Tensor.<name>, or of one of the functions of an attribute's descriptor, through __torch_function__.
 inline PyObject* override_call(PyObject* self, const char* name, const char* part, PyObject* const* args, Py_ssize_t nargs,
                                PyObject* kwnames) {

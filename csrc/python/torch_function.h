@@ -42,5 +42,6 @@ class FunctionModesOff {
 };
 
 void init_torch_function(PyObject* module);
+void init_overridable_function(PyObject* module);
 
 }  // namespace retrograd

@@ -39,7 +39,12 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
             UserWarning,
             stacklevel=2,
         )
-    return _place(_C._tensor_from(_without_storage(data, dtype), dtype), device, requires_grad)
+    if type(data) not in _NO_STORAGE:
+        data = _without_storage(data, dtype)
+    return _place(_C._tensor_from(data, dtype), device, requires_grad)
+
+
+_NO_STORAGE = frozenset((float, int, bool, complex, list, tuple, Tensor))  # what data mostly are
 
 
 def _without_storage(data: Any, dtype: Any) -> Any:
@@ -54,8 +59,6 @@ def _without_storage(data: Any, dtype: Any) -> Any:
 @overridable
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without a copy where that is possible."""
-    if _C._is_torch_function_mode_enabled():
-        return _C._call_torch_function(as_tensor, (data,), {"dtype": dtype, "device": device})
     if isinstance(data, Tensor):
         return _place(data if dtype is None or data.dtype == dtype else data.to(dtype), device, False)
     if _is_array(data):

@@ -15,13 +15,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 def overridable(function: F) -> F:
     """The function, asking modes and arguments with a `__torch_function__` first."""
 
-    @functools.wraps(function)
-    def asking(*args: Any, **kwargs: Any) -> Any:
-        if _C._overloaded(args, kwargs):
-            return _C._call_torch_function(asking, args, kwargs)
-        return function(*args, **kwargs)
-
-    return asking  # type: ignore[return-value]
+    asking = _C._Overridable(function)
+    functools.update_wrapper(asking, function)
+    return asking
 
 
 def all_overridable(namespace: dict[str, Any], names: list[str]) -> None:

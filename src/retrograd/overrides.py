@@ -255,6 +255,7 @@ _NAMESPACES = ("", "functional", "nn.functional", "nn.init", "Tensor", "linalg",
 
 _CALLABLES = (
     types.FunctionType,
+    _C._Overridable,
     types.BuiltinFunctionType,
     types.MethodDescriptorType,
     types.WrapperDescriptorType,

@@ -1,0 +1,93 @@
+// _Overridable(function): a function written in Python that __torch_function__ may take over (retrograd/_overridable.py). Native, because the
+// test stands before every call of nn.functional and linalg: a Python wrapper would cost more than many of these functions do.
+#include <Python.h>
+#include <structmember.h>
+
+#include "python/guard.h"
+#include "python/overridable.h"
+#include "python/wrap.h"
+
+namespace retrograd {
+namespace {
+
+struct Overridable {
+  PyObject_HEAD
+  vectorcallfunc call;
+  PyObject* function;  // owned
+  PyObject* dict;      // what functools.update_wrapper() copies
+  PyObject* weakrefs;
+};
+
+Overridable* cast(PyObject* o) { return reinterpret_cast<Overridable*>(o); }
+
+PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  const Py_ssize_t positional = PyVectorcall_NARGS(nargsf);
+  const Py_ssize_t count = positional + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  bool asked = RG_UNLIKELY(function_modes_active());
+  for (Py_ssize_t i = 0; i < count && !asked; ++i) asked = !is_simple(args[i]) && any_overloaded(args + i, 1);
+  if (RG_LIKELY(!asked)) return PyObject_Vectorcall(cast(self)->function, args, nargsf, kwnames);
+  return guarded([&] { return call_torch_function(self, nullptr, args, positional, kwnames); });
+}
+
+PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
+  PyObject* function;
+  if (!PyArg_ParseTuple(args, "O", &function)) return nullptr;
+  auto* made = reinterpret_cast<Overridable*>(type->tp_alloc(type, 0));
+  if (!made) return nullptr;
+  made->call = call;
+  made->function = Py_NewRef(function);
+  return reinterpret_cast<PyObject*>(made);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(cast(self)->function);
+  Py_VISIT(cast(self)->dict);
+  return 0;
+}
+int clear(PyObject* self) {
+  Py_CLEAR(cast(self)->function);
+  Py_CLEAR(cast(self)->dict);
+  return 0;
+}
+void dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  if (cast(self)->weakrefs) PyObject_ClearWeakRefs(self);
+  clear(self);
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* bind(PyObject* self, PyObject* object, PyObject*) {  // as a method
+  return !object || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
+}
+PyObject* repr(PyObject* self) { return PyObject_Repr(cast(self)->function); }
+PyObject* reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(self, "__qualname__"); }  // pickled by name, as functions are
+
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Overridable, call), READONLY, nullptr},
+                         {"__dictoffset__", T_PYSSIZET, offsetof(Overridable, dict), READONLY, nullptr},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(Overridable, weakrefs), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+PyGetSetDef attributes[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
+                       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_descr_get, reinterpret_cast<void*>(bind)},
+                       {Py_tp_repr, reinterpret_cast<void*>(repr)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_members, members},
+                       {Py_tp_getset, attributes},
+                       {0, nullptr}};
+PyType_Spec spec = {"retrograd._C._Overridable", sizeof(Overridable), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
+
+}  // namespace
+
+void init_overridable_function(PyObject* module) { PyModule_AddObject(module, "_Overridable", checked(PyType_FromSpec(&spec))); }
+
+}  // namespace retrograd
