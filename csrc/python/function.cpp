@@ -111,9 +111,9 @@ class Ref {
 // ---- backward ----
 
 // A class attribute that is True or False.
-bool class_flag(PyObject* cls, const char* name) {
-  Ref value(checked(PyObject_GetAttrString(cls, name)));
-  RG_CHECK(PyBool_Check(value.get()), name, " must be a bool, got ", Py_TYPE(value.get())->tp_name);
+bool class_flag(PyObject* cls, PyObject* name) {
+  Ref value(checked(PyObject_GetAttr(cls, name)));
+  RG_CHECK(PyBool_Check(value.get()), text_of(name), " must be a bool, got ", Py_TYPE(value.get())->tp_name);
   return value.get() == Py_True;
 }
 
@@ -144,7 +144,8 @@ Tensor checked_gradient(const char* name, size_t index, const TensorMeta& meta, 
 // hooks are going to see them.
 PyObject* gradient_arguments(FunctionNode* node, std::span<Tensor> in) {
   const FunctionState& s = *node->state;
-  const bool boxed = class_flag(s.cls, "boxed_grads_call");
+  static PyObject* name = PyUnicode_InternFromString("boxed_grads_call");
+  const bool boxed = class_flag(s.cls, name);
   const auto count = static_cast<Py_ssize_t>(in.size());
   Ref args(checked(PyTuple_New(boxed ? 2 : count + 1)));
   PyTuple_SET_ITEM(args.get(), 0, Py_NewRef(node->object()));
@@ -168,7 +169,8 @@ void apply_backward(Call& call) {
   FunctionState& s = *node->state;
   const char* name = node_name(node);
   RG_CHECK(s.cls, "this Function's ctx was cleared by the garbage collector");
-  Ref backward(checked(PyObject_GetAttrString(s.cls, "_backward_of")));
+  static PyObject* name_backward = PyUnicode_InternFromString("_backward_of");
+  Ref backward(checked(PyObject_GetAttr(s.cls, name_backward)));
   Ref args(gradient_arguments(node, call.in));
   Ref result(checked(PyObject_Call(backward.get(), args.get(), nullptr)));
   PyObject* one[1] = {result.get()};
@@ -726,7 +728,8 @@ PyObject* saved_tensors(PyObject* self, void*) {
     Ref out(checked(PyTuple_New(static_cast<Py_ssize_t>(s.saved.size()))));
     for (size_t i = 0; i < s.saved.size(); ++i)
       PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), s.saved_none[i] ? none() : wrap(unpacked(node, s.saved[i])));
-    if (s.cls && class_flag(s.cls, "clear_saved_tensors_on_access")) {
+    static PyObject* name = PyUnicode_InternFromString("clear_saved_tensors_on_access");
+    if (s.cls && class_flag(s.cls, name)) {
       s.handed_over = true;
       release_saved_tensors(node);
       s.saved.clear();

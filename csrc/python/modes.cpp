@@ -229,10 +229,13 @@ template <bool On> PyObject* switch_enter(PyObject* o, PyObject*) {
     Py_RETURN_NONE;
   });
 }
+void leave_switch(Mode* self) {
+  set_grad_mode((self->found.pop() & Found::kGrad) != 0);
+  restore_site(self);
+}
 PyObject* switch_exit(PyObject* o, PyObject* const*, Py_ssize_t count) {
   if (!may_leave(o, count)) return nullptr;
-  set_grad_mode((as_mode(o)->found.pop() & Found::kGrad) != 0);
-  restore_site(as_mode(o));
+  leave_switch(as_mode(o));
   Py_RETURN_NONE;
 }
 
@@ -261,12 +264,15 @@ PyObject* inference_enter(PyObject* o, PyObject*) {
   });
 }
 // Inference mode switches gradients off; leaving it brings back what was there.
-PyObject* inference_exit(PyObject* o, PyObject* const*, Py_ssize_t count) {
-  if (!may_leave(o, count)) return nullptr;
-  const unsigned before = as_mode(o)->found.pop();
+void leave_inference(Mode* self) {
+  const unsigned before = self->found.pop();
   set_inference_mode((before & Found::kInference) != 0);
   set_grad_mode((before & Found::kGrad) != 0);
-  restore_site(as_mode(o));
+  restore_site(self);
+}
+PyObject* inference_exit(PyObject* o, PyObject* const*, Py_ssize_t count) {
+  if (!may_leave(o, count)) return nullptr;
+  leave_inference(as_mode(o));
   Py_RETURN_NONE;
 }
 
@@ -389,6 +395,29 @@ PyObject* clone_for(PyObject*, PyObject* const* args, Py_ssize_t count) {
   mode->code = reinterpret_cast<PyCodeObject*>(Py_NewRef(args[1]));
   if (recorded && !thread_state.grad_mode) set_mode_site(mode->code);  // set_grad_enabled acts when it is made
   return clone;
+}
+
+// _call_inside(manager, code, function, args, kwargs): `with _clone_for(manager, code): return function(*args, **kwargs)`, where the manager is
+// a plain no_grad, enable_grad or inference_mode.
+PyObject* call_inside(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  PyTypeObject* type = count == 5 ? Py_TYPE(args[0]) : nullptr;
+  if (!type || !is_exact(type) || type == set_grad_type || !PyCode_Check(args[1]) || !PyTuple_Check(args[3]) || !PyDict_Check(args[4])) {
+    PyErr_SetString(PyExc_TypeError, "_call_inside(manager, code, function, args, kwargs)");
+    return nullptr;
+  }
+  Mode* mode = make(type);
+  if (!mode) return nullptr;
+  Ref held(reinterpret_cast<PyObject*>(mode));
+  mode->mode = as_mode(args[0])->mode;
+  mode->code = reinterpret_cast<PyCodeObject*>(Py_NewRef(args[1]));
+  const bool inference = type == inference_type;
+  Ref entered(inference                  ? inference_enter(held.get(), nullptr)
+              : type == enable_grad_type ? switch_enter<true>(held.get(), nullptr)
+                                         : switch_enter<false>(held.get(), nullptr));
+  if (!entered) return nullptr;
+  PyObject* result = PyObject_Call(args[2], args[3], args[4]);
+  inference ? leave_inference(mode) : leave_switch(mode);
+  return result;
 }
 
 PyObject* no_arguments(PyObject*, PyObject*) { return PyTuple_New(0); }
@@ -538,6 +567,7 @@ PyMethodDef functions[] = {
     {"is_inference_mode_enabled", is_inference, METH_NOARGS,
      RG_DOC("is_inference_mode_enabled()", "Whether inference mode is on for this thread.")},
     {"_clone_for", fast(clone_for), METH_FASTCALL, nullptr},
+    {"_call_inside", fast(call_inside), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

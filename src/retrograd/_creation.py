@@ -32,19 +32,20 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     """
     if _C._is_torch_function_mode_enabled():
         return _C._call_torch_function(tensor, (data,), {"dtype": dtype, "device": device, "requires_grad": requires_grad})
-    if isinstance(data, Tensor):
-        warnings.warn(
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone(), and requires_grad_() of that for "
-            "a new leaf.",
-            UserWarning,
-            stacklevel=2,
-        )
-    if type(data) not in _NO_STORAGE:
+    if type(data) not in _PLAIN:
+        if isinstance(data, Tensor):
+            warnings.warn(
+                "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone(), and requires_grad_() of that for "
+                "a new leaf.",
+                UserWarning,
+                stacklevel=2,
+            )
         data = _without_storage(data, dtype)
-    return _place(_C._tensor_from(data, dtype), device, requires_grad)
+    made = _C._tensor_from(data, dtype)
+    return made if device is None and not requires_grad else _place(made, device, requires_grad)
 
 
-_NO_STORAGE = frozenset((float, int, bool, complex, list, tuple, Tensor))  # what data mostly are
+_PLAIN = frozenset((float, int, bool, complex, list, tuple))  # what data mostly are: no tensor, no storage
 
 
 def _without_storage(data: Any, dtype: Any) -> Any:

@@ -356,7 +356,8 @@ class GroupOptimizer(Optimizer):
             with _C._EnableGrad():
                 loss = closure()
         fused, state = self._fused, self.state
-        scaled = "grad_scale" in self.__dict__ or "found_inf" in self.__dict__
+        own = self.__dict__
+        scaled = "grad_scale" in own or "found_inf" in own
         for group in self.param_groups:
             if scaled and not self._unscaled(group):
                 continue

@@ -18,6 +18,9 @@ from retrograd._C import _DecoratorContextManager
 
 __all__ = ["_DecoratorContextManager"]
 
+# The types whose contexts need not be Python objects that a `with` statement enters. set_grad_enabled acts when it is made.
+_NATIVE = (_C.no_grad, _C.enable_grad, _C.inference_mode)
+
 
 def _drive(steps: Any, context: Callable[[], Any]) -> Any:
     """Run `steps` (anything with send, throw and close) with each step inside a fresh `context()`."""
@@ -67,6 +70,15 @@ def _around_function(func: Any, context: Callable[[], Any]) -> Any:
     return wrapper
 
 
+def _around_function_natively(func: Any, manager: _DecoratorContextManager, code: types.CodeType) -> Any:
+    inside = _C._call_inside
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return inside(manager, code, func, args, kwargs)
+
+    return wrapper
+
+
 def _around_generator(func: Any, context: Callable[[], Any]) -> Any:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         return (yield from _drive(func(*args, **kwargs), context))
@@ -90,8 +102,13 @@ def _around_async_generator(func: Any, context: Callable[[], Any]) -> Any:
 
 def _contexts(manager: _DecoratorContextManager, func: Any) -> Callable[[], Any]:
     """Makes a context for each call of `func`. The modes remember that they decorate it: errors name it when they explain a lost history."""
+    code = _code_of(func)
+    return functools.partial(_C._clone_for, manager, code) if code is not None else manager.clone
+
+
+def _code_of(func: Any) -> types.CodeType | None:
     code = getattr(inspect.unwrap(func), "__code__", None)
-    return functools.partial(_C._clone_for, manager, code) if isinstance(code, types.CodeType) else manager.clone
+    return code if isinstance(code, types.CodeType) else None
 
 
 def _wrap_function(func: Any, manager: _DecoratorContextManager) -> Any:
@@ -103,6 +120,8 @@ def _wrap_function(func: Any, manager: _DecoratorContextManager) -> Any:
         around = _around_coroutine
     elif inspect.isasyncgenfunction(func):
         around = _around_async_generator
+    elif type(manager) in _NATIVE and (code := _code_of(func)) is not None:
+        return functools.update_wrapper(_around_function_natively(func, manager, code), func)
     else:
         around = _around_function
     return functools.update_wrapper(around(func, context), func)
