@@ -186,13 +186,13 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
   return {std::move(u), std::move(s), std::move(vh)};
 }
 
-// V diag(1/s) U^H over the singular values above the tolerance max(atol, rtol * largest).
 // The Hermitian matrix whose lower triangle is that of A.
 static Tensor mirrored(const Tensor& A) {
   const Tensor below = impl::tril(A, -1);
   return impl::add(impl::tril(A, 0), transpose(is_complex(A.dtype()) ? impl::_conj_physical(below) : below, -2, -1), 1);
 }
 
+// V diag(1/s) U^H over the singular values above the tolerance max(atol, rtol * largest).
 Tensor linalg_pinv(const Tensor& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) {
   lapack::check_matrix(A, "linalg.pinv");
   if (hermitian) lapack::check_square(A, "linalg.pinv");

@@ -23,7 +23,7 @@ def _order(name: str, is_method: bool, args: tuple[Any, ...]) -> tuple[tuple[Any
     match name, numbers:
         case (("addcmul" | "addcdiv"), [False, True, False, False]):
             return (args[0], *args[2:]), {"value": args[1]}
-        case (("add" | "sub"), [False, True, False]):
+        case (("add" | "sub"), [False, True, _]):
             return (args[0], args[2]), {"alpha": args[1]}
         case (("addmm" | "addbmm" | "baddbmm" | "addmv" | "addr"), [False, True, True, False, False]) if is_method:
             return (args[0], *args[3:]), {"beta": args[1], "alpha": args[2]}

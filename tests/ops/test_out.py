@@ -188,3 +188,65 @@ def test_random_numbers_fill_the_memory_of_out_in_its_order():
         drawn = draw(8, 6, out=retrograd.zeros(6, 8).t())
         retrograd.manual_seed(3)
         assert drawn.tolist() == getattr(retrograd.zeros(6, 8).t(), fill)().tolist()
+
+
+MATRIX = retrograd.eye(2) + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (retrograd.linalg.inv, "Expected out tensor to have dtype float, but got double instead"),
+        (retrograd.linalg.norm, "linalg.norm expected out tensor dtype Float but got: Double"),
+        (retrograd.linalg.matrix_norm, "linalg.matrix_norm expected out tensor dtype Float but got: Double"),
+        (lambda a, out: retrograd.linalg.vecdot(a, a, out=out), "linalg.vecdot: Expected out of dtypeFloat but found Double"),
+        (lambda a, out: retrograd.linalg.solve_triangular(a, a, upper=True, out=out), "expected scalar type Float but found Double"),
+        (lambda a, out: retrograd.tensordot(a, a, 1, out=out), "tensordot: Expected the output tensor to have dtype Float"),
+        (lambda a, out: retrograd.linalg.multi_dot([a, a], out=out), "multi_dot(): expected out tensor to have dtype float but got double"),
+        (lambda a, out: retrograd.quantile(a, 0.5, out=out), "quantile() out tensor must be same dtype as the input tensor"),
+        (lambda a, out: retrograd.isin(a, a, out=out), "Expected out tensor to have dtype bool, but got double instead"),
+        (retrograd.nonzero, "nonzero: Expected out tensor to have scalar type Long but got scalar typeDouble"),
+    ],
+)
+def test_functions_in_python_want_the_very_dtype(function, words):
+    with pytest.raises(RuntimeError, match=re.escape(words)):
+        function(MATRIX, out=retrograd.empty(0, dtype=retrograd.float64))
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (retrograd.linalg.pinv, "linalg.pinv"),
+        (retrograd.linalg.cond, "linalg.cond"),
+        (retrograd.cholesky, "cholesky"),
+        (lambda a, out: retrograd.matrix_power(a, 1, out=out), "matrix_power"),
+        (lambda a, out: retrograd.linalg.householder_product(a, a[0], out=out), "torch.linalg.householder_product"),
+    ],
+)
+def test_functions_in_python_cast_to_what_takes_the_result(function, name):
+    wide = retrograd.empty(0, dtype=retrograd.float64)
+    assert function(MATRIX, out=wide) is wide and wide.numel()
+    with pytest.raises(
+        RuntimeError, match=f"{name}: Expected result to be safely castable from Float dtype, but got result with dtype Int"
+    ):
+        function(MATRIX, out=retrograd.empty(0, dtype=retrograd.int32))
+
+
+def test_functions_in_python_warn_before_they_resize():
+    out = retrograd.empty(5)
+    with pytest.warns(UserWarning, match=r"An output with one or more elements was resized since it had shape \[5\]"):
+        retrograd.linalg.inv(MATRIX, out=out)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        retrograd.linalg.inv(MATRIX, out=out)
+        retrograd.linalg.inv(MATRIX, out=retrograd.empty(0))
+    pair = retrograd.empty(0), retrograd.empty(0)
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype int, but got float instead"):
+        retrograd.linalg.inv_ex(MATRIX, out=pair)
+    assert pair[0].numel() == 0, "nothing is written before all are checked"
+
+
+def test_lstsq_out():
+    out = tuple(retrograd.empty(0, dtype=d) for d in (retrograd.float32, retrograd.float32, retrograd.int64, retrograd.float32))
+    result = retrograd.linalg.lstsq(MATRIX, MATRIX, out=out)
+    assert result.solution is out[0] and out[2].item() == 2

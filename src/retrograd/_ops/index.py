@@ -19,10 +19,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         if out is not None:
             raise TypeError("nonzero() got an unexpected keyword argument 'out' together with as_tuple=True")
         return torch._nonzero(input if input.dim() else input.unsqueeze(0)).unbind(1)
-    if isinstance(out, torch.Tensor) and out.dtype != torch.int64:
-        raise RuntimeError(f"nonzero: Expected out tensor to have scalar type Long but got scalar type{out.type().rpartition('.')[2][:-6]}")
-    found = torch._nonzero(input)
-    return written(found, out)
+    return written(torch._nonzero(input), out, "nonzero: Expected out tensor to have scalar type {result} but got scalar type{out}")
 
 
 def isin(

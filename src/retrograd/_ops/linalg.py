@@ -8,19 +8,23 @@ from typing import Any
 
 import retrograd as torch
 from retrograd import _C, Tensor
-from retrograd._ops.out import written
+from retrograd._ops.out import castable, written
+
+_TENSORDOT = "tensordot: Expected the output tensor to have dtype {result}, but got an output tensor with dtype {out}"
+_MULTI_DOT = "multi_dot(): expected out tensor to have dtype {result_cpp} but got {out_cpp}"
+_POWER = castable("matrix_power")
 
 
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Sum of products over the last dimension of both; a scalar multiplies."""
     if input.dim() == 0 or other.dim() == 0:
-        return written(input * other, out)
+        return written(input * other, out, None)
     if input.size(-1) != other.size(-1):
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and {list(other.shape)}"
         )
     if input.dim() == other.dim() == 1:
-        return written(torch.dot(input, other), out)
+        return written(torch.dot(input, other), out, _TENSORDOT)
     return tensordot(input, other, ([-1], [-1]), out=out)
 
 
@@ -61,7 +65,7 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[int | Sequence[int]] | 
     summed = prod(a.size(d) for d in dims_a)
     left = a.permute(free_a + dims_a).reshape(prod(shape_a), summed)
     right = b.permute(dims_b + free_b).reshape(summed, prod(shape_b))
-    return written(torch.mm(left, right).reshape(shape_a + shape_b), out)
+    return written(torch.mm(left, right).reshape(shape_a + shape_b), out, _TENSORDOT)
 
 
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -70,7 +74,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     a = [1] * (n - input.dim()) + list(input.shape)
     b = [1] * (n - other.dim()) + list(other.shape)
     product = input.reshape([s for x in a for s in (x, 1)]) * other.reshape([s for y in b for s in (1, y)])
-    return written(torch._unsafe_view(product, [x * y for x, y in zip(a, b, strict=True)]), out)
+    return written(torch._unsafe_view(product, [x * y for x, y in zip(a, b, strict=True)]), out, None)
 
 
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -101,7 +105,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
                 f"multi_dot(): tensors {n} and {n + 1} with shapes {list(tensors[n].shape)} and {list(tensors[n + 1].shape)} cannot "
                 f"be multiplied"
             )
-    return written(_chain(tensors).view(result_shape), out)
+    return written(_chain(tensors).view(result_shape), out, _MULTI_DOT)
 
 
 def _chain(tensors: Sequence[Tensor]) -> Tensor:
@@ -129,7 +133,7 @@ def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
         matrices = tuple(matrices[0])
     if len(matrices) == 1:
-        return written(matrices[0].clone(), out)
+        return written(matrices[0].clone(), out, None)
     return multi_dot(matrices, out=out)
 
 
@@ -142,15 +146,14 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
             f"linalg.matrix_power: A must be batches of square matrices, but they are {input.size(-2)} by {input.size(-1)} matrices"
         )
     if n == 0:
-        return written(
-            input.clone(memory_format=torch.contiguous_format).copy_(torch.eye(input.size(-1), dtype=input.dtype, device=input.device)), out
-        )
+        identity = torch.eye(input.size(-1), dtype=input.dtype, device=input.device)
+        return written(input.clone(memory_format=torch.contiguous_format).copy_(identity), out, None, cast=_POWER)
     if n == 1:
-        return written(input.clone(memory_format=torch.contiguous_format), out)
+        return written(input.clone(memory_format=torch.contiguous_format), out, None, cast=_POWER)
     power = torch.linalg.inv(input) if n < 0 else input
     n = abs(n)
     if n == 3:
-        return written(torch.matmul(torch.matmul(power, power), power), out)
+        return written(torch.matmul(torch.matmul(power, power), power), out, cast=_POWER)
     result: Any = None
     while n:
         if n & 1:
@@ -158,7 +161,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
         n >>= 1
         if n:
             power = torch.matmul(power, power)
-    return written(result, out)
+    return written(result, out, cast=_POWER)
 
 
 def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:

@@ -3,21 +3,61 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import retrograd as torch
 
 _Result = TypeVar("_Result")  # a tensor, or a tuple of them
 
 
-def written(result: _Result, out: Any) -> _Result:
-    """`result`, or where there is an `out` that tensor with the numbers of `result` in it; a tuple for a result of several tensors."""
+_CPP_NAMES = {
+    "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}  # fmt: skip
+_TITLES = {
+    "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "float16": "Half",
+    "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+
+EXACT = "Expected out tensor to have dtype {result_cpp}, but got {out_cpp} instead"
+CAST = "result type {result} can't be cast to the desired output type {out}"
+
+
+def castable(op: str, name: str = "result") -> str:
+    """Words for an out= that cannot take the result of `op`."""
+    return f"{op}: Expected {name} to be safely castable from {{result}} dtype, but got {name} with dtype {{out}}"
+
+
+def dtype_title(dtype: Any) -> str:
+    """A dtype as in "Float"."""
+    name = str(dtype).rpartition(".")[2]
+    return _TITLES.get(name, name)
+
+
+def _check_dtype(result: Any, out: Any, exact: str | None, cast: str) -> None:
+    if result == out or (exact is None and torch.can_cast(result, out)):
+        return
+    words = cast if exact is None or (not torch.can_cast(result, out) and cast != CAST) else exact
+    cpp = [_CPP_NAMES.get(str(d).rpartition(".")[2], "bool") for d in (result, out)]
+    raise RuntimeError(words.format(result=dtype_title(result), out=dtype_title(out), result_cpp=cpp[0], out_cpp=cpp[1]))
+
+
+def written(result: _Result, out: Any, exact: str | None = EXACT, *, cast: str = CAST) -> _Result:
+    """`result`, or where there is an `out` that tensor with the numbers of `result` in it; a tuple for a result of several tensors.
+
+    `exact` are the words for an out= of another dtype than the result, None where any will do that the result can be cast to; `cast` are those
+    for one that it cannot be cast to.
+    """
     if out is None:
         return result
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(f"out= must be a tuple of {len(result)} Tensors")
-        both = [written(r, o) for r, o in zip(result, out, strict=True)]
+        for r, o in zip(result, out, strict=True):
+            if isinstance(o, torch.Tensor):
+                _check_dtype(r.dtype, o.dtype, exact, cast)
+        both = [written(r, o, exact, cast=cast) for r, o in zip(result, out, strict=True)]
         return type(result)(*both) if hasattr(result, "_fields") else type(result)(both)
     if not isinstance(out, torch.Tensor) or not isinstance(result, torch.Tensor):
         raise TypeError(f"out= must be a Tensor, not {type(out).__name__}")
@@ -25,19 +65,13 @@ def written(result: _Result, out: Any) -> _Result:
         raise RuntimeError(
             "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
         )
-    if not torch.can_cast(result.dtype, out.dtype):
-        raise RuntimeError(f"Expected out tensor to have dtype {_CPP[result.dtype]}, but got {_CPP[out.dtype]} instead")
-    if out.numel() and out.shape != result.shape:
-        warnings.warn(
-            f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match the required "
-            f"output shape {list(result.shape)}. Pass out= of the right shape, or resize it first with out.resize_(0).",
-            stacklevel=2,
-        )
-    return cast(_Result, out.resize_(result.shape).copy_(result))
-
-
-_CPP = {
-    torch.bool: "bool", torch.uint8: "unsigned char", torch.int8: "signed char", torch.int16: "short int", torch.int32: "int",
-    torch.int64: "long int", torch.float16: "c10::Half", torch.bfloat16: "c10::BFloat16", torch.float32: "float", torch.float64: "double",
-    torch.complex64: "c10::complex<float>", torch.complex128: "c10::complex<double>",
-}  # fmt: skip
+    _check_dtype(result.dtype, out.dtype, exact, cast)
+    if out.shape != result.shape:
+        if out.numel():
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match the required "
+                f"output shape {list(result.shape)}. Pass out= of the right shape, or resize it first with out.resize_(0).",
+                stacklevel=3,
+            )
+        out.resize_(result.shape)
+    return out.copy_(result)

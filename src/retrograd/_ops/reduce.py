@@ -34,6 +34,9 @@ def _wrap(dim: int, ndim: int) -> int:
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
+_QUANTILE = "quantile() out tensor must be same dtype as the input tensor"
+
+
 def _check_quantile(input: Any, q: Any, interpolation: str) -> Any:
     if input.numel() == 0:
         raise RuntimeError("quantile() input tensor must be non-empty")
@@ -96,7 +99,7 @@ def quantile(
     out: Tensor | None = None,
 ) -> Tensor:
     """The q-th quantiles of all elements, or along a dim; `interpolation` says what lies between two elements."""
-    return written(_quantile(input, q, dim, keepdim, interpolation, False), out)
+    return written(_quantile(input, q, dim, keepdim, interpolation, False), out, _QUANTILE)
 
 
 def nanquantile(
@@ -109,7 +112,7 @@ def nanquantile(
     out: Tensor | None = None,
 ) -> Tensor:
     """As quantile, leaving out NaN."""
-    return written(_quantile(input, q, dim, keepdim, interpolation, True), out)
+    return written(_quantile(input, q, dim, keepdim, interpolation, True), out, _QUANTILE)
 
 
 def nanmean(
@@ -124,7 +127,7 @@ def nanmean(
     if not input.is_floating_point():
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {_title(input)}")
     count = input.detach().isnan().logical_not().sum(dim, keepdim)
-    return written(torch.nansum(input, dim, keepdim, dtype=dtype) / count, out)
+    return written(torch.nansum(input, dim, keepdim, dtype=dtype) / count, out, None)
 
 
 # ---- distinct elements ----
@@ -154,6 +157,9 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
 
 # ---- histograms ----
+
+
+_HISTOGRAM = "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {result_cpp} and hist {out_cpp}"
 
 
 class histogram_result(NamedTuple):
@@ -226,7 +232,7 @@ def histogram(
     if density:
         hist = hist / (hist.sum() * (edges[1:] - edges[:-1]))
     if out is not None:
-        return histogram_result(written(hist, out[0]), written(edges, out[1]))
+        return histogram_result(written(hist, out[0], _HISTOGRAM), written(edges, out[1], _HISTOGRAM.replace("hist ", "bin_edges ")))
     return histogram_result(hist, edges.clone() if isinstance(bins, Tensor) and edges is bins else edges)
 
 
@@ -310,7 +316,7 @@ def diff(
         raise RuntimeError(f"order must be non-negative but got {n}")
     dim = _wrap(dim, input.ndim)
     if n == 0:
-        return written(input.clone(), out)
+        return written(input.clone(), out, None)
     parts = []
     for name, extra in (("prepend", prepend), ("append", append)):
         if extra is not None and extra.ndim != input.ndim:
@@ -323,7 +329,7 @@ def diff(
         size = result.shape[dim] - 1
         later, earlier = result.narrow(dim, 1, size), result.narrow(dim, 0, size)
         result = torch.logical_xor(later, earlier) if input.dtype == torch.bool else later - earlier
-    return written(result, out)
+    return written(result, out, None)
 
 
 def _spacing(name: str, y: Any, x: Any, dim: int) -> Any:

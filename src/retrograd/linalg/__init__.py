@@ -10,7 +10,7 @@ import retrograd as torch
 from retrograd import _C, Tensor
 from retrograd._batched import whole
 from retrograd._ops.linalg import multi_dot
-from retrograd._ops.out import written
+from retrograd._ops.out import castable, dtype_title, written
 from retrograd._overridable import all_overridable
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ class LinAlgError(RuntimeError):
 
 LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
 _LinAlgError = LinAlgError  # where pickle looks
+
+_FOUND = "expected scalar type {result} but found {out}"
 
 matmul = torch.matmul
 matrix_power = torch.matrix_power
@@ -158,7 +160,7 @@ def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None
 ) -> Tensor:
     """The X of A X = B (or X A = B) for triangular A."""
-    return written(_ops.linalg_solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular), out)
+    return written(_ops.linalg_solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular), out, _FOUND)
 
 
 def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
@@ -258,12 +260,12 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) 
 
 def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_eig:
     """Eigenvalues, in no order, and eigenvectors of length 1 of a square matrix; complex, also those of a real one."""
-    return written(_converging(_ops.linalg_eig, A), out)
+    return written(_converging(_ops.linalg_eig, A), out, None, cast=castable("torch.linalg.eig", "eigenvalues"))
 
 
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Eigenvalues of a square matrix, in no order; complex, also those of a real one."""
-    return written(_converging(_ops.linalg_eigvals, A), out)
+    return written(_converging(_ops.linalg_eigvals, A), out, None, cast=castable("torch.linalg.eigvals", "eigenvalues"))
 
 
 # ---- pseudo-inverse, rank, least squares ----
@@ -288,9 +290,13 @@ def pinv(
 ) -> Tensor:
     """The Moore-Penrose inverse; `rcond` is the older name of `rtol`, and `input` of A."""
     A = _matrix("pinv", A, input)
-    rtol = rtol if rcond is None else rcond
+    if rcond is not None:
+        if atol is not None or rtol is not None:
+            raise TypeError("linalg.pinv(): rcond does not go together with atol= or rtol=")
+        rtol = rcond
     atol, rtol = _number(atol), _number(rtol)
-    return written(_converging(lambda: _ops.linalg_pinv(A, atol=atol, rtol=rtol, hermitian=hermitian)), out)
+    inverse = _converging(lambda: _ops.linalg_pinv(A, atol=atol, rtol=rtol, hermitian=hermitian))
+    return written(inverse, out, None, cast=castable("linalg.pinv"))
 
 
 def _number(value: Tensor | float | None) -> float | None:
@@ -307,28 +313,34 @@ def matrix_rank(
     out: Tensor | None = None,
     input: Tensor | None = None,
 ) -> Tensor:
-    """How many singular values exceed max(atol, rtol * largest); `tol` is the older name of `atol`, and `input` of A."""
+    """How many singular values exceed max(atol, rtol * largest); `tol` is `atol` of old, with an `rtol` of 0, and `input` is A."""
     A = _matrix("matrix_rank", A, input)
     if tol is not None:
+        if atol is not None or rtol is not None:
+            raise TypeError("linalg.matrix_rank(): tol does not go together with atol= or rtol=")
         atol, rtol = tol, 0.0
     if A.dim() < 2:
         raise RuntimeError("linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
     for name, tolerance in (("atol", atol), ("rtol", rtol)):
         if isinstance(tolerance, torch.Tensor) and tolerance.is_complex():
-            raise RuntimeError(f"torch.linalg.matrix_rank: {name} tensor of complex type is not supported. Got {_title(tolerance.dtype)}")
+            raise RuntimeError(
+                f"torch.linalg.matrix_rank: {name} tensor of complex type is not supported. Got {dtype_title(tolerance.dtype)}"
+            )
     with torch.no_grad():
         values = eigvalsh(A).abs() if hermitian else svdvals(A)
         if values.numel() == 0:
-            return written(torch.zeros(A.shape[:-2], dtype=torch.int64, device=A.device), out)
+            return written(torch.zeros(A.shape[:-2], dtype=torch.int64, device=A.device), out, None)
         absolute = 0.0 if atol is None else atol
         if rtol is None:
             no_atol = (absolute == 0).to(values.dtype) if isinstance(absolute, torch.Tensor) else float(absolute == 0)
             rtol = no_atol * torch.finfo(A.dtype).eps * max(A.shape[-2:])
         tolerance = torch.maximum(torch.as_tensor(absolute, dtype=values.dtype, device=values.device), values.amax(-1) * rtol)
-        return written((values > tolerance.unsqueeze(-1)).sum(-1), out)
+        return written((values > tolerance.unsqueeze(-1)).sum(-1), out, None)
 
 
-def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> _LstsqResult:
+def lstsq(
+    A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Sequence[Tensor] | None = None
+) -> _LstsqResult:
     """The X that minimises |A X - B|, the smallest one where there are many.
 
     Residuals, rank and singular values come with it where the driver gives them.
@@ -350,7 +362,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
             f"dtype {B.dtype}"
         )
     if not (A.is_floating_point() or A.is_complex()):
-        raise RuntimeError(f"torch.linalg.lstsq: Expected a floating point or complex tensor as input. Got {_title(A.dtype)}")
+        raise RuntimeError(f"torch.linalg.lstsq: Expected a floating point or complex tensor as input. Got {dtype_title(A.dtype)}")
     driver = driver or "gelsy"
     m, n = A.shape[-2:]
     rtol = rcond if rcond is not None else torch.finfo(A.dtype).eps * max(m, n)
@@ -361,8 +373,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     if m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all())):
         residuals = (A @ solution - right).abs().square().sum(-2)
     values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else none
-    result = (solution.squeeze(-1) if vector else solution, residuals, rank, values)
-    return _LstsqResult(*result)
+    result = _LstsqResult(solution.squeeze(-1) if vector else solution, residuals, rank, values)
+    return written(result, out, None, cast=castable("torch.linalg.lstsq", "solution"))
 
 
 class _LstsqResult(NamedTuple):
@@ -381,12 +393,16 @@ def _check_norm_dtype(name: str, A: Tensor, dtype: _C.dtype | None) -> None:
         return
     if A.is_complex() != dtype.is_complex:
         kind = "complex" if A.is_complex() else "real"
-        raise RuntimeError(f"linalg.{name}: dtype should be {kind} for {kind} inputs, but got {_title(dtype)}")
+        raise RuntimeError(f"linalg.{name}: dtype should be {kind} for {kind} inputs, but got {dtype_title(dtype)}")
     if torch.promote_types(A.dtype, dtype) != dtype:
         raise RuntimeError(
-            f"linalg.{name}: the dtype of the input ({_title(A.dtype)}) should be convertible without narrowing to the specified dtype "
-            f"({_title(dtype)})"
+            f"linalg.{name}: the dtype of the input ({dtype_title(A.dtype)}) should be convertible without narrowing to the specified dtype "
+            f"({dtype_title(dtype)})"
         )
+
+
+def _norm_words(name: str) -> str:
+    return f"linalg.{name} expected out tensor dtype {{result}} but got: {{out}}"
 
 
 def vector_norm(
@@ -428,7 +444,7 @@ def matrix_norm(
     if dtype is not None:
         A = A.to(dtype)
     if ord == "fro":
-        return written(_ops.linalg_vector_norm(A, 2, (rows, columns), keepdim), out)
+        return written(_ops.linalg_vector_norm(A, 2, (rows, columns), keepdim), out, _norm_words("matrix_norm"))
     if ord not in ("nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if ord in ("nuc", 2, -2):
@@ -437,13 +453,14 @@ def matrix_norm(
         if keepdim:
             for d in sorted((rows, columns)):
                 result = result.unsqueeze(d)
-        return written(result, out)
+        return written(result, out, _norm_words("matrix_norm"))
     if ord in (math.inf, -math.inf):
         rows, columns = columns, rows
     sums = _ops.linalg_vector_norm(A, 1, (rows,), keepdim)
     if not keepdim and columns > rows:
         columns -= 1
-    return written(_largest(sums, columns, keepdim) if ord in (1, math.inf) else sums.amin(columns, keepdim), out)
+    result = _largest(sums, columns, keepdim) if ord in (1, math.inf) else sums.amin(columns, keepdim)
+    return written(result, out, _norm_words("matrix_norm"))
 
 
 def norm(
@@ -461,12 +478,14 @@ def norm(
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
     if ord is None:
-        return vector_norm(A, 2, dim, keepdim, dtype=dtype, out=out)
+        return written(vector_norm(A, 2, dim, keepdim, dtype=dtype), out, _norm_words("norm"))
     if dim is None and A.dim() not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.dim()}D.")
     if isinstance(ord, str) or (dim is not None and len(dim) == 2) or (dim is None and A.dim() == 2):
-        return matrix_norm(A, ord, dim or ((-2, -1) if A.dim() != 2 else (0, 1)), keepdim, dtype=dtype, out=out)
-    return vector_norm(A, ord, dim, keepdim, dtype=dtype, out=out)
+        result = matrix_norm(A, ord, dim or ((-2, -1) if A.dim() != 2 else (0, 1)), keepdim, dtype=dtype)
+    else:
+        result = vector_norm(A, ord, dim, keepdim, dtype=dtype)
+    return written(result, out, _norm_words("norm"))
 
 
 def cond(A: Tensor, p: float | str | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -474,10 +493,12 @@ def cond(A: Tensor, p: float | str | None = None, *, out: Tensor | None = None) 
     if A.dim() < 2:
         raise RuntimeError("linalg.cond: The input tensor A must have at least 2 dimensions.")
     if A.numel() == 0 and (not isinstance(p, str) or A.size(-1) == A.size(-2)):
-        return written(_ops.linalg_vector_norm(A, 2, (-2, -1), False), out)  # zeros
+        return written(_ops.linalg_vector_norm(A, 2, (-2, -1), False), out, None, cast=castable("linalg.cond"))  # zeros
     if p in (None, 2, -2):
         values = svdvals(A)
-        return written(values[..., 0] / values[..., -1] if p != -2 else values[..., -1] / values[..., 0], out)
+        return written(
+            values[..., 0] / values[..., -1] if p != -2 else values[..., -1] / values[..., 0], out, None, cast=castable("linalg.cond")
+        )
     if A.size(-1) != A.size(-2):
         raise RuntimeError(f"linalg.cond: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
     inverse, info = _ops.linalg_inv_ex(A)
@@ -488,9 +509,11 @@ def cond(A: Tensor, p: float | str | None = None, *, out: Tensor | None = None) 
     size = matrix_norm(A, p)
     result = size * matrix_norm(inverse, p)
     if some and p == "nuc":
-        return written(torch.where(singular, size * math.inf, result), out)
+        return written(torch.where(singular, size * math.inf, result), out, None, cast=castable("linalg.cond"))
     unbounded = singular | result.isnan()  # a matrix with an infinity or a NaN is as singular as can be
-    return written(torch.where(unbounded, torch.full_like(result, math.inf), result) if bool(whole(unbounded).any()) else result, out)
+    if bool(whole(unbounded).any()):
+        result = torch.where(unbounded, torch.full_like(result, math.inf), result)
+    return written(result, out, None, cast=castable("linalg.cond"))
 
 
 # ---- products and the rest ----
@@ -500,12 +523,12 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
     """Sum of products along dim, x conjugated."""
     if x.dtype != y.dtype:
         raise RuntimeError(
-            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {_title(x.dtype)} and y of type "
-            f"{_title(y.dtype)} instead"
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {dtype_title(x.dtype)} and y of type "
+            f"{dtype_title(y.dtype)} instead"
         )
     if not (x.is_floating_point() or x.is_complex()):
-        raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_title(x.dtype)}")
-    return written((x.conj() * y).sum(dim), out)
+        raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {dtype_title(x.dtype)}")
+    return written((x.conj() * y).sum(dim), out, "linalg.vecdot: Expected out of dtype{result} but found {out}")
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
@@ -518,17 +541,6 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     return A.diagonal(offset, dim1, dim2)
 
 
-_TITLES = {
-    "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "float16": "Half",
-    "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
-
-
-def _title(dtype: _C.dtype | None) -> str:
-    name = str(dtype).rpartition(".")[2]
-    return _TITLES.get(name, name)
-
-
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices: a Taylor polynomial of A / 2^s, squared s times."""
     if A.dim() < 2:
@@ -536,7 +548,7 @@ def matrix_exp(A: Tensor) -> Tensor:
     if A.size(-1) != A.size(-2):
         raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
     if not (A.is_floating_point() or A.is_complex()):
-        raise RuntimeError(f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {_title(A.dtype)}")
+        raise RuntimeError(f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {dtype_title(A.dtype)}")
     if A.numel() == 0:
         return A.clone()
     with torch.no_grad():
@@ -566,16 +578,16 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None
         )
     if tau.dtype != input.dtype:
         raise RuntimeError(
-            f"torch.linalg.householder_product: tau dtype {_title(tau.dtype)} does not match input dtype {_title(input.dtype)}"
+            f"torch.linalg.householder_product: tau dtype {dtype_title(tau.dtype)} does not match input dtype {dtype_title(input.dtype)}"
         )
-    if input.numel() == 0:
-        return written(input.clone(), out)
     v = input.tril(-1)[..., :k] + torch.eye(m, k, dtype=input.dtype, device=input.device)
     q = torch.eye(m, n, dtype=input.dtype, device=input.device).expand(*input.shape[:-2], m, n)
+    if not k or not q.numel():  # the identity, with a history: derivatives of 0
+        q = q + (v @ v.mH)[..., :n] * tau.sum(-1)[..., None, None]
     for i in reversed(range(k)):
         column = v[..., i : i + 1]
         q = q - tau[..., i : i + 1].unsqueeze(-1) * (column @ (column.mH @ q))
-    return written(q, out)
+    return written(q, out, None, cast=castable("torch.linalg.householder_product"))
 
 
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
@@ -588,7 +600,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
             f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {math.prod(after)} "
             f"!= {math.prod(before)}"
         )
-    return written(inv(A.reshape(math.prod(before), math.prod(after))).reshape(*after, *before), out)
+    return written(inv(A.reshape(math.prod(before), math.prod(after))).reshape(*after, *before), out, None, cast=castable("tensorinv"))
 
 
 def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -601,19 +613,15 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out:
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), got "
             f"{math.prod(result)} != {B.numel()}"
         )
-    return written(solve(A.reshape(B.numel(), math.prod(result)), B.reshape(-1)).reshape(result), out)
+    return written(solve(A.reshape(B.numel(), math.prod(result)), B.reshape(-1)).reshape(result), out, None, cast=castable("tensorsolve"))
 
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Powers 0 to N - 1 of each element."""
-    if x.dim() == 0:
-        x = x.unsqueeze(0)
-        N = 1 if N is None else N
-    if N is not None and N <= 1:
-        raise RuntimeError("N must be greater than 1.")
+    x = x.reshape(1) if x.dim() == 0 else x
     N = x.size(-1) if N is None else N
     if N <= 1:
-        return torch.ones((*x.shape, 1), dtype=x.dtype, device=x.device)
+        raise RuntimeError("N must be greater than 1.")
     powers = x.unsqueeze(-1).expand(*x.shape, N - 1).cumprod(-1)
     return torch.cat([torch.ones((*x.shape, 1), dtype=powers.dtype, device=x.device), powers], -1)
 
@@ -631,7 +639,7 @@ def _logdet(input: Tensor) -> Tensor:
 
 def _cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The L of A = L L^H, or the U of A = U^H U."""
-    return cholesky(input, upper=upper, out=out)
+    return written(cholesky(input, upper=upper), out, None, cast=castable("cholesky"))
 
 
 def _cholesky_solve(input: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -641,14 +649,15 @@ def _cholesky_solve(input: Tensor, L: Tensor, upper: bool = False, *, out: Tenso
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.dim()} dimensions instead")
     if upper:
         L = L.mH
-    return written(solve_triangular(L.mH, solve_triangular(L, input, upper=False), upper=True), out)
+    return written(solve_triangular(L.mH, solve_triangular(L, input, upper=False), upper=True), out, None, cast=castable("cholesky_solve"))
 
 
 def _cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of A, given its Cholesky factor."""
     if L.dim() < 2:
         raise RuntimeError("cholesky_inverse: The input tensor A must have at least 2 dimensions.")
-    return _cholesky_solve(torch.eye(L.size(-1), dtype=L.dtype, device=L.device).expand(L.shape), L, upper, out=out)
+    inverse = _cholesky_solve(torch.eye(L.size(-1), dtype=L.dtype, device=L.device).expand(L.shape), L, upper)
+    return written(inverse, out, None, cast=castable("cholesky_inverse"))
 
 
 def _triangular_solve(
@@ -691,7 +700,7 @@ def _svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Sequ
 def _lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """Packed LU factors, pivots and, when asked for, LAPACK's verdicts."""
     LU, pivots, info = _ops.linalg_lu_factor_ex(A, pivot=pivot)
-    return written((LU, pivots, info) if get_infos else (LU, pivots), out)
+    return written((LU, pivots, info) if get_infos else (LU, pivots), out, None)
 
 
 def _lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
