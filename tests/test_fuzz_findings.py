@@ -360,11 +360,14 @@ def test_out_of_python_functions_takes_what_it_can_hold():
         lambda out: torch.chain_matmul(a, a, out=out),
         lambda out: torch.diff(v, out=out),
     ):
-        with pytest.raises(RuntimeError, match="Expected out tensor to have dtype c10::complex<float>, but got float instead"):
+        with pytest.raises(
+            RuntimeError,
+            match="[Ee]xpected (the )?(out|result|output).*(c10::complex<float>|ComplexFloat)|result type ComplexFloat can't be cast",
+        ):
             call(torch.empty(0))
         out = torch.empty(0, dtype=torch.complex64)
         assert call(out) is out
-    with pytest.raises(RuntimeError, match="but got long int"):
+    with pytest.raises(RuntimeError, match="out tensor must be same dtype as the input tensor"):
         torch.quantile(torch.ones(3), 0.5, out=torch.empty(0, dtype=torch.int64))
     with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
         torch.tensordot(torch.ones(2, requires_grad=True), torch.ones(2), 1, out=torch.empty(()))

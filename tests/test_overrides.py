@@ -695,3 +695,18 @@ def test_functions_written_in_python_stay_functions():
         assert "Tensor" in str(inspect.signature(function)) and function.__doc__ and function.__name__ == name.rpartition(".")[2]
         assert inspect.isroutine(function) and repr(function).startswith("<function ")
     assert inspect.ismethod(torch.ones(2).register_hook)
+
+
+def test_methods_written_in_python_are_seen_under_their_names():
+    class Seen(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__
+
+    x = torch.ones(2).as_subclass(Seen)
+    for name, args in {
+        "type": (), "cpu": (), "cuda": (), "get_device": (), "is_shared": (), "share_memory_": (), "pin_memory": (), "is_pinned": (),
+        "is_set_to": (x,), "is_same_size": (x,), "apply_": (abs,), "map_": (x, max), "register_post_accumulate_grad_hook": (print,),
+    }.items():  # fmt: skip
+        assert getattr(x, name)(*args) == name
+    assert torch.ones(2).type() == "torch.FloatTensor"

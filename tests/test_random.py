@@ -365,3 +365,19 @@ def test_errors(call, words):
 def test_integers_have_no_continuous_distribution(call):
     with pytest.raises((NotImplementedError, RuntimeError), match="not implemented for 'Long'"):
         call()
+
+
+@pytest.mark.parametrize(("weight", "word"), [(-1.0, "< 0"), (math.inf, "= infinity or NaN"), (math.nan, "= infinity or NaN")])
+def test_multinomial_says_which_weight_is_wrong(weight, word):
+    weights = torch.tensor([1.0, weight])
+    with pytest.raises(RuntimeError, match="probability tensor contains either"):
+        torch.multinomial(weights, 1)
+    with pytest.raises(RuntimeError, match=f"invalid multinomial distribution .encountering probability entry {word}"):
+        torch.multinomial(weights, 2, replacement=True)
+
+
+def test_rrelu_refuses_bounds_that_are_not_finite():
+    with pytest.raises(RuntimeError, match="rrelu: lower bound must be finite, got nan"):
+        torch.nn.functional.rrelu(torch.ones(1), math.nan, 0.3, training=True)
+    with pytest.raises(RuntimeError, match="rrelu: upper bound must be finite, got inf"):
+        torch.nn.functional.rrelu(torch.ones(1), 0.1, math.inf, training=True)

@@ -108,17 +108,23 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Ge
   RG_CHECK(categories <= int64_t{1} << 24, "number of categories cannot exceed 2^24");
   const auto result_sizes = [&] { return self.dim() == 2 ? std::vector<int64_t>{rows, num_samples} : std::vector<int64_t>{num_samples}; };
   if (rows == 0 || is_meta(self)) return retrograd::empty(result_sizes(), DType::Int64, self.device());
-  RG_CHECK(all_within(self, 0, kHuge), "probability tensor contains either `inf`, `nan` or element < 0");
+  const bool one_by_one = replacement && num_samples > 1;
+  RG_CHECK(one_by_one || all_within(self, 0, kHuge), "probability tensor contains either `inf`, `nan` or element < 0");
   const Tensor weights = contiguous_data(is_floating(self.dtype()) && itemsize(self.dtype()) < 4 ? cast_data(self, DType::Float32) : self);
   visit_floating(weights.dtype(), [&](auto zero) {
     using V = decltype(zero);
     for (int64_t r = 0; r < rows; ++r) {
       double sum = 0;
-      for (int64_t i = 0; i < categories; ++i) sum += static_cast<double>(weights.data<V>()[r * categories + i]);
+      for (int64_t i = 0; i < categories; ++i) {
+        const auto weight = static_cast<double>(weights.data<V>()[r * categories + i]);
+        RG_CHECK(!(weight < 0), "invalid multinomial distribution (encountering probability entry < 0)");
+        RG_CHECK(std::isfinite(weight), "invalid multinomial distribution (encountering probability entry = infinity or NaN)");
+        sum += weight;
+      }
       RG_CHECK(sum > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
     }
   });
-  if (!replacement || num_samples == 1) {
+  if (!one_by_one) {
     // The largest of weight / exponential are a sample without replacement.
     Tensor race = retrograd::empty_like(self);
     exponential_inplace_(race, 1, generator);

@@ -148,7 +148,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     if count < 0:
         if room % dtype.itemsize:
             raise ValueError(
-                f"buffer size ({len(view)} bytes) after offset ({offset} bytes) must be a multiple of element size ({dtype.itemsize})"
+                f"buffer length ({len(view)} bytes) after offset ({offset} bytes) must be a multiple of element size ({dtype.itemsize})"
             )
         count = room // dtype.itemsize
     if count * dtype.itemsize > room:

@@ -87,6 +87,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]):
 
 
 @_method
+@overridable
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]):
     """Calls hook(param) after a gradient was accumulated into .grad of this leaf."""
     from retrograd.utils.hooks import RemovableHandle
@@ -367,18 +368,21 @@ def names(self: Tensor) -> tuple[None, ...]:
 
 
 @_method
+@overridable
 def get_device(self: Tensor) -> int:
     """The index of the device; -1 for the CPU."""
     return -1 if self.device.index is None else self.device.index
 
 
 @_method
+@overridable
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """The same tensor on the CPU."""
     return self.to("cpu")
 
 
 @_method
+@overridable
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """The same tensor on a GPU; this build has none."""
     kind = _C.device("cuda" if device is None else device)
@@ -396,46 +400,54 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return self.to(dtype_of_name(dtype) if isinstance(dtype, (str, type)) else dtype)
 
 
-_METHODS["type"] = _type
+_type.__name__ = _type.__qualname__ = "type"
+_METHODS["type"] = overridable(_type)
 
 
 @_method
+@overridable
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same sizes."""
     return self.shape == other.shape
 
 
 @_method
+@overridable
 def is_set_to(self: Tensor, other: Tensor) -> bool:
     """Whether two tensors show the same memory in the same way."""
     return self._storage_info()[0] == other._storage_info()[0] and self.shape == other.shape and self.stride() == other.stride()
 
 
 @_method
+@overridable
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """Not available: only a GPU has a use for pinned memory."""
     raise RuntimeError("Cannot access accelerator device when none is available: pin_memory() needs one")
 
 
 @_method
+@overridable
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether the memory is pinned: it never is."""
     return False
 
 
 @_method
+@overridable
 def share_memory_(self: Tensor) -> Tensor:
     """Not available: tensors are copied between processes when they are sent."""
     raise NotImplementedError("share_memory_() is not available: tensors are copied between processes when they are sent")
 
 
 @_method
+@overridable
 def is_shared(self: Tensor) -> bool:
     """Whether the memory is shared between processes: it never is."""
     return False
 
 
 @_method
+@overridable
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replaces each element by callable(element): slow, for one-off use."""
     if self.requires_grad:
@@ -447,6 +459,7 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 
 @_method
+@overridable
 def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Replaces each element by callable(element, element of other): slow, for one-off use."""
     if self.requires_grad or other.requires_grad:

@@ -459,6 +459,7 @@ def matrix_norm(
     sums = _ops.linalg_vector_norm(A, 1, (rows,), keepdim)
     if not keepdim and columns > rows:
         columns -= 1
+    columns -= sums.dim()
     result = _largest(sums, columns, keepdim) if ord in (1, math.inf) else sums.amin(columns, keepdim)
     return written(result, out, _norm_words("matrix_norm"))
 

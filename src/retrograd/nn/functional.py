@@ -201,6 +201,9 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
     """leaky_relu with a slope drawn for each element that is not positive while training, else the mean slope."""
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got lower={lower} and upper={upper}")
     if not training:
