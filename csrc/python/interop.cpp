@@ -136,7 +136,6 @@ PyObject* exporter_of(PyObject* o) {
 
 // What is known about where the values of a tensor made from other data come from.
 uint32_t note_of_data(PyObject* data, int depth) {
-  if (PyFloat_CheckExact(data) || PyLong_CheckExact(data)) return 0;
   if (is_tensor(data)) {
     const auto* t = reinterpret_cast<TensorImpl*>(data);
     return requires_grad(t) ? cut_here(CutKind::Copied) : note_of(t);
@@ -145,7 +144,8 @@ uint32_t note_of_data(PyObject* data, int depth) {
   if (PyList_Check(data) || PyTuple_Check(data)) {
     if (depth > kMaxDims) return 0;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data); ++i) {
-      note = merge_cuts(note, note_of_data(PySequence_Fast_GET_ITEM(data, i), depth + 1));
+      PyObject* item = PySequence_Fast_GET_ITEM(data, i);
+      if (!PyFloat_CheckExact(item) && !PyLong_CheckExact(item)) note = merge_cuts(note, note_of_data(item, depth + 1));
     }
   } else if (is_ndarray(data)) {
     PyObject* source = exporter_of(data);
@@ -159,7 +159,7 @@ uint32_t note_of_data(PyObject* data, int depth) {
 // A leaf that was made from data: a fact that matters when somebody wants a gradient from what is computed with it.
 Tensor noted(Tensor made, PyObject* data) {
   make_room();
-  const uint32_t note = note_of_data(data, 0);
+  const uint32_t note = PyFloat_CheckExact(data) ? 0 : note_of_data(data, 0);
   set_cut(made.get(), note ? note : cut_here(CutKind::Made));
   return made;
 }

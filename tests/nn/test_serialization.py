@@ -206,7 +206,9 @@ def test_streams_that_only_write():
 
 
 @pytest.mark.parametrize(
-    "where", [None, "cpu", {"cuda:0": "cpu"}, lambda storage, location: storage, lambda storage, location: None], ids=str
+    "where",
+    [None, "cpu", {"cuda:0": "cpu"}, lambda storage, location: storage, lambda storage, location: None],
+    ids=["None", "a name", "a map", "a function", "a function that declines"],
 )
 def test_map_location(torch, where):
     loaded = through(torch.ones(2), torch.save, lambda f: torch.load(f, map_location=where))

@@ -39,8 +39,7 @@ def _reduced(loss: Tensor, reduction: int) -> Tensor:
 
 
 def _broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    if input.shape == target.shape:
-        return input, target
+    """Two tensors of different shapes as ones of the same."""
     warnings.warn(
         f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead to "
         "incorrect results due to broadcasting. Give both the same size.",
@@ -87,7 +86,8 @@ def mse_loss(
 ) -> Tensor:
     """Squared error."""
     how = _reduction(reduction, size_average, reduce, _WORDS if weight is None else _MODES)
-    input, target = _broadcast(input, target)
+    if input.shape != target.shape:
+        input, target = _broadcast(input, target)
     if weight is None:
         return _ops.mse_loss(input, target, how)
     return _weighted(_ops.mse_loss(input, target, 0), weight, how)
@@ -103,7 +103,8 @@ def l1_loss(
 ) -> Tensor:
     """Absolute error."""
     how = _reduction(reduction, size_average, reduce, _WORDS if weight is None else _MODES)
-    input, target = _broadcast(input, target)
+    if input.shape != target.shape:
+        input, target = _broadcast(input, target)
     if weight is None:
         return _ops.l1_loss(input, target, how)
     return _weighted(_ops.l1_loss(input, target, 0), weight, how)
@@ -122,14 +123,16 @@ def smooth_l1_loss(
 ) -> Tensor:
     """Squared error below beta, absolute error above."""
     how = _reduction(reduction, size_average, reduce)
-    input, target = _broadcast(input, target)
+    if input.shape != target.shape:
+        input, target = _broadcast(input, target)
     return _ops.l1_loss(input, target, how) if beta == 0.0 else _ops.smooth_l1_loss(input, target, how, beta)
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
     """Half the squared error below delta, linear above."""
     how = _reduction(reduction, words=_WORDS if weight is None else _MODES)
-    input, target = _broadcast(input, target)
+    if input.shape != target.shape:
+        input, target = _broadcast(input, target)
     if weight is None:
         return _ops.huber_loss(input, target, how, delta)
     if weight.size() != input.size():
