@@ -186,10 +186,12 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
   return {std::move(u), std::move(s), std::move(vh)};
 }
 
-// The Hermitian matrix whose lower triangle is that of A.
+// The Hermitian matrix whose lower triangle is that of A; imaginary parts of the diagonal are not read.
 static Tensor mirrored(const Tensor& A) {
-  const Tensor below = impl::tril(A, -1);
-  return impl::add(impl::tril(A, 0), transpose(is_complex(A.dtype()) ? impl::_conj_physical(below) : below, -2, -1), 1);
+  const Tensor whole = impl::tril(A, 0), below = impl::tril(A, -1);
+  if (!is_complex(A.dtype())) return impl::add(whole, transpose(below, -2, -1), 1);
+  const Tensor matrix = impl::add(whole, transpose(impl::_conj_physical(below), -2, -1), 1);
+  return impl::mul(impl::add(matrix, transpose(impl::_conj_physical(matrix), -2, -1), 1), 0.5);
 }
 
 // V diag(1/s) U^H over the singular values above the tolerance max(atol, rtol * largest).

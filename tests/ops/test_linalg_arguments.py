@@ -95,3 +95,12 @@ def test_residuals_of_least_squares_have_derivatives():
     torch.manual_seed(0)
     a, b = torch.randn(5, 2, dtype=torch.float64, requires_grad=True), torch.randn(5, 1, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda a, b: linalg.lstsq(a, b, driver="gelsd").residuals, (a, b))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_hermitian_pinv_reads_the_lower_triangle_alone(dtype):
+    torch.manual_seed(0)
+    a = torch.randn(3, 3, dtype=dtype)
+    below = a.tril(-1)
+    meant = below + below.mH + torch.diag(a.diagonal().real).to(dtype)
+    assert torch.allclose(linalg.pinv(a, hermitian=True), linalg.inv(meant))
