@@ -74,4 +74,5 @@ def written(result: _Result, out: Any, exact: str | None = EXACT, *, cast: str =
                 stacklevel=3,
             )
         out.resize_(result.shape)
-    return out.copy_(result)
+    filled: Any = out.copy_(result)  # of the type of the result
+    return filled

@@ -19,7 +19,6 @@ from typing import Any
 
 from retrograd import _C, autograd
 from retrograd._C import Tensor
-from retrograd.autograd import forward_ad
 from retrograd.autograd.function import Function
 from retrograd.autograd.grad_mode import _unsafe_preserve_version_counter
 
@@ -633,6 +632,8 @@ class _Check:
 
     def tangents_for(self, tangents: dict[int, Tensor]) -> list[Tensor | None]:
         """The tangents of the differentiable outputs for tangents of some inputs."""
+        from retrograd.autograd import forward_ad  # here: importing the package needs none of it
+
         with forward_ad.dual_level():
             args = [a.detach() if isinstance(a, Tensor) and a.requires_grad else a for a in self.inputs]
             for i, tangent in tangents.items():
