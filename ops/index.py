@@ -473,6 +473,26 @@ op(
     samples=[S(I(3, 4, high=2))],
 )
 op(
+    "nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor",
+    kernel=python("retrograd._ops.index:nonzero_static"),
+    doc="nonzero() of a given number of rows, cut or filled up.",
+    samples=[S(I(3, 4, high=2), size=2), S(B(5), size=7), S(I(3, 4, high=2), size=20, fill_value=3), S(I(high=2), size=2), S(I(0, 3), size=2), S(I(4), size=0)],
+    errors=(E(S(I(3), size=-1), RuntimeError, "nonzero_static: 'size' must be an non-negative integer"),),
+)
+op(
+    "unravel_index(Tensor indices, int[] shape) -> Tensor[]",
+    variants="function",
+    kernel=python("retrograd._ops.index:unravel_index"),
+    doc="Where flat indices are in an array of a shape: one tensor of coordinates per dimension.",
+    samples=[S(I(5, high=24), (2, 3, 4)), S(I(2, 3, high=5), (5,)), S(I(high=12), (3, 4)), S(I(0), (0, 4)), S(I(3, low=-30, high=40), (3, 4)), S(I(2), ())],
+    errors=(
+        E(S(T(3), (3, 4)), TypeError, "expected 'indices' to be integer dtype, but got"),
+        E(S(I(3), (-3, 4)), ValueError, r"'shape' cannot have negative values, but got \(-3, 4\)"),
+        E(S(I(3), (3.0, 4)), TypeError, "expected 'shape' sequence to only contain ints, but got"),
+        E(S(I(3), (0, 4)), RuntimeError, "ZeroDivisionError"),
+    ),
+)
+op(
     "argwhere(Tensor self) -> Tensor",
     kernel=composite(),
     doc="The indices of the elements that are not zero, one row each.",

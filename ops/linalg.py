@@ -588,6 +588,54 @@ op(
     ),
 )
 op(
+    "geqrf(Tensor self) -> (Tensor a, Tensor tau)",
+    kernel=native(complex=True),
+    grad={"self": 'not_implemented("geqrf")'},
+    doc="The reflections of a QR decomposition as LAPACK packs them: R and what is below it, and their factors.",
+    samples=[S(T(4, 3)), S(T(3, 4)), S(T(2, 3, 3)), S(T(0, 3)), S(T(3, 0))],
+    errors=(
+        E(S(T(3)), RuntimeError, "torch.geqrf: input must have at least 2 dimensions."),
+        E(S(I(3, 3)), NotImplementedError, "\"geqrf_cpu\" not implemented for 'Long'"),
+    ),
+)
+op(
+    "linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots, Tensor info)",
+    variants="function internal",
+    kernel=native(complex=True),
+    grad={"self": 'not_implemented("linalg_ldl_factor_ex")'},
+    outputs_nondiff=("pivots", "info"),
+    doc="L and the blocks of D of L D L^T as LAPACK packs them, pivots, and its verdict. The lower triangle is read.",
+    samples=[S(_SYMMETRIC), S(T(4, 4)), S(T(2, 5, 5)), S(T(4, 4), hermitian=True), S(T(0, 0))],
+    errors=(
+        E(S(T(3)), RuntimeError, "torch.linalg.ldl_factor_ex: The input tensor A " + _TOO_FLAT),
+        E(S(T(2, 3)), RuntimeError, "torch.linalg.ldl_factor_ex: A must be batches of square matrices, but they are 2 by 3 matrices"),
+        E(S(I(2, 2)), RuntimeError, "torch.linalg.ldl_factor_ex: Expected a floating point or complex tensor as input. Got Long"),
+    ),
+)
+_LD = T(3, 3, values=(4.0, 0.0, 0.0, 0.25, 3.0, 0.0, 0.5, -0.7, 5.0))
+op(
+    "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
+    variants="function internal",
+    kernel=native(complex=True),
+    grad={"LD": 'not_implemented("linalg_ldl_solve")', "B": 'not_implemented("linalg_ldl_solve")'},
+    doc="The X of A X = B, given what linalg_ldl_factor_ex made of A.",
+    samples=[
+        S(_LD, I(3, values=(1, 2, 3)), T(3, 2)),
+        S(_LD, I(3, values=(-2, -2, 3)), T(2, 3, 1)),
+        S(_LD, I(3, values=(1, -3, -3)), T(3, 2), hermitian=True),
+        S(T(0, 0), I(0), T(0, 2)),
+    ],
+    errors=(
+        E(S(_LD, I(3, values=(1, 2, 4)), T(3, 2)), RuntimeError, r"Pivots given to ldl_solve must all satisfy \|pivot\| <= LD.size\(-2\)."),
+        E(S(_LD, I(3, values=(0, 2, 3)), T(3, 2)), RuntimeError, r"Pivots given to ldl_solve must all satisfy \|pivot\| >= 1."),
+        E(S(_LD, I(2), T(3, 2)), RuntimeError, r"torch.linalg.ldl_solve: Expected LD.shape\[:-1\] and pivots.shape to be the same"),
+        E(S(_LD, T(3), T(3, 2)), RuntimeError, "torch.linalg.ldl_solve: Expected pivots to be integers. Got Float"),
+        E(S(_LD, I(3), T(2, 2)), RuntimeError, "Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is 3 by 3"),
+        E(S(_LD, I(3), I(3, 2)), RuntimeError, "Expected b and A to have the same dtype, but found b of type Long and A of type"),
+        E(S(_LD, I(3), T(3)), IndexError, "Dimension out of range"),
+    ),
+)
+op(
     "_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
     variants="function internal",
     kernel=native(complex=True),
@@ -740,3 +788,61 @@ for _schema, _target, _doc, _samples in (
         samples=_samples,
         test={"values": False} if _target == "_svd" else {"values": "real"} if _target == "_cholesky_inverse" else {},
     )
+
+# ---- products with packed reflections, and a few singular values or eigenpairs ----
+
+op(
+    "orgqr(Tensor self, Tensor input2) -> Tensor",
+    kernel=python("retrograd.linalg:_orgqr"),
+    doc="Another name for `linalg.householder_product`.",
+    samples=[S(T(4, 3), T(3)), S(T(3, 3), T(2)), S(T(2, 4, 2), T(2, 2)), S(T(3, 0, grad=False), T(0, grad=False))],
+    errors=(E(S(T(3), T(3)), RuntimeError, "torch.linalg.householder_product: input must have at least 2 dimensions."),),
+)
+op(
+    "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
+    kernel=python("retrograd._ops.linalg:ormqr"),
+    doc="The product with the orthogonal matrix that geqrf packed, without making it.",
+    samples=[
+        S(T(4, 3), T(3), T(4, 2)),
+        S(T(4, 3), T(3), T(4, 2), True, True),
+        S(T(4, 3), T(3), T(2, 4), False),
+        S(T(4, 3), T(3), T(2, 4), False, True),
+        S(T(2, 3, 3), T(2, 3), T(2, 3, 1)),
+        S(T(3, 5), T(3), T(3, 2)),
+        S(T(3, 2), T(2), T(3, 0)),
+    ],
+    errors=(
+        E(S(T(3), T(3), T(3, 2)), RuntimeError, "torch.ormqr: input must have at least 2 dimensions."),
+        E(S(T(3, 2), T(2), T(3)), RuntimeError, "torch.ormqr: other must have at least 2 dimensions."),
+        E(S(T(3, 2), T(2), T(2, 2)), RuntimeError, r"torch.ormqr: other.shape\[-2\] must be equal to input.shape\[-2\]"),
+        E(S(T(3, 2), T(3), T(3, 2)), RuntimeError, r"torch.ormqr: tau.shape\[-1\] must be equal to min\(other.shape\[-2\], input.shape"),
+        E(S(T(1, 3, 2), T(1, 2), T(3, 2)), RuntimeError, "torch.ormqr: Expected other to have the same number of dimensions as input"),
+        E(S(T(2, 3, 2), T(2, 2), T(1, 3, 2)), RuntimeError, "torch.ormqr: Expected batch dimensions of other to be equal"),
+        E(S(T(3, 2), T(2), I(3, 2)), RuntimeError, "torch.ormqr: Expected input and other to have the same dtype"),
+    ),
+)
+# A rank of two is found exactly whatever the random vectors are; singular vectors are fixed up to their sign only.
+_RANK_TWO = T(4, 3, values=(1.0, 2.0, 0.5, 0.5, -1.0, 2.0, 1.5, 1.0, 2.5, -0.5, -3.0, 1.5), grad=False)
+for _name in ("svd_lowrank", "pca_lowrank"):
+    op(
+        f"{_name}(Tensor A, int? q={'6' if _name == 'svd_lowrank' else 'None'}) -> (Tensor, Tensor, Tensor)",
+        variants="function",
+        kernel=python(f"retrograd._ops.lowrank:{_name}"),
+        doc="About the q largest singular values and their vectors, from products with random vectors.",
+        samples=[S(_RANK_TWO, 2), S(T(5, 3, grad=False)), S(T(3, 5, grad=False)), S(T(2, 4, 3, grad=False), 3), S(T(3, 0, grad=False), 0)],
+        test={"values": False, "random": True},
+    )
+op(
+    "lobpcg(Tensor A, int? k=None, Tensor? B=None, Tensor? X=None) -> (Tensor, Tensor)",
+    variants="function",
+    kernel=python("retrograd._ops.lobpcg:lobpcg"),
+    doc="A few of the largest or smallest eigenvalues of large symmetric matrices, and their vectors.",
+    samples=[S(_SYMMETRIC)],
+    test={"values": False, "grad": False, "random": True},  # vectors are fixed up to their sign: tests/ops/test_lobpcg.py
+    errors=(
+        E(S(T(2, 2)), ValueError, "LOBPCG algorithm is not applicable when the number of A rows"),
+        E(S(T(2, 3)), AssertionError, "A must be square, got shape"),
+        E(S(T(3, 3), 1, T(4, 4)), AssertionError, "A and B must have same shape"),
+        E(S(T(3, 3), 1, None, T(4, 1)), AssertionError, "X shape mismatch"),
+    ),
+)

@@ -873,6 +873,23 @@ op(
     samples=[S(T(3, 4, low=0.3), 2), S(I(3), 0.5), S(T(3, low=0.3), T(3)), S(2.0, T(3))],
     reference="numpy.float_power",
 )
+op(
+    "float_power.inplace(Tensor self, Operand exponent) -> Tensor",
+    variants="inplace",
+    kernel=python("retrograd._ops.pointwise:float_power"),
+    doc="float_power into self, which must be of the dtype it computes in.",
+    samples=[S(T(3, 4, low=0.3), 2), S(T(3, low=0.3), T(3)), S(T(2, 3, low=0.3), T(3)), S(T(low=0.3), 0.5)],
+    errors=(E(S(I(3), 2), RuntimeError, "the base given to float_power_ has dtype Long but the operation's result requires dtype Double"),),
+)
+op(
+    "frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)",
+    variants="function method",
+    kernel=python("retrograd._ops.pointwise:frexp"),
+    doc="Mantissas in [0.5, 1) and exponents of two, with self = mantissa * 2**exponent.",
+    samples=unary(low=0.3, high=7),
+    special=(0.0, -0.0, 1.0, -8.0, 5e-324, -3e-310, 1.7e308, float("inf"), float("-inf"), float("nan")),
+    errors=(E(S(I(3)), RuntimeError, r"torch.frexp\(\) only supports floating-point dtypes"),),
+)
 
 # ---- other names ----
 

@@ -925,7 +925,7 @@ op(
     "histogram(Tensor self, Operand bins, *, float[]? range=None, Tensor? weight=None, bool density=False)"
     " -> (Tensor hist, Tensor bin_edges)",
     variants="function method",
-    kernel=python("retrograd._ops.reduce:histogram"),
+    kernel=python("retrograd._ops.histogram:histogram"),
     doc="Histogram and the edges of its bins.",
     samples=[
         S(T(30, grad=False), 5),
@@ -933,6 +933,53 @@ op(
         S(T(30, grad=False), 3, range=(-1.0, 1.0)),
         S(T(6, grad=False), 3, weight=T(6, grad=False), density=True),
     ],
+)
+op(
+    "histogramdd(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False)"
+    " -> (Tensor hist, Tensor[] bin_edges)",
+    variants="function",
+    kernel=python("retrograd._ops.histogram:histogramdd"),
+    doc="Histogram of points, and the edges of its bins in each dimension.",
+    samples=[
+        S(T(30, 2, grad=False), [3, 4]),
+        S(T(3, 10, 2, grad=False), 3, range=(-1.0, 1.0, -2.0, 2.0)),
+        S(T(30, 2, grad=False), [T(4, values=[-1, 0, 0.5, 1], grad=False), T(3, values=[-2, 0, 2], grad=False)]),
+        S(T(12, 3, grad=False), [2, 1, 3], weight=T(12, grad=False), density=True),
+        S(T(0, 2, grad=False), [2, 2]),
+    ],
+    errors=(
+        E(S(T(3), [2]), RuntimeError, "torch.histogramdd: input tensor should have at least 2 dimensions"),
+        E(S(T(3, 2), [2]), RuntimeError, "histogramdd: The size of bins must be equal to the innermost dimension of the input."),
+        E(S(T(3, 2), [2, 0]), RuntimeError, r"torch.histogram\(\): bins must be > 0, but got 0 for dimension 1"),
+        E(S(T(3, 2), [2, 2], range=(0.0, 1.0)), RuntimeError, "for a 2-dimensional histogram range should have 4 elements, but got 2"),
+        E(S(T(3, 2), [2, 2], range=(1.0, 0.0, 0.0, 1.0)), RuntimeError, "min should not exceed max, but got min 1 max 0 for dimension 0"),
+    ),
+)
+_LENGTHS = I(4, values=(2, 0, 1, 3))
+op(
+    "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, "
+    "bool unsafe=False, Scalar? initial=None) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.segment:segment_reduce"),
+    doc="One sum, mean, extremum or product per run of neighbouring elements.",
+    samples=[
+        *(S(T(6, distinct=True), r, lengths=_LENGTHS, initial=i) for r in ("sum", "mean", "max", "min", "prod") for i in (0.5, 3.0)),
+        *(S(T(6, 2, distinct=True), r, lengths=I(2, values=(4, 2))) for r in ("sum", "mean", "max", "min", "prod")),
+        S(T(3, 2, 2), "sum", lengths=I(3, 2, values=(1, 1, 2, 0, 0, 2)), axis=1),
+        S(T(2, 5), "mean", offsets=I(2, 3, values=(0, 2, 5, 0, 1, 5)), axis=1),
+        S(T(6), "sum", lengths=I(2, values=(1, 2)), unsafe=True),
+        S(T(0), "sum", lengths=I(2, values=(0, 0))),
+    ],
+    errors=(
+        E(S(T(6), "other", lengths=_LENGTHS), RuntimeError, "reduce argument must be either sum, prod, mean, amax or amin, got other"),
+        E(S(T(6), "sum"), RuntimeError, r"segment_reduce\(\): Either lengths or offsets must be defined."),
+        E(S(T(6), "sum", indices=I(6)), RuntimeError, r"segment_reduce\(\): indices based reduction is not supported yet."),
+        E(S(T(6), "sum", lengths=I(1, values=(5,))), RuntimeError, "Expected all rows of lengths along axis to sum to data.size"),
+        E(S(T(6), "sum", lengths=I(2, values=(-1, 7))), RuntimeError, "lengths contains negative value!"),
+        E(S(T(6), "sum", offsets=I(3, values=(0, 3, 2))), RuntimeError, "Expected segment_length >= 0"),
+        E(S(T(6), "sum", lengths=_LENGTHS, axis=1), IndexError, "Dimension out of range"),
+        E(S(I(6), "sum", lengths=_LENGTHS), NotImplementedError, "not implemented for"),
+    ),
 )
 COUNTED = {"outputs_nondiff": ("result1", "result2"), "kernel": native(), "variants": "function"}
 op(

@@ -4,7 +4,9 @@ Views alias the memory of `self`; their derivatives put the gradient back where 
 derivatives as ops of their own, so that second derivatives follow.
 """
 
-from ops import Kernel, alias, composite, native, op, python, view
+from typing import Any
+
+from ops import Kernel, alias, composite, native, op, python, table, view
 from ops.samples import E, I, S, T
 
 DIM_ERROR = r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"
@@ -1129,3 +1131,32 @@ op(
     samples=[S(T(3, 4), (1, 4)), S(T(3, 4), (4,)), S(T(3, 4), (3, 4)), S(T(3, 4), ())],
     errors=(E(S(T(3, 4), (2, 4)), RuntimeError, r"size \{\[2, 4\]\} is not expandable to size \{\[3, 4\]\}."),),
 )
+
+# ---- views into memory of their own ----
+
+
+def _copies(view: str, *overloads: str, **fields: Any) -> None:
+    """`<view>_copy`, with the samples and errors of the view."""
+    for entry in [o for o in table if o.name == view and o.overload in (overloads or ("",))]:
+        overload = entry.overload if len(overloads) > 1 and entry.overload else ""
+        arguments = entry.schema[entry.schema.index("(") :]
+        op(
+            f"{view}_copy{'.' if overload else ''}{overload}{arguments}",
+            kernel=python(f"retrograd._ops.copies:{view}_copy"),
+            doc=f"`{view}` into memory of its own.",
+            samples=entry.samples,
+            **{"variants": "function", "test": entry.test, "errors": entry.errors} | fields,
+        )
+
+
+for _view in (
+    "as_strided", "expand", "permute", "select", "slice", "split_with_sizes", "t", "transpose", "unbind", "unfold", "unsqueeze",
+    "view_as_complex", "view_as_real",
+):  # fmt: skip
+    _copies(_view)
+_copies("alias", "view", test={})
+_copies("detach", test={"grad": False})  # PyTorch's requires grad, and has no derivative
+_copies("narrow", variants="function method", errors=())  # those of narrow, which PyTorch words otherwise here
+_copies("split", "Tensor")
+_copies("squeeze", "", "dim", "dims")
+_copies("view", "", "dtype")

@@ -462,12 +462,68 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 @overridable
 def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Replaces each element by callable(element, element of other): slow, for one-off use."""
-    if self.requires_grad or other.requires_grad:
-        raise RuntimeError("cannot map_ over a tensor that requires grad")
-    values = [callable(a, b) for a, b in zip(self.reshape(-1).tolist(), other.expand_as(self).reshape(-1).tolist(), strict=True)]
+    return _map(self, "map_", {"other": other}, callable)
+
+
+@_method
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Replaces each element by callable(element, element of x, element of y): slow, for one-off use."""
+    return _map(self, "map2_", {"x": x, "y": y}, callable)
+
+
+def _map(self: Tensor, name: str, others: dict[str, Any], callable: Callable[..., Any]) -> Tensor:
+    for position, (argument, t) in enumerate(others.items(), 1):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(t).__name__}")
+        if t.dtype != self.dtype:
+            raise TypeError(f"{name}: expected {self.type()} for argument '{argument}' (got {t.type()})")
+    if any(t.requires_grad for t in (self, *others.values())):
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    columns = [t.expand_as(self).reshape(-1).tolist() for t in (self, *others.values())]
+    values = [callable(*row) for row in zip(*columns, strict=True)]
     with _C._NoGrad():
         self.copy_(_C._tensor_from(values, self.dtype).reshape(self.shape))
     return self
+
+
+@_method
+def storage_type(self: Tensor) -> type:
+    """The type of a storage of this dtype."""
+    from retrograd import storage
+
+    return getattr(storage, self.type().rpartition(".")[2].replace("Tensor", "Storage"))
+
+
+@_method
+def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions from the outermost in memory to the innermost.
+
+    ambiguity_check: True raises where another order would describe the memory as well; a list of memory formats raises unless the tensor is
+    laid out in exactly one of them.
+    """
+    formats = ambiguity_check if isinstance(ambiguity_check, (list, tuple)) else ()
+    if not isinstance(ambiguity_check, bool) and (
+        not isinstance(ambiguity_check, (list, tuple)) or not all(isinstance(f, _C.memory_format) for f in formats)
+    ):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    sizes, strides = self.shape, self.stride()
+    plain = self.is_contiguous() and not (self.dim() == 4 and self.is_contiguous(memory_format=_C.channels_last))
+    order = range(self.dim()) if plain else sorted(range(self.dim()), key=lambda d: (-strides[d], sizes[d] == 1))
+    if ambiguity_check is not False:
+        unique = 1 not in sizes and 0 not in strides and len(set(strides)) == len(strides)
+        known = (_C.contiguous_format, _C.channels_last, _C.channels_last_3d)
+        fitting = [f for f in known if self.is_contiguous(memory_format=f)]
+        if not unique and not (len(fitting) == 1 and fitting[0] in formats):
+            raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
+    return tuple(order)
+
+
+@_method
+def module_load(self: Tensor, other: Any, assign: bool = False) -> Tensor:
+    """What load_state_dict() puts in place of self when it is told to swap: self with the numbers of other, or other itself."""
+    if assign:
+        return other.detach()
+    return self.copy_(other).detach()
 
 
 @_method
@@ -492,6 +548,9 @@ def _reflected_sub(self: Tensor, other: Any) -> Tensor:
 @_method
 def _reflected_div(self: Tensor, other: Any) -> Tensor:
     return self.reciprocal() * other
+
+
+_METHODS["__rdiv__"] = _reflected_div  # Python 2's name: no number slot of today
 
 
 @_method

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, overload
 
 import retrograd as torch
@@ -50,3 +51,46 @@ def isin(
         found = values[at] == wanted
     found = ~found if invert else found
     return written(found, out)
+
+
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
+    """nonzero() of a given number of rows: the first `size`, or all and then rows of fill_value."""
+    if not isinstance(size, int):
+        raise TypeError(f"nonzero_static(): argument 'size' must be int, not {type(size).__name__}")
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
+    if out is not None and out.dtype != torch.int64:
+        raise RuntimeError(f"nonzero_static: Expected out tensor to have scalar type Long but got scalar type {out.dtype}")
+    # Those that are not zero first, in order: no shape depends on the numbers, so that vmap can do it.
+    nonzero = (input != 0).reshape(-1)
+    order = nonzero.logical_not().to(torch.uint8).argsort(stable=True)[:size]
+    rows = torch.full((size, input.dim()), fill_value, dtype=torch.int64, device=input.device)
+    if order.numel() and input.dim():
+        found = torch.stack(unravel_index(order, input.shape), -1)
+        found = torch.where(nonzero[order].unsqueeze(-1), found, fill_value)
+        rows = torch.cat([found, rows[order.numel() :]])
+    return written(rows, out)
+
+
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Where flat indices are in an array of a shape: one tensor of coordinates per dimension."""
+    if not isinstance(indices, torch.Tensor):
+        raise TypeError(f"unravel_index(): argument 'indices' must be Tensor, not {type(indices).__name__}")
+    if indices.is_complex() or indices.is_floating_point() or indices.dtype == torch.bool:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, str)) and not isinstance(shape, (list, tuple)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    for size in sizes:
+        if not isinstance(size, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
+        if size < 0:
+            raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    coordinates, step = [], 1
+    for size in reversed(sizes):
+        if size == 0 and indices.numel():
+            raise RuntimeError(f"ZeroDivisionError: an array of shape {tuple(sizes)} has no elements, so there is no index into it")
+        flat = indices.to(torch.int64)
+        coordinates.append((flat.div(step, rounding_mode="floor").remainder(size) if size and step else flat).to(indices.dtype))
+        step *= size
+    return torch.stack(coordinates[::-1], -1).unbind(-1) if coordinates else ()

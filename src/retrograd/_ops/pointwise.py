@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import retrograd as torch
 from retrograd import Tensor
+from retrograd._ops.out import written
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
@@ -52,6 +54,58 @@ def float_power(input: Tensor | float, exponent: Tensor | float, *, out: Tensor 
     return torch.pow(base, power, out=out)
 
 
+def float_power_(self: Tensor, exponent: Tensor | complex) -> Tensor:
+    """float_power() into self, which must be of the dtype it computes in."""
+    if not isinstance(exponent, (torch.Tensor, int, float, complex)):
+        raise TypeError(
+            f"float_power_() received an invalid combination of arguments - got ({type(exponent).__name__}), but expected a number or a Tensor"
+        )
+    is_complex = any(t.is_complex() if isinstance(t, torch.Tensor) else isinstance(t, complex) for t in (self, exponent))
+    dtype = torch.complex128 if is_complex else torch.float64
+    if self.dtype != dtype:
+        needed = "ComplexDouble" if is_complex else "Double"
+        raise RuntimeError(f"the base given to float_power_ has dtype {_title(self)} but the operation's result requires dtype {needed}")
+    return self.pow_(exponent.to(dtype) if isinstance(exponent, torch.Tensor) else exponent)
+
+
+class frexp_result(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.frexp(\nmantissa={self.mantissa!r},\nexponent={self.exponent!r})"
+
+
+frexp_result.__name__ = frexp_result.__qualname__ = "frexp"
+
+
+def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> frexp_result:
+    """Mantissas in [0.5, 1) and exponents of two with input = mantissa * 2**exponent."""
+    _check_tensors("frexp", input=input)
+    if not input.is_floating_point():
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    mantissa, exponent = _frexp(input)
+    if out is not None and len(out) == 2:
+        for name, made, target in (("mantissa", mantissa, out[0]), ("exponent", exponent, out[1])):
+            if target.dtype != made.dtype:
+                words = "int dtype" if name == "exponent" else f"dtype {_title(input).lower()}"
+                raise RuntimeError(f"torch.frexp() expects {name} to have {words} but got {_title(target).lower()}")
+    return written(frexp_result(mantissa, exponent), out)
+
+
+def _frexp(input: Tensor) -> tuple[Tensor, Tensor]:
+    with torch.no_grad():
+        wide = input.double()
+        tiny = wide.abs() < 2.0**-1022  # float64 alone has numbers with fewer digits here: lifted by 2**54, they have all
+        bits = torch.where(tiny, wide * 2.0**54, wide).view(torch.int64)
+        exponent = ((bits >> 52) & 0x7FF) - 1022 - 54 * tiny.to(torch.int64)
+        exponent = torch.where(wide.isfinite() & (wide != 0), exponent, 0)
+        # By two factors: 2**1073 is no number.
+        half = exponent // 2
+        first, second = (torch.ldexp(torch.ones((), dtype=torch.float64), -e).to(input.dtype) for e in (half, exponent - half))
+    return input * first * second, exponent.to(torch.int32)
+
+
 def _check_tensors(name: str, **tensors: Any) -> None:
     for position, (argument, value) in enumerate(tensors.items(), 1):
         if not isinstance(value, torch.Tensor):
@@ -69,6 +123,7 @@ def _title(t: Tensor) -> str:
         torch.int8: "Char",
         torch.uint8: "Byte",
         torch.bool: "Bool",
+        torch.bfloat16: "BFloat16",
         torch.complex64: "ComplexFloat",
         torch.complex128: "ComplexDouble",
     }

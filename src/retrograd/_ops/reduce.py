@@ -1,11 +1,10 @@
-"""Reductions written in other ops: quantiles, distinct elements, histograms, covariance, finite differences, integrals, distances."""
+"""Reductions written in other ops: quantiles, distinct elements, covariance, finite differences, integrals, distances."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import retrograd as torch
 from retrograd import _C, Tensor
@@ -154,86 +153,6 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """Elements (or slices along a dim) without repetitions of the one before; optionally places and counts."""
     return _chosen(torch._unique_consecutive(input, return_inverse, return_counts, dim), return_inverse, return_counts)
-
-
-# ---- histograms ----
-
-
-_HISTOGRAM = "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {result_cpp} and hist {out_cpp}"
-
-
-class histogram_result(NamedTuple):
-    hist: Tensor
-    bin_edges: Tensor
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.histogram(\nhist={self.hist!r},\nbin_edges={self.bin_edges!r})"
-
-
-histogram_result.__name__ = histogram_result.__qualname__ = "histogram"
-
-
-def _bin_edges(input: Any, bins: Any, range: Any) -> Any:
-    if isinstance(bins, torch.Tensor):
-        if bins.ndim != 1:
-            raise RuntimeError(
-                f"torch.histogramdd(): bins tensor should have one dimension, but got {bins.ndim} dimensions "
-                "in the bins tensor for dimension 0"
-            )
-        if bins.dtype != input.dtype:
-            raise RuntimeError("torch.histogramdd(): input tensor and bins tensors should have the same dtype, "
-                               f"but got input with dtype {_title(input)} and bins for dimension 0 with dtype {_title(bins)}")  # fmt: skip
-        if range is not None:
-            raise TypeError("histogram(): `range` has no meaning when `bins` is a tensor of edges")
-        return bins
-    if bins <= 0:
-        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    if range is not None:
-        if len(range) != 2:
-            raise RuntimeError(
-                "torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got " + str(len(range))
-            )
-        low, high = range
-    elif input.numel():
-        low, high = input.min().item(), input.max().item()
-    else:
-        low, high = 0.0, 1.0
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"torch.histogramdd(): dimension 0's range [{low:g}, {high:g}] is not finite")
-    if low > high:
-        raise RuntimeError(f"torch.histogramdd(): min should not exceed max, but got min {low:g} max {high:g} for dimension 0")
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    return torch.linspace(low, high, bins + 1, dtype=input.dtype)
-
-
-def histogram(
-    input: Tensor,
-    bins: Tensor | int | Sequence[float],
-    *,
-    range: Sequence[float] | None = None,
-    weight: Tensor | None = None,
-    density: bool = False,
-    out: Sequence[Tensor] | None = None,
-) -> histogram_result:
-    """How many elements, or what weight of them, fall into each bin, and the edges of the bins."""
-    if not input.is_floating_point() or (input.itemsize < 4 and not isinstance(bins, torch.Tensor)):
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{_title(input)}'")
-    if weight is not None and weight.shape != input.shape:
-        raise RuntimeError("torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor, "
-                           f"but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}")  # fmt: skip
-    edges = _bin_edges(input.detach(), bins, range)
-    values = input.detach().reshape(-1)
-    place = torch.searchsorted(edges, values, right=True)
-    place = torch.where(values == edges[-1], edges.numel() - 1, place)  # the last bin holds its right edge
-    inside = (place > 0) & (place < edges.numel()) & ~values.isnan()
-    weights = torch.ones_like(values) if weight is None else weight.detach().reshape(-1).to(input.dtype)
-    hist = torch.bincount(place[inside] - 1, weights[inside], edges.numel() - 1).to(input.dtype)
-    if density:
-        hist = hist / (hist.sum() * (edges[1:] - edges[:-1]))
-    if out is not None:
-        return histogram_result(written(hist, out[0], _HISTOGRAM), written(edges, out[1], _HISTOGRAM.replace("hist ", "bin_edges ")))
-    return histogram_result(hist, edges.clone() if isinstance(bins, Tensor) and edges is bins else edges)
 
 
 # ---- covariance ----

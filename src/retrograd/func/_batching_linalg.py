@@ -134,7 +134,7 @@ def _qr(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
 
 @rule(
     "linalg_inv_ex", "linalg_det", "linalg_slogdet", "linalg_cholesky_ex", "linalg_lu_factor_ex", "_linalg_eig", "_linalg_eigh", "_linalg_svd",
-    "linalg_pinv", "_lu_permutation",
+    "linalg_pinv", "_lu_permutation", "geqrf", "linalg_ldl_factor_ex",
 )  # fmt: skip
 def _decomposition(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     fits = values[0].ndim >= (2 if op.name == "_lu_permutation" else 3)

@@ -33,6 +33,9 @@ __all__ = [
     "householder_product",
     "inv",
     "inv_ex",
+    "ldl_factor",
+    "ldl_factor_ex",
+    "ldl_solve",
     "lstsq",
     "lu",
     "lu_factor",
@@ -154,6 +157,39 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_slogdet:
     """Sign and logarithm of the absolute value of the determinant."""
     return written(_ops.linalg_slogdet(A), out)
+
+
+def _zero_block(op: str, where: str, k: int) -> str:
+    return (
+        f"{op}: {where}The factorization could not be completed: the block of D at {k} is zero, and solving with it would divide by zero."
+    )
+
+
+class _LdlResult(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+
+
+def ldl_factor(A: Tensor, *, hermitian: bool = False, out: Sequence[Tensor] | None = None) -> _LdlResult:
+    """L, the blocks of D and the pivots of A = L D L^T (L D L^H when hermitian), as LAPACK packs them. A need not be definite."""
+    LD, pivots, info = _ops.linalg_ldl_factor_ex(A, hermitian=hermitian)
+    _check_info(info, lambda where, k: _zero_block("torch.linalg.ldl_factor", where, k))
+    return written(_LdlResult(LD, pivots), out)
+
+
+def ldl_factor_ex(
+    A: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
+) -> torch.return_types.linalg_ldl_factor_ex:
+    """ldl_factor() that reports singular matrices in `info` instead of raising."""
+    result = _ops.linalg_ldl_factor_ex(A, hermitian=hermitian)
+    if check_errors:
+        _check_info(result[2], lambda where, k: _zero_block("torch.linalg.ldl_factor_ex", where, k))
+    return written(result, out)
+
+
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
+    """The X of A X = B, given what ldl_factor() made of A."""
+    return written(_ops.linalg_ldl_solve(LD, pivots, B, hermitian=hermitian), out)
 
 
 def solve_triangular(
@@ -588,7 +624,8 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None
     for i in reversed(range(k)):
         column = v[..., i : i + 1]
         q = q - tau[..., i : i + 1].unsqueeze(-1) * (column @ (column.mH @ q))
-    return written(q, out, None, cast=castable("torch.linalg.householder_product"))
+    by_columns = q.mT.clone(memory_format=torch.contiguous_format).mT  # as LAPACK's
+    return written(by_columns, out, None, cast=castable("torch.linalg.householder_product"))
 
 
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
@@ -707,6 +744,11 @@ def _lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Sequence[Te
 def _lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The X of A X = b, given the LU factors of A."""
     return lu_solve(LU_data, LU_pivots, b, out=out)
+
+
+def _orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The first columns of the product of reflections, as householder_product()."""
+    return householder_product(input, tau, out=out)
 
 
 def _pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:

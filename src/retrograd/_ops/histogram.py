@@ -1,0 +1,148 @@
+"""Histograms, of one and of several dimensions."""
+
+from __future__ import annotations
+
+import math
+from builtins import range as _counting  # `range` is an argument here
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import retrograd as torch
+from retrograd import Tensor
+from retrograd._ops.out import written
+from retrograd._ops.reduce import _title
+
+_HISTOGRAM = "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {result_cpp} and hist {out_cpp}"
+
+
+class histogram_result(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.histogram(\nhist={self.hist!r},\nbin_edges={self.bin_edges!r})"
+
+
+class histogramdd_result(NamedTuple):
+    hist: Tensor
+    bin_edges: tuple[Tensor, ...]
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.histogramdd(\nhist={self.hist!r},\nbin_edges={self.bin_edges!r})"
+
+
+histogram_result.__name__ = histogram_result.__qualname__ = "histogram"
+histogramdd_result.__name__ = histogramdd_result.__qualname__ = "histogramdd"
+
+
+def _edges(column: Any, bins: Any, range: tuple[float, float] | None, d: int) -> Any:
+    """The edges of the bins of one dimension: given, or evenly over a range, or over that of the data."""
+    if isinstance(bins, torch.Tensor):
+        if bins.ndim != 1:
+            raise RuntimeError(
+                f"torch.histogramdd(): bins tensor should have one dimension, but got {bins.ndim} dimensions "
+                f"in the bins tensor for dimension {d}"
+            )
+        if bins.dtype != column.dtype:
+            raise RuntimeError("torch.histogramdd(): input tensor and bins tensors should have the same dtype, "
+                               f"but got input with dtype {_title(column)} and bins for dimension {d} with dtype {_title(bins)}")  # fmt: skip
+        if bins.numel() == 0:
+            raise RuntimeError(f"torch.histogramdd(): bins tensor should have at least 1 element, but got none for dimension {d}")
+        return bins.detach()
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {d}")
+    if range is not None:
+        low, high = range
+    elif column.numel():
+        low, high = column.min().item(), column.max().item()
+    else:
+        low, high = 0.0, 1.0
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histogramdd: dimension {d}'s range [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {d}")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return torch.linspace(low, high, bins + 1, dtype=column.dtype)
+
+
+def _counted(points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
+    """How many rows of points [n, d], or what weight of them, fall into each bin."""
+    shape = [e.numel() - 1 for e in edges]
+    inside = torch.ones(points.size(0), dtype=torch.bool, device=points.device)
+    flat = torch.zeros(points.size(0), dtype=torch.int64, device=points.device)
+    for column, edge, bins in zip(points.unbind(1), edges, shape, strict=True):
+        place = torch.searchsorted(edge, column.contiguous(), right=True)
+        place = torch.where(column == edge[-1], bins, place)  # the last bin holds its right edge
+        inside &= (place > 0) & (place <= bins) & ~column.isnan()
+        flat = flat * bins + place - 1
+    weights = torch.ones(points.size(0), dtype=points.dtype) if weight is None else weight.detach().reshape(-1).to(points.dtype)
+    hist = torch.bincount(flat[inside], weights[inside], math.prod(shape))[: math.prod(shape)].to(points.dtype).reshape(shape)
+    if density:
+        hist = hist / hist.sum()
+        for d, edge in enumerate(edges):
+            hist = hist / edge.diff().reshape([-1 if i == d else 1 for i in range(len(edges))])
+    return hist
+
+
+def histogram(
+    input: Tensor,
+    bins: Tensor | int | Sequence[float],
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    out: Sequence[Tensor] | None = None,
+) -> histogram_result:
+    """How many elements, or what weight of them, fall into each bin, and the edges of the bins."""
+    if not input.is_floating_point() or (input.itemsize < 4 and not isinstance(bins, torch.Tensor)):
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{_title(input)}'")
+    if weight is not None and weight.shape != input.shape:
+        raise RuntimeError("torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor, "
+                           f"but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}")  # fmt: skip
+    if range is not None:
+        if isinstance(bins, torch.Tensor):
+            raise TypeError("histogram(): `range` has no meaning when `bins` is a tensor of edges")
+        if len(range) != 2:
+            raise RuntimeError(f"torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got {len(range)}")
+    points = input.detach().reshape(-1, 1)
+    edges = _edges(points, bins, range, 0)
+    hist = _counted(points, [edges], weight, density)
+    if out is not None:
+        return histogram_result(written(hist, out[0], _HISTOGRAM), written(edges, out[1], _HISTOGRAM.replace("hist ", "bin_edges ")))
+    return histogram_result(hist, edges.clone() if isinstance(bins, torch.Tensor) else edges)
+
+
+def histogramdd(
+    input: Tensor,
+    bins: int | Sequence[int] | Sequence[Tensor],
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> histogramdd_result:
+    """The histogram of points whose coordinates lie along the last dimension, and the edges of the bins in each."""
+    if input.ndim < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    n = input.size(-1)
+    bins = [bins] * n if isinstance(bins, int) else bins
+    if not isinstance(bins, (list, tuple)) or not all(isinstance(b, (int, torch.Tensor)) for b in bins):
+        raise TypeError("histogramdd() received an invalid combination of arguments - bins must be an int, or a list of ints or of tensors")
+    if len(bins) != n:
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    given = any(isinstance(b, torch.Tensor) for b in bins)
+    if not input.is_floating_point() or (input.itemsize < 4 and not given and range is None):
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{_title(input)}'")
+    if weight is not None:
+        if weight.dtype != input.dtype:
+            raise RuntimeError("torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
+                               f"but got input({_title(input)}), and weight({_title(weight)})")  # fmt: skip
+        if weight.shape != input.shape[:-1]:
+            raise RuntimeError("torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+                               f"excluding its innermost dimension, but got {list(weight.shape)} for {list(input.shape)}")  # fmt: skip
+    if range is not None and len(range) != 2 * n:
+        raise RuntimeError(f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(range)}")
+    points = input.detach().reshape(math.prod(input.shape[:-1]), n)
+    edges = [_edges(points[:, d], bins[d], None if range is None else range[2 * d : 2 * d + 2], d) for d in _counting(n)]
+    hist = _counted(points, edges, weight, density)
+    return histogramdd_result(hist, tuple(e.clone() if isinstance(b, torch.Tensor) else e for e, b in zip(edges, bins, strict=True)))
