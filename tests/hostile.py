@@ -17,6 +17,7 @@ import sys
 import warnings
 
 import retrograd as torch
+from tests import hostile_actors as actors
 
 try:
     import numpy
@@ -36,7 +37,7 @@ class Liar:
         return {"long": 3, "negative": -1, "huge": 2**62}.get(self.mood, 2)
 
     def __getitem__(self, i):
-        if self.mood == "endless":
+        if self.mood == "endless" and i < 10000:  # list() of what has no end does not come back, whoever calls it
             return self
         if self.mood == "raises":
             raise ZeroDivisionError("from __getitem__")
@@ -145,6 +146,8 @@ def deep(depth):
 
 
 # ---- arguments ----
+
+ACTORS = 0.0  # how many of the arguments act while they are used, see tests/hostile_actors.py
 
 INTEGERS = [
     0,
@@ -365,6 +368,15 @@ def sequence(rng, depth):
 
 
 def argument(rng, depth=0):
+    made = new_argument(rng, depth)
+    if isinstance(made, (torch.Tensor, list)):
+        actors.STAGE.append(made)
+    return made
+
+
+def new_argument(rng, depth):
+    if rng.random() < ACTORS:
+        return actors.cast(rng)
     r = rng.random()
     if r < 0.36:
         return tensor(rng)
@@ -585,10 +597,20 @@ SETTINGS = [lambda call, args: call(*args)] * 12 + [samples, duals, under(Passin
 SETTINGS += [under(torch.autograd.graph.save_on_cpu)]
 
 
+def watched(call, args):
+    """The call with hooks that act around what it saves, inside a mode that acts."""
+    with torch.autograd.graph.saved_tensors_hooks(actors.callback(actors.RANDOM), actors.callback(actors.RANDOM)):
+        made = call(*args)
+    with actors.Mode():
+        return made if not isinstance(made, torch.Tensor) else made * 1
+
+
 def one(functions, seed, index, tell=False):
     """Makes call `index` of a run; returns what was wrong with it, or None."""
     rng = random.Random(f"{seed}.{index}")
     torch.manual_seed(index)
+    actors.STAGE.clear()
+    actors.RANDOM.seed(f"{seed}.{index}.acts")
     if rng.random() < 0.15:
         name, call, args = attribute(rng)
         kwargs = {}
@@ -597,8 +619,9 @@ def one(functions, seed, index, tell=False):
         args = [argument(rng) for _ in range(rng.choice([0, 1, 1, 2, 2, 2, 3, 3, 4, 6]))]
         if name.startswith("Tensor.") and rng.random() < 0.95:
             args.insert(0, tensor(rng))
+            actors.STAGE.append(args[0])
         kwargs = {rng.choice(KEYWORDS): argument(rng) for _ in range(rng.choice([0, 0, 0, 1, 1, 2]))}
-        setting = rng.choice(SETTINGS)
+        setting = watched if rng.random() < ACTORS / 2 else rng.choice(SETTINGS)
         call = lambda: setting(lambda *a: function(*a, **kwargs), args)
     if tell:
         print(f"{name}({[shown(a) for a in args]}, { {k: shown(v) for k, v in kwargs.items()} })", flush=True)
@@ -625,6 +648,8 @@ def leave_modes():
     """What an odd call may have switched on."""
     from retrograd.autograd import forward_ad
 
+    if torch.is_inference_mode_enabled():
+        torch.inference_mode(False).__enter__()
     torch._C._set_grad_enabled(True) if hasattr(torch._C, "_set_grad_enabled") else torch.set_grad_enabled(True)
     while getattr(forward_ad, "_current_level", -1) >= 0:
         forward_ad.exit_dual_level()
@@ -637,12 +662,18 @@ def main():
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--only", type=int)
     parser.add_argument("--trace")
+    parser.add_argument("--actors", type=float, default=0.0, help="the share of arguments that act while they are used")
+    parser.add_argument("--memory", type=int, default=6, help="GB of address space; 0: no limit, which AddressSanitizer needs")
+    parser.add_argument("--seconds", type=int, default=20, help="a call that takes longer is a finding")
     options = parser.parse_args()
     faulthandler.enable()
     warnings.simplefilter("ignore")
     sys.setrecursionlimit(3000)
     torch.set_num_threads(1)
-    resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+    if options.memory:
+        resource.setrlimit(resource.RLIMIT_AS, (options.memory << 30, options.memory << 30))
+    global ACTORS
+    ACTORS = options.actors
     functions = surface()
     trace = os.open(options.trace, os.O_CREAT | os.O_RDWR | os.O_TRUNC) if options.trace else None
     indices = [options.only] if options.only is not None else range(options.start, options.start + options.calls)
@@ -650,7 +681,7 @@ def main():
     for i in indices:
         if trace is not None:
             os.pwrite(trace, b"%20d" % i, 0)
-        faulthandler.dump_traceback_later(20, exit=True)
+        faulthandler.dump_traceback_later(options.seconds, exit=True)
         found = one(functions, options.seed, i, tell=options.only is not None)
         if found:
             bad += 1

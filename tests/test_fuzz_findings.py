@@ -1,6 +1,7 @@
 """What random calls beside PyTorch brought to light, one test per cause."""
 
 import copy
+import gc
 import io
 import math
 import pickle
@@ -596,3 +597,257 @@ def test_argument_orders_of_old():
     for wrong in (lambda: torch.addmm(m, 2, m, m), lambda: torch.addcmul(a, 2, a, a, value=3), lambda: torch.mul(a, 2, a)):
         with pytest.raises(TypeError):
             wrong()
+
+
+# ---- memory that somebody else holds ----
+
+
+@pytest.mark.parametrize("size", [4, 100_000])
+@pytest.mark.parametrize("move", [lambda t: t.set_(), lambda t: setattr(t, "data", torch.zeros(1))])
+def test_what_was_handed_out_outlives_its_tensor(size, move):
+    """A tensor that gets other memory leaves the old to the arrays and capsules that were made of it."""
+    for export in (memoryview, lambda t: t.__dlpack__()):
+        t = torch.ones(size)
+        held = export(t)
+        move(t)
+        noise = [torch.full((size,), 7.0) for _ in range(20)]
+        seen = torch.frombuffer(held, dtype=torch.float32) if export is memoryview else torch.from_dlpack(held)
+        assert_close(seen, torch.ones(size))
+        del noise
+
+
+def test_a_small_storage_shrinks_where_it_is():
+    """Tensors may still reach past the new end: the memory there stays theirs."""
+    t = torch.ones(40)
+    before = t.untyped_storage().data_ptr()
+    t.untyped_storage().resize_(1)
+    assert t.untyped_storage().data_ptr() == before
+    t.fill_(2)
+    assert t.untyped_storage().nbytes() == 1
+    t.untyped_storage().resize_(160)
+    assert t.sum() == 80
+
+
+def test_tensors_of_changed_class_follow_their_memory():
+    class Sub(torch.Tensor):
+        pass
+
+    plain = torch.ones(40).as_subclass(Sub)
+    plain.__class__ = torch.Tensor
+    derived = torch.ones(40)
+    derived.__class__ = Sub
+    derived.note = [derived]  # the collector knows it
+    for t in (plain, derived):
+        view = t[3:]
+        t.untyped_storage().resize_(400_000)
+        assert t.data_ptr() == t.untyped_storage().data_ptr()
+        assert view.data_ptr() == t.data_ptr() + 12
+        assert t.sum() == 40
+
+
+def test_resizing_with_tensors_that_are_hidden():
+    class Sub(torch.Tensor):
+        pass
+
+    t = torch.ones(40).as_subclass(Sub)
+    storage = t.untyped_storage()
+    gc.collect()
+    gc.freeze()
+    try:
+        with pytest.raises(RuntimeError, match="not resizable: it moves, and of the . tensors on it 1 cannot be found"):
+            storage.resize_(400_000)
+    finally:
+        gc.unfreeze()
+    storage.resize_(400_000)
+    assert t.data_ptr() == storage.data_ptr()
+
+
+# ---- callbacks that take away what they are called for ----
+
+
+def test_unpack_hook_that_frees_the_list_it_is_called_for():
+    x = torch.ones(3, 3, requires_grad=True)
+    calls = []
+
+    def unpack(kept):
+        calls.append(kept)
+        if len(calls) == 1:
+            total.backward()
+        return kept
+
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), unpack):
+        total = x[torch.tensor([0, 1]), torch.tensor([1, 2])].sum()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        total.backward()
+    assert len(calls) == 3  # once for the outer, twice for the inner
+
+
+def test_pack_hook_of_register_hooks_that_frees_the_tensor():
+    x = torch.ones(2, requires_grad=True)
+    y = x.exp()
+    total = y.sum()
+
+    def pack(t):
+        total.backward()
+        return t
+
+    with pytest.raises(RuntimeError, match="the pack hook freed the saved tensor"):
+        y.grad_fn._raw_saved_result.register_hooks(pack, lambda t: t)
+
+
+def test_pack_hook_that_saves_once_more():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            contexts.append(ctx)
+            ctx.save_for_backward(x.clone(), x.clone(), x.clone())
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * sum(ctx.saved_tensors)
+
+    def pack(t):
+        contexts[0].save_for_backward()
+        gc.collect()
+        return t
+
+    contexts = []
+    x = torch.ones(2, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        Twice.apply(x).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_unpack_hook_that_asks_for_what_is_handed_over():
+    class Once(torch.autograd.Function):
+        clear_saved_tensors_on_access = True
+
+        @staticmethod
+        def forward(ctx, x):
+            contexts.append(ctx)
+            ctx.save_for_backward(x.clone(), x.clone(), x.clone())
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * sum(ctx.saved_tensors)
+
+    def unpack(t):
+        if len(asked) == 0:
+            asked.append(t)
+            asked.append(contexts[0].saved_tensors)
+        return t
+
+    contexts, asked = [], []
+    x = torch.ones(2, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+        y = Once.apply(x)
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.sum().backward()
+
+
+def test_gradient_edge_of_a_function_without_outputs():
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            contexts.append(ctx)
+            return ()
+
+        @staticmethod
+        def backward(ctx, *grads):
+            seen.append(grads)
+
+    contexts, seen = [], []
+    x = torch.ones(2, requires_grad=True)
+    Nothing.apply(x)
+    edge = torch.autograd.graph.GradientEdge(contexts[0], 0)
+    torch.autograd.grad(edge, x, torch.ones(2), allow_unused=True)
+    assert len(seen) == 1
+
+
+def test_torch_function_that_empties_the_list_it_is_in():
+    class Leaving:
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            items.clear()
+            return NotImplemented
+
+    items = [torch.ones(2), Leaving(), Leaving()]
+    with pytest.raises(TypeError, match="handlers returned NotImplemented"):
+        torch.cat(items)
+
+
+# ---- meta tensors and sizes without end ----
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_meta_number_beside_a_16_bit_tensor(dtype):
+    number = torch.zeros((), dtype=torch.float64, device="meta")
+    for function in (torch.mul, torch.div):
+        for x in (torch.ones(3, dtype=dtype), torch.ones(0, dtype=dtype)):
+            with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+                function(x, number)
+            with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+                function(number, x)
+
+
+@pytest.mark.parametrize("shape", [(0, 2**40), (2**40, 0)])
+def test_no_elements_in_a_huge_shape(shape):
+    """There is nothing to do, so it takes no time."""
+    x = torch.zeros(0).as_strided(shape, (1, 1))
+    z = torch.zeros(0, dtype=torch.complex64).as_strided(shape, (1, 1))
+    for d in (0, 1):
+        assert x.diff(1, d).numel() == 0
+        assert z.cumprod(d).shape == z.logcumsumexp(d).shape == shape
+        assert z.clone().cumprod_(d).shape == shape
+    assert x.histc().sum() == 0
+    assert x.unique().shape == x.unique_consecutive().shape == (0,)
+
+
+def test_more_parts_than_fit():
+    wide = torch.zeros(0).as_strided((0, 2**40), (1, 1))
+    calls = [lambda: wide.split(1, 1), lambda: wide.unbind(1), lambda: wide.chunk(2**40, 1), lambda: wide.tensor_split(2**40, 1)]
+    calls += [lambda: torch.zeros(0, 3).vsplit(2**40), lambda: torch.zeros(0).chunk(2**40), lambda: torch.zeros(0).unsafe_chunk(2**40)]
+    for call in calls:
+        with pytest.raises(RuntimeError, match="can't allocate memory: 1099511627776 tensors"):
+            call()
+
+
+def test_tensors_come_in_lists_or_tuples():
+    """What else can be iterated may have no end."""
+
+    class Endless:
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, i):
+            return torch.ones(2)
+
+    for function in (torch.cat, torch.stack, torch.dstack):
+        with pytest.raises(TypeError, match=r"argument 'tensors' \(position 1\) must be tuple of Tensors, not Endless"):
+            function(Endless())
+
+
+def test_a_step_beyond_all_sizes():
+    assert torch.arange(4)[:: 2**62].tolist() == [0]
+
+
+# ---- conjugates and negatives that are only marked ----
+
+
+def test_marks_stay_with_their_memory():
+    class Sub(torch.Tensor):
+        pass
+
+    z = torch.full((2,), 1 + 2j)
+    for marked, value in ((z.conj(), 1 - 2j), (z.conj().imag, -2.0)):
+        assert marked.as_subclass(Sub).tolist() == [value] * 2
+        assert torch.nn.Parameter(marked).tolist() == [value] * 2
+        assert marked.as_subclass(Sub).data.tolist() == [value] * 2
+        taker = torch.zeros(2, dtype=marked.dtype)
+        taker.data = marked
+        assert taker.tolist() == [value] * 2
+        marked.data = torch.ones(2, dtype=marked.dtype)
+        assert marked.tolist() == [1.0] * 2
+        marked.data = torch.ones(2, dtype=torch.int64)  # which has no mark at all
+        assert (marked * marked).tolist() == [1, 1]

@@ -227,9 +227,9 @@ void remember_shape(Node* node, size_t edge, const TensorImpl* input) {
 
 void release_saved(Node* node) {
   if (node->info->saved.empty() && !node->info->release_saved) return;
+  node->flags |= kFreed;  // first: what is let go of may run Python, which finds nothing here any more
   free_saved_fields(node);
   if (node->info->release_saved) node->info->release_saved(node);
-  node->flags |= kFreed;
 }
 
 const char* node_name(const Node* node) { return node->info->name; }

@@ -149,6 +149,12 @@ void SavedTensor::output_moves(uint32_t level, const Tensor& tangent) {
 
 namespace {
 
+// An unpack hook may run a backward that frees the saved tensor it is called for.
+struct Hold {
+  PyObject* o;
+  ~Hold() { Py_DECREF(o); }
+};
+
 // What an unpack hook returned, with the layers of the tensor that was saved. Inside a transform what the hook computed belongs to a vmap.
 Tensor unpacked(PyObject* packed, TensorImpl* layers) {
   const Tensor hold = Tensor::borrow(layers);
@@ -172,7 +178,10 @@ Tensor with_history(const Tensor& t, Node* node, uint32_t nr) {
 }  // namespace
 
 Tensor SavedTensor::unpack_plain(Node* owner) const {
-  if (packed) return unpacked(packed, tensor);
+  if (packed) {
+    const Hold hold{Py_NewRef(packed)};
+    return unpacked(hold.o, tensor);
+  }
   if (!tensor) {
     if (owner->has(kFreed)) fail_freed(owner);
     return {};
@@ -185,14 +194,12 @@ Tensor SavedTensor::unpack_plain(Node* owner) const {
 
 Tensor SavedTensor::unpack(Node* owner) const {
   if (RG_UNLIKELY(packed != nullptr)) {
-    struct Hold {
-      PyObject* o;
-      ~Hold() { Py_DECREF(o); }
-    } hold{Py_NewRef(packed)};  // the hook may run a backward that frees this
-    Tensor t = unpacked(hold.o, tensor);
+    const Hold hold{Py_NewRef(packed)};
     Node* history = is_output ? owner : saved_tensor_hooks.history(hold.o);
+    const uint32_t nr = output_nr;
+    Tensor t = unpacked(hold.o, tensor);
     if (!history || t->grad_fn == history || t->accumulator == history) return t;  // nothing to add: the tensor itself came back
-    return with_history(t, history, output_nr);
+    return with_history(t, history, nr);
   }
   Tensor t = unpack_plain(owner);
   if (!t || !is_output || !thread_state.grad_mode) return t;
@@ -224,7 +231,11 @@ void SavedTensorList::save(std::span<const Tensor> tensors) {
 std::vector<Tensor> SavedTensorList::unpack(Node* owner) const {
   if (!items && owner->has(kFreed)) fail_freed(owner);
   std::vector<Tensor> out;
-  for (uint32_t i = 0; i < count; ++i) out.push_back(items[i].unpack(owner));
+  const uint32_t n = count;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (RG_UNLIKELY(!items)) fail_freed(owner);  // a hook ran a backward that freed this
+    out.push_back(items[i].unpack(owner));
+  }
   return out;
 }
 

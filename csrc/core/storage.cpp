@@ -55,13 +55,15 @@ void resize_storage(Storage* s, size_t nbytes) {
     s->nbytes = nbytes;
     return;
   }
-  if (nbytes <= s->capacity) {  // tensors may still reach past the new end, so the block stays, and only its memory goes back
+  const size_t room = s->flags & kStorageInline ? s->inline_steps * kSmallStep : s->capacity;
+  if (nbytes <= room) {  // tensors may still reach past the new end, so the block stays, and only its memory goes back
     if (nbytes < s->nbytes) discard(static_cast<char*>(s->data) + nbytes, s->nbytes - nbytes);
     count_freed(s->nbytes);
     count_allocated(nbytes);
     s->nbytes = nbytes;
     return;
   }
+  if (s->refs > 1) moved_storage(s, 0);
   size_t capacity;
   void* data = allocate_block(nbytes, capacity);
   std::memcpy(data, s->data, nbytes < s->nbytes ? nbytes : s->nbytes);

@@ -80,19 +80,21 @@ size_t live_tensors() { return pool.live(); }
 namespace {
 
 // Instances of Python subclasses do not live in the pool: a list of them would cost every nn.Parameter, so the collector's list of objects
-// is asked instead.
+// is asked instead. Which of the two it is shows in the flag, not in the type: programs assign to __class__.
 template <class F> void for_each_living(F f) {
   auto visit = [&](PyObject* o) { f(reinterpret_cast<TensorImpl*>(o)); };
+  const int collecting = PyGC_Disable();  // nothing runs in between that could make or free tensors
   pool.for_each([&](PyObject* o) {
     if (Py_REFCNT(o) > 0) visit(o);
   });
   PyObject* gc = PyImport_ImportModule("gc");
   PyObject* objects = gc ? PyObject_CallMethod(gc, "get_objects", nullptr) : nullptr;
   Py_XDECREF(gc);
+  if (collecting) PyGC_Enable();
   if (!objects) throw PythonError();
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); ++i) {
     PyObject* o = PyList_GET_ITEM(objects, i);
-    if (Py_TYPE(o) != tensor_type && PyType_IsSubtype(Py_TYPE(o), tensor_type)) visit(o);
+    if (PyType_IsSubtype(Py_TYPE(o), tensor_type) && !reinterpret_cast<TensorImpl*>(o)->has(kPooled)) visit(o);
   }
   Py_DECREF(objects);
 }
@@ -109,9 +111,16 @@ void for_each_tensor(void (*f)(TensorImpl*, void*), void* context) {
   for_each_living([&](TensorImpl* t) { f(t, context); });
 }
 
-// Tensors keep the address of their first element; when a storage moves, all tensors on it follow.
+// Tensors keep the address of their first element; when a storage moves, all tensors on it follow. By nothing: it is going to.
 void init_tensors() {
   moved_storage = [](Storage* storage, ptrdiff_t by) {
+    uint32_t found = 0;
+    if (by == 0) {
+      for_each_on(storage, [&](TensorImpl*) { ++found; });
+      RG_CHECK(found == storage->refs, "Trying to resize storage that is not resizable: it moves, and of the ", storage->refs,
+               " tensors on it ", storage->refs - found, " cannot be found. Does gc.freeze() hide them? Call gc.unfreeze() first.");
+      return;
+    }
     for_each_on(storage, [&](TensorImpl* t) { t->data = static_cast<char*>(t->data) + by; });
   };
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/region.h"
@@ -298,14 +299,10 @@ void lose_order(Storage* s) {
 }
 
 void forget_writes(Storage* s) noexcept {
-  delete s->notes;
-  s->notes = nullptr;
+  delete std::exchange(s->notes, nullptr);  // in this order: letting go of a code object may run Python
 }
 
-void forget_moves(TensorExtra& e) noexcept {
-  delete e.moves;
-  e.moves = nullptr;
-}
+void forget_moves(TensorExtra& e) noexcept { delete std::exchange(e.moves, nullptr); }
 
 namespace {
 

@@ -211,6 +211,7 @@ bool loses_digits(const PointwiseInfo& op, std::span<const Operand> in) {
     const TensorImpl *beside = in[1 - i].tensor, *t = in[i].tensor;
     if (!beside || in[i].scalar.is_complex() || (beside->dtype != DType::Float16 && beside->dtype != DType::BFloat16)) continue;
     if (beside->device.type != DeviceType::CPU || beside->has(kBatched)) continue;
+    if (t && t->device.type != DeviceType::CPU) continue;
     double value;
     if (!t) {
       value = in[i].scalar.to_double();

@@ -68,7 +68,7 @@ template <class F> Tensor accumulate(const Tensor& self, int64_t dim, DType dtyp
   Tensor out = empty(self.sizes(), dtype, self.device());
   copy_data(out, self);
   const int64_t d = wrap_dim(dim, self.dim());
-  for (int64_t i = 1; self.dim() && i < self.size(d); ++i) combine(impl::select(out, d, i - 1), impl::select(out, d, i));
+  for (int64_t i = 1; self.dim() && self.numel() && i < self.size(d); ++i) combine(impl::select(out, d, i - 1), impl::select(out, d, i));
   return out;
 }
 

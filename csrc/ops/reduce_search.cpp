@@ -83,6 +83,9 @@ Tensor head(const Tensor& t, int64_t n) {
   return out;
 }
 
+// Without the sizes of a tensor that has no elements: any number of rows that are empty would be gone through.
+Tensor only_elements(const Tensor& self) { return self.numel() ? self : empty(ints({0}), self.dtype(), self.device()); }
+
 Triple unique_elements(const Tensor& self, bool consecutive, bool return_inverse, bool return_counts) {
   RG_CHECK_AS(NotImplemented, !is_meta(self), "unique: the size of the result depends on data, which a meta tensor does not have");
   const int64_t n = self.numel();
@@ -90,9 +93,10 @@ Triple unique_elements(const Tensor& self, bool consecutive, bool return_inverse
   Tensor inverse = return_inverse ? empty(self.sizes(), DType::Int64, self.device()) : places(0, false, self.device());
   Tensor counts = places(n, return_counts, self.device());
   int64_t found = 0;
-  run_kernel(self, 500, [&] {
+  const Tensor elements = only_elements(self);
+  run_kernel(elements, 500, [&] {
     found = cpu::sort().unique(values->data, return_inverse ? inverse.data<int64_t>() : nullptr,
-                               return_counts ? counts.data<int64_t>() : nullptr, self.array(), consecutive);
+                               return_counts ? counts.data<int64_t>() : nullptr, elements.array(), consecutive);
   });
   return {head(values, found), inverse, return_counts ? head(counts, found) : counts};
 }
@@ -186,7 +190,8 @@ Tensor histc(const Tensor& self, int64_t bins, Scalar min, Scalar max) {
   }
   RG_CHECK(low < high, "torch.histc: max must be larger than min");
   Tensor out = empty(ints({bins}), self.dtype(), self.device());
-  run_kernel(self, 32, [&] { cpu::sort().histc(out.array(), self.array(), low, high); });
+  const Tensor elements = only_elements(self);
+  run_kernel(elements, 32, [&] { cpu::sort().histc(out.array(), elements.array(), low, high); });
   return out;
 }
 

@@ -26,7 +26,7 @@ Geometry sliced(const Tensor& t, int64_t dim, std::optional<int64_t> start, std:
   Geometry g(t.get());
   g.shift += from * g.strides[d];
   g.sizes[d] = to == from ? 0 : (to - from - 1) / step + 1;
-  g.strides[d] *= step;
+  g.strides[d] = static_cast<int64_t>(static_cast<uint64_t>(g.strides[d]) * static_cast<uint64_t>(step));  // too large only for one element
   return g;
 }
 

@@ -1,5 +1,6 @@
 // split, chunk, unbind, tensor_split: several views of one tensor.
 #include "autograd/history.h"
+#include "core/memory_limit.h"
 #include "ops.h"
 #include "ops/shape.h"
 
@@ -10,8 +11,16 @@ using namespace shape;
 namespace impl {
 namespace {
 
+// A tensor without elements may have any size: more pieces than there is room for are refused before the first is made.
+void check_count(int64_t count) {
+  constexpr int64_t kFew = 1 << 20, kBytes = 256;  // of each, at least
+  RG_CHECK(count <= kFew || count <= memory_allowance() / kBytes, "can't allocate memory: ", count,
+           " tensors would be made. Split into fewer parts.");
+}
+
 // Views of consecutive pieces along a dimension; `length(i)` says how long each is.
 template <class F> std::vector<Tensor> pieces(const Tensor& self, int64_t d, size_t count, F length) {
+  check_count(static_cast<int64_t>(count));
   std::vector<Tensor> out;
   out.reserve(count);
   Geometry g(self.get());
@@ -71,6 +80,7 @@ std::vector<Tensor> unsafe_split_with_sizes(const Tensor& self, IntSpan split_si
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   RG_CHECK_AS(Index, self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
   const int64_t d = wrap_dim(dim, self.dim()), n = self.size(d), step = self.stride(d);
+  check_count(n);
   std::vector<Tensor> out;
   out.reserve(static_cast<size_t>(n));
   Geometry g(self.get());
@@ -94,6 +104,7 @@ int64_t chunk_size(const Tensor& self, int64_t chunks, int64_t dim) {
   RG_CHECK(self.dim() > 0, "chunk expects at least a 1-dimensional tensor");
   RG_CHECK(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t n = self.size(wrap_dim(dim, self.dim()));
+  if (n == 0) impl::check_count(chunks);
   return n / chunks + (n % chunks != 0);
 }
 
@@ -115,6 +126,7 @@ std::vector<Tensor> tensor_split_sections(const Tensor& self, int64_t sections, 
   RG_CHECK(self.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
   const int64_t d = wrap_dim(dim, self.dim()), n = self.size(d);
   RG_CHECK(sections > 0, "number of sections must be larger than 0, got ", sections);
+  impl::check_count(sections);
   std::vector<Tensor> out;
   int64_t at = 0;
   for (int64_t i = 0; i < sections; ++i) {

@@ -154,7 +154,8 @@ PyObject* gradient_arguments(FunctionNode* node, std::span<Tensor> in) {
   for (Py_ssize_t i = 0; i < count; ++i) {
     const auto k = static_cast<size_t>(i);
     Tensor g = gives_up ? std::move(in[k]) : in[k];
-    if (!g && s.materialize && s.outputs[k].is_tensor) g = zeros(s.outputs[k].sizes, s.outputs[k].dtype, s.outputs[k].device);
+    if (!g && s.materialize && k < s.outputs.size() && s.outputs[k].is_tensor)
+      g = zeros(s.outputs[k].sizes, s.outputs[k].dtype, s.outputs[k].device);
     if (boxed) {
       PyList_SET_ITEM(PyTuple_GET_ITEM(args.get(), 1), i, wrap(std::move(g)));
     } else {
@@ -350,8 +351,9 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
 
 void save_tensors(FunctionNode* node, std::span<const Tensor> outputs, bool executable) {
   FunctionState& s = *node->state;
-  PyObject* list = s.to_save;
-  if (!list || !executable) return;
+  if (!s.to_save || !executable) return;
+  const Ref hold(std::exchange(s.to_save, nullptr));  // a pack hook may call save_for_backward() once more
+  PyObject* list = hold.get();
   newest_node = node->info;
   const Py_ssize_t n = PyTuple_GET_SIZE(list);
   s.saved.resize(static_cast<size_t>(n));
@@ -378,7 +380,6 @@ void save_tensors(FunctionNode* node, std::span<const Tensor> outputs, bool exec
       s.saved[k].save(t);
     }
   }
-  Py_CLEAR(s.to_save);
 }
 
 PyObject* call_forward(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_t nargs) {
@@ -726,13 +727,15 @@ PyObject* saved_tensors(PyObject* self, void*) {
              "autograd.Function: keep what the first access gave, or do without that flag.");
     if (node->has(kFreed)) fail_freed(node);
     Ref out(checked(PyTuple_New(static_cast<Py_ssize_t>(s.saved.size()))));
-    for (size_t i = 0; i < s.saved.size(); ++i)
-      PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), s.saved_none[i] ? none() : wrap(unpacked(node, s.saved[i])));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(out.get()); ++i) {
+      const auto k = static_cast<size_t>(i);
+      if (s.handed_over || node->has(kFreed)) fail_freed(node);  // an unpack hook ran a backward, or asked for them itself
+      PyTuple_SET_ITEM(out.get(), i, s.saved_none[k] ? none() : wrap(unpacked(node, s.saved[k])));
+    }
     static PyObject* name = PyUnicode_InternFromString("clear_saved_tensors_on_access");
     if (s.cls && class_flag(s.cls, name)) {
       s.handed_over = true;
-      release_saved_tensors(node);
-      s.saved.clear();
+      for (SavedTensor& t : std::exchange(s.saved, {})) t.release();
     }
     return out.release();
   });

@@ -488,7 +488,20 @@ PyObject* tolist(PyObject* self, PyObject*) {
 
 // ---- buffer protocol: this is how NumPy sees our memory ----
 
+// The memory that somebody else reads: held beside its tensor, which may get other memory (x.data = y, set_()) in the meantime.
+class HeldStorage {
+ public:
+  explicit HeldStorage(Storage* s) : storage_(s) { retain(s); }
+  HeldStorage(const HeldStorage&) = delete;
+  HeldStorage& operator=(const HeldStorage&) = delete;
+  ~HeldStorage() { release(storage_); }
+
+ private:
+  Storage* storage_;
+};
+
 struct BufferGeometry {
+  HeldStorage memory;
   Py_ssize_t shape[kMaxDims];
   Py_ssize_t strides[kMaxDims];
 };
@@ -511,7 +524,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     RG_CHECK_AS(Buffer, format, "bfloat16 has no buffer format: convert with .float() first");
     RG_CHECK_AS(Buffer, t->is_contiguous() || (flags & PyBUF_STRIDES) == PyBUF_STRIDES,
                 "the tensor is not contiguous: call .contiguous() first");
-    auto* geometry = new BufferGeometry();
+    auto* geometry = new BufferGeometry{HeldStorage(t->storage), {}, {}};
     for (int d = 0; d < t->ndim; ++d) {
       geometry->shape[d] = t->size(d);
       geometry->strides[d] = t->stride(d) * itemsize(t->dtype);
@@ -584,6 +597,7 @@ bool from_dl_type(DLDataType d, DType& out) {
 // Both kinds of capsule: `Managed` is what consumers get to see.
 template <class Managed> struct DLExport {
   Managed managed;
+  HeldStorage memory;
   int64_t shape[kMaxDims], strides[kMaxDims];
 };
 template <class Managed> constexpr const char* capsule_name() {
@@ -602,7 +616,7 @@ template <class Managed> void free_capsule(PyObject* capsule) {
 }
 template <class Managed> PyObject* export_capsule(PyObject* o, bool copied) {
   auto* t = reinterpret_cast<TensorImpl*>(o);
-  auto* e = new DLExport<Managed>();
+  auto* e = new DLExport<Managed>{{}, HeldStorage(t->storage), {}, {}};
   for (int d = 0; d < t->ndim; ++d) {
     e->shape[d] = t->size(d);
     e->strides[d] = t->stride(d);

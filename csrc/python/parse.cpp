@@ -164,20 +164,12 @@ bool Parsed::read_ints(int i, PyObject* const* items, Py_ssize_t count) {
 }
 
 bool Parsed::read_tensor_list(int i, PyObject* o, bool optional_items) {
-  if (is_tensor(o) || (!PyTuple_Check(o) && !PyList_Check(o))) {
-    if (is_tensor(o) || !PySequence_Check(o) || PyUnicode_Check(o)) return false;
-  }
-  PyObject* fast = PySequence_Fast(o, "");
-  if (!fast) {
-    PyErr_Clear();
-    return false;
-  }
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return false;  // as PyTorch: anything else may have no end
   std::vector<Tensor> list;
-  list.reserve(static_cast<size_t>(n));
+  list.reserve(static_cast<size_t>(PySequence_Fast_GET_SIZE(o)));
   bool ok = true;
-  for (Py_ssize_t k = 0; ok && k < n; ++k) {
-    PyObject* item = PySequence_Fast_GET_ITEM(fast, k);
+  for (Py_ssize_t k = 0; ok && k < PySequence_Fast_GET_SIZE(o); ++k) {
+    PyObject* item = PySequence_Fast_GET_ITEM(o, k);
     if (is_tensor(item)) {
       if (!is_plain_tensor(item)) overloaded_ = true;
       list.push_back(Tensor::borrow(item));
@@ -191,7 +183,6 @@ bool Parsed::read_tensor_list(int i, PyObject* o, bool optional_items) {
       ok = false;
     }
   }
-  Py_DECREF(fast);
   if (!ok) return false;
   if (lists_.capacity() < 4) lists_.reserve(4);
   v_[i].list = static_cast<uint8_t>(lists_.size());

@@ -187,7 +187,8 @@ PyObject* raw_register(PyObject* self, PyObject* args) {
   PyObject *pack_hook, *unpack_hook;
   if (!PyArg_ParseTuple(args, "OO:register_hooks", &pack_hook, &unpack_hook)) return nullptr;
   return guarded([&]() -> PyObject* {
-    Node* owner = reinterpret_cast<RawSaved*>(self)->owner;
+    const auto* raw = reinterpret_cast<RawSaved*>(self);
+    Node* owner = raw->owner;
     RG_CHECK_AS(Type, PyCallable_Check(pack_hook) && PyCallable_Check(unpack_hook),
                 "register_hooks(pack_hook, unpack_hook): both must be callable");
     RG_CHECK(!owner->has(kFreed),
@@ -209,9 +210,15 @@ PyObject* raw_register(PyObject* self, PyObject* args) {
     }
     Py_XDECREF(reinterpret_cast<PyObject*>(edge.node));
     if (!kept) Py_RETURN_NONE;
-    if (!s.is_output) s.output_nr = edge.nr;
-    s.release();
-    s.pack(t, kept);
+    SavedTensor* again = owner->has(kFreed) ? nullptr : raw->find(owner, raw->index);  // the hook may have run a backward, or this
+    if (!again || again->packed || !again->tensor) {
+      Py_DECREF(kept);
+      fail(ErrorKind::Runtime,
+           "register_hooks: the pack hook freed the saved tensor, or gave it hooks. Hint: let it only pack what it gets.");
+    }
+    if (!again->is_output) again->output_nr = edge.nr;
+    again->release();
+    again->pack(t, kept);
     Py_RETURN_NONE;
   });
 }

@@ -114,7 +114,10 @@ PyObject* storage_resize(PyObject* self, PyObject* size) {
     RG_CHECK(!impl(self)->has(kBatched), "the memory of a Tensor inside vmap cannot be resized: it has none of its own");
     const bool shrinks = static_cast<size_t>(nbytes) < impl(self)->storage->nbytes;  // and with it go values that somebody may have saved
     if (shrinks) before_write(impl(self));
-    resize_storage(impl(self)->storage, static_cast<size_t>(nbytes));
+    Storage* storage = impl(self)->storage;
+    const ptrdiff_t first = static_cast<char*>(impl(self)->data) - static_cast<char*>(storage->data);
+    resize_storage(storage, static_cast<size_t>(nbytes));
+    impl(self)->data = static_cast<char*>(storage->data) + first;
     if (shrinks) bump_version(impl(self));
     Py_RETURN_NONE;
   });
@@ -342,7 +345,8 @@ int set_data(PyObject* self, PyObject* value, void*) {
     t->data = source->data;
     t->dtype = source->dtype;
     t->device = source->device;
-    t->flags = static_cast<uint16_t>((t->flags & ~kInference) | (source->flags & kInference));
+    constexpr uint16_t kTaken = kInference | kLazy;
+    t->flags = static_cast<uint16_t>((t->flags & ~kTaken) | (source->flags & kTaken));
     set_geometry(t, source->shape(), {source->strides(), source->ndim});
     if (!requires_grad(t)) requires_grad(source) ? note_cut(t, CutKind::Data) : set_cut(t, note_of(source));
   });
@@ -502,7 +506,7 @@ Tensor share_as(PyTypeObject* type, const Tensor& given) {
   t->data = source->data;
   t->dtype = source->dtype;
   t->device = source->device;
-  t->flags |= source->flags & kInference;
+  t->flags |= source->flags & (kInference | kLazy);
   set_birth(t, birth(given.get()));
   if (source->has(kOwnVersion)) share_version(t, source.get());
   set_geometry(t, source.sizes(), source.strides());

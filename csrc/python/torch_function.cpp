@@ -155,6 +155,7 @@ PyObject* call_torch_function(PyObject* function, PyObject* self, PyObject* cons
   std::vector<PyObject*> overloaded;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) collect(PyTuple_GET_ITEM(tuple, i), overloaded);
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i) collect(args[nargs + i], overloaded);
+  for (PyObject* o : overloaded) Py_INCREF(o);  // what is called below may empty the lists that hold them
   PyObject* types = checked(PyTuple_New(static_cast<Py_ssize_t>(overloaded.size())));
   for (size_t i = 0; i < overloaded.size(); ++i)
     PyTuple_SET_ITEM(types, static_cast<Py_ssize_t>(i), Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(overloaded[i]))));
@@ -188,6 +189,7 @@ PyObject* call_torch_function(PyObject* function, PyObject* self, PyObject* cons
     if (result == Py_NotImplemented) Py_CLEAR(result);
   }
   if (!result && !failed) explain_refusal(function, overloaded, declined);
+  for (PyObject* o : overloaded) Py_DECREF(o);
   Py_XDECREF(declined);
   Py_DECREF(tuple);
   Py_DECREF(kwargs);
