@@ -851,3 +851,26 @@ def test_marks_stay_with_their_memory():
         assert marked.tolist() == [1.0] * 2
         marked.data = torch.ones(2, dtype=torch.int64)  # which has no mark at all
         assert (marked * marked).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int32, torch.int64])
+def test_integers_wrap_around(dtype):
+    info = torch.iinfo(dtype)
+    low, high = torch.tensor([info.min] * 9, dtype=dtype), torch.tensor([info.max] * 9, dtype=dtype)
+    assert torch.equal(high + 1, low)
+    assert torch.equal(low - 1, high)
+    assert torch.equal(torch.add(high, high, alpha=2), high - 2)
+    assert torch.equal(torch.sub(low, high, alpha=2), low + 2)
+    assert (high * high).tolist() == [1] * 9
+    assert (low * low).tolist() == [0] * 9
+    assert torch.equal(low.abs(), low)
+
+
+def test_gradients_that_do_not_go_with_indices():
+    x = torch.rand(3, 4, requires_grad=True)
+    for result in (x.sort(1)[0], x.max(1)[0], x.topk(2, 1)[0], x.kthvalue(2, 1)[0], x.median(0)[0], x.cummax(1)[0]):
+        for grad in (torch.ones(()), torch.ones(1), torch.ones(3, 0), torch.ones(7, 9), torch.ones(3, 4, device="meta")):
+            with pytest.raises(RuntimeError):
+                result.grad_fn(grad)
+            with pytest.raises(RuntimeError):
+                torch.autograd.backward([torch.autograd.graph.GradientEdge(result.grad_fn, 0)], [grad], retain_graph=True)

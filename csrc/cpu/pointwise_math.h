@@ -16,10 +16,17 @@ namespace RG_LEVEL_NS {
 namespace {
 
 template <class T> RG_INLINE bool is_nan(T x) { return x != x; }
+// Integers wrap around: their sums and products are those of unsigned numbers, which C++ defines.
+template <class T> inline constexpr bool kWraps = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+template <class T> using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+
 // The factor is 1 nearly always: integers skip the product (it is slow for 64 bits), the compiler moving the test out of the loop.
 template <class T> RG_INLINE T add_scaled(T x, T y, T alpha) {
   if constexpr (std::is_floating_point_v<T>) {
     return x + alpha * y;
+  } else if constexpr (kWraps<T>) {
+    using W = Wrapping<T>;
+    return static_cast<T>(alpha == T(1) ? W(x) + W(y) : W(x) + W(alpha) * W(y));
   } else {
     return alpha == T(1) ? static_cast<T>(x + y) : static_cast<T>(x + alpha * y);
   }
@@ -27,6 +34,9 @@ template <class T> RG_INLINE T add_scaled(T x, T y, T alpha) {
 template <class T> RG_INLINE T sub_scaled(T x, T y, T alpha) {
   if constexpr (std::is_floating_point_v<T>) {
     return x - alpha * y;
+  } else if constexpr (kWraps<T>) {
+    using W = Wrapping<T>;
+    return static_cast<T>(alpha == T(1) ? W(x) - W(y) : W(x) - W(alpha) * W(y));
   } else {
     return alpha == T(1) ? static_cast<T>(x - y) : static_cast<T>(x - alpha * y);
   }
@@ -34,6 +44,8 @@ template <class T> RG_INLINE T sub_scaled(T x, T y, T alpha) {
 template <class T> RG_INLINE T multiply(T x, T y) {
   if constexpr (std::is_same_v<T, bool>) {
     return x && y;
+  } else if constexpr (kWraps<T>) {
+    return static_cast<T>(Wrapping<T>(x) * Wrapping<T>(y));
   } else {
     return static_cast<T>(x * y);
   }
@@ -45,7 +57,7 @@ template <class T> RG_INLINE T abs_of(T x) {
   if constexpr (std::is_floating_point_v<T>) {
     return std::fabs(x);
   } else if constexpr (std::is_signed_v<T>) {
-    return static_cast<T>(x < 0 ? -x : x);
+    return x < 0 ? static_cast<T>(Wrapping<T>(0) - Wrapping<T>(x)) : x;
   } else {
     return x;
   }

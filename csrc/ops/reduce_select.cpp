@@ -33,6 +33,14 @@ void check_places(const cpu::IndexError& error) {
   RG_CHECK_AS(Index, error.ok, "index ", error.value, " is out of bounds for dimension ", error.dim, " with size ", error.size);
 }
 
+// Gradients come from hooks and GradientEdges too, in any shape; the kernels believe what they are told.
+void check_along(const Tensor& whole, int d, const WithDim& index, const Tensor& given, const Tensor& indices) {
+  bool fits = index.ndim == whole.dim() && given.device() == indices.device();
+  for (int k = 0; fits && k < whole.dim(); ++k) fits = k == d || index.sizes[k] == whole.size(k);
+  RG_CHECK(fits, "a gradient or tangent of size ", given.sizes(), " on ", device_name(given.device()), " does not go with indices of size ",
+           indices.sizes(), " on ", device_name(indices.device()));
+}
+
 }  // namespace
 
 // self has stride 0 in the dims that a reduction over `dim` dropped or made 1.
@@ -56,6 +64,7 @@ Tensor _take_along(const Tensor& self, int64_t dim, const Tensor& indices, bool 
   Tensor out = empty(indices.sizes(), self.dtype(), self.device());
   const bool present = keepdim || self.dim() == 0;
   const WithDim out_dims(out, d, present), index_dims(indices, d, present);
+  check_along(self, d, index_dims, self, indices);
   cpu::IndexError error;
   run_kernel(indices, 16, [&] { error = cpu::indexing().gather(out_dims.array(out), self.array(), d, index_dims.array(indices)); });
   check_places(error);
@@ -67,6 +76,9 @@ Tensor _put_along(const Tensor& self, int64_t dim, const Tensor& indices, IntSpa
   const int d = kernel_dim(dim, out);
   const bool present = keepdim || out.dim() == 0;
   const WithDim src_dims(self, d, present), index_dims(indices, d, present);
+  check_along(out, d, index_dims, self, indices);
+  RG_CHECK(same_sizes(self.get(), indices.get()), "a gradient of size ", self.sizes(), " does not go with indices of size ",
+           indices.sizes());
   cpu::IndexError error;
   run_kernel(indices, 16, [&] {
     const cpu::Array src = src_dims.array(self), index = index_dims.array(indices);
