@@ -246,3 +246,22 @@ def test_named_results_in_a_fresh_process():
 def test_errors():
     error = through_pickle(torch.linalg.LinAlgError("singular"))
     assert type(error) is torch.linalg.LinAlgError and str(error) == "singular"
+
+
+def test_named_results_of_functions_written_in_python():
+    a = torch.eye(2) + 1
+    with_names = {
+        "linalg_lstsq": torch.linalg.lstsq(a, a),
+        "linalg_lu_factor": torch.linalg.lu_factor(a),
+        "svd": torch.svd(a),
+        "triangular_solve": torch.triangular_solve(a, a),
+        "histogram": torch.histogram(a, 2),
+        "histogramdd": torch.histogramdd(a, [2, 2]),
+        "frexp": torch.frexp(a),
+        "linalg_ldl_factor": torch.linalg.ldl_factor(a),
+    }
+    for name, result in with_names.items():
+        assert type(result) is getattr(torch.return_types, name) and name in dir(torch.return_types)
+        assert repr(result).startswith(f"torch.return_types.{name}(\n{result._fields[0]}=tensor(")
+        again = pickle.loads(pickle.dumps(result))
+        assert type(again) is type(result) and torch.equal(again[0], result[0])

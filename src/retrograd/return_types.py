@@ -1,12 +1,54 @@
 """The types of results with names: `torch.max(x, 1)` is a `return_types.max(values=..., indices=...)`. Made when they are asked for."""
 
+import importlib as _importlib
 import re as _re
 import typing as _typing
 
 from retrograd import _C
 
+_Result = _typing.TypeVar("_Result", bound=type)
+
+# Results of functions written in Python.
+_WRITTEN_IN_PYTHON = {
+    "frexp": ("retrograd._ops.pointwise", "frexp_result"),
+    "histogram": ("retrograd._ops.histogram", "histogram_result"),
+    "histogramdd": ("retrograd._ops.histogram", "histogramdd_result"),
+    "linalg_ldl_factor": ("retrograd.linalg", "_LdlResult"),
+    "linalg_lstsq": ("retrograd.linalg", "_LstsqResult"),
+    "linalg_lu_factor": ("retrograd.linalg", "_LuResult"),
+    "svd": ("retrograd.linalg", "_SvdResult"),
+    "triangular_solve": ("retrograd.linalg", "_TriangularResult"),
+}
+
+
+def _of(op: str) -> _typing.Callable[[_Result], _Result]:
+    """Makes a NamedTuple the type of the results of `op`: printed and pickled as those of native functions are."""
+
+    def named(cls: _Result) -> _Result:
+        def __repr__(self: _typing.Any) -> str:
+            return f"torch.return_types.{op}(\n" + ",\n".join(f"{k}={v!r}" for k, v in self._asdict().items()) + ")"
+
+        cls.__name__ = cls.__qualname__ = op
+        cls.__module__ = "retrograd.return_types"
+        cls.__repr__ = __repr__  # type: ignore[assignment]
+        return cls
+
+    return named
+
+
 if _typing.TYPE_CHECKING:
+    from retrograd import linalg as _linalg
     from retrograd._generated.return_types import *  # noqa: F403
+    from retrograd._ops import histogram as _histogram, pointwise as _pointwise
+
+    frexp = _pointwise.frexp_result
+    histogram = _histogram.histogram_result
+    histogramdd = _histogram.histogramdd_result
+    linalg_ldl_factor = _linalg._LdlResult
+    linalg_lstsq = _linalg._LstsqResult
+    linalg_lu_factor = _linalg._LuResult
+    svd = _linalg._SvdResult
+    triangular_solve = _linalg._TriangularResult
 else:
 
     def _fields(op):
@@ -16,10 +58,13 @@ else:
         return None if names == tuple(f"result{i}" for i in range(len(names))) else names
 
     def __getattr__(name):
+        if name in _WRITTEN_IN_PYTHON:
+            module, attribute = _WRITTEN_IN_PYTHON[name]
+            return getattr(_importlib.import_module(module), attribute)
         for op in _C._op_names():
             if (op == name or op.startswith(name + ".")) and (fields := _fields(op)):
                 return _C._named_result(name, fields)
         raise AttributeError(f"no function of retrograd has results named {name!r}")
 
     def __dir__():
-        return sorted({op.partition(".")[0] for op in _C._op_names() if _fields(op) and not op.startswith("_")})
+        return sorted({op.partition(".")[0] for op in _C._op_names() if _fields(op) and not op.startswith("_")} | _WRITTEN_IN_PYTHON.keys())

@@ -11,28 +11,21 @@ import retrograd as torch
 from retrograd import Tensor
 from retrograd._ops.out import written
 from retrograd._ops.reduce import _title
+from retrograd.return_types import _of
 
 _HISTOGRAM = "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {result_cpp} and hist {out_cpp}"
 
 
+@_of("histogram")
 class histogram_result(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
 
-    def __repr__(self) -> str:
-        return f"torch.return_types.histogram(\nhist={self.hist!r},\nbin_edges={self.bin_edges!r})"
 
-
+@_of("histogramdd")
 class histogramdd_result(NamedTuple):
     hist: Tensor
     bin_edges: tuple[Tensor, ...]
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.histogramdd(\nhist={self.hist!r},\nbin_edges={self.bin_edges!r})"
-
-
-histogram_result.__name__ = histogram_result.__qualname__ = "histogram"
-histogramdd_result.__name__ = histogramdd_result.__qualname__ = "histogramdd"
 
 
 def _edges(column: Any, bins: Any, range: tuple[float, float] | None, d: int) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import retrograd as torch
 from retrograd import Tensor
 from retrograd._ops.out import written
+from retrograd.return_types import _of
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
@@ -68,15 +69,10 @@ def float_power_(self: Tensor, exponent: Tensor | complex) -> Tensor:
     return self.pow_(exponent.to(dtype) if isinstance(exponent, torch.Tensor) else exponent)
 
 
+@_of("frexp")
 class frexp_result(NamedTuple):
     mantissa: Tensor
     exponent: Tensor
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.frexp(\nmantissa={self.mantissa!r},\nexponent={self.exponent!r})"
-
-
-frexp_result.__name__ = frexp_result.__qualname__ = "frexp"
 
 
 def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> frexp_result:

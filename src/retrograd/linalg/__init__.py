@@ -12,6 +12,7 @@ from retrograd._batched import whole
 from retrograd._ops.linalg import multi_dot
 from retrograd._ops.out import castable, dtype_title, written
 from retrograd._overridable import all_overridable
+from retrograd.return_types import _of
 
 if TYPE_CHECKING:
     from retrograd._generated import return_types
@@ -165,6 +166,7 @@ def _zero_block(op: str, where: str, k: int) -> str:
     )
 
 
+@_of("linalg_ldl_factor")
 class _LdlResult(NamedTuple):
     LD: Tensor
     pivots: Tensor
@@ -216,6 +218,7 @@ def cholesky_ex(
     return written(both, out)
 
 
+@_of("linalg_lu_factor")
 class _LuResult(NamedTuple):
     LU: Tensor
     pivots: Tensor
@@ -413,6 +416,7 @@ def lstsq(
     return written(result, out, None, cast=castable("torch.linalg.lstsq", "solution"))
 
 
+@_of("linalg_lstsq")
 class _LstsqResult(NamedTuple):
     solution: Tensor
     residuals: Tensor
@@ -710,6 +714,7 @@ def _triangular_solve(
     return written(result, out)
 
 
+@_of("triangular_solve")
 class _TriangularResult(NamedTuple):
     solution: Tensor
     cloned_coefficient: Tensor
@@ -720,6 +725,7 @@ def _qr(input: Tensor, some: bool = True, *, out: Sequence[Tensor] | None = None
     return qr(input, "reduced" if some else "complete", out=out)
 
 
+@_of("svd")
 class _SvdResult(NamedTuple):
     U: Tensor
     S: Tensor
