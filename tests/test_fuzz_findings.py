@@ -874,3 +874,11 @@ def test_gradients_that_do_not_go_with_indices():
                 result.grad_fn(grad)
             with pytest.raises(RuntimeError):
                 torch.autograd.backward([torch.autograd.graph.GradientEdge(result.grad_fn, 0)], [grad], retain_graph=True)
+
+
+@pytest.mark.parametrize("function", [torch.exp, torch.neg, torch.nn.functional.softplus, torch.sum])
+def test_one_result_is_not_written_to_a_tuple(function):
+    x = torch.ones(3, 3)
+    for out in ((x, x), [x], [], x.max(0)):
+        with pytest.raises(TypeError):
+            function(x, out=out)

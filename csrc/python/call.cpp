@@ -113,7 +113,11 @@ bool match(const Signature& s, const Args& a, Parsed& p) {
     if (!s.has_out || used_keywords + 1 != a.keywords()) return false;
     for (Py_ssize_t k = 0; k < a.keywords(); ++k) {
       PyObject* name = PyTuple_GET_ITEM(a.kwnames, k);
-      if (name == interned_out() || PyUnicode_Compare(name, interned_out()) == 0) return p.set_out(a.items[a.positional + k]);
+      if (name != interned_out() && PyUnicode_Compare(name, interned_out()) != 0) continue;
+      PyObject* out = a.items[a.positional + k];
+      const bool several = std::strstr(s.text, "Tensors out") != nullptr;  // only then is a tuple what is written to
+      if (!several && (PyTuple_Check(out) || PyList_Check(out))) return false;
+      return p.set_out(out);
     }
     return false;
   }
