@@ -173,6 +173,8 @@ const char* kind_word(Kind k) {
   for (Py_ssize_t k = 0; k < a.keywords(); ++k) {
     PyObject* name = PyTuple_GET_ITEM(a.kwnames, k);
     bool known = s.has_out && PyUnicode_CompareWithASCIIString(name, "out") == 0;
+    if (PyObject* out = a.items[a.positional + k]; known && !is_tensor(out) && out != Py_None && !std::strstr(s.text, "Tensors out"))
+      fail(ErrorKind::Type, g.name, "(): argument 'out' must be Tensor, not ", Py_TYPE(out)->tp_name);
     for (int i = first; i < count; ++i) known |= keyword_is(name, s.params[static_cast<size_t>(i)]);
     if (!known) fail(ErrorKind::Type, g.name, "() got an unexpected keyword argument '", text_of(name), "'");
   }
