@@ -853,7 +853,7 @@ def write_out(op: Op, args: str) -> str:
     if op.qualified in out_rules.FILLED:
         size, fill = (text.format(**at) for text in out_rules.FILLED[op.qualified])
         direct = f"const Tensor& out = p.out(); resize_data(out, {size}); {fill}; return finish_out(p);"
-        return f"{check} if (!thread_state.attention) {{ {direct} }} return write_out(p, ops::{op.cname}({args}), {{}});"
+        return f"{check} if (!thread_state.attention) {{ {direct} }} return write_out(p, ops::{op.cname}({args}), {{.silent = true}});"
     if rule.in_dtype_of_out:
         args = args.replace(at["dtype"], f"out_dtype(p, {at['dtype']})")
     exact = f"static constexpr const char* exact[] = {{{', '.join(map(c_text, rule.exact))}}}; " if rule.exact else ""

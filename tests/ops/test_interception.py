@@ -211,3 +211,16 @@ def test_in_place_ops_keep_their_identity():
     assert x.tolist() == [2, 2, 2]
     entry = entries(lambda e: e.qualified == "mul")[0]
     assert call(retrograd, entry, [x, x], {}).tolist() == [4, 4, 4]
+
+
+def test_watching_does_not_make_a_resized_out_warn():
+    """Ops that fill out= directly resize it in silence, watched or not."""
+    import warnings
+
+    retrograd._C._push_op_handler(lambda op, args, kwargs: op(*args, **kwargs))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert retrograd.bernoulli(retrograd.zeros(2, 3), out=retrograd.zeros(7, 1)).shape == (2, 3)
+    finally:
+        retrograd._C._pop_op_handler()
