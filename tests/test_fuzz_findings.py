@@ -882,3 +882,36 @@ def test_one_result_is_not_written_to_a_tuple(function):
     for out in ((x, x), [x], [], x.max(0)):
         with pytest.raises(TypeError, match="" if function is torch.sum else "argument 'out' must be Tensor, not "):
             function(x, out=out)
+
+
+def test_a_sequence_that_has_no_length():
+    class Liar:
+        def __len__(self):
+            return -1
+
+        def __getitem__(self, i):
+            raise IndexError(i)
+
+    for use in (
+        lambda: torch.tensor([torch.zeros(0, 2), Liar()]),
+        lambda: torch.ones(3).__setitem__((torch.ones(3), [torch.zeros(0, 2), Liar()]), 1),
+    ):
+        with pytest.raises((ValueError, TypeError, IndexError)):
+            use()
+
+
+def test_a_histogram_that_does_not_fit_into_memory():
+    import subprocess
+    import sys
+
+    program = """
+import resource
+import retrograd as torch
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+try:
+    torch.zeros((), dtype=torch.bfloat16).histc(2**31 - 1)
+except (MemoryError, RuntimeError) as error:
+    print("refused", type(error).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("refused"), done.stderr

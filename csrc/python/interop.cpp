@@ -240,6 +240,7 @@ void infer_dtype(PyObject* o, Inference& r, int depth = 0) {
   } else if (PySequence_Check(o)) {
     RG_CHECK_AS(Value, depth < kMaxDims, "too many dimensions '", Py_TYPE(o)->tp_name, "'");
     const Py_ssize_t n = PySequence_Size(o);
+    if (n < 0) throw PythonError();
     for (Py_ssize_t i = 0; i < n; ++i) infer_item(checked(PySequence_GetItem(o, i)));
     return;
   } else {

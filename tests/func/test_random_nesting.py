@@ -275,6 +275,8 @@ def case(seed):
         wrapped = {"early_stop": rng.random() < 0.7, "determinism_check": "default"}
     x = torch.tensor([rng.uniform(-1.5, 1.5) for _ in range(N)], dtype=torch.float64)
     expected = by_double_backward(f, x)
+    if not expected.isfinite().all():  # nothing to compare
+        return None
     told = f"seed {seed}: {route} under {settings}{' with a checkpoint' if wrapped else ''} of {lines}"
     try:
         with stack(*(SETTINGS[s]() for s in settings)):

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
+#include <new>
 
 #include "cpu/array.h"
 #include "cpu/iterate.h"
@@ -137,7 +138,9 @@ template <class T, int64_t kInline> class Scratch {
   T* data_;
 
  public:
-  explicit Scratch(int64_t n) : data_(n <= kInline ? inline_ : static_cast<T*>(std::malloc(static_cast<size_t>(n) * sizeof(T)))) {}
+  explicit Scratch(int64_t n) : data_(n <= kInline ? inline_ : static_cast<T*>(std::malloc(static_cast<size_t>(n) * sizeof(T)))) {
+    if (!data_) throw std::bad_alloc();
+  }
   ~Scratch() {
     if (data_ != inline_) std::free(data_);
   }
