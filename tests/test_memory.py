@@ -330,7 +330,7 @@ def test_a_forked_child_and_its_parent_give_back():
     assert os.waitpid(child, 0)[1] == 0
     """
     )
-    assert words == ["done", "done"]
+    assert "".join(words) == "donedone"  # two processes write at their own pace
 
 
 @kept_back

@@ -75,14 +75,15 @@ def checked(tmp_path_factory):
         *files,
     ]
     old = os.environ.get("MYPYPATH")
-    os.environ["MYPYPATH"] = str(SOURCE)  # the package that is tested, installed or not
+    if SOURCE.name != "site-packages":  # an installed package mypy finds by itself
+        os.environ["MYPYPATH"] = str(SOURCE)
     try:
         sources, options = mypy.main.process_options(arguments)
         options.preserve_asts = True
         messages: list[str] = []
         result = mypy.build.build(sources, options, flush_errors=lambda _file, new, _serious: messages.extend(new))
     finally:
-        os.environ.pop("MYPYPATH") if old is None else os.environ.update(MYPYPATH=old)
+        os.environ.pop("MYPYPATH", None) if old is None else os.environ.update(MYPYPATH=old)
     lines = [re.fullmatch(r"(.*?):(\d+): (error|note): (.*)", line) for line in messages]
     return result, [(Path(m[1]).name, int(m[2]), m[3], m[4]) for m in lines if m]
 
