@@ -28,7 +28,7 @@ class histogramdd_result(NamedTuple):
     bin_edges: tuple[Tensor, ...]
 
 
-def _edges(column: Any, bins: Any, range: tuple[float, float] | None, d: int) -> Any:
+def _edges(column: Any, bins: Any, range: Sequence[float] | None, d: int) -> Any:
     """The edges of the bins of one dimension: given, or evenly over a range, or over that of the data."""
     if isinstance(bins, torch.Tensor):
         if bins.ndim != 1:

@@ -6,6 +6,7 @@ before. What is found satisfies equations that define it, so the derivatives com
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -84,8 +85,9 @@ def _solved(
     batch = A.shape[:-2]
     found = []
     each = [None if t is None else t.detach().expand(*batch, *t.shape[-2:]).reshape(-1, *t.shape[-2:]) for t in (A, B, guesses, iK)]
-    for i in range(each[0].size(0)):
-        work = _Iteration(*(None if t is None else t[i] for t in each), method or "ortho", parameters, tracker)
+    for i in range(math.prod(batch)):
+        a, b, guess, inverse = (None if t is None else t[i] for t in each)
+        work = _Iteration(a, b, guess, inverse, method or "ortho", parameters, tracker)
         with torch.no_grad():
             work.run()
         found.append((work.E[:k], work.X[:, :k]))
