@@ -57,7 +57,7 @@ def test_readme_has_an_example_that_prints():
 
 
 def test_links_lead_somewhere():
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "ops/README.md"]:
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "optable/README.md"]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text()):
             assert (path.parent / target).exists(), f"{path.name}: {target}"
 

@@ -15,7 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import ops
+import optable
 from tests.ops import references
 from tests.ops.cases import Case, all_cases, fits, specs_of
 from tests.ops.differences import comparable
@@ -56,7 +56,7 @@ def make(family: str, torch: Any) -> dict[str, Any]:
 def missing() -> list[str]:
     """Samples without a stored result, and stored results without a sample."""
     lines = []
-    for family in ops.FAMILIES:
+    for family in optable.FAMILIES:
         found = references.read(family)
         for entry in entries(lambda e, family=family: e.family == family and e.kernel.kind != "alias" and comparable(e)):
             here = {case.key: case for case in all_cases(entry)}
@@ -77,7 +77,7 @@ def main() -> None:
 
     torch.set_num_threads(1)
     references.FOLDER.mkdir(exist_ok=True)
-    for family in ops.FAMILIES:
+    for family in optable.FAMILIES:
         references.write(family, make(family, torch))
         print(f"{family}: {(references.FOLDER / f'{family}.json.gz').stat().st_size / 1024:.0f} KB")
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from opgen_stub import Form, forms, of_input, united
 
-from ops import Op
+from optable import Op
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "ops" / "examples"
+EXAMPLES = Path(__file__).resolve().parent.parent / "optable" / "examples"
 TYPES = {"_int": "int", "_float": "float", "_bool": "bool", "_dtype": "dtype", "_DeviceLike": "device", "_layout": "layout",
          "_memory_format": "memory_format"}  # fmt: skip
 
@@ -81,7 +81,7 @@ ARGUMENTS_OF = {
 
 @functools.cache
 def examples() -> dict[str, str]:
-    """The examples of ops/examples by the name of the op. Each is a paragraph: the name, then a session as the interpreter shows it."""
+    """The examples of optable/examples by the name of the op. Each is a paragraph: the name, then a session as the interpreter shows it."""
     found: dict[str, str] = {}
     for path in sorted(EXAMPLES.glob("*.txt")):
         for paragraph in re.split(r"\n\n(?=\w+\n>>> )", path.read_text().strip()):

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ops import Op, Param
+from optable import Op, Param
 
 LISTS = ("Tensor[]", "Tensor?[]")
 

@@ -1,10 +1,10 @@
 // The derivative helpers of each family.
 #pragma once
 
-#include "ops/derivatives_complex.h"
-#include "ops/derivatives_index.h"
-#include "ops/derivatives_linalg.h"
-#include "ops/derivatives_nn.h"
-#include "ops/derivatives_pointwise.h"
-#include "ops/derivatives_reduce.h"
-#include "ops/derivatives_shape.h"
+#include "ops/complex/derivatives.h"
+#include "ops/index/derivatives.h"
+#include "ops/linalg/derivatives.h"
+#include "ops/nn/derivatives.h"
+#include "ops/pointwise/derivatives.h"
+#include "ops/reduce/derivatives.h"
+#include "ops/shape/derivatives.h"

@@ -1,5 +1,5 @@
 // Forward mode: what the generated rules lean on. A rule computes the tangent of an op's result from those of its inputs; opgen writes it
-// from the entry's `jvp` (see ops/README.md). Tangents are ordinary tensors, computed by ordinary ops, so they can be differentiated again.
+// from the entry's `jvp` (see optable/README.md). Tangents are ordinary tensors, computed by ordinary ops, so they can be differentiated again.
 #pragma once
 
 #include <functional>

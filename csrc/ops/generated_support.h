@@ -4,7 +4,7 @@
 #include "autograd/history.h"
 #include "ops.h"
 #include "ops/lazy.h"
-#include "ops/pointwise_checks.h"
+#include "ops/pointwise/checks.h"
 #include "ops/util.h"
 #include "python/intercept.h"
 

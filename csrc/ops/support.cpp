@@ -2,7 +2,7 @@
 #include "cpu/copy.h"
 #include "ops/generated_support.h"
 #include "ops/overlap.h"
-#include "ops/pointwise.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/util.h"
 
 namespace retrograd {

@@ -3,7 +3,7 @@
 #include "autograd/history.h"
 #include "core/state.h"
 #include "ops.h"
-#include "ops/create.h"
+#include "ops/create/create.h"
 #include "ops/util.h"
 #include "python/bind.h"
 #include "python/guard.h"

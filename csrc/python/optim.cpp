@@ -11,7 +11,7 @@
 #include "core/write_notes.h"
 #include "cpu/optim.h"
 #include "ops.h"
-#include "ops/optim.h"
+#include "ops/optim/optim.h"
 #include "python/guard.h"
 #include "python/torch_function.h"
 

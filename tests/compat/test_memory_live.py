@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-import ops
+import optable
 import retrograd
 from tests.compat.beside import opening
 from tests.ops.cases import cases
@@ -254,7 +254,7 @@ def written(engine, entry, case, arrange):
 
 
 @pytest.mark.parametrize("arrange", [expanded, expanded_last, shifted, the_same], ids=lambda f: f.__name__)
-@pytest.mark.parametrize("entry", [e for e in ops.load() if "inplace" in e.variants and inplace_function(torch, e)], ids=ids)
+@pytest.mark.parametrize("entry", [e for e in optable.load() if "inplace" in e.variants and inplace_function(torch, e)], ids=ids)
 def test_in_place_on_shared_memory(entry, arrange):
     failures = []
     for case in cases(entry)[:12]:
@@ -347,7 +347,7 @@ def has_out(entry):
 @pytest.mark.parametrize(
     "make", [as_is, of_dtype("float32"), of_dtype("int32"), of_dtype("bool"), misshapen, strided, of_history], ids=lambda f: f.__name__
 )
-@pytest.mark.parametrize("entry", [e for e in ops.load() if has_out(e)], ids=ids)
+@pytest.mark.parametrize("entry", [e for e in optable.load() if has_out(e)], ids=ids)
 def test_out(entry, make):
     failures = []
     for case in cases(entry)[:6]:

@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import ops  # noqa: E402
+import optable  # noqa: E402
 import retrograd  # noqa: E402
 from tests.ops.cases import all_cases, cases, fits, make_case  # noqa: E402
 from tests.ops.differences import CHECKED_ABOVE, NOT_IN_TORCH, any_layout, comparable, excused, expandable  # noqa: E402
@@ -55,7 +55,7 @@ def test_the_same_in_other_memory_layouts(entry):
 
 ERRORS = [
     (entry, i)
-    for entry in ops.load()
+    for entry in optable.load()
     for i in range(len(entry.errors))
     if variants_of(entry) and comparable(entry) and entry.name not in CHECKED_ABOVE
 ]

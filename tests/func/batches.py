@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import ops
+import optable
 import retrograd
 from retrograd import Tensor
 from retrograd.func import vmap
@@ -67,7 +67,7 @@ REFUSALS = (
 )
 
 
-def batchable(entry: ops.Op) -> bool:
+def batchable(entry: optable.Op) -> bool:
     if entry.name in NOT_BATCHED or entry.qualified in NOT_BATCHED or not entry.samples or not variants_of(entry):
         return False
     return not entry.test.get("random") and entry.family != "random" and entry.test.get("values") is not False
@@ -167,5 +167,5 @@ def compare(
     return ""
 
 
-def usual(entry: ops.Op) -> list[Case]:
+def usual(entry: optable.Op) -> list[Case]:
     return cases(entry)

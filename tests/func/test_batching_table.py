@@ -2,7 +2,7 @@
 
 import pytest
 
-import ops
+import optable
 import retrograd
 from retrograd import _C
 from retrograd.func import grad, vmap
@@ -13,7 +13,7 @@ from tests.ops.cases import all_cases
 from tests.ops.harness import cotangent, ids, report, variants_of
 from tests.ops.references import stored
 
-ENTRIES = [entry for entry in ops.load() if batchable(entry)]
+ENTRIES = [entry for entry in optable.load() if batchable(entry)]
 
 
 def failures_of(entry, cases, make=None, variants=None, dtype="float64"):
@@ -91,7 +91,7 @@ def test_complex_gradients(entry):
 
 
 def test_the_list_of_pointwise_ops_is_complete():
-    known = {e.qualified for e in ops.load() if e.kernel.kind == "pointwise" or e.kernel.elementwise}
+    known = {e.qualified for e in optable.load() if e.kernel.kind == "pointwise" or e.kernel.elementwise}
     assert known - set(POINTWISE) == {"where", "masked_fill", "masked_fill.tensor"}
     assert set(POINTWISE) <= known
 
@@ -100,7 +100,7 @@ def test_every_rule_belongs_to_an_op():
     from retrograd.func import _batching
 
     batching_rule("sin")
-    names = {e.qualified for e in ops.load()} | {f"{e.name}_.{e.overload}" if e.overload else f"{e.name}_" for e in ops.load()}
+    names = {e.qualified for e in optable.load()} | {f"{e.name}_.{e.overload}" if e.overload else f"{e.name}_" for e in optable.load()}
     assert {n for n in _batching._rules if n.rstrip("_") not in POINTWISE} - names - {
         f"{n.split('.')[0]}_.{n.partition('.')[2]}" for n in POINTWISE
     } == set()

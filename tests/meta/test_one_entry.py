@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import ops
-from ops.samples import unary
+import optable
+from optable.samples import unary
 
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -17,12 +17,12 @@ import opgen  # noqa: E402
 def extended():
     """The generated files of the table with one more entry, and of the table as it is."""
     plain = opgen.generate()
-    before = list(ops.table)
-    ops._loading = "pointwise"
-    ops.op(
+    before = list(optable.entries)
+    optable._loading = "pointwise"
+    optable.op(
         "softbump(Tensor self, Scalar width=1) -> Tensor",
         variants="function method inplace out",
-        kernel=ops.pointwise("exp_(-x * x / width)", dtypes=ops.FLOATING, out="float", params=("width",)),
+        kernel=optable.pointwise("exp_(-x * x / width)", dtypes=optable.FLOATING, out="float", params=("width",)),
         grad={"self": "grad * result * self * (-2.0 / width)"},
         doc="A bump.",
         samples=unary(),
@@ -30,7 +30,7 @@ def extended():
     try:
         yield opgen.generate(), plain
     finally:
-        ops.table[:] = before
+        optable.entries[:] = before
 
 
 def test_one_entry_reaches_every_generated_file(extended):
@@ -58,16 +58,16 @@ def test_nothing_else_changes(extended):
 
 def test_generation_is_repeatable(extended):
     _, plain = extended
-    del ops.table[[o.name for o in ops.table].index("softbump")]
+    del optable.entries[[o.name for o in optable.entries].index("softbump")]
     assert opgen.generate() == plain
 
 
 def test_an_entry_that_is_wrong_is_refused():
     with pytest.raises(ValueError, match="cannot read schema"):
-        ops.op("nonsense", kernel=ops.native())
+        optable.op("nonsense", kernel=optable.native())
     with pytest.raises(ValueError, match="cannot read parameter 'Tensr self'"):
-        ops.op("nonsense(Tensr self) -> Tensor", kernel=ops.native())
+        optable.op("nonsense(Tensr self) -> Tensor", kernel=optable.native())
     with pytest.raises(ValueError, match="gradient for unknown argument 'other'"):
-        ops.op("nonsense(Tensor self) -> Tensor", kernel=ops.native(), grad={"other": "grad"})
+        optable.op("nonsense(Tensor self) -> Tensor", kernel=optable.native(), grad={"other": "grad"})
     with pytest.raises(ValueError, match="in the table twice"):
-        ops.op("tanh(Tensor self) -> Tensor", kernel=ops.native())
+        optable.op("tanh(Tensor self) -> Tensor", kernel=optable.native())

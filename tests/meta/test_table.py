@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-import ops
-from ops.samples import S
+import optable
+from optable.samples import S
 from tests.ops.cases import all_cases, edge_samples, resolved, specs_of
 from tests.ops.harness import ids, variants_of
 
-TABLE = ops.load()
+TABLE = optable.load()
 PUBLIC = [entry for entry in TABLE if variants_of(entry)]
 WITH_EDGES = [entry for entry in PUBLIC if edge_samples(entry)]
 NO_SAMPLES = {  # op: why

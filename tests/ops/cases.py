@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import ops
-from ops.samples import Sample, TensorSpec
+import optable
+from optable.samples import Sample, TensorSpec
 from tests.ops.tensors import COMPLEX, FLOATS, half, make_tensor, numbers, repeats, seed_of
 
 # ---- walking arguments ----
@@ -40,7 +40,7 @@ def specs_of(sample: Sample) -> list[TensorSpec]:
 class Case:
     """One sample of one entry, with numbers."""
 
-    entry: ops.Op
+    entry: optable.Op
     index: int
     sample: Sample
     values: tuple[list[Any], ...]
@@ -143,17 +143,17 @@ def _show(value: Any) -> str:
     return repr(value)
 
 
-def not_implemented(entry: ops.Op) -> set[str]:
+def not_implemented(entry: optable.Op) -> set[str]:
     """Arguments whose derivative is declared to be missing."""
     source = resolved(entry)
     return {name for key, formula in source.grad.items() if formula.startswith("not_implemented") for name in key.split(", ")}
 
 
-def resolved(entry: ops.Op) -> ops.Op:
+def resolved(entry: optable.Op) -> optable.Op:
     """The entry itself, or the one it is another name of."""
     if entry.kernel.kind != "alias":
         return entry
-    return next(e for e in ops.load() if e.cname == entry.kernel.target)
+    return next(e for e in optable.load() if e.cname == entry.kernel.target)
 
 
 def named_value(engine: Any, kind: str, value: Any) -> Any:
@@ -163,13 +163,13 @@ def named_value(engine: Any, kind: str, value: Any) -> Any:
     return value
 
 
-def make_case(entry: ops.Op, index: int, sample: Sample) -> Case:
+def make_case(entry: optable.Op, index: int, sample: Sample) -> Case:
     rng = seed_of(repr(sample))
     case = Case(entry, index, sample, tuple(numbers(spec, rng) for spec in specs_of(sample)))
     return case.as_complex() if entry.test.get("only_complex") else case
 
 
-def samples_of(entry: ops.Op) -> list[Sample]:
+def samples_of(entry: optable.Op) -> list[Sample]:
     """The samples of an entry, and one more for its special values: every combination of them, not differentiated."""
     samples = list(entry.samples or [])
     floats = [spec for spec in specs_of(samples[0]) if spec.kind == "float"] if samples and entry.special else []
@@ -195,11 +195,11 @@ def fits(case: Case, dtype: str) -> bool:
     return all(abs(x) <= limit if math.isfinite(x) else dtype in FLOATS for x in floats)
 
 
-def cases(entry: ops.Op) -> list[Case]:
+def cases(entry: optable.Op) -> list[Case]:
     return [make_case(entry, i, sample) for i, sample in enumerate(samples_of(entry))]
 
 
-def edge_samples(entry: ops.Op) -> list[Sample]:
+def edge_samples(entry: optable.Op) -> list[Sample]:
     """The first sample with all tensors 0-d, and with empty ones, where no sample of the entry has such.
 
     PyTorch may refuse them; then so do we."""
@@ -222,7 +222,7 @@ def edge_samples(entry: ops.Op) -> list[Sample]:
     return [Sample(*edge) for edge in edges]
 
 
-def all_cases(entry: ops.Op) -> list[Case]:
+def all_cases(entry: optable.Op) -> list[Case]:
     """The samples of the table and the edges. Only results are compared on edges: a difference quotient may mean nothing there."""
     found = cases(entry)
     return found + [replace(make_case(entry, len(found) + i, sample), edge=True) for i, sample in enumerate(edge_samples(entry))]

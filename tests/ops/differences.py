@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-import ops
+import optable
 from tests.ops.cases import Case
 from tests.ops.harness import variants_of
 
@@ -75,7 +75,7 @@ LAYOUT_MATTERS = {
 }
 
 
-def expandable(entry: ops.Op) -> bool:
+def expandable(entry: optable.Op) -> bool:
     """Whether inputs with equal rows make sense: in-place ops refuse them, decompositions of singular matrices are not unique."""
     if entry.qualified == "norm.str" or (entry.family == "linalg" and (entry.name.startswith("linalg_") or entry.name in DECOMPOSITIONS)):
         return False
@@ -90,13 +90,13 @@ def has_differences(case: Case) -> bool:
     return bool(case.differentiable) and finite and case.index not in case.entry.test.get("gradcheck_skip_samples", ())
 
 
-def any_layout(entry: ops.Op) -> bool:
+def any_layout(entry: optable.Op) -> bool:
     return entry.name not in LAYOUT_MATTERS and entry.test.get("noncontiguous") is not False
 
 
-def comparable(entry: ops.Op) -> bool:
+def comparable(entry: optable.Op) -> bool:
     return entry.qualified not in NOT_IN_TORCH and entry.name not in NOT_IN_TORCH and entry.test.get("compat") is not False
 
 
-def excused(entry: ops.Op, message: str) -> bool:
+def excused(entry: optable.Op, message: str) -> bool:
     return any(re.fullmatch(name, entry.name) and re.search(what, message) for name, what, _ in PYTORCH_IS_OFF)

@@ -1,6 +1,6 @@
 """Runs the samples of the op table on either engine and compares what they give.
 
-A sample (see ops/samples.py) is data; a case (cases.py) gives it numbers, the same ones for retrograd and for PyTorch. `call` finds the
+A sample (see optable/samples.py) is data; a case (cases.py) gives it numbers, the same ones for retrograd and for PyTorch. `call` finds the
 function, `run` writes down everything worth comparing: values, dtypes, shapes, strides, graph node and first gradients.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import ops
+import optable
 from tests.ops.cases import Case, resolved
 from tests.ops.tensors import COMPLEX, INEXACT, flatten, half, paired, seed_of, tensor_numbers
 
@@ -35,7 +35,7 @@ SPELLED = {
 # ---- functions ----
 
 
-def variants_of(entry: ops.Op) -> list[str]:
+def variants_of(entry: optable.Op) -> list[str]:
     """How the entry is reached from Python, the main way first."""
     if entry.name in SPELLED:
         return ["spelled"]
@@ -55,12 +55,12 @@ def _function(engine: Any, name: str) -> Callable[..., Any] | None:
     return None
 
 
-def inplace_function(engine: Any, entry: ops.Op) -> Callable[..., Any] | None:
+def inplace_function(engine: Any, entry: optable.Op) -> Callable[..., Any] | None:
     """`Tensor.x_`, or the function of that name for activations, which are no methods."""
     return getattr(engine.Tensor, entry.name + "_", None) or _function(engine, entry.name + "_")
 
 
-def exists(engine: Any, entry: ops.Op) -> bool:
+def exists(engine: Any, entry: optable.Op) -> bool:
     variant = variants_of(entry)[0]
     if variant == "function":
         return _function(engine, entry.name) is not None
@@ -69,7 +69,7 @@ def exists(engine: Any, entry: ops.Op) -> bool:
     return variant == "spelled" or hasattr(engine.Tensor, entry.name)
 
 
-def call(engine: Any, entry: ops.Op, args: list[Any], kwargs: dict[str, Any], variant: str = "") -> Any:
+def call(engine: Any, entry: optable.Op, args: list[Any], kwargs: dict[str, Any], variant: str = "") -> Any:
     """Calls an entry as function, method, by its spelling or in place (on a clone of the first argument, whose gradient flows through)."""
     variant = variant or variants_of(entry)[0]
     if entry.test.get("random"):
@@ -197,12 +197,12 @@ def _close(a: float, b: float, tolerance: float, scale: float) -> bool:
     return abs(a - b) <= tolerance * max(abs(b), scale)
 
 
-def is_one_node(entry: ops.Op) -> bool:
+def is_one_node(entry: optable.Op) -> bool:
     """Whether the op is one node of the graph. A composite's last node tells how it was put together, which is nobody's business."""
     return bool(resolved(entry).grad) and entry.test.get("node") is not False
 
 
-def compare_outputs(actual: Record, expected: Record, entry: ops.Op, dtype: str) -> list[str]:
+def compare_outputs(actual: Record, expected: Record, entry: optable.Op, dtype: str) -> list[str]:
     """What differs between two runs, in words."""
     if actual.error or expected.error:
         refusals = ("RuntimeError", "NotImplementedError")  # the second is one of the first
@@ -244,21 +244,21 @@ def compare_grads(actual: Record, expected: Record, dtype: str) -> list[str]:
 # ---- the table, for parametrize ----
 
 
-def table() -> list[ops.Op]:
-    return ops.load()
+def table() -> list[optable.Op]:
+    return optable.load()
 
 
-def reachable(entry: ops.Op) -> bool:
+def reachable(entry: optable.Op) -> bool:
     """Internal ops are C++ only: they are tested through the ops that use them."""
     return bool(variants_of(entry)) and bool(entry.samples)
 
 
-def entries(wanted: Callable[[ops.Op], bool] = lambda entry: True) -> list[ops.Op]:
+def entries(wanted: Callable[[optable.Op], bool] = lambda entry: True) -> list[optable.Op]:
     return [entry for entry in table() if reachable(entry) and wanted(entry)]
 
 
 def ids(entry: Any) -> str:
-    return entry.qualified if isinstance(entry, ops.Op) else str(entry)
+    return entry.qualified if isinstance(entry, optable.Op) else str(entry)
 
 
 def report(failures: list[str]) -> None:

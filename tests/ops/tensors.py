@@ -1,4 +1,4 @@
-"""Tensors for either engine from the specs of ops/samples.py: the same numbers everywhere, in any dtype and memory layout."""
+"""Tensors for either engine from the specs of optable/samples.py: the same numbers everywhere, in any dtype and memory layout."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ops.samples import TensorSpec
+from optable.samples import TensorSpec
 
 FLOATS = ("float64", "float32", "float16", "bfloat16")
 COMPLEX = ("complex128", "complex64")  # a number is two floats wherever lists of numbers are meant

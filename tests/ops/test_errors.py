@@ -2,12 +2,12 @@
 
 import pytest
 
-import ops
+import optable
 import retrograd
 from tests.ops.cases import make_case
 from tests.ops.harness import call, ids, variants_of
 
-CASES = [(entry, i) for entry in ops.load() for i in range(len(entry.errors)) if variants_of(entry)]
+CASES = [(entry, i) for entry in optable.load() for i in range(len(entry.errors)) if variants_of(entry)]
 
 
 @pytest.mark.parametrize(("entry", "index"), CASES, ids=ids)
@@ -18,7 +18,7 @@ def test_error_sample(entry, index):
         call(retrograd, entry, args, kwargs)
 
 
-@pytest.mark.parametrize("entry", [e for e in ops.load() if "method" in e.variants and e.errors], ids=ids)
+@pytest.mark.parametrize("entry", [e for e in optable.load() if "method" in e.variants and e.errors], ids=ids)
 def test_error_samples_as_methods(entry):
     for i, expected in enumerate(entry.errors):
         args, kwargs, _ = make_case(entry, i, expected.sample).bind(retrograd, "float32", grad=False)

@@ -9,7 +9,7 @@ import warnings
 
 import pytest
 
-import ops
+import optable
 import retrograd
 from tests.meta.test_one_entry import opgen
 from tests.ops.harness import variants_of
@@ -59,21 +59,21 @@ def test_every_op_shows_its_forms_its_arguments_and_an_example(name):
 
 def test_the_list_by_hand_is_true():
     assert {f.__name__ for f in PUBLIC.values()} >= BY_HAND
-    table = {entry.name + "_" * (variant == "inplace") for entry in ops.load() for variant in variants_of(entry)}
+    table = {entry.name + "_" * (variant == "inplace") for entry in optable.load() for variant in variants_of(entry)}
     assert {f.__name__ for f in PUBLIC.values()} - table == BY_HAND
 
 
 def test_every_public_op_has_an_example_of_its_own_or_of_its_other_name():
     missing = [
         entry.name
-        for entry in ops.load()
-        if variants_of(entry) not in ([], ["spelled"]) and entry.name[0] != "_" and ops.top_level(entry.name) and not example(entry)
+        for entry in optable.load()
+        if variants_of(entry) not in ([], ["spelled"]) and entry.name[0] != "_" and optable.top_level(entry.name) and not example(entry)
     ]
     assert missing == []
-    assert set(EXAMPLES) <= {entry.name for entry in ops.load()}
+    assert set(EXAMPLES) <= {entry.name for entry in optable.load()}
 
 
-@pytest.mark.parametrize("entry", [e for e in ops.load() if example(e)], ids=lambda e: e.qualified)
+@pytest.mark.parametrize("entry", [e for e in optable.load() if example(e)], ids=lambda e: e.qualified)
 def test_example(entry):
     session = example(entry)
     assert (

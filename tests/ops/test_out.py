@@ -5,9 +5,9 @@ import warnings
 
 import pytest
 
-import ops
+import optable
 import retrograd
-from ops import out_rules
+from optable import out_rules
 from tests.ops.cases import cases
 from tests.ops.harness import call, differing, entries, ids, report
 from tests.ops.tensors import flatten, tensor_numbers
@@ -18,7 +18,7 @@ def _has_out(entry):
 
 
 def rule_of(entry):
-    target = next(o for o in ops.load() if o.cname == entry.kernel.target) if entry.kernel.kind == "alias" else entry
+    target = next(o for o in optable.load() if o.cname == entry.kernel.target) if entry.kernel.kind == "alias" else entry
     return out_rules.rule_of(target.name, target.qualified)
 
 

@@ -1,4 +1,4 @@
-"""Ops written in Python over other ops: what is not on a hot path. The op table names them; see ops/README.md."""
+"""Ops written in Python over other ops: what is not on a hot path. The op table names them; see optable/README.md."""
 
 from __future__ import annotations
 

@@ -1,0 +1,248 @@
+// Sequences and patterns: arange, linspace, logspace, eye, tril_indices.
+#include <algorithm>
+#include <cmath>
+
+#include "core/promote.h"
+#include "cpu/copy.h"
+#include "ops.h"
+#include "ops/create/create.h"
+#include "ops/lazy.h"
+#include "ops/util.h"
+
+namespace retrograd::impl {
+namespace {
+
+// Fills a contiguous tensor with value(i), computed as `double` (or as `float` for float tensors, where that is what PyTorch does).
+template <class F> void generate(const Tensor& out, F value) {
+  if (is_meta(out)) return;
+  GilRelease release(out.numel() * 2);
+  visit_dtype(out.dtype(), [&](auto zero) {
+    using V = decltype(zero);
+    V* data = out.data<V>();
+    for (int64_t i = 0; i < out.numel(); ++i) data[i] = static_cast<V>(static_cast<compute_t<V>>(value(i)));
+  });
+}
+
+void check_range(double start, double end, bool step_is_zero, bool forward) {
+  RG_CHECK(!step_is_zero, "step must be nonzero");
+  RG_CHECK(std::isfinite(start) && std::isfinite(end), "unsupported range: ", start, " -> ", end);
+  RG_CHECK(start == end || (start < end) == forward, "upper bound and lower bound inconsistent with step sign");
+}
+
+int64_t checked_length(double length) {
+  RG_CHECK(length >= 0 && length < 9.2e18, "invalid size, possible overflow?");
+  return static_cast<int64_t>(length);
+}
+
+Tensor arange_of(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, Device device, std::optional<bool> requires_grad) {
+  const bool floats = start.is_float() || end.is_float() || step.is_float();
+  const DType type = dtype.value_or(floats ? default_dtype() : DType::Int64);
+  RG_CHECK_AS(NotImplemented, type != DType::Bool, "\"arange_cpu\" not implemented for 'Bool'");
+  for (const Scalar& s : {start, end, step}) check_real("arange", s);
+  if (is_complex(type)) fail_complex("arange", type);
+  RG_CHECK(!requires_grad.value_or(false) || is_differentiable(type),
+           "Only Tensors of floating point and complex dtype can require gradients");
+  RG_CHECK(!std::isnan(step.to_double()), "step must be nonzero");
+  if (type == DType::Int64) {
+    RG_CHECK(std::isfinite(step.to_double()), "value cannot be converted to type int64_t without overflow");
+    RG_CHECK_AS(Value, step.to_int() != 0 || step.equals(0), "step must be nonzero: as an integer, ", step.to_double(), " is 0");
+    check_range(start.to_double(), end.to_double(), step.to_int() == 0, step.to_double() > 0);
+    const int64_t a = start.to_int(), b = end.to_int(), s = step.to_int();
+    const auto from = static_cast<uint64_t>(a), to = static_cast<uint64_t>(b), by_signed = static_cast<uint64_t>(s);  // may wrap
+    const uint64_t distance = s > 0 ? to - from : from - to, by = s > 0 ? by_signed : 0 - by_signed;
+    const bool nothing = s > 0 ? b <= a : b >= a;
+    Tensor out = retrograd::empty(ints({nothing ? 0 : static_cast<int64_t>((distance - 1) / by + 1)}), type, device);
+    generate(out, [from, by_signed](int64_t i) { return static_cast<int64_t>(from + static_cast<uint64_t>(i) * by_signed); });
+    return out;
+  }
+  const double a = start.to_double(), b = end.to_double(), s = step.to_double();
+  check_range(a, b, s == 0, s > 0);
+  Tensor out = retrograd::empty(ints({checked_length(std::ceil((b - a) / s))}), type, device);
+  if (is_floating(type)) {
+    generate(out, [a, s](int64_t i) { return a + s * static_cast<double>(i); });
+  } else {
+    const auto from = static_cast<uint64_t>(start.to_int()), by = static_cast<uint64_t>(step.to_int());
+    generate(out, [from, by](int64_t i) { return static_cast<int64_t>(from + by * static_cast<uint64_t>(i)); });
+  }
+  return created(std::move(out), requires_grad);
+}
+
+// by * n + from; rounded once for floats, as PyTorch's kernels do.
+template <class C> C at(C by, C n, C from) {
+  if constexpr (std::is_floating_point_v<C>) {
+    return std::fma(by, n, from);
+  } else {
+    return by * n + from;
+  }
+}
+
+// Counts up from start and down from end, so that both are met exactly and the middle is symmetric.
+template <class C, class F> void spread(const Tensor& out, C start, C end, F map) {
+  const int64_t steps = out.numel();
+  const C step = steps > 1 ? (end - start) / static_cast<C>(steps - 1) : C(0);
+  generate(out, [=](int64_t i) {
+    return map(i < steps / 2 || steps == 1 ? at(step, static_cast<C>(i), start) : at(-step, static_cast<C>(steps - i - 1), end));
+  });
+}
+
+template <class F> Tensor space(Scalar start, Scalar end, int64_t steps, std::optional<DType> dtype, Device device,
+                                std::optional<bool> requires_grad, F map) {
+  RG_CHECK(steps >= 0, "number of steps must be non-negative");
+  const DType type = dtype.value_or(default_dtype());
+  RG_CHECK(!requires_grad.value_or(false) || is_differentiable(type),
+           "Only Tensors of floating point and complex dtype can require gradients");
+  Tensor out = retrograd::empty(ints({steps}), type, device);
+  if (type == DType::Float32) {
+    spread(out, static_cast<float>(start.to_double()), static_cast<float>(end.to_double()), map);
+  } else if (is_integral(type)) {  // the ends are whole before the steps are taken
+    spread(out, std::trunc(start.to_double()), std::trunc(end.to_double()), map);
+  } else {
+    spread(out, start.to_double(), end.to_double(), map);
+  }
+  return created(std::move(out), requires_grad);
+}
+
+}  // namespace
+
+Tensor arange(Scalar end, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+              std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  return arange_of(Scalar(0), end, Scalar(1), dtype, creation_device(device, {}, layout, pin_memory), requires_grad);
+}
+
+Tensor arange_start_step(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, std::optional<Layout> layout,
+                         std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  return arange_of(start, end, step, dtype, creation_device(device, {}, layout, pin_memory), requires_grad);
+}
+
+Tensor range(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+             std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  const char* text =
+      "torch.range is deprecated and will be removed in a future release: unlike Python's range it includes the end. Use torch.arange, "
+      "which does not.";
+  if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw PythonError();
+  for (const Scalar& number : {start, end, step}) check_real("range", number);
+  if (dtype && is_complex(*dtype)) fail_complex("range", *dtype);
+  const double a = start.to_double(), b = end.to_double(), s = step.to_double();
+  check_range(a, b, s == 0, s > 0);
+  Tensor out = retrograd::empty(ints({checked_length(std::floor((b - a) / s) + 1)}), dtype.value_or(default_dtype()),
+                                creation_device(device, {}, layout, pin_memory));
+  generate(out, [a, s](int64_t i) { return a + s * static_cast<double>(i); });
+  return created(std::move(out), requires_grad);
+}
+
+Tensor linspace(Scalar start, Scalar end, int64_t steps, std::optional<DType> dtype, std::optional<Layout> layout,
+                std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  const bool complex = start.is_complex() || end.is_complex();
+  const DType type = dtype.value_or(complex ? complex_dtype(default_dtype()) : default_dtype());
+  if (is_complex(type)) {
+    const DType real = real_dtype(type);
+    const auto part = [&](double from, double to) { return linspace(from, to, steps, real, layout, device, pin_memory, {}); };
+    const Complex<double> a = start.to_complex(), b = end.to_complex();
+    return created(impl::complex(part(a.re, b.re), part(a.im, b.im)), requires_grad);
+  }
+  RG_CHECK(!complex, "linspace(): inferred dtype is complex, which the dtype ", dtype_name(type), " cannot hold");
+  return space(start, end, steps, dtype, creation_device(device, {}, layout, pin_memory), requires_grad, [](auto x) { return x; });
+}
+
+Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, std::optional<DType> dtype, std::optional<Layout> layout,
+                std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  for (const Scalar& s : {start, end}) check_real("logspace", s);
+  if (dtype && is_complex(*dtype)) fail_complex("logspace", *dtype);
+  return space(start, end, steps, dtype, creation_device(device, {}, layout, pin_memory), requires_grad,
+               [base](auto x) { return std::pow(static_cast<decltype(x)>(base), x); });
+}
+
+Tensor eye(int64_t n, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+           std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  RG_CHECK(n >= 0, "n must be greater or equal to 0, got ", n);
+  return eye_m(n, n, dtype, layout, device, pin_memory, requires_grad);
+}
+
+Tensor eye_m(int64_t n, int64_t m, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+             std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  RG_CHECK(n >= 0, "n must be greater or equal to 0, got ", n);
+  RG_CHECK(m >= 0, "m must be greater or equal to 0, got ", m);
+  Tensor out = zeros(ints({n, m}), dtype, layout, device, pin_memory, requires_grad);
+  fill_data(alias_as(out, ints({std::min(n, m)}), ints({m + 1}), 0), Scalar(1));
+  return out;
+}
+
+namespace {
+
+Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lower, DType dtype, Device device) {
+  RG_CHECK(rows >= 0, "row must be non-negative, got", rows);
+  RG_CHECK(columns >= 0, "col must be non-negative, got", columns);
+  RG_CHECK_AS(NotImplemented, dtype == DType::Int64 || dtype == DType::Int32, "\"", lower ? "tril" : "triu",
+              "_indices\" not implemented for '", dtype_title(dtype), "'");
+  offset = std::clamp(offset, -rows, columns);  // sums with it cannot overflow
+  // In row r, columns below edge(r) belong to the lower triangle, those from there on to the upper.
+  const int64_t shift = lower ? offset + 1 : offset;
+  auto edge = [&](int64_t r) { return std::clamp<int64_t>(r + shift, 0, columns); };
+  auto first = [&](int64_t r) { return lower ? 0 : edge(r); };
+  auto last = [&](int64_t r) { return lower ? edge(r) : columns; };
+  // The sum of edge(r): it is 0 at first, then climbs one by one, then stays at `columns`.
+  const int64_t flat = std::clamp<int64_t>(-shift, 0, rows), top = std::clamp<int64_t>(columns - shift, flat, rows);
+  int64_t below, all, climb, stay;
+  const bool overflow = __builtin_mul_overflow(edge(flat) + edge(top > flat ? top - 1 : flat), top - flat, &climb) ||
+                        __builtin_mul_overflow(columns, rows - top, &stay) || __builtin_add_overflow(climb / 2, stay, &below) ||
+                        __builtin_mul_overflow(rows, columns, &all);
+  RG_CHECK(!overflow, "Storage size calculation overflowed with row=", rows, " and col=", columns);
+  const int64_t count = lower ? below : all - below;
+  Tensor out = retrograd::empty(ints({2, count}), dtype, device);
+  if (is_meta(out)) return out;
+  auto fill = [&](auto* data) {
+    int64_t i = 0;
+    for (int64_t r = lower ? flat : 0; r < rows && i < count; ++r)
+      for (int64_t c = first(r); c < last(r); ++c, ++i) {
+        data[i] = static_cast<std::remove_pointer_t<decltype(data)>>(r);
+        data[count + i] = static_cast<std::remove_pointer_t<decltype(data)>>(c);
+      }
+  };
+  dtype == DType::Int64 ? fill(out.data<int64_t>()) : fill(out.data<int32_t>());
+  return out;
+}
+
+}  // namespace
+
+Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Layout> layout,
+                    std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool>) {
+  return triangle_indices(row, col, offset, true, dtype.value_or(DType::Int64), creation_device(device, {}, layout, pin_memory));
+}
+
+Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Layout> layout,
+                    std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool>) {
+  return triangle_indices(row, col, offset, false, dtype.value_or(DType::Int64), creation_device(device, {}, layout, pin_memory));
+}
+
+}  // namespace retrograd::impl
+
+namespace retrograd::composite {
+namespace {
+
+// Tensors with one element are read as the number they hold, so that here at least one of the two has dimensions, or differs from sample
+// to sample of a vmap.
+[[noreturn]] void fail_ends(const char* name, const Operand& start, const Operand& end) {
+  std::string got;
+  for (const auto& [operand, label] : {std::pair{&start, "start"}, std::pair{&end, "end"}}) {
+    const int64_t dims = operand->tensor ? operand->tensor->ndim : 0;
+    if (dims) got += str_cat(got.empty() ? "" : " and ", label, " with ", dims, " dimension(s)");
+  }
+  RG_CHECK(got.empty(), name, " only supports 0-dimensional start and end tensors, but got ", got, ".");
+  fail(ErrorKind::Runtime, name,
+       "(): inside vmap start and end must be the same for all samples, since the kernel fills memory from numbers. "
+       "Use start + (end - start) * linspace(0, 1, steps)");
+}
+
+}  // namespace
+
+Tensor linspace_tensors(const Operand& start, const Operand& end, int64_t, std::optional<DType>, std::optional<Layout>,
+                        std::optional<Device>, std::optional<bool>, std::optional<bool>) {
+  fail_ends("linspace", start, end);
+}
+
+Tensor logspace_tensors(const Operand& start, const Operand& end, int64_t, double, std::optional<DType>, std::optional<Layout>,
+                        std::optional<Device>, std::optional<bool>, std::optional<bool>) {
+  fail_ends("logspace", start, end);
+}
+
+}  // namespace retrograd::composite

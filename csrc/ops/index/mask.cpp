@@ -1,0 +1,75 @@
+// Masks and positions of nonzeros.
+#include "ops.h"
+#include "ops/checks.h"
+#include "ops/index/index.h"
+
+namespace retrograd {
+namespace {
+
+void need_values(const Tensor& t, const char* op) {
+  RG_CHECK_AS(NotImplemented, !is_meta(t), op, ": the size of the result depends on values, and a meta tensor has none");
+}
+
+}  // namespace
+
+namespace impl {
+
+Tensor masked_select(const Tensor& self, const Tensor& mask) {
+  RG_CHECK(mask.dtype() == DType::Bool, "masked_select: expected BoolTensor for mask");
+  check_same_device(self.get(), mask.get(), "masked_select");
+  need_values(self, "masked_select");
+  const Shape shape = broadcast_shapes(mask.sizes(), self.sizes());
+  const Tensor at = expand_data(mask, shape), from = expand_data(self, shape);
+  const int64_t n = cpu::indexing().count_nonzero(vector_array(at));
+  Tensor out = empty(ints({n}), self.dtype(), self.device());
+  if (n) {
+    GilRelease release(at.numel() * 2);
+    cpu::indexing().masked_select(out.array(), vector_array(from), vector_array(at));
+  }
+  return out;
+}
+
+void masked_scatter_into(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  RG_CHECK(mask.dtype() == DType::Bool, "masked_scatter_ only supports boolean masks, but got mask with dtype ", dtype_title(mask.dtype()));
+  RG_CHECK(self.dtype() == source.dtype(), "masked_scatter: expected self and source to have same dtypes but got ",
+           dtype_title(self.dtype()), " and ", dtype_title(source.dtype()));
+  check_same_device(self.get(), mask.get(), "masked_scatter_");
+  check_same_device(self.get(), source.get(), "masked_scatter_");
+  RG_CHECK(mask.dim() <= self.dim(), "expand(CPUBoolType{", mask.sizes(), "}, size=", self.sizes(), "): the number of sizes provided (",
+           self.dim(), ") must be greater or equal to the number of dimensions in the tensor (", mask.dim(), ")");
+  const Shape shape = broadcast_shapes(mask.sizes(), self.sizes());
+  RG_CHECK(same_sizes(shape, self.sizes()), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
+  check_no_internal_overlap(self);
+  if (self.numel() == 0 || is_meta(self)) return;
+  const Tensor at = expand_data(apart_from(mask, self), shape), from = contiguous_data(apart_from(source, self));
+  RG_CHECK(cpu::indexing().count_nonzero(vector_array(at)) <= from.numel(), "Number of elements of source < number of ones in mask");
+  GilRelease release(self.numel() * 2);
+  cpu::indexing().masked_scatter(vector_array(self), vector_array(at), vector_array(from));
+}
+
+Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  const Shape shape = broadcast_shapes(mask.sizes(), self.sizes());
+  Tensor out = empty(shape, self.dtype(), self.device());
+  copy_data(out, self);
+  masked_scatter_into(out, mask, source);
+  return out;
+}
+
+Tensor _nonzero(const Tensor& self) {
+  need_values(self, "nonzero");
+  int64_t n;
+  {
+    GilRelease release(self.numel() / 2);
+    n = cpu::indexing().count_nonzero(vector_array(self));
+  }
+  const int64_t sizes[2] = {n, self.dim()};
+  if (n == 0 || self.dim() == 0) return empty(sizes, DType::Int64, self.device());
+  const int64_t strides[2] = {1, n};  // one run of memory per dimension: what indexing with the columns wants
+  Tensor out = empty_strided(sizes, strides, DType::Int64, self.device());
+  GilRelease release(self.numel());
+  cpu::indexing().nonzero(out.array(), self.array());
+  return out;
+}
+
+}  // namespace impl
+}  // namespace retrograd

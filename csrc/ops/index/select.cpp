@@ -1,0 +1,213 @@
+// Ops that name whole slices along one dimension by a vector of indices.
+#include "ops.h"
+#include "ops/checks.h"
+#include "ops/index/index.h"
+
+namespace retrograd {
+namespace {
+
+[[noreturn]] void fail_range() { fail(ErrorKind::Index, "index out of range in self"); }
+
+// self and source agree but along dim, where source has one slice per index.
+void check_slices(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  RG_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
+           "(): Expected dtype int32/int64 for index but got: ", dtype_title(index.dtype()));
+  RG_CHECK_AS(Index, index.dim() <= 1, op, "(): Index is supposed to be a vector, but got dim: ", index.dim(),
+              " with type: ", dtype_title(index.dtype()), " and size: ", index.sizes());
+  RG_CHECK(self.dtype() == source.dtype(), op, "(): self (", dtype_title(self.dtype()), ") and source (", dtype_title(source.dtype()),
+           ") must have the same scalar type");
+  bool match = self.dim() == source.dim();
+  for (int64_t d = 0; match && d < self.dim(); ++d) match = d == dim || self.size(d) == source.size(d);
+  RG_CHECK(match, "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ", self.sizes(),
+           " source.shape = ", source.sizes());
+  const int64_t along = source.dim() ? source.size(dim) : 1;
+  RG_CHECK_AS(Index, source.dim() > 0 || index.numel() == 1, "Dimension specified as 0 but tensor has no dimensions");
+  RG_CHECK(index.numel() == along, op, "(): Number of indices (", index.numel(), ") should be equal to source.size(dim): (", along,
+           "), for dim: ", dim);
+  check_same_device(self.get(), index.get(), op);
+  check_same_device(self.get(), source.get(), op);
+  check_no_internal_overlap(self);
+}
+
+}  // namespace
+
+namespace impl {
+
+Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
+  dim = wrap_dim(dim, self.dim());
+  RG_CHECK_AS(Index, index.dim() <= 1, "index_select(): Index is supposed to be a vector");
+  RG_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, "index_select(): Expected dtype int32 or int64 for index");
+  check_same_device(self.get(), index.get(), "index_select");
+  const int64_t n = index.numel();
+  if (self.dim() == 0) {
+    RG_CHECK(n == 1, "index_select(): Index to scalar can have only 1 value, got ", n, " value(s)");
+  }
+  int64_t sizes[kMaxDims];
+  for (int64_t d = 0; d < self.dim(); ++d) sizes[d] = d == dim ? n : self.size(d);
+  Tensor out = empty({sizes, static_cast<size_t>(self.dim())}, self.dtype(), self.device());
+  if (n == 0 || is_meta(out)) return out;
+  const Tensor at = cast_data(index, DType::Int64);
+  cpu::IndexError e;
+  {
+    GilRelease release(out.numel());
+    e = cpu::indexing().index_select(vector_array(out), vector_array(self), static_cast<int>(dim), vector_array(at));
+  }
+  if (RG_UNLIKELY(!e.ok)) fail_range();
+  return out;
+}
+
+void index_add_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
+  dim = wrap_dim(dim, self.dim());
+  check_slices("index_add_", self, dim, index, source);
+  check_fits(alpha, self.dtype());
+  if (index.numel() == 0 || is_meta(self)) return;
+  const Tensor at = apart_from(cast_data(index, DType::Int64), self),
+               src = apart_from(alpha.is_complex() ? mul(source, alpha) : source, self);
+  if (alpha.is_complex()) alpha = Scalar(1);
+  cpu::IndexError e;
+  {
+    GilRelease release(source.numel() * 2);
+    e = cpu::indexing().index_add(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), alpha.to_double());
+  }
+  if (RG_UNLIKELY(!e.ok) && self.dim() <= 1) fail_range();
+  check_index_found(e, ErrorKind::Runtime);
+}
+
+Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
+  Tensor out = contiguous_copy(self);
+  index_add_into(out, dim, index, source, alpha);
+  return out;
+}
+
+void index_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
+                       bool include_self) {
+  dim = wrap_dim(dim, self.dim());
+  RG_CHECK(reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin",
+           "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ", reduce, ".");
+  check_slices("index_reduce_", self, dim, index, source);
+  if (self.dtype() == DType::Bool && (!include_self || reduce == "mean")) fail_not_implemented("index_reduce_func", self.dtype());
+  if (index.numel() == 0 || is_meta(self)) return;
+  const Tensor at = apart_from(cast_data(index, DType::Int64), self), src = apart_from(source, self);
+  cpu::IndexError e;
+  {
+    GilRelease release(source.numel() * 4);
+    e = cpu::indexing().index_reduce(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), parse_reduce(reduce),
+                                     include_self);
+  }
+  if (RG_UNLIKELY(!e.ok)) fail_range();
+}
+
+Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
+                    bool include_self) {
+  Tensor out = contiguous_copy(self);
+  index_reduce_into(out, dim, index, source, reduce, include_self);
+  return out;
+}
+
+void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  dim = wrap_dim(dim, self.dim());
+  RG_CHECK_AS(Index, index.dim() <= 1, "index_copy_(): Index should have dimension 1 or 0 (got ", index.dim(), ")");
+  const int64_t n = index.numel();
+  RG_CHECK_AS(Index, source.dim() != 0 || n == 1, "index_copy_(): When source is scalar, index should have one element (got ", n, ")");
+  RG_CHECK_AS(Index, source.dim() == self.dim() || source.dim() == 0 || self.dim() == 0,
+              "index_copy_(): When source and destination are not scalars, their dimensionality must match. Got a source of ", source.dim(),
+              " dimensions and a destination of ", self.dim(), ".");
+  RG_CHECK(index.dtype() == DType::Int64, "index_copy_(): Expected a long tensor for index, but got ", dtype_title(index.dtype()));
+  RG_CHECK(self.dtype() == source.dtype(), "index_copy_(): self and source expected to have the same dtype, but got (self) ",
+           dtype_title(self.dtype()), " and (source) ", dtype_title(source.dtype()));
+  int64_t sizes[kMaxDims];
+  for (int64_t d = 0; d < self.dim(); ++d) sizes[d] = d == dim ? n : self.size(d);
+  const IntSpan expected{sizes, static_cast<size_t>(self.dim())};
+  if (source.dim() && self.dim()) {
+    for (int64_t d = 0, at = 0; d < self.dim(); ++d) {
+      if (d == dim) continue;
+      RG_CHECK(self.size(d) == source.size(d),
+               "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ", self.size(d),
+               " at dimension ", at, " and source slice shape: ", source.size(d), " at dimension ", at, ".");
+      ++at;
+    }
+    RG_CHECK_AS(Index, source.size(dim) == n, "index_copy_(): Number of indices (", n, ") should be equal to source.size(dim) (",
+                source.size(dim), ")");
+  } else {
+    // Into a 0-d tensor each of several elements is written, the last one stays.
+    const bool listed = source.dim() == 1 && self.dim() == 0 && source.numel() == n;
+    RG_CHECK(listed || (source.numel() == 1 && checked_numel(expected) == 1),
+             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ", self.sizes(),
+             " at dimension 0 and source slice shape: ", source.sizes(), " at dimension 0.");
+  }
+  check_same_device(self.get(), index.get(), "index_copy_");
+  check_same_device(self.get(), source.get(), "index_copy_");
+  check_no_internal_overlap(self);
+  if (n == 0 || is_meta(self)) return;
+  const Tensor at = apart_from(index, self);
+  Tensor src = apart_from(source, self);
+  if (self.dim() == 0 && src.dim() == 1 && n > 1) {
+    for (int64_t i = 0; i < n; ++i)
+      RG_CHECK_AS(Index, contiguous_data(at).data<int64_t>()[i] == 0, "index_copy_(): index ", contiguous_data(at).data<int64_t>()[i],
+                  " is out of bounds for dimension 0 with size 1");
+    copy_data(self, select(src, 0, n - 1));
+    return;
+  }
+  if (src.dim() != self.dim()) src = expand_data(src.dim() ? alias_as(src, {}, {}, src->offset()) : src, expected);
+  cpu::IndexError e;
+  {
+    GilRelease release(source.numel() * 2);
+    e = cpu::indexing().index_copy(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src));
+  }
+  if (RG_UNLIKELY(!e.ok))
+    fail(ErrorKind::Index, "index_copy_(): index ", e.value, " is out of bounds for dimension ", dim, " with size ", e.size);
+}
+
+Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  Tensor out = contiguous_copy(self);
+  index_copy_into(out, dim, index, source);
+  return out;
+}
+
+void index_fill_into(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) {
+  dim = wrap_dim(dim, self.dim());
+  RG_CHECK_AS(Index, index.dtype() == DType::Int64, "index_fill_(): Expected dtype int64 for index.");
+  RG_CHECK(index.dim() <= 1, "Index has to be a vector/scalar");
+  check_same_device(self.get(), index.get(), "index_fill_");
+  RG_CHECK(!value.is_complex() || is_complex(self.dtype()),
+           "index_fill_(): Converting complex Scalar to non-complex type is not supported");
+  warn_expanded_write(self, "index_fill_");
+  if (index.numel() == 0 || self.numel() == 0 || is_meta(self)) return;
+  const Tensor at = apart_from(index, self);
+  const Element element(value, self.dtype());
+  cpu::IndexError e;
+  {
+    GilRelease release(self.numel());
+    e = cpu::indexing().index_fill(vector_array(self), static_cast<int>(dim), vector_array(at), element.get());
+  }
+  check_index_found(e, ErrorKind::Index);
+}
+
+namespace {
+
+Scalar element_of(const Tensor& value) {
+  RG_CHECK(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");
+  if (is_meta(value)) return Scalar(0);  // nor will anything be written: self is on the same device
+  if (is_complex(value.dtype())) return Scalar(*cast_data(value, DType::Complex128).data<Complex<double>>());
+  const Tensor wide = cast_data(value, is_floating(value.dtype()) ? DType::Float64 : DType::Int64);
+  return is_floating(value.dtype()) ? Scalar(*wide.data<double>()) : Scalar(*wide.data<int64_t>());
+}
+
+}  // namespace
+
+Tensor index_fill_int_Scalar(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) {
+  Tensor out = clone_data(self);
+  index_fill_into(out, dim, index, value);
+  return out;
+}
+
+Tensor index_fill_int_Tensor(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+  return index_fill_int_Scalar(self, dim, index, element_of(value));
+}
+
+void index_fill_tensor_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+  index_fill_into(self, dim, index, element_of(value));
+}
+
+}  // namespace impl
+}  // namespace retrograd

@@ -1,0 +1,133 @@
+// mm, bmm and the vector products. Transposed operands are read through their strides; results go straight into their memory.
+#include "ops.h"
+#include "ops/checks.h"
+#include "ops/lazy.h"
+#include "ops/linalg/linalg.h"
+
+namespace retrograd {
+
+Tensor product(const Tensor& a, bool a_transposed, const Tensor& b, bool b_transposed, bool turned) {
+  if (RG_UNLIKELY(either_negated(a, b))) return product(plain(a), a_transposed, plain(b), b_transposed, turned);
+  const int64_t m = a.size(a_transposed ? 1 : 0), k = a.size(a_transposed ? 0 : 1), n = b.size(b_transposed ? 0 : 1);
+  const int64_t sizes[2] = {m, n};
+  Tensor out;
+  if (turned) {
+    const int64_t strides[2] = {1, m};
+    out = empty_strided(sizes, strides, a.dtype(), a.device());
+  } else {
+    out = empty(sizes, a.dtype(), a.device());
+  }
+  if (is_meta(out)) return out;
+  GilRelease release(product_ns(a.dtype(), m, n, k));
+  // Turned it is the product of the transposes, which those who watch see: of complex numbers, b * a is not rounded as a * b is.
+  if (turned) {
+    cpu::gemm(a.dtype(), n, m, k, 1, matrix_of(b, !b_transposed), matrix_of(a, !a_transposed), 0, matrix_of(out, true));
+  } else {
+    cpu::gemm(a.dtype(), m, n, k, 1, matrix_of(a, a_transposed), matrix_of(b, b_transposed), 0, matrix_of(out));
+  }
+  return out;
+}
+
+namespace {
+
+// There are no kernels for bool, but nothing to multiply needs none.
+Tensor bool_product(const char* kernel, IntSpan sizes, const Tensor& a) {
+  if (checked_numel(sizes) && a.numel()) fail_not_implemented(kernel, DType::Bool);
+  return zeros(sizes, DType::Bool, a.device());
+}
+
+}  // namespace
+
+namespace impl {
+
+Tensor mm(const Tensor& self, const Tensor& mat2) {
+  RG_CHECK(self.dim() == 2, "self must be a matrix");
+  RG_CHECK(mat2.dim() == 2, "mat2 must be a matrix");
+  RG_CHECK(self.size(1) == mat2.size(0), "mat1 and mat2 shapes cannot be multiplied (", self.size(0), "x", self.size(1), " and ",
+           mat2.size(0), "x", mat2.size(1), ")");
+  RG_CHECK(self.dtype() == mat2.dtype(), "expected m1 and m2 to have the same dtype, but got: ", cpp_type_name(self.dtype()),
+           " != ", cpp_type_name(mat2.dtype()));
+  if (RG_UNLIKELY(self.dtype() == DType::Bool)) return bool_product("addmm_impl_cpu_", ints({self.size(0), mat2.size(1)}), self);
+  check_same_device(self.get(), mat2.get(), "mm");
+  return product(self, false, mat2, false);
+}
+
+Tensor bmm(const Tensor& self, const Tensor& mat2) {
+  RG_CHECK(self.dim() == 3, "batch1 must be a 3D tensor");
+  RG_CHECK(mat2.dim() == 3, "batch2 must be a 3D tensor");
+  const int64_t batch = self.size(0), m = self.size(1), k = self.size(2), n = mat2.size(2);
+  RG_CHECK(mat2.size(0) == batch && mat2.size(1) == k, "Expected size for first two dimensions of batch2 tensor to be: [", batch, ", ", k,
+           "] but got: [", mat2.size(0), ", ", mat2.size(1), "].");
+  RG_CHECK(self.dtype() == mat2.dtype(), "expected scalar type ", dtype_title(self.dtype()), " but found ", dtype_title(mat2.dtype()));
+  if (RG_UNLIKELY(self.dtype() == DType::Bool)) return bool_product("bmm", ints({batch, m, n}), self);
+  check_same_device(self.get(), mat2.get(), "bmm");
+  if (RG_UNLIKELY(either_negated(self, mat2))) return bmm(plain(self), plain(mat2));
+  const int64_t sizes[3] = {batch, m, n};
+  Tensor out = empty(sizes, self.dtype(), self.device());
+  if (is_meta(out)) return out;
+  GilRelease release(product_ns(self.dtype(), batch * m, n, k));
+  cpu::bmm(self.dtype(), batch, m, n, k, 1, matrix_of(self), self.stride(0), matrix_of(mat2), mat2.stride(0), 0, matrix_of(out),
+           out.stride(0));
+  return out;
+}
+
+Tensor mv(const Tensor& self, const Tensor& vec) {
+  RG_CHECK_AS(Index, self.dim() > 0, "Dimension specified as 0 but tensor has no dimensions");
+  RG_CHECK(self.dim() == 2 && vec.dim() == 1, "vector + matrix @ vector expected, got 1, ", self.dim(), ", ", vec.dim());
+  const int64_t m = self.size(0), k = self.size(1);
+  RG_CHECK(vec.size(0) == k, "size mismatch, got input (", m, "), mat (", m, "x", k, "), vec (", vec.size(0), ")");
+  RG_CHECK(self.dtype() == vec.dtype(), "addmv input tensors must have the same dtype, but got ", dtype_title(vec.dtype()), ", ",
+           dtype_title(self.dtype()), ", and ", dtype_title(vec.dtype()));
+  if (RG_UNLIKELY(self.dtype() == DType::Bool)) return bool_product("addmv_impl_cpu", ints({m}), self);
+  check_same_device(self.get(), vec.get(), "mv");
+  Tensor out = empty(ints({m}), self.dtype(), self.device());
+  if (is_meta(out)) return out;
+  GilRelease release(product_ns(self.dtype(), m, 1, k));
+  cpu::gemm(self.dtype(), m, 1, k, 1, matrix_of(self), {vec->data, vec.stride(0), 1}, 0, {out->data, 1, 1});
+  return out;
+}
+
+namespace {
+
+Tensor dot_of(const Tensor& self, const Tensor& tensor, bool conj_self) {
+  RG_CHECK(self.dim() == 1 && tensor.dim() == 1, "1D tensors expected, but got ", self.dim(), "D and ", tensor.dim(), "D tensors");
+  RG_CHECK(self.dtype() == tensor.dtype(), "dot : expected both vectors to have same dtype, but found ", dtype_title(self.dtype()), " and ",
+           dtype_title(tensor.dtype()));
+  RG_CHECK(self.numel() == tensor.numel(), "inconsistent tensor size, expected tensor ", self.sizes(), " and src ", tensor.sizes(),
+           " to have the same number of elements, but got ", self.numel(), " and ", tensor.numel(), " elements respectively");
+  if (RG_UNLIKELY(self.dtype() == DType::Bool)) fail_not_implemented("dot", self.dtype());
+  check_same_device(self.get(), tensor.get(), "dot");
+  Tensor out = empty({}, self.dtype(), self.device());
+  if (is_meta(out)) return out;
+  GilRelease release(self.numel() / 8);
+  cpu::dot(self.dtype(), self.numel(), self->data, self.stride(0), tensor->data, tensor.stride(0), out->data, conj_self);
+  return out;
+}
+
+}  // namespace
+
+Tensor dot(const Tensor& self, const Tensor& tensor) { return dot_of(self, tensor, false); }
+Tensor vdot(const Tensor& self, const Tensor& other) { return dot_of(self, other, is_complex(self.dtype())); }
+
+// Components along dim as three slices each.
+Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
+  RG_CHECK(self.dim() == other.dim(), "linalg.cross: inputs must have the same number of dimensions.");
+  RG_CHECK_AS(Index, self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
+  const int64_t d = wrap_dim(dim, self.dim());
+  RG_CHECK(self.size(d) == 3 && other.size(d) == 3, "linalg.cross: inputs dimension ", dim, " must have length 3. Got ", self.size(d),
+           " and ", other.size(d));
+  RG_CHECK(self.dtype() == other.dtype(), "expected scalar type ", dtype_title(self.dtype()), " but found ", dtype_title(other.dtype()));
+  check_same_device(self.get(), other.get(), "linalg.cross");
+  const Shape shape = broadcast_shapes(self.sizes(), other.sizes());
+  Tensor out = empty(shape, self.dtype(), self.device());
+  if (out.numel() == 0 || is_meta(out)) return out;
+  for (int64_t i = 0; i < 3; ++i) {
+    const int64_t j = (i + 1) % 3, k = (i + 2) % 3;
+    const Tensor first = mul(select(self, d, j), select(other, d, k)), second = mul(select(self, d, k), select(other, d, j));
+    copy_data(select(out, d, i), sub(first, second, 1));
+  }
+  return out;
+}
+
+}  // namespace impl
+}  // namespace retrograd

@@ -1,0 +1,220 @@
+// Losses over classes: nll_loss and cross_entropy.
+#include <cstring>
+
+#include "cpu/index.h"
+#include "ops/checks.h"
+#include "ops/derivatives.h"
+#include "ops/nn/nn.h"
+
+namespace retrograd {
+namespace {
+
+// The input as [n, c, d] (batch, classes, places) and the target as [n, d].
+struct Classes {
+  Tensor input, target, weight;
+  int64_t n, c, d;
+  int64_t sizes[3], strides[3], target_sizes[2], target_strides[2];
+
+  Classes(const Tensor& self, const Tensor& given_target, const Tensor& given_weight)
+      : input(self), target(given_target), weight(given_weight) {
+    RG_CHECK(target.dtype() == DType::Int64 || target.dtype() == DType::UInt8, "expected target dtype to be Long or Byte, but got ",
+             dtype_title(target.dtype()));
+    if (!is_floating(self.dtype())) fail_not_implemented("nll_loss_out_frame", self.dtype());
+    const int64_t dims = self.dim();
+    RG_CHECK(dims > 0, "input tensor should be 1D or 2D");
+    c = dims == 1 ? self.size(0) : self.size(1);
+    n = dims == 1 ? 1 : self.size(0);
+    d = 1;
+    for (int64_t i = 2; i < dims; ++i) d *= self.size(i);
+    check_same_device(self.get(), target.get(), "nll_loss");
+    RG_CHECK(target.numel() == n * d, "size mismatch (got input: ", self.sizes(), ", target: ", target.sizes(), ")");
+    if (weight) {
+      RG_CHECK(weight.dim() == 1 && weight.numel() == c, "weight tensor should be defined either for all ", c,
+               " classes or no classes but got weight tensor of shape: ", weight.sizes());
+      RG_CHECK(weight.dtype() == self.dtype(), "expected scalar type ", dtype_title(self.dtype()), " but found ",
+               dtype_title(weight.dtype()));
+      check_same_device(self.get(), weight.get(), "nll_loss");
+      weight = contiguous_data(weight);
+    }
+    target = contiguous_data(cast_data(target, DType::Int64));
+    target_sizes[0] = n, target_sizes[1] = d;
+    target_strides[0] = d, target_strides[1] = 1;
+    set_strides(input);
+  }
+
+  void set_strides(Tensor& t) {
+    if (t.dim() > 3) t = contiguous_data(t);
+    const bool flat = t.dim() > 3;
+    sizes[0] = n, sizes[1] = c, sizes[2] = d;
+    strides[0] = t.dim() == 1 ? 0 : t.stride(0);
+    strides[1] = t.dim() == 1 ? t.stride(0) : t.stride(1);
+    strides[2] = flat || t.dim() < 3 ? 1 : t.stride(2);
+  }
+  cpu::Array array(const Tensor& t) const { return {t->data, t->dtype, 3, sizes, strides}; }
+  cpu::Array target_array() const { return {target->data, DType::Int64, 2, target_sizes, target_strides}; }
+  const void* weight_data() const { return weight ? weight->data : nullptr; }
+};
+
+void check_target(const cpu::IndexError& e) { RG_CHECK_AS(Index, e.ok, "Target ", e.value, " is out of bounds."); }
+
+cpu::Reduction kernel_reduction(int64_t reduction) {
+  switch (static_cast<Reduction>(reduction)) {
+    case Reduction::None: return cpu::Reduction::None;
+    case Reduction::Sum: return cpu::Reduction::Sum;
+    default: return cpu::Reduction::Mean;
+  }
+}
+
+std::tuple<Tensor, Tensor> forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                                   int64_t ignore_index) {
+  const Classes classes(self, target, weight);
+  const bool whole = static_cast<Reduction>(reduction) != Reduction::None;
+  Tensor out = empty(whole ? IntSpan() : target.sizes(), self.dtype(), self.device());
+  Tensor total = zeros({}, self.dtype(), self.device());
+  if (is_meta(out) || (!whole && out.numel() == 0)) return {std::move(out), std::move(total)};
+  const int64_t out_strides[2] = {whole ? 0 : classes.d, whole ? 0 : 1};
+  cpu::IndexError e;
+  {
+    GilRelease release(classes.n * classes.d * 2);
+    e = cpu::loss().nll_loss({out->data, out->dtype, 2, classes.target_sizes, out_strides}, total->data, classes.array(classes.input),
+                             classes.target_array(), classes.weight_data(), ignore_index, kernel_reduction(reduction));
+  }
+  check_target(e);
+  return {std::move(out), std::move(total)};
+}
+
+}  // namespace
+
+namespace impl {
+
+std::tuple<Tensor, Tensor> nll_loss_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                                            int64_t ignore_index) {
+  check_constant(weight, "nll_loss_forward", "weight");
+  RG_CHECK(self.dim() == 1 || self.dim() == 2, "input tensor should be 1D or 2D");
+  RG_CHECK(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
+  RG_CHECK(self.dim() == 1 ? target.numel() == 1 : target.dim() == 1 && self.size(0) == target.size(0),
+           "size mismatch (got input: ", self.sizes(), ", target: ", target.sizes(), ")");
+  return forward(self, target, weight, reduction, ignore_index);
+}
+
+std::tuple<Tensor, Tensor> nll_loss2d_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                                              int64_t ignore_index) {
+  check_constant(weight, "nll_loss2d_forward", "weight");
+  RG_CHECK(self.dim() >= 3, "only batches of spatial inputs supported (3D tensors and up), but got input of dimension: ", self.dim());
+  bool match = target.dim() == self.dim() - 1 && target.size(0) == self.size(0);
+  for (int64_t d = 1; match && d < target.dim(); ++d) match = target.size(d) == self.size(d + 1);
+  RG_CHECK(match, "size mismatch (got input: ", self.sizes(), " , target: ", target.sizes(), ")");
+  return forward(self, target, weight, reduction, ignore_index);
+}
+
+Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                         int64_t ignore_index, const Tensor& total_weight) {
+  Classes classes(self, target, weight);
+  Tensor out = empty(self.sizes(), self.dtype(), self.device());
+  if (out.numel() == 0 || is_meta(out)) return out;
+  classes.set_strides(out);
+  const bool whole = static_cast<Reduction>(reduction) != Reduction::None;
+  RG_CHECK(grad_output.numel() == (whole ? 1 : target.numel()) && total_weight.numel() == 1 && total_weight.dtype() == self.dtype() &&
+               !is_meta(grad_output) && !is_meta(total_weight),
+           "nll_loss_backward: expected a gradient of ", whole ? int64_t{1} : target.numel(), " element(s) and one total weight of dtype ",
+           dtype_name(self.dtype()), ", got ", grad_output.sizes(), " and ", total_weight.sizes(), " of ",
+           dtype_name(total_weight.dtype()));
+  const Tensor grad = contiguous_data(cast_data(grad_output, self.dtype()));
+  const int64_t grad_strides[2] = {whole ? 0 : classes.d, whole ? 0 : 1};
+  cpu::IndexError e;
+  {
+    GilRelease release(out.numel());
+    e = cpu::loss().nll_loss_backward(classes.array(out), {grad->data, grad->dtype, 2, classes.target_sizes, grad_strides},
+                                      total_weight->data, classes.target_array(), classes.weight_data(), ignore_index,
+                                      kernel_reduction(reduction));
+  }
+  check_target(e);
+  return out;
+}
+
+}  // namespace impl
+
+namespace composite {
+namespace {
+
+Tensor reduced(const Tensor& loss, int64_t reduction) {
+  switch (static_cast<Reduction>(reduction)) {
+    case Reduction::Mean: return ops::mean(loss, std::nullopt);
+    case Reduction::Sum: return ops::sum(loss, std::nullopt);
+    default: return loss;
+  }
+}
+
+// A weight per class, shaped to multiply a tensor with classes along `dim`.
+Tensor class_weight(const Tensor& weight, int64_t ndim, int64_t dim) {
+  int64_t sizes[kMaxDims];
+  for (int64_t d = 0; d < ndim; ++d) sizes[d] = d == dim ? weight.numel() : 1;
+  return ops::reshape(weight, {sizes, static_cast<size_t>(ndim)});
+}
+
+Tensor with_probabilities(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, double label_smoothing) {
+  const int64_t dim = self.dim() == 1 ? 0 : 1, classes = self.size(dim);
+  RG_CHECK(!weight || (weight.dim() == 1 && weight.numel() == classes), "cross_entropy: weight tensor should be defined either for all ",
+           classes, " classes or no classes but got weight tensor of shape: ", weight.sizes());
+  const Tensor log_p = ops::log_softmax(self, dim, std::nullopt);
+  Tensor product = log_p * (label_smoothing > 0 ? target * (1 - label_smoothing) + label_smoothing / static_cast<double>(classes) : target);
+  if (weight) product = product * class_weight(weight, self.dim(), dim);
+  if (static_cast<Reduction>(reduction) == Reduction::None) return -ops::sum_dim(product, ints({dim}), false, std::nullopt);
+  const Tensor sum = -ops::sum(product, std::nullopt);
+  if (static_cast<Reduction>(reduction) == Reduction::Sum) return sum;
+  return sum / (static_cast<double>(self.numel()) / static_cast<double>(classes));
+}
+
+Tensor smoothed(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index,
+                double label_smoothing) {
+  const int64_t dim = self.dim() == 1 ? 0 : 1, classes = self.size(dim);
+  const Tensor log_p = ops::log_softmax(self, dim, std::nullopt);
+  const Tensor nll = ops::nll_loss(log_p, target, weight, reduction, ignore_index);
+  Tensor smooth = -ops::sum_dim(weight ? log_p * class_weight(weight, self.dim(), dim) : log_p, ints({dim}), false, std::nullopt);
+  const Tensor ignored = ops::eq(target, Operand(ignore_index));
+  smooth = ops::where(ignored, 0.0, smooth);
+  if (static_cast<Reduction>(reduction) == Reduction::Mean) {
+    Tensor counted =
+        weight ? ops::reshape(ops::index_select(weight, 0, ops::reshape(ops::where(ignored, 0, target), ints({-1}))), target.sizes())
+               : full(target.sizes(), 1, self.dtype(), self.device());
+    counted = ops::where(ignored, 0.0, counted);
+    smooth = ops::sum(smooth, std::nullopt) / ops::sum(counted, std::nullopt);
+  } else {
+    smooth = reduced(smooth, reduction);
+  }
+  return nll * (1 - label_smoothing) + smooth * (label_smoothing / static_cast<double>(classes));
+}
+
+}  // namespace
+
+Tensor nll_loss(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index) {
+  RG_CHECK_AS(Value, self.dim() >= 1, "Expected 1 or more dimensions (got ", self.dim(), ")");
+  if (self.dim() != 1) {
+    RG_CHECK_AS(Value, target.dim() >= 1 && self.size(0) == target.size(0), "Expected input batch_size (", self.size(0),
+                ") to match target batch_size (", target.dim() ? target.size(0) : 0, ").");
+  }
+  if (self.dim() <= 2) return std::get<0>(ops::nll_loss_forward(self, target, weight, reduction, ignore_index));
+  if (self.dim() == 3) {
+    RG_CHECK(target.dim() == 2 && target.size(1) == self.size(2), "Expected target size ", ints({self.size(0), self.size(2)}), ", got ",
+             target.sizes());
+  }
+  return std::get<0>(ops::nll_loss2d_forward(self, target, weight, reduction, ignore_index));
+}
+
+Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index,
+                          double label_smoothing) {
+  if (same_sizes(self.get(), target.get())) {
+    RG_CHECK(is_floating(target.dtype()), "Expected floating point type for target with class probabilities, got ",
+             dtype_title(target.dtype()));
+    RG_CHECK(ignore_index < 0, "ignore_index is not supported for floating point target");
+    RG_CHECK(label_smoothing >= 0 && label_smoothing <= 1, "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
+    return with_probabilities(self, target, weight, reduction, label_smoothing);
+  }
+  RG_CHECK(label_smoothing >= 0 && label_smoothing <= 1, "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
+  RG_CHECK_AS(Value, self.dim() >= 1, "Expected 1 or more dimensions (got ", self.dim(), ")");
+  if (label_smoothing > 0) return smoothed(self, target, weight, reduction, ignore_index, label_smoothing);
+  return ops::nll_loss(ops::log_softmax(self, self.dim() == 1 ? 0 : 1, std::nullopt), target, weight, reduction, ignore_index);
+}
+
+}  // namespace composite
+}  // namespace retrograd

@@ -1,0 +1,253 @@
+// Pointwise ops that choose among kernels of the table by their arguments.
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "core/promote.h"
+#include "ops.h"
+#include "ops/generated_support.h"
+#include "ops/lazy.h"
+#include "ops/overlap.h"
+#include "ops/pointwise/checks.h"
+#include "ops/util.h"
+
+namespace retrograd::impl {
+namespace {
+
+DType result_type(const Operand& a, const Operand& b) {
+  Promotion promotion;
+  promotion.add(a);
+  promotion.add(b);
+  return promotion.result();
+}
+
+// ---- division with rounding ----
+
+enum class Rounding : uint8_t { None, Floor, Trunc };
+
+Rounding parse_rounding(std::optional<std::string_view> mode) {
+  if (!mode) return Rounding::None;
+  if (*mode == "floor") return Rounding::Floor;
+  RG_CHECK(*mode == "trunc", "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *mode, "'");
+  return Rounding::Trunc;
+}
+
+// ---- powers ----
+
+// Exponents with a kernel of their own. They hold when the result has the dtype of self: (int tensor) ** 0.5 is a float's power.
+enum class Power : uint8_t { General, Copy, Square, Sqrt, Rsqrt, Reciprocal };
+
+Power power_kind(const Tensor& self, const Scalar& exponent) {
+  const double e = exponent.to_double();
+  const bool floating = is_differentiable(self.dtype());
+  if (exponent.imag != 0) return Power::General;
+  RG_CHECK(floating || exponent.is_float() || e >= 0, "Integers to negative integer powers are not allowed.");
+  if (result_type(self, exponent) != self.dtype()) return Power::General;
+  if (!floating) check_representable(exponent, self.dtype());
+  if (e == 1) return Power::Copy;
+  if (e == 2) return Power::Square;
+  if (!floating) return Power::General;
+  if (e == 0.5) return Power::Sqrt;
+  if (e == -0.5) return Power::Rsqrt;
+  if (e == -1) return Power::Reciprocal;
+  return Power::General;
+}
+
+}  // namespace
+
+Tensor div_mode(const Tensor& self, const Operand& other, std::optional<std::string_view> rounding_mode) {
+  switch (parse_rounding(rounding_mode)) {
+    case Rounding::Floor: return floor_divide(self, other);
+    case Rounding::Trunc: return _div_trunc(self, other);
+    default: return div(self, other);
+  }
+}
+void div_mode_inplace(const Tensor& self, const Operand& other, std::optional<std::string_view> rounding_mode) {
+  switch (parse_rounding(rounding_mode)) {
+    case Rounding::Floor: return floor_divide_out(self, other, self);
+    case Rounding::Trunc: return _div_trunc_out(self, other, self);
+    default: return div_out(self, other, self);
+  }
+}
+
+Tensor pow_scalar(const Tensor& self, Scalar exponent) {
+  switch (power_kind(self, exponent)) {
+    case Power::Copy: {
+      Tensor out = empty_like(self);
+      copy_data(out, self);
+      return out;
+    }
+    case Power::Square: return _square(self);
+    case Power::Sqrt: return sqrt(self);
+    case Power::Rsqrt: return rsqrt(self);
+    case Power::Reciprocal: return reciprocal(self);
+    default: return _pow(self, exponent);
+  }
+}
+void pow_scalar_inplace(const Tensor& self, Scalar exponent) {
+  switch (power_kind(self, exponent)) {
+    case Power::Copy: return check_no_internal_overlap(self);
+    case Power::Square: return _square_out(self, self);
+    case Power::Sqrt: return sqrt_out(self, self);
+    case Power::Rsqrt: return rsqrt_out(self, self);
+    case Power::Reciprocal: return reciprocal_out(self, self);
+    default: return _pow_out(self, exponent, self);
+  }
+}
+
+// ---- rounding ----
+
+// Divides where the power of ten is not exact in binary: 10^-2 is not, 10^2 is.
+Tensor round_decimals(const Tensor& self, int64_t decimals) {
+  return decimals == 0 ? round(self) : _round_decimals(self, std::pow(10.0, std::abs(decimals)), decimals > 0);
+}
+void round_decimals_inplace(const Tensor& self, int64_t decimals) {
+  decimals == 0 ? round_out(self, self) : _round_decimals_out(self, std::pow(10.0, std::abs(decimals)), decimals > 0, self);
+}
+
+Tensor logit(const Tensor& self, std::optional<double> eps) { return _logit(self, eps.value_or(-1.0)); }
+void logit_inplace(const Tensor& self, std::optional<double> eps) { _logit_out(self, eps.value_or(-1.0), self); }
+
+// ---- results that are contiguous whatever the input is, as PyTorch's are ----
+
+Tensor log_sigmoid(const Tensor& self) { return _log_sigmoid(contiguous_data(self)); }
+Tensor mvlgamma(const Tensor& self, int64_t p) { return _mvlgamma(contiguous_data(self), p); }
+Tensor pow_self_scalar(const Operand& self, const Tensor& exponent) { return _pow_left(self, contiguous_data(exponent)); }
+
+// ---- steps ----
+
+namespace {
+
+// The 16-bit float next to `from` in the direction of `to`: neighbours differ by one when their bits are read as an integer.
+template <class T> T step16(T from, T to) {
+  const float a = from, b = to;
+  if (a != a || b != b) return a != a ? from : to;
+  if (a == b) return to;
+  T out;
+  if (a == 0) {
+    out.bits = static_cast<uint16_t>(b < 0 ? 0x8001 : 0x0001);
+  } else {
+    out.bits = static_cast<uint16_t>(from.bits + ((a < b) == (a > 0) ? 1 : -1));
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor nextafter(const Tensor& self, const Tensor& other) {
+  const DType dtype = result_type(self, other);
+  if (dtype != DType::Float16 && dtype != DType::BFloat16) return _nextafter(self, other);
+  const Shape shape = broadcast_shapes(self.sizes(), other.sizes());
+  const Tensor from = contiguous_data(expand_data(cast_data(self, dtype), shape)),
+               to = contiguous_data(expand_data(cast_data(other, dtype), shape));
+  Tensor out = empty(shape, dtype, is_meta(other) ? other.device() : self.device());
+  if (is_meta(self) || is_meta(other)) return out;
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < out.numel(); ++i) out.data<T>()[i] = step16(from.data<T>()[i], to.data<T>()[i]);
+  };
+  dtype == DType::Float16 ? run(Half{}) : run(BFloat16{});
+  return out;
+}
+void nextafter_inplace(const Tensor& self, const Tensor& other) {
+  check_no_internal_overlap(self);
+  check_no_partial_overlap(self.get(), other.get());
+  copy_result(self, nextafter(self, other));
+}
+
+// ---- bounds ----
+
+namespace {
+
+void check_bound(const Tensor& self, const std::optional<Scalar>& bound) {
+  if (bound && !bound->is_float() && !is_floating(self.dtype()) && self.dtype() != DType::Bool) check_representable(*bound, self.dtype());
+}
+
+}  // namespace
+
+Tensor clamp(const Tensor& self, std::optional<Scalar> min, std::optional<Scalar> max) {
+  check_bound(self, min);
+  check_bound(self, max);
+  if (min && max) return _clamp(self, *min, *max);
+  RG_CHECK(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  return min ? _clamp_below(self, *min) : _clamp_above(self, *max);
+}
+void clamp_inplace(const Tensor& self, std::optional<Scalar> min, std::optional<Scalar> max) {
+  check_bound(self, min);
+  check_bound(self, max);
+  if (min && max) return _clamp_out(self, *min, *max, self);
+  RG_CHECK(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  min ? _clamp_below_out(self, *min, self) : _clamp_above_out(self, *max, self);
+}
+Tensor clamp_min(const Tensor& self, Scalar min) { return clamp(self, min, std::nullopt); }
+Tensor clamp_max(const Tensor& self, Scalar max) { return clamp(self, std::nullopt, max); }
+void clamp_min_inplace(const Tensor& self, Scalar min) { clamp_inplace(self, min, std::nullopt); }
+void clamp_max_inplace(const Tensor& self, Scalar max) { clamp_inplace(self, std::nullopt, max); }
+
+Tensor clamp_tensor(const Tensor& self, const Tensor& min, const Tensor& max) {
+  if (min && max) return _clamp(self, min, max);
+  RG_CHECK(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  return min ? _clamp_below(self, min) : _clamp_above(self, max);
+}
+void clamp_tensor_inplace(const Tensor& self, const Tensor& min, const Tensor& max) {
+  if (min && max) return _clamp_out(self, min, max, self);
+  RG_CHECK(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  min ? _clamp_below_out(self, min, self) : _clamp_above_out(self, max, self);
+}
+
+// ---- replacing what is not finite ----
+
+namespace {
+
+// The largest finite number of a floating dtype.
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::Float16: return 65504.0;
+    case DType::BFloat16: return 3.3895313892515355e38;
+    case DType::Float32: return std::numeric_limits<float>::max();
+    default: return std::numeric_limits<double>::max();
+  }
+}
+
+}  // namespace
+
+Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
+  if (is_complex(self.dtype())) return view_as_complex(nan_to_num(real_pairs(contiguous_data(self)), nan, posinf, neginf));
+  if (!is_differentiable(self.dtype())) return pow_scalar(self, self.dtype() == DType::Bool ? Scalar(true) : Scalar(1));  // a copy
+  const double most = largest(self.dtype());
+  return _nan_to_num(self, nan.value_or(0.0), posinf.value_or(most), neginf.value_or(-most));
+}
+void nan_to_num_inplace(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
+  if (!is_differentiable(self.dtype())) return;
+  if (is_complex(self.dtype())) return nan_to_num_inplace(real_pairs(self), nan, posinf, neginf);
+  const double most = largest(self.dtype());
+  _nan_to_num_out(self, nan.value_or(0.0), posinf.value_or(most), neginf.value_or(-most), self);
+}
+
+// ---- activations ----
+
+Tensor gelu(const Tensor& self, std::string_view approximate) {
+  RG_CHECK(approximate == "none" || approximate == "tanh", "approximate argument must be either none or tanh.");
+  return approximate == "tanh" ? _gelu_tanh(self) : _gelu(self);
+}
+
+namespace {
+
+double celu_rate(Scalar alpha) {
+  RG_CHECK(!alpha.equals(0), "ZeroDivisionError: alpha cannot be 0 for CELU");
+  return 1 / alpha.to_double();
+}
+
+}  // namespace
+
+Tensor celu(const Tensor& self, Scalar alpha) { return elu(self, alpha, 1, celu_rate(alpha)); }
+void celu_inplace(const Tensor& self, Scalar alpha) { elu_out(self, alpha, 1, celu_rate(alpha), self); }
+
+// ---- views that are the tensor itself, as long as there are no complex numbers ----
+
+Tensor positive(const Tensor& self) {
+  RG_CHECK(self.dtype() != DType::Bool, "The `+` operator, on a bool tensor is not supported.");
+  return self;
+}
+
+}  // namespace retrograd::impl

@@ -1,0 +1,344 @@
+#include "ops/pointwise/pointwise.h"
+
+#include <cstring>
+
+#include "core/format.h"
+#include "core/promote.h"
+#include "ops/overlap.h"
+#include "ops/util.h"
+
+namespace retrograd {
+namespace {
+
+constexpr int kMaxInputs = 3;
+
+int64_t work_ns(int64_t numel, int cost) { return numel * cost / 8; }
+bool is_quick(int64_t numel, int cost) { return numel * cost < 8 * 10'000; }  // not worth other threads, nor giving up the GIL
+
+DType result_dtype(const PointwiseInfo& op, DType compute) {
+  return op.out == PointwiseOut::Bool ? DType::Bool : op.out == PointwiseOut::Real ? real_dtype(compute) : compute;
+}
+
+[[noreturn, gnu::cold]] void fail_dtype(const PointwiseInfo& op, DType dtype) {
+  std::string name = dtype_storage_name(dtype);
+  name.resize(name.size() - std::strlen("Tensor"));
+  fail(ErrorKind::NotImplemented, "\"", op.name, "_cpu\" not implemented for '", name, "'");
+}
+
+cpu::Loop find_loop(const PointwiseInfo& op, DType dtype) {
+  cpu::Loop loop = op.loops()[static_cast<int>(dtype)];
+  if (RG_UNLIKELY(!loop)) fail_dtype(op, dtype);
+  return loop;
+}
+
+// Everything contiguous and of one dtype: the row is the whole tensor.
+void run_flat(const PointwiseInfo& op, cpu::Loop loop, int64_t numel, int count, void* const* data, const int64_t* items,
+              const void* params) {
+  if (RG_LIKELY(is_quick(numel, op.cost))) {
+    if (numel) loop(numel, reinterpret_cast<char* const*>(data), items, params);
+    return;
+  }
+  const int64_t one[1] = {1}, zero[1] = {0}, size[1] = {numel};
+  cpu::Operands ops;
+  ops.ndim = 1;
+  ops.sizes = size;
+  for (int i = 0; i < count; ++i) ops.add(data[i], items[i] ? one : zero, items[i] ? items[i] : 1);
+  GilRelease release(work_ns(numel, op.cost));
+  cpu::iterate(ops, loop, params, op.cost);
+}
+
+bool number_fits(const Scalar& s, DType dtype) {
+  if (is_floating(dtype)) return !s.is_complex();
+  return is_complex(dtype) || (!s.is_float() && (s.is_bool() || dtype != DType::Bool));
+}
+
+// The common cases, decided by a few loads: tensors alike in dtype and sizes, contiguous, and numbers of no higher category.
+struct Flat {
+  void* data[kMaxInputs + 1];
+  int64_t items[kMaxInputs + 1];
+  alignas(16) char numbers[kMaxInputs][kMaxItemSize];
+
+  // The first input decides what "alike" means.
+  bool inputs(const PointwiseInfo& op, std::span<const Operand> in) {
+    const TensorImpl* a = in[0].tensor;
+    if (!a || !a->is_contiguous() || !a->device.is_cpu() || (a->flags & kLazy)) return false;
+    const DType dtype = a->dtype;
+    if (op.out == PointwiseOut::Float && !is_differentiable(dtype)) return false;
+    data[1] = a->data;
+    items[1] = itemsize(dtype);
+    for (size_t k = 1; k < in.size(); ++k) {
+      const TensorImpl* b = in[k].tensor;
+      if (b) {
+        if (b->dtype != dtype || !b->is_contiguous() || !same_sizes(a, b) || b->device != a->device || (b->flags & kLazy)) return false;
+        data[k + 1] = b->data;
+        items[k + 1] = items[1];
+      } else {
+        if (!number_fits(in[k].scalar, dtype)) return false;
+        in[k].scalar.store(dtype, numbers[k]);
+        data[k + 1] = numbers[k];
+        items[k + 1] = 0;
+      }
+    }
+    return true;
+  }
+
+  void run(const PointwiseInfo& op, std::span<const Operand> in, const void* params, TensorImpl* out) {
+    cpu::Loop loop = find_loop(op, in[0].tensor->dtype);
+    data[0] = out->data;
+    items[0] = itemsize(out->dtype);
+    run_flat(op, loop, out->numel, static_cast<int>(in.size()) + 1, data, items, params);
+  }
+};
+
+// Few elements, all tensors contiguous and alike: what most small ops are.
+inline bool is_easy(const PointwiseInfo& op, const TensorImpl* a) {
+  return (traits_word(a) & (kNotCpuBits | kLazyBits | flag_bits(kContiguous))) == flag_bits(kContiguous) && is_quick(a->numel, op.cost) &&
+         (op.out != PointwiseOut::Float || is_differentiable(a->dtype));
+}
+inline bool alike(const TensorImpl* a, const TensorImpl* b) {
+  constexpr uint64_t same = kDtypeBits | kDeviceBits | kNdimBits | kLazyBits | flag_bits(kContiguous);
+  return !((traits_word(a) ^ traits_word(b)) & same) && same_sizes(a, b);
+}
+
+template <class... Others> inline Tensor run_easy(const PointwiseInfo& op, const void* params, const TensorImpl* a,
+                                                  const Others*... others) {
+  const DType dtype = a->dtype;
+  const int64_t item = itemsize(dtype);
+  cpu::Loop loop = find_loop(op, dtype);  // before there is an output
+  Tensor out = empty_dense(a, result_dtype(op, dtype));
+  char* const data[] = {static_cast<char*>(out->data), static_cast<char*>(a->data), static_cast<char*>(others->data)...};
+  const int64_t items[] = {op.out == PointwiseOut::Same ? item : itemsize(out->dtype), item, (static_cast<void>(others), item)...};
+  if (RG_LIKELY(a->numel)) loop(a->numel, data, items, params);
+  return out;
+}
+
+Tensor try_fast(const PointwiseInfo& op, std::span<const Operand> in, const void* params) {
+  Flat flat;
+  if (!flat.inputs(op, in)) return {};
+  const TensorImpl* a = in[0].tensor;
+  find_loop(op, a->dtype);  // before there is an output
+  Tensor out = empty_dense(a, result_dtype(op, a->dtype));
+  flat.run(op, in, params, out.get());
+  return out;
+}
+
+// In place, into the first input; the others are the same tensor or share no memory with it.
+bool try_fast_inplace(const PointwiseInfo& op, std::span<const Operand> in, const void* params, TensorImpl* out) {
+  if (in[0].tensor != out || result_dtype(op, out->dtype) != out->dtype) return false;
+  for (const Operand& o : in)
+    if (o.tensor && o.tensor != out && o.tensor->storage == out->storage) return false;
+  Flat flat;
+  if (!flat.inputs(op, in)) return false;
+  flat.run(op, in, params, out);
+  return true;
+}
+
+struct Prepared {
+  DType compute;
+  Device device;
+  Shape shape;
+  const TensorImpl* layout = nullptr;  // a full-size input whose stride order the output follows
+};
+
+Prepared prepare(const PointwiseInfo& op, std::span<const Operand> in) {
+  Prepared p;
+  Promotion promotion;
+  const TensorImpl* first = nullptr;
+  for (const Operand& o : in) {
+    promotion.add(o);
+    if (!o.tensor) continue;
+    if (first && first->device != o.tensor->device) {
+      // A CPU scalar goes with tensors of any device.
+      if (first->ndim == 0 && first->device.is_cpu()) {
+        first = o.tensor;
+      } else if (!(o.tensor->ndim == 0 && o.tensor->device.is_cpu())) {
+        check_same_device(first, o.tensor, op.name);
+      }
+    }
+    if (!first) first = o.tensor;
+    broadcast_into(p.shape, o.tensor->shape());
+  }
+  p.device = first ? first->device : Device{};
+  p.compute = promotion.result();
+  if (op.out == PointwiseOut::Float && !is_differentiable(p.compute)) p.compute = default_dtype();
+  for (const Operand& o : in)
+    if (o.tensor && !p.layout && same_sizes(o.tensor->shape(), p.shape)) p.layout = o.tensor;
+  return p;
+}
+
+void run(const PointwiseInfo& op, const Prepared& p, std::span<const Operand> in, const void* params, const Tensor& out) {
+  if (out.numel() == 0 || is_meta(out)) return;
+  cpu::Loop loop = find_loop(op, p.compute);
+  const IntSpan shape = p.shape;
+  Tensor converted[kMaxInputs];
+  alignas(16) char numbers[kMaxInputs][kMaxItemSize];
+  int64_t strides[kMaxInputs][kMaxDims];
+  cpu::Operands ops;
+  ops.ndim = p.shape.ndim;
+  ops.sizes = p.shape.sizes;
+  ops.add(out.array());
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i].tensor) {
+      converted[i] = cast_data(Tensor::borrow(in[i].tensor), p.compute);
+      broadcast_strides(converted[i].get(), shape, strides[i]);
+      ops.add(converted[i]->data, strides[i], itemsize(p.compute));
+    } else {
+      in[i].scalar.store(p.compute, numbers[i]);
+      for (int d = 0; d < p.shape.ndim; ++d) strides[i][d] = 0;
+      ops.add(numbers[i], strides[i], itemsize(p.compute));
+    }
+  }
+  GilRelease release(work_ns(out.numel(), op.cost));
+  cpu::iterate(ops, loop, params, op.cost);
+}
+
+Tensor new_output(const Prepared& p, DType dtype) {
+  if (p.layout && !p.layout->is_contiguous())
+    return empty_like(Tensor::borrow(const_cast<TensorImpl*>(p.layout)), dtype, p.device, MemoryFormat::Preserve);
+  return empty(p.shape, dtype, p.device);
+}
+
+// The general case, apart from the easy one so that its array does not cost that a larger frame.
+template <class... In> [[gnu::noinline]] Tensor pointwise_of(const PointwiseInfo& op, std::span<const KernelParam> params, In*... in) {
+  const Operand operands[] = {Operand(in)...};
+  return pointwise(op, operands, params);
+}
+
+// Whether there is a number beside a 16-bit tensor that its dtype cannot hold, such as 1e-8.
+bool loses_digits(const PointwiseInfo& op, std::span<const Operand> in) {
+  if (RG_LIKELY(!op.exact_numbers)) return false;
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorImpl *beside = in[1 - i].tensor, *t = in[i].tensor;
+    if (!beside || in[i].scalar.is_complex() || (beside->dtype != DType::Float16 && beside->dtype != DType::BFloat16)) continue;
+    if (beside->device.type != DeviceType::CPU || beside->has(kBatched)) continue;
+    if (t && t->device.type != DeviceType::CPU) continue;
+    double value;
+    if (!t) {
+      value = in[i].scalar.to_double();
+    } else if (t->ndim == 0 && beside->ndim > 0 && (t->dtype == DType::Float32 || t->dtype == DType::Float64) && !t->has(kBatched)) {
+      value = t->dtype == DType::Float32 ? *static_cast<const float*>(t->data) : *static_cast<const double*>(t->data);
+    } else {
+      continue;
+    }
+    const float single = static_cast<float>(value);
+    const float held = beside->dtype == DType::Float16 ? float(Half(single)) : float(BFloat16(single));
+    return held != single && value == value;
+  }
+  return false;
+}
+
+// Computed in float32, and rounded once. Undefined where that is not what is to be computed in anyway.
+Tensor pointwise_wide(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params) {
+  Prepared p = prepare(op, in);
+  if (p.compute != DType::Float16 && p.compute != DType::BFloat16) return Tensor();
+  const DType narrow = std::exchange(p.compute, DType::Float32);
+  find_loop(op, p.compute);
+  Tensor wide = new_output(p, DType::Float32);
+  run(op, p, in, params.data(), wide);
+  return cast_data(wide, narrow);
+}
+
+}  // namespace
+
+Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params) {
+  if (RG_UNLIKELY(loses_digits(op, in)))
+    if (Tensor exact = pointwise_wide(op, in, params)) return exact;
+  if (Tensor fast = try_fast(op, in, params.data())) return fast;
+  const Prepared p = prepare(op, in);
+  find_loop(op, p.compute);
+  Tensor out = new_output(p, result_dtype(op, p.compute));
+  run(op, p, in, params.data(), out);
+  return out;
+}
+
+Tensor pointwise(const PointwiseInfo& op, TensorImpl* in, std::span<const KernelParam> params) {
+  if (RG_LIKELY(is_easy(op, in))) return run_easy(op, params.data(), in);
+  return pointwise_of(op, params, in);
+}
+
+Tensor pointwise(const PointwiseInfo& op, TensorImpl* a, TensorImpl* b, std::span<const KernelParam> params) {
+  if (RG_LIKELY(is_easy(op, a) && alike(a, b))) return run_easy(op, params.data(), a, b);
+  return pointwise_of(op, params, a, b);
+}
+
+void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params, const Tensor& out) {
+  const bool exact = loses_digits(op, in);
+  if (!exact && try_fast_inplace(op, in, params.data(), out.get())) return;
+  // The order of the checks is PyTorch's: memory, shapes, dtypes.
+  bool inplace = false, apart = true;
+  if (!op.any_overlap) {
+    check_no_internal_overlap(out);
+    for (const Operand& o : in)
+      if (o.tensor) apart &= check_no_partial_overlap(out.get(), o.tensor);
+  }
+  for (const Operand& o : in) inplace |= o.tensor == out.get();
+  const Prepared p = prepare(op, in);
+  const DType dtype = result_dtype(op, p.compute);
+  RG_CHECK(!(inplace && op.out == PointwiseOut::Real && is_complex(out.dtype())), "In-place ", op.name,
+           " is not supported for complex tensors.");
+  const bool fits = same_sizes(out.sizes(), p.shape);
+  RG_CHECK(fits || !inplace, "output with shape ", out.sizes(), " doesn't match the broadcast shape ", IntSpan(p.shape));
+  if (RG_UNLIKELY(op.out_exact && !inplace && dtype != out.dtype())) fail_out_dtype(op.out_exact, out.dtype(), dtype);
+  if (RG_UNLIKELY(!can_cast(dtype, out.dtype())))
+    fail_out_dtype(op.out_cast ? op.out_cast : "result type {result} can't be cast to the desired output type {out}", out.dtype(), dtype);
+  if (!fits) {
+    find_loop(op, p.compute);  // fails before anything is changed
+    resize_out(out, p.shape);
+    if (p.layout && !p.layout->is_contiguous()) {  // it gets the strides a new tensor would have
+      const Tensor like =
+          empty_like(Tensor::borrow(const_cast<TensorImpl*>(p.layout)), out.dtype(), {DeviceType::Meta}, MemoryFormat::Preserve);
+      set_geometry(out.get(), like.sizes(), like.strides());
+    }
+  }
+  find_loop(op, p.compute);
+  RG_CHECK(out->device == p.device, "Expected all tensors to be on the same device, but found at least two devices, ",
+           device_name(out.device()), " and ", device_name(p.device), "!");
+  const bool direct = apart && out.dtype() == dtype && !(out->flags & kLazy);
+  if (Tensor wide; RG_UNLIKELY(exact) && (wide = pointwise_wide(op, in, params))) {
+    copy_data(out, wide);
+  } else if (direct) {
+    run(op, p, in, params.data(), out);
+  } else {
+    Tensor result = new_output(p, dtype);
+    run(op, p, in, params.data(), result);
+    copy_data(out, result);
+  }
+}
+
+void broadcast_into(Shape& shape, IntSpan sizes) {
+  const int n = static_cast<int>(sizes.size());
+  if (n > shape.ndim) {
+    const int shift = n - shape.ndim;
+    for (int d = shape.ndim - 1; d >= 0; --d) shape.sizes[d + shift] = shape.sizes[d];
+    for (int d = 0; d < shift; ++d) shape.sizes[d] = 1;
+    shape.ndim = n;
+  }
+  for (int d = 0; d < n; ++d) {
+    int64_t& have = shape.sizes[shape.ndim - n + d];
+    const int64_t want = sizes[static_cast<size_t>(d)];
+    if (have == want || want == 1) continue;
+    RG_CHECK(have == 1, "The size of tensor a (", have, ") must match the size of tensor b (", want, ") at non-singleton dimension ",
+             shape.ndim - n + d);
+    have = want;
+  }
+}
+
+Shape broadcast_shapes(IntSpan a, IntSpan b) {
+  Shape shape;
+  broadcast_into(shape, a);
+  broadcast_into(shape, b);
+  return shape;
+}
+
+void broadcast_strides(const TensorImpl* t, IntSpan shape, int64_t* strides) {
+  const int shift = static_cast<int>(shape.size()) - t->ndim;
+  for (int d = 0; d < shift; ++d) strides[d] = 0;
+  for (int d = 0; d < t->ndim; ++d) strides[shift + d] = t->size(d) == 1 ? 0 : t->stride(d);
+}
+
+void check_same_device(const TensorImpl* a, const TensorImpl* b, const char* op) {
+  RG_CHECK(a->device == b->device, "Expected all tensors to be on the same device, but found at least two devices, ",
+           device_name(a->device), " and ", device_name(b->device), "! (in ", op, ")");
+}
+
+}  // namespace retrograd

@@ -1,0 +1,217 @@
+// In-place draws, and the functions that make a tensor and draw into it.
+#include <cmath>
+
+#include "ops/lazy.h"
+#include "ops/random/random.h"
+
+#include <limits>
+
+#include "core/promote.h"
+#include "ops.h"
+#include "ops/create/create.h"
+
+namespace retrograd {
+
+std::mutex draw_mutex;
+
+namespace impl {
+namespace {
+
+void check_floating(const Tensor& t, const char* kernel) {
+  RG_CHECK_AS(NotImplemented, is_floating(t.dtype()), "\"", kernel, "\" not implemented for '", dtype_title(t.dtype()), "'");
+}
+
+// Floats hold integers exactly up to 2 to this power.
+int digits_of(DType dtype) {
+  switch (dtype) {
+    case DType::Float16: return 11;
+    case DType::BFloat16: return 8;
+    case DType::Float32: return 24;
+    default: return 53;
+  }
+}
+
+// Smallest and largest integer of a dtype that random_ may give.
+std::pair<int64_t, int64_t> bounds_of(DType dtype) {
+  switch (dtype) {
+    case DType::Bool: return {0, 1};
+    case DType::UInt8: return {0, 255};
+    case DType::Int8: return {-128, 127};
+    case DType::Int16: return {-32768, 32767};
+    case DType::Int32: return {INT32_MIN, INT32_MAX};
+    case DType::Float16: return {-65504, 65504};
+    default: return {INT64_MIN, INT64_MAX};
+  }
+}
+
+const char* c_name(DType dtype) {
+  constexpr const char* names[] = {"bool", "unsigned char", "signed char",   "short", "int",
+                                   "long", "c10::Half",     "c10::BFloat16", "float", "double"};
+  return names[static_cast<int>(dtype)];
+}
+
+void draw_integers(const Tensor& self, int64_t from, int64_t to, Generator* generator) {
+  RG_CHECK(from < to, "random_ expects 'from' to be less than 'to', but got from=", from, " >= to=", to);
+  check_real("random_from_to", self);
+  const auto [low, high] = bounds_of(self.dtype());
+  RG_CHECK(from >= low && from <= high, "from is out of bounds for ", c_name(self.dtype()));
+  RG_CHECK(to - 1 >= low && to - 1 <= high, "to - 1 is out of bounds for ", c_name(self.dtype()));
+  const uint64_t range = static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
+  draw_into(self, generator, 2,
+            [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::random_from(g, out, self.dtype(), n, from, range); });
+}
+
+}  // namespace
+
+// The parts of a complex number are drawn one after the other.
+void uniform_inplace_(const Tensor& self, double from, double to, Generator* generator) {
+  if (is_complex(self.dtype())) return uniform_inplace_(real_pairs(self), from, to, generator);
+  check_floating(self, "check_uniform_bounds");
+  RG_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
+  RG_CHECK(to - from <= std::numeric_limits<double>::max(), "uniform_ expects to-from <= std::numeric_limits<", dtype_title(self.dtype()),
+           ">::max(), but found to=", to, " and from=", from, " which result in to-from to exceed the limit");
+  draw_into(self, generator, 2, [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::uniform(g, out, self.dtype(), n, from, to); });
+}
+
+void normal_inplace_(const Tensor& self, double mean, double std, Generator* generator) {
+  RG_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
+  if (is_complex(self.dtype())) return normal_inplace_(real_pairs(self), mean, std / std::sqrt(2.0), generator);  // half the variance each
+  check_floating(self, "normal_kernel_cpu");
+  draw_into(self, generator, 5, [&](cpu::Generator& g, void* out, int64_t n, bool contiguous) {
+    contiguous ? cpu::normal(g, out, self.dtype(), n, mean, std) : cpu::normal_serial(g, out, self.dtype(), n, mean, std);
+  });
+}
+
+void log_normal_inplace_(const Tensor& self, double mean, double std, Generator* generator) {
+  RG_CHECK(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
+  check_floating(self, "log_normal_cpu");
+  draw_into(self, generator, 20,
+            [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::log_normal(g, out, self.dtype(), n, mean, std); });
+}
+
+void exponential_inplace_(const Tensor& self, double lambd, Generator* generator) {
+  RG_CHECK(lambd > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
+  check_floating(self, "exponential_cpu");
+  draw_into(self, generator, 10, [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::exponential(g, out, self.dtype(), n, lambd); });
+}
+
+void cauchy_inplace_(const Tensor& self, double median, double sigma, Generator* generator) {
+  RG_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
+  RG_CHECK(is_floating(self.dtype()), "Cauchy distribution is a continuous probability distribution. dtype must be a floating point, got ",
+           dtype_name(self.dtype()));
+  draw_into(self, generator, 20,
+            [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::cauchy(g, out, self.dtype(), n, median, sigma); });
+}
+
+void geometric_inplace_(const Tensor& self, double p, Generator* generator) {
+  RG_CHECK(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
+  RG_CHECK_AS(NotImplemented, self.dtype() != DType::Bool, "\"geometric_cpu\" not implemented for 'Bool'");
+  draw_into(self, generator, 20, [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::geometric(g, out, self.dtype(), n, p); });
+}
+
+void random_inplace_(const Tensor& self, Generator* generator) {
+  draw_into(self, generator, 2, [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::random_full(g, out, self.dtype(), n); });
+}
+
+void random_to_(const Tensor& self, int64_t to, Generator* generator) { draw_integers(self, 0, to, generator); }
+
+void random_from_(const Tensor& self, int64_t from, std::optional<int64_t> to, Generator* generator) {
+  if (to) return draw_integers(self, from, *to, generator);
+  const auto [low, high] = bounds_of(self.dtype());
+  const int64_t last = is_floating(self.dtype()) ? int64_t{1} << digits_of(self.dtype()) : high;
+  RG_CHECK(from >= low && from <= last, "from is out of bounds for ", c_name(self.dtype()));
+  const uint64_t range = static_cast<uint64_t>(last) - static_cast<uint64_t>(from) + 1;  // 0 stands for all of int64
+  draw_into(self, generator, 2,
+            [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::random_from(g, out, self.dtype(), n, from, range); });
+}
+
+// ---- new tensors ----
+
+Tensor rand(IntSpan size, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+            std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  Tensor out = retrograd::empty(size, dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory));
+  uniform_inplace_(out, 0, 1, generator);
+  return created(std::move(out), requires_grad);
+}
+
+Tensor randn(IntSpan size, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+             std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  return normal_float_float(0, 1, size, generator, dtype, layout, device, pin_memory, requires_grad);
+}
+
+Tensor normal_float_float(double mean, double std, IntSpan size, Generator* generator, std::optional<DType> dtype,
+                          std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
+                          std::optional<bool> requires_grad) {
+  Tensor out = retrograd::empty(size, dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory));
+  normal_inplace_(out, mean, std, generator);
+  return created(std::move(out), requires_grad);
+}
+
+Tensor randint(int64_t high, IntSpan size, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
+               std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  return randint_low(0, high, size, generator, dtype, layout, device, pin_memory, requires_grad);
+}
+
+Tensor randint_low(int64_t low, int64_t high, IntSpan size, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
+                   std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  Tensor out = retrograd::empty(size, dtype.value_or(DType::Int64), creation_device(device, {}, layout, pin_memory));
+  draw_integers(out, low, high, generator);
+  return created(std::move(out), requires_grad);
+}
+
+Tensor randperm(int64_t n, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+                std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  const DType type = dtype.value_or(DType::Int64);
+  if (is_complex(type)) fail_complex("randperm", type);
+  Tensor out = retrograd::empty(ints({n}), type, creation_device(device, {}, layout, pin_memory));
+  if (is_floating(type)) {
+    RG_CHECK(n <= int64_t{1} << digits_of(type), "n cannot be greater than 2^", digits_of(type), " for ", dtype_title(type), " type");
+  } else {
+    check_fill_value(Scalar(n), type);
+  }
+  draw_into(out, generator, 5, [&](cpu::Generator& g, void* data, int64_t count, bool) { cpu::randperm(g, data, type, count); });
+  return created(std::move(out), requires_grad);
+}
+
+namespace {
+
+Tensor like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+            std::optional<bool> pin_memory, std::optional<MemoryFormat> format) {
+  return retrograd::empty_like(self, dtype.value_or(self.dtype()), creation_device(device, self.device(), layout, pin_memory),
+                               format.value_or(MemoryFormat::Preserve));
+}
+
+}  // namespace
+
+Tensor rand_like(const Tensor& self, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
+                 std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad,
+                 std::optional<MemoryFormat> memory_format) {
+  Tensor out = like(self, dtype, layout, device, pin_memory, memory_format);
+  uniform_inplace_(out, 0, 1, generator);
+  return created(std::move(out), requires_grad);
+}
+
+Tensor randn_like(const Tensor& self, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
+                  std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad,
+                  std::optional<MemoryFormat> memory_format) {
+  Tensor out = like(self, dtype, layout, device, pin_memory, memory_format);
+  normal_inplace_(out, 0, 1, generator);
+  return created(std::move(out), requires_grad);
+}
+
+Tensor randint_like(const Tensor& self, int64_t high, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
+                    std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad,
+                    std::optional<MemoryFormat> memory_format) {
+  return randint_like_low(self, 0, high, generator, dtype, layout, device, pin_memory, requires_grad, memory_format);
+}
+
+Tensor randint_like_low(const Tensor& self, int64_t low, int64_t high, Generator* generator, std::optional<DType> dtype,
+                        std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
+                        std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
+  Tensor out = like(self, dtype, layout, device, pin_memory, memory_format);
+  draw_integers(out, low, high, generator);
+  return created(std::move(out), requires_grad);
+}
+
+}  // namespace impl
+}  // namespace retrograd

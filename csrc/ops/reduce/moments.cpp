@@ -1,0 +1,169 @@
+// Variance, norms and log-sum-exp.
+#include <cmath>
+
+#include "cpu/reduce.h"
+#include "cpu/softmax.h"
+#include "ops.h"
+#include "ops/reduce/common.h"
+
+namespace retrograd {
+namespace {
+
+using Pair = std::tuple<Tensor, Tensor>;
+using OptScalar = std::optional<Scalar>;
+
+// The variance of one number about its own mean.
+void warn_freedom(const Tensor& self, const Tensor& out, double correction, const char* op) {
+  if (RG_LIKELY(out.numel() == 0 || correction < static_cast<double>(self.numel() / out.numel()))) return;
+  const std::string text =
+      str_cat(op, "(): degrees of freedom is <= 0. Correction must be less than the number of elements in each reduction.");
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw PythonError();
+}
+
+double freedom_lost(OptScalar correction) {
+  if (!correction) return 1;
+  RG_CHECK(correction->imag == 0, "value cannot be converted to type double without overflow");
+  return correction->to_double();
+}
+
+Tensor spread(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim, bool take_sqrt) {
+  RG_CHECK(is_differentiable(self.dtype()), "std and var only support floating point and complex dtypes");
+  if (RG_UNLIKELY(is_complex(self.dtype())))
+    return std::get<0>(complex_var_mean(self, dim_mask(dim, self.dim(), take_sqrt ? "std" : "var"), correction, keepdim, take_sqrt));
+  const ReducedShape shape(self, dim_mask(dim, self.dim(), take_sqrt ? "std" : "var"), keepdim);
+  Tensor out = shape.make(self.dtype());
+  const double c = freedom_lost(correction);
+  warn_freedom(self, out, c, take_sqrt ? "std" : "var");
+  run_kernel(self, 6, [&] { cpu::reduce().var_mean(shape.array(out), shape.nothing(self.dtype()), self.array(), c, take_sqrt); });
+  return out;
+}
+
+Pair spread_and_mean(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim, bool take_sqrt) {
+  const char* op = take_sqrt ? "std_mean" : "var_mean";
+  RG_CHECK(is_differentiable(self.dtype()), op, " only support floating point and complex dtypes");
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return complex_var_mean(self, dim_mask(dim, self.dim(), op), correction, keepdim, take_sqrt);
+  const ReducedShape shape(self, dim_mask(dim, self.dim(), op), keepdim);
+  Tensor out = shape.make(self.dtype()), mean = shape.make(self.dtype());
+  const double c = freedom_lost(correction);
+  warn_freedom(self, out, c, op);
+  run_kernel(self, 6, [&] { cpu::reduce().var_mean(shape.array(out), shape.array(mean), self.array(), c, take_sqrt); });
+  return {std::move(out), std::move(mean)};
+}
+
+OptScalar bias(bool unbiased) { return Scalar(unbiased ? 1 : 0); }
+
+// Norms of negative order and the infinite ones have no value on nothing.
+void check_norm_identity(const Tensor& self, double p, OptInts dim, uint64_t mask) {
+  if (RG_LIKELY(self.numel() != 0) || (p >= 0 && std::isfinite(p))) return;
+  const std::string order = p == HUGE_VAL ? "inf" : p == -HUGE_VAL ? "-inf" : str_cat(p);
+  RG_CHECK(dim && !dim->empty(), "linalg.vector_norm cannot compute the ", order,
+           " norm on an empty tensor because the operation does not have an identity");
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    RG_CHECK(!has_dim(mask, d) || self.size(d) != 0, "linalg.vector_norm cannot compute the ", order, " norm on the dimension ", d,
+             " because this dimension is empty and the operation does not have an identity");
+  }
+}
+
+// The dtype a norm is computed in must hold the input's numbers.
+void check_norm_dtype(DType from, DType to, const char* kind) {
+  RG_CHECK(is_differentiable(to), "linalg.", kind, "_norm: dtype should be floating point or complex, but got ", dtype_title(to));
+  const char* field = is_complex(from) ? "complex" : "real";
+  RG_CHECK(is_complex(from) == is_complex(to), "linalg.", kind, "_norm: dtype should be ", field, " for ", field, " inputs, but got ",
+           dtype_title(to));
+  RG_CHECK(promote(from, to) == to, "linalg.", kind, "_norm: the dtype of the input (", dtype_title(from),
+           ") should be convertible without narrowing to the specified dtype (", dtype_title(to), ")");
+}
+
+// Sum of the singular values of the matrices in two dims.
+Tensor nuclear_norm(const Tensor& self, OptInts dim, bool keepdim) {
+  const bool all = !dim || dim->empty();
+  RG_CHECK(self.dim() >= 2, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.");
+  RG_CHECK(all ? self.dim() == 2 : dim->size() == 2,
+           "linalg.matrix_norm: dim must be a 2-tuple, the dims that the matrices of a tensor with ", self.dim(),
+           " dimensions lie in. Got ", all ? IntSpan() : *dim);
+  int64_t dims[] = {wrap_dim(all ? 0 : (*dim)[0], self.dim()), wrap_dim(all ? 1 : (*dim)[1], self.dim())};
+  const int64_t last_two[] = {-2, -1}, last[] = {-1};
+  Tensor out = ops::sum_dim(ops::linalg_svdvals(ops::movedim_intlist(self, dims, last_two)), IntSpan(last), false, {});
+  if (!keepdim) return out;
+  if (dims[0] > dims[1]) std::swap(dims[0], dims[1]);
+  return ops::unsqueeze(ops::unsqueeze(out, dims[0]), dims[1]);
+}
+
+}  // namespace
+
+namespace impl {
+
+Tensor var_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) {
+  return spread(self, dim, correction, keepdim, false);
+}
+Tensor std_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) {
+  return spread(self, dim, correction, keepdim, true);
+}
+Pair var_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) {
+  return spread_and_mean(self, dim, correction, keepdim, false);
+}
+Pair std_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) {
+  return spread_and_mean(self, dim, correction, keepdim, true);
+}
+
+Tensor linalg_vector_norm(const Tensor& self, Scalar ord, OptInts dim, bool keepdim, OptDType dtype) {
+  RG_CHECK(is_differentiable(self.dtype()), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
+           dtype_title(self.dtype()));
+  if (dtype) check_norm_dtype(self.dtype(), *dtype, "vector");
+  if (RG_UNLIKELY(is_complex(self.dtype()) || (dtype && is_complex(*dtype)))) {
+    const Tensor size = is_complex(self.dtype()) ? abs(self) : self;
+    return linalg_vector_norm(size, ord, dim, keepdim, dtype ? OptDType(real_dtype(*dtype)) : dtype);
+  }
+  RG_CHECK(!ord.is_complex(), "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
+  const double p = ord.to_double();
+  const uint64_t mask = dim_mask(dim, self.dim(), "linalg.vector_norm");
+  check_norm_identity(self, p, dim, mask);
+  const ReducedShape shape(self, mask, keepdim);
+  Tensor out = shape.make(dtype.value_or(self.dtype()));
+  const int cost = p == 2 || p == 1 || std::isinf(p) ? 4 : 100;
+  run_kernel(self, cost, [&] { cpu::reduce().norm(shape.array(out), self.array(), p); });
+  return out;
+}
+
+Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return complex_logsumexp(self, dim_mask(dim, self.dim(), "logsumexp"), keepdim);
+  const ReducedShape shape(self, dim_mask(dim, self.dim(), "logsumexp"), keepdim);
+  Tensor out = shape.make(is_floating(self.dtype()) ? self.dtype() : default_dtype());
+  run_kernel(self, 16, [&] { cpu::softmax().logsumexp(shape.array(out), self.array()); });
+  return out;
+}
+
+}  // namespace impl
+
+namespace composite {
+
+Tensor var(const Tensor& self, bool unbiased) { return ops::var_correction(self, {}, bias(unbiased), false); }
+Tensor var_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) {
+  return ops::var_correction(self, dim, bias(unbiased), keepdim);
+}
+Tensor std(const Tensor& self, bool unbiased) { return ops::std_correction(self, {}, bias(unbiased), false); }
+Tensor std_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) {
+  return ops::std_correction(self, dim, bias(unbiased), keepdim);
+}
+Pair var_mean(const Tensor& self, bool unbiased) { return ops::var_mean_correction(self, {}, bias(unbiased), false); }
+Pair var_mean_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) {
+  return ops::var_mean_correction(self, dim, bias(unbiased), keepdim);
+}
+Pair std_mean(const Tensor& self, bool unbiased) { return ops::std_mean_correction(self, {}, bias(unbiased), false); }
+Pair std_mean_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) {
+  return ops::std_mean_correction(self, dim, bias(unbiased), keepdim);
+}
+
+Tensor norm(const Tensor& self, OptScalar p, OptInts dim, bool keepdim, OptDType dtype) {
+  return ops::linalg_vector_norm(self, p.value_or(Scalar(2)), dim, keepdim, dtype);
+}
+
+Tensor norm_str(const Tensor& self, std::string_view p, OptInts dim, bool keepdim, OptDType dtype) {
+  if (p == "nuc" && dtype) check_norm_dtype(self.dtype(), *dtype, "matrix");
+  if (p == "nuc") return nuclear_norm(dtype ? ops::_to_copy(self, *dtype, {}) : self, dim, keepdim);
+  RG_CHECK(p == "fro", "linalg.matrix_norm: Order ", p, " not supported.");
+  return ops::linalg_vector_norm(self, Scalar(2), dim, keepdim, dtype);
+}
+
+}  // namespace composite
+}  // namespace retrograd

@@ -1,0 +1,213 @@
+// Places in sorted sequences, counts and distinct elements.
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/reduce.h"
+#include "cpu/sort.h"
+#include "ops.h"
+#include "ops/reduce/common.h"
+
+namespace retrograd {
+namespace {
+
+using Triple = std::tuple<Tensor, Tensor, Tensor>;
+
+void check_search(const Tensor& sequence, const Tensor& values, const Tensor& sorter) {
+  RG_CHECK(sequence.dim() > 0, "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension");
+  RG_CHECK(
+      values.dim() > 0 || sequence.dim() == 1,
+      "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(",
+      sequence.dim(), ") and input value's dim(", values.dim(), ") numel(", values.numel(), ")");
+  if (sequence.dim() != 1) {
+    bool match = sequence.dim() == values.dim();
+    for (int64_t d = 0; match && d + 1 < sequence.dim(); ++d) match = sequence.size(d) == values.size(d);
+    RG_CHECK(match,
+             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of it and of the values must "
+             "match, got boundaries tensor ",
+             sequence.sizes(), " and input value tensor ", values.sizes());
+  }
+  if (!sorter) return;
+  RG_CHECK(same_sizes(sorter.get(), sequence.get()),
+           "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor ", sequence.sizes(),
+           "and got sorter tensor ", sorter.sizes());
+  RG_CHECK(sorter.dtype() == DType::Int64, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype ",
+           dtype_title(sorter.dtype()));
+  if (sorter.numel() && !is_meta(sorter)) {
+    const Tensor flat = contiguous_data(sorter);
+    const int64_t *p = flat.data<int64_t>(), n = sequence.size(-1);
+    for (int64_t i = 0; i < flat.numel(); ++i) RG_CHECK(p[i] >= 0 && p[i] < n, "torch.searchsorted(): sorter index out of range");
+  }
+}
+
+Tensor search(const Tensor& sequence, const Tensor& values, const Tensor& sorter, bool out_int32, bool right) {
+  RG_CHECK(!out_int32 || sequence.size(-1) < INT32_MAX, "torch.searchsorted(): the size of boundaries' last dimension should be less than ",
+           int64_t{INT32_MAX}, ", but we got ", sequence.size(-1));
+  Tensor out = empty(values.sizes(), out_int32 ? DType::Int32 : DType::Int64, values.device());
+  Promotion promotion;
+  promotion.add(sequence.get());
+  promotion.add(values.get());
+  const DType dtype = sequence.dtype() == values.dtype() ? sequence.dtype() : promotion.result();
+  const Tensor s = cast_data(sequence, dtype), v = cast_data(values, dtype);
+  const cpu::Array order = sorter ? sorter.array() : cpu::Array{};
+  run_kernel(values, 400, [&] { cpu::sort().searchsorted(out.array(), s.array(), v.array(), sorter ? &order : nullptr, right); });
+  return out;
+}
+
+// A number compares with a sequence as a 0-d tensor of its dtype would.
+Tensor number_like(Scalar value, const Tensor& sequence) {
+  Promotion promotion;
+  promotion.add(sequence.get());
+  promotion.add(value);
+  return scalar_tensor(value, promotion.result(), sequence.device());
+}
+
+bool search_right(bool right, std::optional<std::string_view> side) {
+  if (!side) return right;
+  RG_CHECK(*side == "left" || *side == "right", "torch.searchsorted(): side can only be 'left' or 'right' but got ", *side);
+  RG_CHECK(!right || *side == "right", "torch.searchsorted(): side and right can't be set to opposites, got side of ", *side,
+           " while right was True");
+  return *side == "right";
+}
+
+void check_boundaries(const Tensor& boundaries) {
+  RG_CHECK(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
+}
+
+Tensor places(int64_t n, bool wanted, Device device) { return empty(ints({wanted ? n : 0}), DType::Int64, device); }
+
+// The first n elements in memory of their own size.
+Tensor head(const Tensor& t, int64_t n) {
+  if (t.numel() == n) return t;
+  Tensor out = empty(ints({n}), t.dtype(), t.device());
+  copy_data(out, alias_as(t, ints({n}), ints({1}), t->offset()));
+  return out;
+}
+
+// Without the sizes of a tensor that has no elements: any number of rows that are empty would be gone through.
+Tensor only_elements(const Tensor& self) { return self.numel() ? self : empty(ints({0}), self.dtype(), self.device()); }
+
+Triple unique_elements(const Tensor& self, bool consecutive, bool return_inverse, bool return_counts) {
+  RG_CHECK_AS(NotImplemented, !is_meta(self), "unique: the size of the result depends on data, which a meta tensor does not have");
+  const int64_t n = self.numel();
+  Tensor values = empty(ints({n}), self.dtype(), self.device());
+  Tensor inverse = return_inverse ? empty(self.sizes(), DType::Int64, self.device()) : places(0, false, self.device());
+  Tensor counts = places(n, return_counts, self.device());
+  int64_t found = 0;
+  const Tensor elements = only_elements(self);
+  run_kernel(elements, 500, [&] {
+    found = cpu::sort().unique(values->data, return_inverse ? inverse.data<int64_t>() : nullptr,
+                               return_counts ? counts.data<int64_t>() : nullptr, elements.array(), consecutive);
+  });
+  return {head(values, found), inverse, return_counts ? head(counts, found) : counts};
+}
+
+Triple unique_slices(const Tensor& self, int64_t dim, bool consecutive, bool return_inverse, bool return_counts) {
+  RG_CHECK_AS(NotImplemented, !is_meta(self), "unique_dim: the size of the result depends on data, which a meta tensor does not have");
+  const int d = kernel_dim(dim, self);
+  if (self.dim() == 0) return unique_elements(self, consecutive, return_inverse, return_counts);
+  const int64_t n = self.size(d);
+  RG_CHECK(self.numel() != 0 || n == 0, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+  Tensor first = places(n, true, self.device()), inverse = places(n, return_inverse, self.device()),
+         counts = places(n, return_counts, self.device());
+  int64_t found = 0;
+  run_kernel(self, 500, [&] {
+    found = cpu::sort().unique_dim(first.data<int64_t>(), return_inverse ? inverse.data<int64_t>() : nullptr,
+                                   return_counts ? counts.data<int64_t>() : nullptr, self.array(), d, consecutive);
+  });
+  return {impl::index_select(self, d, head(first, found)), inverse, return_counts ? head(counts, found) : counts};
+}
+
+}  // namespace
+
+namespace impl {
+
+Tensor searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool out_int32, bool right,
+                           std::optional<std::string_view> side, const Tensor& sorter) {
+  const bool to_right = search_right(right, side);
+  check_search(sorted_sequence, self, sorter);
+  return search(sorted_sequence, self, sorter, out_int32, to_right);
+}
+
+Tensor searchsorted_Scalar(const Tensor& sorted_sequence, Scalar self, bool out_int32, bool right, std::optional<std::string_view> side,
+                           const Tensor& sorter) {
+  return searchsorted_Tensor(sorted_sequence, number_like(self, sorted_sequence), out_int32, right, side, sorter);
+}
+
+Tensor bucketize_Tensor(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
+  check_boundaries(boundaries);
+  return search(boundaries, self, {}, out_int32, right);
+}
+
+Tensor bucketize_Scalar(Scalar self, const Tensor& boundaries, bool out_int32, bool right) {
+  check_boundaries(boundaries);
+  return search(boundaries, number_like(self, boundaries), {}, out_int32, right);
+}
+
+Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
+  RG_CHECK_AS(NotImplemented, !is_meta(self), "bincount: the size of the result depends on values, which a meta tensor does not have");
+  if (is_floating(self.dtype()) || self.dtype() == DType::Bool) fail_dtype("bincount_cpu", self.dtype());
+  RG_CHECK(minlength >= 0, "minlength should be >= 0");
+  RG_CHECK(!weights || (weights.dim() == 1 && (self.dim() != 1 || weights.size(0) == self.size(0))),
+           "weights should be 1-d and have the same length as input");
+  const Tensor in = cast_data(self, DType::Int64);
+  int64_t bins = minlength;
+  bool good = self.dim() == 1;
+  if (good) {
+    const int64_t *p = in.data<int64_t>(), step = in.stride(0);
+    for (int64_t i = 0; i < in.numel(); ++i) {
+      good = good && p[i * step] >= 0;
+      bins = std::max(bins, p[i * step] + 1);
+    }
+  }
+  RG_CHECK(good, "bincount only supports 1-d non-negative integral inputs.");
+  const DType dtype = !weights ? DType::Int64 : weights.dtype() == DType::Float32 ? DType::Float32 : DType::Float64;
+  Tensor out = empty(ints({bins}), dtype, self.device());
+  const Tensor w = weights ? cast_data(weights, dtype) : Tensor();
+  const cpu::Array w_array = w ? w.array() : cpu::Array{};
+  run_kernel(self, 32, [&] { cpu::sort().bincount(out.array(), in.array(), w ? &w_array : nullptr); });
+  return out;
+}
+
+Tensor histc(const Tensor& self, int64_t bins, Scalar min, Scalar max) {
+  if (!is_floating(self.dtype())) fail_dtype("histogram_cpu", self.dtype());
+  RG_CHECK(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
+  double low = min.to_double(), high = max.to_double();
+  if (low == high && self.numel() > 0 && !is_meta(self)) {  // the range of the data
+    alignas(8) char element[2][8];
+    const int64_t zeros[kMaxDims] = {};
+    cpu::reduce().min({element[0], self->dtype, self->ndim, self->sizes(), zeros}, self.array());
+    cpu::reduce().max({element[1], self->dtype, self->ndim, self->sizes(), zeros}, self.array());
+    visit_floating(self.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      low = static_cast<double>(*reinterpret_cast<T*>(element[0]));
+      high = static_cast<double>(*reinterpret_cast<T*>(element[1]));
+    });
+  }
+  RG_CHECK(std::isfinite(low) && std::isfinite(high), "torch.histc: range of [", low, ", ", high, "] is not finite");
+  if (low == high) {
+    low -= 1;
+    high += 1;
+  }
+  RG_CHECK(low < high, "torch.histc: max must be larger than min");
+  Tensor out = empty(ints({bins}), self.dtype(), self.device());
+  const Tensor elements = only_elements(self);
+  run_kernel(elements, 32, [&] { cpu::sort().histc(out.array(), elements.array(), low, high); });
+  return out;
+}
+
+// `sorted` is a request, not a promise: the result is always sorted.
+Triple _unique2(const Tensor& self, bool, bool return_inverse, bool return_counts) {
+  return unique_elements(self, false, return_inverse, return_counts);
+}
+
+Triple _unique_dim(const Tensor& self, int64_t dim, bool, bool return_inverse, bool return_counts) {
+  return unique_slices(self, dim, false, return_inverse, return_counts);
+}
+
+Triple _unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts, std::optional<int64_t> dim) {
+  if (dim) return unique_slices(self, *dim, true, return_inverse, return_counts);
+  return unique_elements(self, true, return_inverse, return_counts);
+}
+
+}  // namespace impl
+}  // namespace retrograd

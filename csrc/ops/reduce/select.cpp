@@ -1,0 +1,92 @@
+// The two halves of "take the values these indices name" (max, sort, median, topk ...) and "bring reduced dims back": each is the other's
+// derivative, so derivatives of selecting reductions of any order stay inside this file.
+#include "cpu/index.h"
+#include "ops.h"
+#include "ops/reduce/common.h"
+
+namespace retrograd::impl {
+namespace {
+
+// A tensor as an array that has the dim a reduction dropped, with one element along it.
+struct WithDim {
+  int64_t sizes[kMaxDims], strides[kMaxDims];
+  int ndim;
+  WithDim(const Tensor& t, int64_t dim, bool present) {
+    ndim = 0;
+    for (int d = 0; d < t.dim(); ++d) {
+      if (!present && d == dim) insert();
+      sizes[ndim] = t.size(d);
+      strides[ndim++] = t.stride(d);
+    }
+    if (!present && dim == t.dim()) insert();
+  }
+  cpu::Array array(const Tensor& t) const { return {t->data, t->dtype, ndim, sizes, strides}; }
+
+ private:
+  void insert() {
+    sizes[ndim] = 1;
+    strides[ndim++] = 1;
+  }
+};
+
+void check_places(const cpu::IndexError& error) {
+  RG_CHECK_AS(Index, error.ok, "index ", error.value, " is out of bounds for dimension ", error.dim, " with size ", error.size);
+}
+
+// Gradients come from hooks and GradientEdges too, in any shape; the kernels believe what they are told.
+void check_along(const Tensor& whole, int d, const WithDim& index, const Tensor& given, const Tensor& indices) {
+  bool fits = index.ndim == whole.dim() && given.device() == indices.device();
+  for (int k = 0; fits && k < whole.dim(); ++k) fits = k == d || index.sizes[k] == whole.size(k);
+  RG_CHECK(fits, "a gradient or tangent of size ", given.sizes(), " on ", device_name(given.device()), " does not go with indices of size ",
+           indices.sizes(), " on ", device_name(indices.device()));
+}
+
+}  // namespace
+
+// self has stride 0 in the dims that a reduction over `dim` dropped or made 1.
+Tensor _expand_reduced(const Tensor& self, IntSpan size, OptInts dim, bool keepdim) {
+  const int64_t ndim = static_cast<int64_t>(size.size());
+  const uint64_t mask = dim_mask(dim, ndim, "expand");
+  int64_t strides[kMaxDims];
+  int64_t at = 0;
+  for (int64_t d = 0; d < ndim; ++d) {
+    const bool reduced = has_dim(mask, d);
+    RG_CHECK(reduced || (at < self.dim() && self.size(at) == size[static_cast<size_t>(d)]), "_expand_reduced: ", self.sizes(),
+             " is no reduction of ", size);
+    strides[d] = reduced ? 0 : self.stride(at);
+    if (!reduced || keepdim) ++at;
+  }
+  return alias_as(self, size, {strides, size.size()}, self->offset());
+}
+
+Tensor _take_along(const Tensor& self, int64_t dim, const Tensor& indices, bool keepdim) {
+  const int d = kernel_dim(dim, self);
+  Tensor out = empty(indices.sizes(), self.dtype(), self.device());
+  const bool present = keepdim || self.dim() == 0;
+  const WithDim out_dims(out, d, present), index_dims(indices, d, present);
+  check_along(self, d, index_dims, self, indices);
+  cpu::IndexError error;
+  run_kernel(indices, 16, [&] { error = cpu::indexing().gather(out_dims.array(out), self.array(), d, index_dims.array(indices)); });
+  check_places(error);
+  return out;
+}
+
+Tensor _put_along(const Tensor& self, int64_t dim, const Tensor& indices, IntSpan size, bool keepdim, bool accumulate) {
+  Tensor out = zeros(size, self.dtype(), self.device());
+  const int d = kernel_dim(dim, out);
+  const bool present = keepdim || out.dim() == 0;
+  const WithDim src_dims(self, d, present), index_dims(indices, d, present);
+  check_along(out, d, index_dims, self, indices);
+  RG_CHECK(same_sizes(self.get(), indices.get()), "a gradient of size ", self.sizes(), " does not go with indices of size ",
+           indices.sizes());
+  cpu::IndexError error;
+  run_kernel(indices, 16, [&] {
+    const cpu::Array src = src_dims.array(self), index = index_dims.array(indices);
+    error = accumulate ? cpu::indexing().scatter_reduce(out.array(), d, index, src, cpu::Reduce::Sum, true)
+                       : cpu::indexing().scatter(out.array(), d, index, src);
+  });
+  check_places(error);
+  return out;
+}
+
+}  // namespace retrograd::impl

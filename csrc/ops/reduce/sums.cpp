@@ -1,0 +1,221 @@
+// Sums, products and truth: reductions over any set of dims with one output.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "cpu/reduce.h"
+#include "ops.h"
+#include "ops/reduce/common.h"
+
+namespace retrograd::impl {
+namespace {
+
+constexpr int64_t kZeroStrides[kMaxDims] = {};
+
+using Kernel = void (*)(const cpu::Array& out, const cpu::Array& in);
+
+// Complex numbers are summed and multiplied elsewhere, in a real dtype after they are converted; all else is decided by whether they are zero.
+Tensor without_complex(const Tensor& self, DType dtype, Kernel kernel) {
+  const auto& k = cpu::reduce();
+  return kernel == k.any || kernel == k.all || kernel == k.count_nonzero ? ne(self, Scalar(0)) : cast_data(self, dtype);
+}
+
+Tensor reduce_all(const Tensor& self, DType dtype, Kernel kernel) {
+  if (RG_UNLIKELY(is_complex(self.dtype()) || is_complex(dtype))) {
+    const uint64_t mask = every_dim(self.dim());
+    if (kernel == cpu::reduce().prod && is_complex(dtype)) return complex_prod(self, mask, false, dtype);
+    if (is_complex(dtype)) return complex_sum(self, mask, false, dtype, kernel == cpu::reduce().mean);
+    return reduce_all(without_complex(self, dtype, kernel), dtype, kernel);
+  }
+  Tensor out = empty({}, dtype, self.device());
+  run_kernel(self, 4, [&] { kernel({out->data, dtype, self->ndim, self->sizes(), kZeroStrides}, self.array()); });
+  return out;
+}
+
+// A sum of a few hundred contiguous floats over adjacent dims, [outer, n, inner] -> [outer, inner]: planning it would take longer.
+constexpr int64_t kSmall = 1024;
+
+template <class T> struct Lanes {
+  typedef T Vector __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
+  static constexpr int64_t kCount = 16 / sizeof(T);
+  static Vector load(const T* p) { return *reinterpret_cast<const Vector*>(p); }
+};
+
+template <class T> T row_sum(const T* in, int64_t n) {
+  using L = Lanes<T>;
+  T total = 0;
+  int64_t i = 0;
+  if (n >= 2 * L::kCount) {
+    auto a = L::load(in), b = L::load(in + L::kCount);
+    for (i = 2 * L::kCount; i + 2 * L::kCount <= n; i += 2 * L::kCount) a += L::load(in + i), b += L::load(in + i + L::kCount);
+    a += b;
+    for (int64_t l = 0; l < L::kCount; ++l) total += a[l];
+  }
+  for (; i < n; ++i) total += in[i];
+  return total;
+}
+
+template <class T> void small_sum(T* __restrict out, const T* __restrict in, int64_t outer, int64_t n, int64_t inner, T divisor) {
+  using L = Lanes<T>;
+  T* const begin = out;
+  for (int64_t o = 0; o < outer; ++o, in += n * inner, out += inner) {
+    if (inner == 1) {
+      *out = row_sum(in, n);
+      continue;
+    }
+    int64_t c = 0;
+    for (; c + L::kCount <= inner; c += L::kCount) {
+      auto total = L::load(in + c);
+      for (int64_t i = 1; i < n; ++i) total += L::load(in + i * inner + c);
+      *reinterpret_cast<typename L::Vector*>(out + c) = total;
+    }
+    for (; c < inner; ++c) {
+      T total = in[c];
+      for (int64_t i = 1; i < n; ++i) total += in[i * inner + c];
+      out[c] = total;
+    }
+  }
+  if (divisor == 1) return;
+  for (int64_t i = 0; i < outer * inner; ++i) begin[i] /= divisor;
+}
+
+bool try_small_sum(const Tensor& self, uint64_t mask, const Tensor& out, bool mean) {
+  const TensorImpl* t = self.get();
+  if (!t->is_contiguous() || t->numel > kSmall || t->numel == 0 || mask == 0 || out.dtype() != t->dtype || is_meta(self)) return false;
+  if (t->dtype != DType::Float32 && t->dtype != DType::Float64) return false;
+  const int first = std::countr_zero(mask), last = 63 - std::countl_zero(mask);
+  if (std::popcount(mask) != last - first + 1) return false;
+  int64_t outer = 1, n = 1, inner = 1;
+  for (int d = 0; d < t->ndim; ++d) (d < first ? outer : d > last ? inner : n) *= t->size(d);
+  if (t->dtype == DType::Float32) {
+    small_sum(out.data<float>(), self.data<float>(), outer, n, inner, mean ? static_cast<float>(n) : 1.0f);
+  } else {
+    small_sum(out.data<double>(), self.data<double>(), outer, n, inner, mean ? static_cast<double>(n) : 1.0);
+  }
+  return true;
+}
+
+Tensor sum_dims(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, bool mean) {
+  if (RG_UNLIKELY(is_complex(dtype))) return complex_sum(self, mask, keepdim, dtype, mean);
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return sum_dims(cast_data(self, dtype), mask, keepdim, dtype, mean);
+  const ReducedShape shape(self, mask, keepdim);
+  Tensor out = shape.make(dtype);
+  if (try_small_sum(self, mask, out, mean)) return out;
+  const Kernel kernel = mean ? cpu::reduce().mean : cpu::reduce().sum;
+  run_kernel(self, 4, [&] { kernel(shape.array(out), self.array()); });
+  return out;
+}
+
+Tensor reduce_dims(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, Kernel kernel) {
+  if (!keepdim && mask == every_dim(self.dim())) return reduce_all(self, dtype, kernel);
+  if (RG_UNLIKELY(is_complex(dtype)))
+    return kernel == cpu::reduce().prod ? complex_prod(self, mask, keepdim, dtype) : complex_sum(self, mask, keepdim, dtype, false);
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return reduce_dims(without_complex(self, dtype, kernel), mask, keepdim, dtype, kernel);
+  const ReducedShape shape(self, mask, keepdim);
+  Tensor out = shape.make(dtype);
+  run_kernel(self, 4, [&] { kernel(shape.array(out), self.array()); });
+  return out;
+}
+
+DType mean_dtype(const Tensor& self, OptDType dtype) {
+  if (RG_LIKELY(is_differentiable(dtype.value_or(self.dtype())))) return dtype.value_or(self.dtype());
+  fail(ErrorKind::Runtime, "mean(): could not infer output dtype. ", dtype ? "Optional" : "Input",
+       " dtype must be either a floating point or complex dtype. Got: ", dtype_title(dtype.value_or(self.dtype())));
+}
+
+DType truth_dtype(const Tensor& self) { return self.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool; }
+
+// any() and all() over an empty list of dims reduce nothing, unlike the others.
+uint64_t truth_mask(const Tensor& self, OptInts dim, const char* op) { return dim && dim->empty() ? 0 : dim_mask(dim, self.dim(), op); }
+
+}  // namespace
+
+Tensor sum(const Tensor& self, OptDType dtype) { return reduce_all(self, sum_dtype(self, dtype), cpu::reduce().sum); }
+
+Tensor sum_dim(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
+  return sum_dims(self, dim_mask(dim, self.dim(), "sum"), keepdim, sum_dtype(self, dtype), false);
+}
+
+Tensor _sum_to(const Tensor& self, IntSpan size) {
+  const int64_t extra = self.dim() - static_cast<int64_t>(size.size());
+  bool fits = extra >= 0;
+  int64_t strides[kMaxDims], next = 1;
+  uint64_t mask = 0;
+  for (int64_t d = self.dim() - 1; fits && d >= 0; --d) {
+    const int64_t want = d < extra ? 1 : size[static_cast<size_t>(d - extra)];
+    const bool reduced = d < extra || (want == 1 && self.size(d) != 1);
+    fits = reduced || want == self.size(d);
+    strides[d] = reduced ? 0 : next;
+    if (reduced) {
+      mask |= uint64_t{1} << d;
+    } else {
+      next *= want ? want : 1;
+    }
+  }
+  RG_CHECK(fits, "size {", size, "} is not expandable to size {", self.sizes(), "}.");
+  if (RG_UNLIKELY(is_complex(self.dtype()))) {
+    Tensor out = complex_sum(self, mask, false, self.dtype(), false);
+    return impl::view(out, size);
+  }
+  Tensor out = empty(size, self.dtype(), self.device());
+  if (try_small_sum(self, mask, out, false)) return out;
+  run_kernel(self, 4, [&] { cpu::reduce().sum({out->data, out->dtype, self->ndim, self->sizes(), strides}, self.array()); });
+  return out;
+}
+
+Tensor nansum(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
+  const uint64_t mask = dim_mask(dim, self.dim(), "nansum");
+  const DType result = sum_dtype(self, dtype);
+  if (!is_floating(self.dtype()) || is_meta(self)) return reduce_dims(self, mask, keepdim, result, cpu::reduce().sum);
+  Tensor clean = empty(self.sizes(), self.dtype(), self.device());
+  copy_data(clean, self);
+  run_kernel(clean, 4, [&] {
+    visit_floating(clean.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      T* p = clean.data<T>();
+      for (int64_t i = 0, n = clean.numel(); i < n; ++i)
+        if (std::isnan(static_cast<compute_t<T>>(p[i]))) p[i] = T(0);
+    });
+  });
+  return reduce_dims(clean, mask, keepdim, result, cpu::reduce().sum);
+}
+
+Tensor mean(const Tensor& self, OptDType dtype) { return reduce_all(self, mean_dtype(self, dtype), cpu::reduce().mean); }
+
+Tensor mean_dim(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
+  return sum_dims(self, dim_mask(dim, self.dim(), "mean"), keepdim, mean_dtype(self, dtype), true);
+}
+
+Tensor prod(const Tensor& self, OptDType dtype) { return reduce_all(self, sum_dtype(self, dtype), cpu::reduce().prod); }
+
+Tensor prod_dim_int(const Tensor& self, int64_t dim, bool keepdim, OptDType dtype) {
+  return reduce_dims(self, one_dim(dim, self.dim()), keepdim, sum_dtype(self, dtype), cpu::reduce().prod);
+}
+
+Tensor any(const Tensor& self) { return reduce_all(self, truth_dtype(self), cpu::reduce().any); }
+Tensor all(const Tensor& self) { return reduce_all(self, truth_dtype(self), cpu::reduce().all); }
+
+Tensor any_dims(const Tensor& self, OptInts dim, bool keepdim) {
+  return reduce_dims(self, truth_mask(self, dim, "any"), keepdim, truth_dtype(self), cpu::reduce().any);
+}
+
+Tensor all_dims(const Tensor& self, OptInts dim, bool keepdim) {
+  return reduce_dims(self, truth_mask(self, dim, "all"), keepdim, truth_dtype(self), cpu::reduce().all);
+}
+
+Tensor count_nonzero(const Tensor& self, OptInts dim) {
+  return reduce_dims(self, dim_mask(dim, self.dim(), "count_nonzero"), false, DType::Int64, cpu::reduce().count_nonzero);
+}
+
+Tensor trace(const Tensor& self) {
+  RG_CHECK(self.dim() == 2, "trace: expected a matrix, but got tensor with dim ", self.dim());
+  if (self.dtype() == DType::Bool) fail_dtype("trace", self.dtype());
+  if (is_complex(self.dtype())) return complex_sum(impl::diagonal(self, 0, 0, 1), 1, false, self.dtype(), false);
+  const int64_t length[] = {std::min(self.size(0), self.size(1))}, stride[] = {self.stride(0) + self.stride(1)};
+  Tensor out = empty({}, sum_dtype(self, {}), self.device());
+  run_kernel(self, 1,
+             [&] { cpu::reduce().sum({out->data, out->dtype, 1, length, kZeroStrides}, {self->data, self->dtype, 1, length, stride}); });
+  return out;
+}
+
+}  // namespace retrograd::impl

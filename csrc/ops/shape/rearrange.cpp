@@ -1,0 +1,197 @@
+// Elements in other places or several times: repeat, repeat_interleave, flip, roll, rot90, tril, triu.
+#include <algorithm>
+
+#include "cpu/copy.h"
+#include "cpu/index.h"
+#include "ops.h"
+#include "ops/overlap.h"
+#include "ops/shape/shape.h"
+
+namespace retrograd {
+
+using namespace shape;
+
+namespace impl {
+
+Tensor repeat(const Tensor& self, IntSpan repeats) {
+  const int64_t n = self.dim(), extra = static_cast<int64_t>(repeats.size()) - n;
+  RG_CHECK(extra >= 0, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
+  RG_CHECK(repeats.size() <= static_cast<size_t>(kMaxDims), "a tensor has at most ", kMaxDims, " dimensions, got ", repeats.size());
+  Shape sizes;
+  for (const int64_t r : repeats) {
+    const int64_t have = sizes.ndim < extra ? 1 : self.size(sizes.ndim - extra);
+    RG_CHECK(!__builtin_mul_overflow(have, r, &sizes.sizes[sizes.ndim]), "Storage size calculation overflowed with repeats=", repeats);
+    ++sizes.ndim;
+  }
+  Tensor out = retrograd::empty(sizes, self.dtype(), self.device());
+  if (out.numel() == 0 || is_meta(out)) return out;
+  // Each repeated dimension becomes two, of which self is expanded along the outer.
+  Geometry dst, src;
+  for (int64_t d = 0; d < sizes.ndim; ++d) {
+    const int64_t have = d < extra ? 1 : self.size(d - extra), r = repeats[static_cast<size_t>(d)];
+    if (r != 1) {
+      dst.add(r, have * out.stride(d));
+      src.add(r, 0);
+    }
+    if (have != 1) {
+      dst.add(have, out.stride(d));
+      src.add(have, self.stride(d - extra));
+    }
+  }
+  GilRelease release(out.numel() / 2);
+  cpu::copy({out->data, out.dtype(), dst.ndim, dst.sizes, dst.strides}, {self->data, self.dtype(), src.ndim, src.sizes, src.strides});
+  return out;
+}
+
+Tensor repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> output_size) {
+  RG_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
+  if (is_meta(repeats)) {
+    RG_CHECK(output_size,
+             "repeat_interleave: the size of the result depends on the values of repeats, and a meta tensor has none: pass output_size");
+    return empty(ints({*output_size}), repeats.dtype(), repeats.device());
+  }
+  RG_CHECK_AS(NotImplemented, repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32,
+              "\"repeat_interleave_cpu\" not implemented for '", dtype_title(repeats.dtype()), "'");
+  const Tensor counts = contiguous_data(cast_data(repeats, DType::Int64));
+  int64_t total = 0;
+  for (int64_t i = 0; i < counts.numel(); ++i) {
+    RG_CHECK(counts.data<int64_t>()[i] >= 0, "repeats can not be negative");
+    total += counts.data<int64_t>()[i];
+  }
+  RG_CHECK(!output_size || *output_size == total, "allocated size does not match required size: output_size is ", output_size.value_or(0),
+           " but the repeats add up to ", total);
+  Tensor out = retrograd::empty(ints({total}), DType::Int64, repeats.device());
+  if (total) cpu::indexing().repeat_index(out.data<int64_t>(), counts.data<int64_t>(), counts.numel());
+  return cast_data(out, repeats.dtype());
+}
+
+Tensor flip(const Tensor& self, IntSpan dims) {
+  bool flipped[kMaxDims] = {};
+  const uint64_t mask = dims.empty() ? 0 : dim_mask(dims, self.dim(), "flip");
+  for (int64_t d = 0; d < self.dim(); ++d) flipped[d] = mask >> d & 1;
+  Tensor out = retrograd::empty_like(self);
+  if (is_meta(out) || out.numel() == 0) return out;
+  GilRelease release(out.numel() / 2);
+  cpu::flip(out.array(), self.array(), flipped);
+  return out;
+}
+
+Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
+  RG_CHECK(!shifts.empty(), "`shifts` required");
+  int64_t shift[kMaxDims] = {};
+  if (dims.empty() && shifts.size() == 1) {
+    const Tensor flat = contiguous_data(self);
+    Tensor out = retrograd::empty(self.sizes(), self.dtype(), self.device());
+    if (is_meta(out) || out.numel() == 0) return out;
+    const int64_t size[] = {self.numel()}, stride[] = {1};
+    GilRelease release(out.numel() / 2);
+    cpu::roll({out->data, out.dtype(), 1, size, stride}, {flat->data, flat.dtype(), 1, size, stride}, shifts.data());
+    return out;
+  }
+  RG_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
+  if (self.numel() == 0) return retrograd::empty(self.sizes(), self.dtype(), self.device());  // whatever the dims
+  for (size_t i = 0; i < dims.size(); ++i) {
+    RG_CHECK_AS(Index, self.dim() > 0, "Dimension specified as ", dims[i], " but tensor has no dimensions");
+    const int64_t d = wrap_dim(dims[i], self.dim());
+    const int64_t n = self.size(d);
+    if (n > 0) shift[d] = (shift[d] + shifts[i] % n) % n;
+  }
+  Tensor out = retrograd::empty(self.sizes(), self.dtype(), self.device());
+  if (is_meta(out) || out.numel() == 0) return out;
+  GilRelease release(out.numel() / 2);
+  cpu::roll(out.array(), self.array(), shift);
+  return out;
+}
+
+Tensor rot90(const Tensor& self, int64_t k, IntSpan dims) {
+  RG_CHECK(dims.size() == 2, "expected total rotation dims == 2, but got dims = ", dims.size());
+  RG_CHECK(self.dim() >= 2, "expected total dims >= 2, but got total dims = ", self.dim());
+  const int64_t a = wrap_dim(dims[0], self.dim()), b = wrap_dim(dims[1], self.dim());
+  RG_CHECK(a != b, "expected rotation dims to be different, but got dim0 = ", dims[0], " and dim1 = ", dims[1]);
+  switch (((k % 4) + 4) % 4) {
+    case 1: return transpose(flip(self, ints({b})), a, b);
+    case 2: return flip(self, ints({a, b}));
+    case 3: return transpose(flip(self, ints({a})), a, b);
+    default: return clone_format(self, MemoryFormat::Contiguous);
+  }
+}
+
+namespace {
+
+using Triangle = void (*)(const cpu::Array&, const cpu::Array&, int64_t);
+
+void write_triangle(const Tensor& out, const Tensor& in, int64_t diagonal, const char* name, Triangle kernel) {
+  RG_CHECK(in.dim() >= 2, name, ": input tensor must have at least 2 dimensions");
+  if (is_meta(out) || out.numel() == 0) return;
+  GilRelease release(out.numel() / 2);
+  kernel(out.array(), in.array(), std::clamp(diagonal, -in.size(-2), in.size(-1)));  // the kernels add to it
+}
+
+Tensor triangle(const Tensor& self, int64_t diagonal, const char* name, Triangle kernel) {
+  Tensor out = retrograd::empty(self.sizes(), self.dtype(), self.device());
+  write_triangle(out, self, diagonal, name, kernel);
+  return out;
+}
+
+}  // namespace
+
+Tensor tril(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, "tril", cpu::indexing().tril); }
+Tensor triu(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, "triu", cpu::indexing().triu); }
+void tril_(const Tensor& self, int64_t diagonal) { write_triangle(self, self, diagonal, "tril_", cpu::indexing().tril); }
+void triu_(const Tensor& self, int64_t diagonal) { write_triangle(self, self, diagonal, "triu_", cpu::indexing().triu); }
+
+}  // namespace impl
+
+namespace composite {
+
+Tensor tile(const Tensor& self, IntSpan dims) {
+  Shape repeats;
+  const int64_t missing = self.dim() - static_cast<int64_t>(dims.size());
+  RG_CHECK(dims.size() <= static_cast<size_t>(kMaxDims), "a tensor has at most ", kMaxDims, " dimensions, got ", dims.size());
+  for (int64_t i = 0; i < missing; ++i) repeats.sizes[repeats.ndim++] = 1;
+  for (const int64_t d : dims) repeats.sizes[repeats.ndim++] = d;
+  return ops::repeat(self, repeats);
+}
+
+Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
+  RG_CHECK(repeats >= 0, "Repeats must be non-negative");
+  const Tensor source = dim ? self : ops::flatten(self, 0, -1);
+  RG_CHECK_AS(Index, source.dim() > 0, "Dimension specified as ", dim.value_or(0), " but tensor has no dimensions");
+  const int64_t d = wrap_dim(dim.value_or(0), source.dim());
+  RG_CHECK(!output_size || *output_size == repeats * source.size(d), "repeat_interleave: Invalid output_size, expected ",
+           repeats * source.size(d), " but got ", output_size.value_or(0));
+  // A new dimension behind d, expanded and merged into it.
+  const Tensor spread = ops::unsqueeze(source, d + 1);
+  Shape sizes;
+  for (int64_t k = 0; k < spread.dim(); ++k) sizes.sizes[sizes.ndim++] = k == d + 1 ? repeats : spread.size(k);
+  return ops::flatten(ops::clone_format(ops::expand(spread, sizes, false), MemoryFormat::Contiguous), d, d + 1);
+}
+
+Tensor repeat_interleave_self_Tensor(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim,
+                                     std::optional<int64_t> output_size) {
+  const Tensor input = dim ? self : ops::flatten(self, 0, -1);
+  RG_CHECK_AS(Index, input.dim() > 0, "Dimension specified as ", dim.value_or(0), " but tensor has no dimensions");
+  const int64_t d = wrap_dim(dim.value_or(0), input.dim()), n = input.size(d);
+  Tensor counts = repeats;
+  if (repeats.dim() == 0 || (repeats.dim() == 1 && repeats.size(0) == 1)) {
+    counts = ops::expand(ops::reshape(repeats, ints({1})), ints({n}), false);
+  } else {
+    RG_CHECK(repeats.dim() == 1, "repeats must be 0-dim or 1-dim tensor");
+    RG_CHECK(repeats.size(0) == n, "repeats must have the same size as input along dim, but got repeats.size(0) = ", repeats.size(0),
+             " and input.size(", d, ") = ", n);
+  }
+  return ops::index_select(input, d, ops::repeat_interleave_Tensor(counts, output_size));
+}
+
+Tensor fliplr(const Tensor& self) {
+  RG_CHECK(self.dim() >= 2, "Input must be >= 2-d.");
+  return ops::flip(self, ints({1}));
+}
+
+Tensor flipud(const Tensor& self) {
+  RG_CHECK(self.dim() >= 1, "Input must be >= 1-d.");
+  return ops::flip(self, ints({0}));
+}
+
+}  // namespace composite
+}  // namespace retrograd

@@ -1,0 +1,245 @@
+"""The op table: everything retrograd knows about an op, in one place.
+
+An entry is a call of `op(...)` in one of the files of this package. `tools/opgen.py` turns the entries into C++ (dispatch, graph nodes,
+Python bindings, pointwise kernels) and stubs; the tests, the benchmarks and the compiler read the same entries.
+See README.md beside this file for the fields and CONTRIBUTING.md for a worked example.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+FAMILIES = ("pointwise", "complex", "reduce", "shape", "index", "linalg", "nn", "create", "random")
+
+# ---- dtype sets a kernel may be compiled for ----
+FLOATING = ("f16", "bf16", "f32", "f64")
+COMPLEX = ("c64", "c128")
+INTEGRAL = ("u8", "i8", "i16", "i32", "i64")
+NUMERIC = INTEGRAL + FLOATING
+ALL = ("bool",) + NUMERIC
+BITWISE = ("bool",) + INTEGRAL
+
+# Functions that PyTorch has in nn.functional, linalg or special alone, or keeps to itself: not found at the top level.
+ELSEWHERE = re.compile(
+    r"(linalg|special)_\w+|[a-z]\w+_(backward|forward)|alias|binary_cross_entropy|cross_entropy_loss|elu|gelu|glu|hardsigmoid|hardswish|hardtanh|huber_loss|l1_loss"
+    r"|leaky_relu|linear|log_sigmoid|mish|mse_loss|nll_loss|one_hot|relu6|silu|slice|smooth_l1_loss|soft_margin_loss|softplus|softshrink"
+)
+# In-place methods that are functions too: torch.relu_(x).
+INPLACE_FUNCTIONS = """
+abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_ ceil_ celu_
+clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ dropout_ erf_ erfc_ exp2_ exp_ expm1_ feature_alpha_dropout_ feature_dropout_
+fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_
+relu_ resize_as_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_
+""".split()  # noqa: SIM905 - a paragraph reads better than a list of strings
+
+CHEAP = 6  # pointwise kernels up to this cost get loops of their own for a broadcast scalar
+
+PARAM_TYPES = {
+    "Tensor", "Tensor?", "Operand", "Tensor[]", "Tensor?[]", "Scalar", "Scalar?", "int", "int?", "float", "float?", "bool", "bool?",
+    "int[]", "int[]?", "dtype", "dtype?", "device?", "str", "str?", "Generator?", "float[]?", "memory_format?", "layout?",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Param:
+    type: str
+    name: str
+    default: str | None = None
+    keyword_only: bool = False
+
+    @property
+    def is_tensor(self) -> bool:
+        return self.type in ("Tensor", "Tensor?", "Operand", "Tensor[]", "Tensor?[]")
+
+
+@dataclass(frozen=True)
+class Return:
+    type: str  # Tensor, Tensor[], bool, int, float, Scalar, None
+    name: str
+
+
+@dataclass
+class Kernel:
+    """How an op computes. kind: pointwise | native | view | composite | alias | python."""
+
+    kind: str
+    expr: str = ""
+    dtypes: tuple[str, ...] = ()
+    out: str = "same"  # pointwise: same | bool | float (integers are promoted to the default float dtype first) | real (of complex ones)
+    params: tuple[str, ...] = ()  # pointwise: scalar arguments the expression uses
+    cost: int = 4  # pointwise: rough ns per 8 elements, decides when to use threads
+    check: str = ""  # C++ statement run before a pointwise kernel (argument checks)
+    label: str = ""  # pointwise: the name in "..._cpu not implemented for 'Bool'", when it is not the op's
+    rare: tuple[str, str] | tuple[()] = ()  # pointwise: a test of the inputs, and the expression for the few elements that pass it
+    target: str = ""  # python: "module:function"; alias: cname of the op it is another name of
+    exact_numbers: bool = False  # pointwise, two inputs: a number beside a 16-bit tensor is not rounded to its dtype
+    complex: str = ""  # pointwise: the expression for complex elements, if there is one; native: "yes" when the kernel takes them, "lazy" when conjugates too
+    any_overlap: bool = False  # pointwise: may write memory that several elements share
+    elementwise: bool = False  # native: broadcasts like a pointwise op, so gradients are brought back to the inputs' shapes and dtypes
+
+
+@dataclass
+class Op:
+    schema: str
+    name: str
+    overload: str
+    params: list[Param]
+    returns: list[Return]
+    kernel: Kernel
+    family: str
+    variants: frozenset[str]
+    grad: dict[str, str] = field(default_factory=dict)
+    jvp: str | None = None
+    node: str = ""
+    doc: str = ""
+    samples: list[Any] | None = None
+    errors: tuple[Any, ...] = ()
+    reference: str | None = None
+    special: tuple[float, ...] = ()
+    inplace: str = ""  # name of a native in-place kernel; default: compute and copy
+    nondiff: tuple[str, ...] = ()  # differentiable-looking arguments that are declared not to be
+    outputs_nondiff: tuple[str, ...] = ()
+    view_origin: str = "Default"
+    wirtinger: bool = False  # the formulas are written for complex numbers, conjugates included; others are conjugated as a whole (see apply_node)
+    test: dict[str, Any] = field(default_factory=dict)  # per-op settings of the table-driven tests
+
+    @property
+    def cname(self) -> str:
+        return f"{self.name}_{self.overload}" if self.overload else self.name
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+    def param(self, name: str) -> Param:
+        return next(p for p in self.params if p.name == name)
+
+
+entries: list[Op] = []
+_loading = ""
+
+
+def _split(text: str) -> list[str]:
+    """Splits at commas outside brackets and quotes."""
+    parts, depth, quoted, start = [], 0, False, 0
+    for i, c in enumerate(text):
+        if c in "'\"":
+            quoted = not quoted
+        elif not quoted and c in "([":
+            depth += 1
+        elif not quoted and c in ")]":
+            depth -= 1
+        elif c == "," and not depth and not quoted:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    parts.append(text[start:].strip())
+    return [p for p in parts if p]
+
+
+def parse_schema(schema: str) -> tuple[str, str, list[Param], list[Return]]:
+    match = re.fullmatch(r"(\w+)(?:\.(\w+))?\((.*)\) -> (.+)", schema)
+    if not match:
+        raise ValueError(f"cannot read schema: {schema!r}")
+    name, overload, args, ret = match.groups()
+    params, keyword_only = [], False
+    for part in _split(args):
+        if part == "*":
+            keyword_only = True
+            continue
+        m = re.fullmatch(r"(\S+) (\w+)(?:=(.+))?", part)
+        if not m or m[1] not in PARAM_TYPES:
+            raise ValueError(f"cannot read parameter {part!r} of {schema!r}")
+        params.append(Param(m[1], m[2], m[3], keyword_only))
+    returns = []
+    for i, part in enumerate(_split(ret[1:-1]) if ret.startswith("(") else [ret]):
+        kind, _, label = part.partition(" ")
+        returns.append(Return(kind, label or ("result" if not ret.startswith("(") else f"result{i}")))
+    return name, overload or "", params, returns
+
+
+def camel(name: str) -> str:
+    return "".join(word.capitalize() for word in name.strip("_").split("_"))
+
+
+def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ...] = (), cost: int = 4, check: str = "", label: str = "", rare: tuple[str, str] | tuple[()] = (), exact_numbers: bool = False, any_overlap: bool = False, complex: bool | str = False) -> Kernel:
+    """An elementwise kernel from one C expression of x, y, z (the tensor arguments in order) and the named scalar parameters.
+
+    `complex`: True where the same expression serves complex elements, else theirs."""
+    if complex:
+        dtypes = (*dtypes, *COMPLEX)
+    for_complex = expr if complex is True else complex or ""
+    return Kernel("pointwise", expr, tuple(dtypes), out, tuple(params), cost, check, label, rare, exact_numbers=exact_numbers, complex=for_complex, any_overlap=any_overlap)
+
+
+_pointwise_kernel = pointwise  # the module optable.pointwise takes the name over when it is imported; load() gives it back
+
+
+def native(elementwise: bool = False, complex: bool | str = False) -> Kernel:
+    """impl::<cname>(args...) in csrc/ops: computes from plain memory, records nothing.
+
+    `complex`: True for a kernel that takes complex numbers, "lazy" for one that also minds Note [Lazy conjugation]."""
+    return Kernel("native", elementwise=elementwise, complex="yes" if complex is True else complex or "")
+
+
+def view() -> Kernel:
+    """impl::<cname>(args...) returns a tensor (or tensors) on the memory of the first argument."""
+    return Kernel("view")
+
+
+def composite() -> Kernel:
+    """composite::<cname>(args...) in csrc/ops: written in other ops, which record the history."""
+    return Kernel("composite")
+
+
+def python(target: str) -> Kernel:
+    """A function of the package, "retrograd._ops.linalg:einsum", written in other ops. For what is not on a hot path."""
+    return Kernel("python", target=target)
+
+
+def op(schema: str, *, kernel: Kernel, variants: str = "function method", **fields: Any) -> Op:
+    name, overload, params, returns = parse_schema(schema)
+    entry = Op(schema, name, overload, params, returns, kernel, _loading, frozenset(variants.split()), **fields)
+    if entry.grad and not entry.node:
+        entry.node = f"{camel(name)}Backward0"
+    if any(o.cname == entry.cname for o in entries):
+        raise ValueError(f"{entry.qualified} is in the table twice")
+    known = {p.name for p in params}
+    for key in entry.grad:
+        for target in key.split(", "):
+            if target not in known:
+                raise ValueError(f"{schema}: gradient for unknown argument {target!r}")
+    entries.append(entry)
+    return entry
+
+
+def alias(name: str, of: str, *, doc: str = "") -> None:
+    """Another name for every overload of an op that is already in the table."""
+    for entry in [o for o in entries if o.name == of and o.kernel.kind != "python"]:
+        schema = entry.schema.replace(of, name, 1)
+        variants = " ".join(v for v in sorted(entry.variants) if v != "internal")
+        op(schema, kernel=Kernel("alias", target=entry.cname), variants=variants, doc=doc or f"Another name for `{of}`.", samples=entry.samples, errors=entry.errors, reference=entry.reference, test=entry.test)
+
+
+def top_level(name: str) -> bool:
+    """Whether a function is one of `retrograd` itself."""
+    return not ELSEWHERE.fullmatch(name)
+
+
+def inplace_functions(entries: list[Op]) -> list[str]:
+    """The names among INPLACE_FUNCTIONS that are written in C++ by the table."""
+    known = {entry.name + "_" for entry in entries if "inplace" in entry.variants and entry.kernel.kind != "python"}
+    return [name for name in INPLACE_FUNCTIONS if name in known]
+
+
+def load() -> list[Op]:
+    """The whole table, in the order of FAMILIES."""
+    global _loading
+    if not entries:
+        for family in FAMILIES:
+            _loading = family
+            importlib.import_module(f"{__name__}.{family}")
+            globals()["pointwise"] = _pointwise_kernel
+    return entries
