@@ -98,34 +98,63 @@ inline Moments shifted_moments(int64_t n, double shift, double dev, double squar
   return {count, shift + dev / count, square - dev * dev / count};
 }
 
+// Sums in kWidth lanes of double: of the elements, or of their deviations from `shift`.
+constexpr int kDoubles = kVectorBytes / 8;
+template <int kWidth> struct FloatSums {
+  static constexpr int kCount = kWidth / kDoubles;
+  Vector<double> sum[kCount] = {}, square[kCount] = {};
+  template <class... Shift> RG_INLINE void add(const float* p, Shift... shift) {
+#pragma GCC unroll 32
+    for (int k = 0; k < kCount; ++k) {
+      auto x = __builtin_convertvector(load_vector<Vector<float, kDoubles>>(p + k * kDoubles), Vector<double>);
+      ((x -= shift), ...);
+      sum[k] += x;
+      square[k] += x * x;
+    }
+  }
+  void join(double& total, double& squares) {
+    total += join_vector<SumFold<double>, kDoubles>(join_vectors<SumFold<double>>(sum, kCount));
+    squares += join_vector<SumFold<double>, kDoubles>(join_vectors<SumFold<double>>(square, kCount));
+  }
+};
+
+// The sums of a run of floats, in the same order at every CPU level.
+template <class... Shift> void float_sums(const float* p, int64_t n, double& sum, double& square, Shift... shift) {
+  int64_t i = 0;
+  if (n >= 32) {
+    FloatSums<32> lanes;
+    for (; i + 32 <= n; i += 32) lanes.add(p + i, shift...);
+    lanes.join(sum, square);
+  }
+  if (i + 8 <= n) {
+    FloatSums<8> lanes;
+    for (; i + 8 <= n; i += 8) lanes.add(p + i, shift...);
+    lanes.join(sum, square);
+  }
+  for (; i < n; ++i) {
+    const double x = (p[i] - ... - shift);
+    sum += x;
+    square += x * x;
+  }
+}
+
 // Floats are summed in double, where their squares are exact, in one pass. Where they lie close together and far from 0 the difference
 // of the two sums has few digits left, and they are taken again around the mean.
 inline Moments float_moments(const float* p, int64_t stride, int64_t n, double sum, double square) {
   const Moments plain = shifted_moments(n, 0, sum, square);
   if (plain.m2 >= square * 1e-6 || !std::isfinite(plain.mean)) return plain;
   double dev = 0, around = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const double d = p[i * stride] - plain.mean;
-    dev += d;
-    around += d * d;
+  if (stride == 1) {
+    float_sums(p, n, dev, around, plain.mean);
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      const double d = p[i * stride] - plain.mean;
+      dev += d;
+      around += d * d;
+    }
   }
   return shifted_moments(n, plain.mean, dev, around);
 }
-
-// Sums in kWidth lanes of double.
-constexpr int kDoubles = kVectorBytes / 8;
-template <int kWidth> struct FloatSums {
-  static constexpr int kCount = kWidth / kDoubles;
-  Vector<double> sum[kCount] = {}, square[kCount] = {};
-  void add(const float* p) {
-#pragma GCC unroll 32
-    for (int k = 0; k < kCount; ++k) {
-      const auto x = __builtin_convertvector(load_vector<Vector<float, kDoubles>>(p + k * kDoubles), Vector<double>);
-      sum[k] += x;
-      square[k] += x * x;
-    }
-  }
-};
 
 template <class Element> struct VarMean {
   using T = Element;
@@ -136,25 +165,7 @@ template <class Element> struct VarMean {
   static State chunk(const float* p, int64_t n, int64_t, const Params&) {
     if (n == 0) return identity();
     double sum = 0, square = 0;
-    int64_t i = 0;
-    constexpr int width = 32;  // at every CPU level, so that the order is the same
-    if (n >= width) {
-      FloatSums<width> lanes;
-      for (; i + width <= n; i += width) lanes.add(p + i);
-      sum = join_vector<SumFold<double>, kDoubles>(join_vectors<SumFold<double>>(lanes.sum, lanes.kCount));
-      square = join_vector<SumFold<double>, kDoubles>(join_vectors<SumFold<double>>(lanes.square, lanes.kCount));
-    }
-    if (i + 8 <= n) {
-      FloatSums<8> lanes;
-      for (; i + 8 <= n; i += 8) lanes.add(p + i);
-      sum += join_vector<SumFold<double>, kDoubles>(join_vectors<SumFold<double>>(lanes.sum, lanes.kCount));
-      square += join_vector<SumFold<double>, kDoubles>(join_vectors<SumFold<double>>(lanes.square, lanes.kCount));
-    }
-    for (; i < n; ++i) {
-      const double x = p[i];
-      sum += x;
-      square += x * x;
-    }
+    float_sums(p, n, sum, square);
     return float_moments(p, 1, n, sum, square);
   }
 
