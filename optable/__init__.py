@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from .facts import NO_RULE, NoGrad, Out
+
 FAMILIES = ("pointwise", "complex", "reduce", "shape", "index", "linalg", "nn", "create", "random")
 
 # ---- dtype sets a kernel may be compiled for ----
@@ -21,19 +23,6 @@ INTEGRAL = ("u8", "i8", "i16", "i32", "i64")
 NUMERIC = INTEGRAL + FLOATING
 ALL = ("bool",) + NUMERIC
 BITWISE = ("bool",) + INTEGRAL
-
-# Functions that PyTorch has in nn.functional, linalg or special alone, or keeps to itself: not found at the top level.
-ELSEWHERE = re.compile(
-    r"(linalg|special)_\w+|[a-z]\w+_(backward|forward)|alias|binary_cross_entropy|cross_entropy_loss|elu|gelu|glu|hardsigmoid|hardswish|hardtanh|huber_loss|l1_loss"
-    r"|leaky_relu|linear|log_sigmoid|mish|mse_loss|nll_loss|one_hot|relu6|silu|slice|smooth_l1_loss|soft_margin_loss|softplus|softshrink"
-)
-# In-place methods that are functions too: torch.relu_(x).
-INPLACE_FUNCTIONS = """
-abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_ ceil_ celu_
-clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ dropout_ erf_ erfc_ exp2_ exp_ expm1_ feature_alpha_dropout_ feature_dropout_
-fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_
-relu_ resize_as_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_
-""".split()  # noqa: SIM905 - a paragraph reads better than a list of strings
 
 CHEAP = 6  # pointwise kernels up to this cost get loops of their own for a broadcast scalar
 
@@ -100,10 +89,17 @@ class Op:
     reference: str | None = None
     special: tuple[float, ...] = ()
     inplace: str = ""  # name of a native in-place kernel; default: compute and copy
-    nondiff: tuple[str, ...] = ()  # differentiable-looking arguments that are declared not to be
+    inplace_function: bool = False  # torch.x_ is a function too
+    home: str = "torch"  # where the function is found: "torch", "nn.functional", "linalg", "special"; "": nowhere, PyTorch keeps it to itself
+    no_grad: NoGrad | None = None  # why there is no derivative at all
+    nondiff: tuple[str, ...] = ()  # tensors without one, beside others that have
     outputs_nondiff: tuple[str, ...] = ()
     view_origin: str = "Default"
     wirtinger: bool = False  # the formulas are written for complex numbers, conjugates included; others are conjugated as a whole (see apply_node)
+    out: Out = NO_RULE  # what out= may be
+    random: bool = False  # draws numbers
+    crosses_devices: bool = False  # takes tensors of several devices: it copies between them, or looks at sizes alone
+    copies: bool = False  # gives an inference tensor, outside inference mode, as a normal one with a history
     test: dict[str, Any] = field(default_factory=dict)  # per-op settings of the table-driven tests
 
     @property
@@ -211,27 +207,43 @@ def op(schema: str, *, kernel: Kernel, variants: str = "function method", **fiel
         for target in key.split(", "):
             if target not in known:
                 raise ValueError(f"{schema}: gradient for unknown argument {target!r}")
+    _check_derivatives(entry)
     entries.append(entry)
     return entry
 
 
-def alias(name: str, of: str, *, doc: str = "") -> None:
+def _check_derivatives(entry: Op) -> None:
+    """Every tensor argument of a kernel has a derivative or is said to have none."""
+    if entry.kernel.kind not in ("pointwise", "native", "view"):
+        return  # made of others
+    tensors = {p.name for p in entry.params if p.is_tensor}
+    formulas = {name for key in entry.grad for name in key.split(", ")}
+    if entry.no_grad and (formulas or entry.nondiff):
+        raise ValueError(f"{entry.schema}: no_grad beside derivatives")
+    if tensors and not formulas and not entry.no_grad:
+        raise ValueError(f"{entry.schema}: neither derivatives nor no_grad, the reason why there are none")
+    missing = tensors - formulas - set(entry.nondiff) if formulas else set()
+    if missing or set(entry.nondiff) - tensors or set(entry.nondiff) & formulas:
+        raise ValueError(f"{entry.schema}: derivatives of {sorted(formulas)}, nondiff={entry.nondiff}: each tensor is in one of them")
+
+
+def alias(name: str, of: str, *, doc: str = "", inplace_function: bool | None = None) -> None:
     """Another name for every overload of an op that is already in the table."""
     for entry in [o for o in entries if o.name == of and o.kernel.kind != "python"]:
         schema = entry.schema.replace(of, name, 1)
         variants = " ".join(v for v in sorted(entry.variants) if v != "internal")
-        op(schema, kernel=Kernel("alias", target=entry.cname), variants=variants, doc=doc or f"Another name for `{of}`.", samples=entry.samples, errors=entry.errors, reference=entry.reference, test=entry.test)
+        spelled = entry.inplace_function if inplace_function is None else inplace_function
+        op(schema, kernel=Kernel("alias", target=entry.cname), variants=variants, inplace_function=spelled, out=entry.out, doc=doc or f"Another name for `{of}`.", samples=entry.samples, errors=entry.errors, reference=entry.reference, test=entry.test)
 
 
-def top_level(name: str) -> bool:
-    """Whether a function is one of `retrograd` itself."""
-    return not ELSEWHERE.fullmatch(name)
+def target(entry: Op) -> Op:
+    """The entry itself, or the one it is another name of."""
+    return next(o for o in entries if o.cname == entry.kernel.target) if entry.kernel.kind == "alias" else entry
 
 
-def inplace_functions(entries: list[Op]) -> list[str]:
-    """The names among INPLACE_FUNCTIONS that are written in C++ by the table."""
-    known = {entry.name + "_" for entry in entries if "inplace" in entry.variants and entry.kernel.kind != "python"}
-    return [name for name in INPLACE_FUNCTIONS if name in known]
+def inplace_functions(table: list[Op]) -> list[str]:
+    """The names of in-place methods that are functions too: torch.relu_(x)."""
+    return list(dict.fromkeys(f"{entry.name}_" for entry in table if entry.inplace_function))
 
 
 def load() -> list[Op]:

@@ -8,6 +8,7 @@ Samples are of real numbers, as everywhere in the table; tests/ops/test_complex.
 from __future__ import annotations
 
 from . import FLOATING, composite, native, op, pointwise, view
+from .facts import FOUND, OBJECT, PART, Out
 from .samples import BROADCAST_ERROR, E, I, S, T, binary, unary
 
 COMPLEX = [S(T(3, 4)), S(T()), S(T(0)), S(T(2, 3, 4))]  # of numbers that must be complex
@@ -33,6 +34,7 @@ op(
     "conj_physical(Tensor self) -> Tensor",
     variants="function method inplace out",
     kernel=composite(),
+    out=Out(exact=FOUND),
     doc="The complex conjugate, computed at once; real tensors are returned as they are.",
     samples=[S(T(3)), S(I(3))],
     test={"alias": "self"},
@@ -124,6 +126,7 @@ op(
     grad={"real": "ops::real(grad)", "imag": "ops::imag(grad)"},
     wirtinger=True,
     jvp="linear",
+    out=Out(exact=OBJECT),
     doc="real + i imag.",
     samples=binary(),
     errors=(
@@ -139,6 +142,7 @@ op(
     grad={"abs": "ops::real(ops::conj(grad) * ops::sgn(result))", "angle": "ops::real(ops::conj(grad) * quarter_turn(result))"},
     wirtinger=True,
     jvp="abs_t * ops::polar(ops::ones_like(abs, {}, {}, {}, {}, {}, {}), angle) + angle_t * quarter_turn(result)",
+    out=Out(exact=OBJECT),
     doc="abs * exp(i angle).",
     samples=binary(low=0.3),
     errors=(BROADCAST_ERROR, E(S(I(3), I(3)), RuntimeError, "Expected both inputs to be Half, Float or Double tensors")),
@@ -158,11 +162,13 @@ op(
     "_angle(Tensor self) -> Tensor",
     variants="internal",
     kernel=pointwise("x != x ? x : x < T(0) ? T(3.141592653589793) : T(0)", dtypes=FLOATING, out="real", complex="angle_of(x)", cost=12),
+    no_grad=PART,
     doc="angle of floating and complex numbers.",
 )
 op(
     "_polar(Tensor self) -> Tensor",
     variants="internal",
     kernel=pointwise("x", dtypes=(), out="same", complex="T(x.re * std::cos(x.im), x.re * std::sin(x.im))", cost=24),
+    no_grad=PART,
     doc="abs * exp(i angle) of numbers abs + i angle.",
 )

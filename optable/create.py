@@ -1,6 +1,7 @@
 """Ops that make tensors: filled ones, sequences, and the `_like` and `new_` forms that take dtype and device from another tensor."""
 
 from optable import composite, native, op, python
+from optable.facts import SIZES, Out
 from optable.samples import E, I, S, T
 
 OPTIONS = "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False"
@@ -34,6 +35,7 @@ for _name, _doc in (("zeros", "Filled with zeros."), ("ones", "Filled with ones.
         f"{_name}(int[] size, *, {OPTIONS}) -> Tensor",
         variants="function out",
         kernel=native(),
+        out=Out(holds="OneValue"),
         doc=_doc,
         samples=_SIZES,
         errors=_SIZE_ERRORS,
@@ -42,6 +44,7 @@ for _name, _doc in (("zeros", "Filled with zeros."), ("ones", "Filled with ones.
         f"{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
         variants="function",
         kernel=native(complex="lazy"),
+        no_grad=SIZES,
         doc=f"{_doc} The size, dtype and stride order of self.",
         samples=_LIKE_SAMPLES,
     )
@@ -49,6 +52,7 @@ for _name, _doc in (("zeros", "Filled with zeros."), ("ones", "Filled with ones.
         f"new_{_name}(Tensor self, int[] size, *, {OPTIONS}) -> Tensor",
         variants="method",
         kernel=native(complex="lazy"),
+        no_grad=SIZES,
         doc=f"{_doc} The dtype and device of self.",
         samples=[S(T(2, grad=False), (2, 3)), S(I(2), (2,))],
     )
@@ -56,6 +60,7 @@ op(
     f"empty(int[] size, *, {LIKE}) -> Tensor",
     variants="function out",
     kernel=native(),
+    out=Out(holds="Nothing"),
     doc="Memory that is not set.",
     samples=_SIZES,
     errors=_SIZE_ERRORS,
@@ -65,6 +70,8 @@ op(
     f"empty_like(Tensor self, *, {LIKE}) -> Tensor",
     variants="function",
     kernel=native(complex="lazy"),
+    crosses_devices=True,
+    no_grad=SIZES,
     doc="Memory that is not set, of the size, dtype and stride order of self.",
     samples=_LIKE_SAMPLES,
     test=EMPTY_TEST,
@@ -73,6 +80,7 @@ op(
     f"new_empty(Tensor self, int[] size, *, {OPTIONS}) -> Tensor",
     variants="method",
     kernel=native(complex="lazy"),
+    no_grad=SIZES,
     doc="Memory that is not set, of the dtype and device of self.",
     samples=[S(T(2, grad=False), (2, 3))],
     test=EMPTY_TEST,
@@ -90,6 +98,7 @@ op(
     f"new_empty_strided(Tensor self, int[] size, int[] stride, *, {OPTIONS}) -> Tensor",
     variants="method",
     kernel=native(complex="lazy"),
+    no_grad=SIZES,
     doc="`empty_strided` with the dtype and device of self.",
     samples=[S(T(2, grad=False), (2, 3), (1, 2))],
     test=EMPTY_TEST,
@@ -107,6 +116,7 @@ op(
     f"full(int[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
     variants="function out",
     kernel=native(),
+    out=Out(holds="OneValue"),
     doc="Filled with a value, whose kind decides the dtype when none is given.",
     samples=[S((2, 3), 1.5), S((2,), 3), S((2,), True), S((), 2.0), S((2,), 3, dtype="float32")],
     errors=(
@@ -118,6 +128,7 @@ op(
     f"full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor",
     variants="function",
     kernel=native(complex="lazy"),
+    no_grad=SIZES,
     doc="Filled with a value; the size, dtype and stride order of self.",
     samples=[S(T(2, 3, grad=False), 2), S(I(3), 2.5)],
 )
@@ -125,6 +136,7 @@ op(
     f"new_full(Tensor self, int[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
     variants="method",
     kernel=native(complex="lazy"),
+    no_grad=SIZES,
     doc="Filled with a value; the dtype and device of self.",
     samples=[S(T(2, grad=False), (2, 3), 1.5), S(I(2), (2,), 3.5)],
 )
@@ -159,6 +171,7 @@ op(
     f"arange(Scalar end, *, {OPTIONS}) -> Tensor",
     variants="function out",
     kernel=native(),
+    out=Out(holds="Range"),
     doc="start, start + step, ... up to but not including end. Integers give int64, anything else the default dtype.",
     samples=[S(5), S(5.0), S(2.5), S(0), S(3, dtype="float64"), S(4.0, requires_grad=True)],
     errors=(
@@ -170,6 +183,7 @@ op(
     f"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {OPTIONS}) -> Tensor",
     variants="function out",
     kernel=native(),
+    out=Out(holds="Range"),
     doc="start, start + step, ... up to but not including end.",
     samples=[S(1, 5), S(1, 6, 2), S(5, 0, -2), S(0.0, 1.0, 0.25), S(1, 3, 0.5), S(0.5, 3, dtype="int64"), S(3, 3)],
     errors=(
@@ -195,6 +209,7 @@ for _name, _base, _doc in (
         f"{_name}(Scalar start, Scalar end, int steps, {_base}*, {OPTIONS}) -> Tensor",
         variants="function out",
         kernel=native(),
+        out=Out(holds="Sequence"),
         doc=_doc,
         samples=[S(0, 1, 5), S(0, 1, 1), S(0, 1, 0), S(3.0, -2.0, 7), S(0, 3, 4, dtype="int64"), S(0.0, 1.0, 6, dtype="float64")],
         errors=(E(S(0, 1, -1), RuntimeError, "number of steps must be non-negative"),),

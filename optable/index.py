@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from optable import composite, native, op, python
+from optable.facts import EXPECTED, INTEGERS, Out
 from optable.samples import B, E, I, S, T
 
 DIM_ERROR = "Dimension out of range"
@@ -15,6 +16,8 @@ op(
     kernel=native(complex=True),
     grad={"self": "gather_grad(grad, self_sizes, dim, index)"},
     jvp="linear",
+    nondiff=("index",),
+    out=Out(exact=EXPECTED),
     doc="out[i][j] = self[index[i][j]][j] for dim 0. sparse_grad is accepted and ignored: gradients are dense.",
     samples=[
         S(T(3, 4), 0, I(2, 4, high=3)),
@@ -62,6 +65,8 @@ op(
     grad={"self": "ops::scatter_value(grad, dim, index, 0)", "src": "scatter_src_grad(grad, dim, index, src_sizes)"},
     node="ScatterBackward0",
     jvp="linear",
+    nondiff=("index",),
+    out=Out(exact=EXPECTED),
     doc="self with out[index[i][j]][j] = src[i][j] for dim 0.",
     samples=[
         S(T(3, 3), 0, _PERMUTED, T(2, 3)),
@@ -80,6 +85,8 @@ op(
     grad={"self": "ops::scatter_value(grad, dim, index, 0)"},
     node="ScatterBackward1",
     jvp="symmetric",
+    nondiff=("index",),
+    out=Out(exact=EXPECTED),
     doc="self with out[index[i][j]][j] = value for dim 0.",
     samples=[S(T(3, 3), 0, I(2, 3, high=3), 1.5), S(T(2, 4), -1, I(2, 3), -2), S(T(), 0, I(values=(0,)), 3.0), S(I(3), 0, I(2, high=3), 7)],
     errors=(
@@ -96,6 +103,7 @@ op(
     "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     variants="function method inplace out",
     kernel=composite(),
+    out=Out(exact=EXPECTED, name="aten::scatter"),
     doc="self with src added to it or multiplied in (reduce='add', 'multiply') at the indices.",
     samples=[
         S(T(3, 3, grad=False), 0, I(2, 3, high=3), T(2, 3, grad=False), reduce="add"),
@@ -107,6 +115,7 @@ op(
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     variants="function method inplace out",
     kernel=composite(),
+    out=Out(exact=EXPECTED, name="aten::scatter"),
     doc="self with a number added to it or multiplied in (reduce='add', 'multiply') at the indices.",
     samples=[S(T(3, 3, grad=False), 0, I(2, 3, high=3), 2.0, reduce="add"), S(T(2, 4, grad=False), 1, I(2, 3), 3.0, reduce="multiply")],
     errors=(E(S(T(2, 3), 0, I(2, 3, high=2), 1.0, reduce="foo"), RuntimeError, "reduce argument must be either add or multiply."),),
@@ -118,6 +127,8 @@ op(
     inplace="scatter_add_into",
     grad={"self": "grad", "src": "scatter_src_grad(grad, dim, index, src_sizes)"},
     jvp="linear",
+    nondiff=("index",),
+    out=Out(exact=EXPECTED),
     doc="self with out[index[i][j]][j] += src[i][j] for dim 0.",
     samples=[
         S(T(3, 4), 0, I(2, 4, high=3), T(2, 4)),
@@ -141,6 +152,8 @@ op(
     inplace="scatter_reduce_into",
     node="ScatterReduceBackward0",
     grad={"self, src": "scatter_reduce_grad(grad, self, dim, index, src, reduce, include_self, result, needs_self, needs_src)"},
+    nondiff=("index",),
+    out=Out(exact=EXPECTED),
     doc="Combines self with src at the indices along dim: reduce is sum, prod, mean, amax or amin; without include_self the old "
     "values there do not count.",
     samples=[
@@ -170,6 +183,8 @@ op(
     kernel=native(complex=True),
     grad={"self": "take_grad(grad, self_sizes, index)"},
     jvp="linear",
+    nondiff=("index",),
+    out=Out(exact=("take(): self and out expected to have the same dtype, but got self.dtype = {result} and out.dtype = {out}",)),
     doc="Elements of the flattened tensor.",
     samples=[S(T(3, 4), I(2, 2, low=-12, high=12)), S(T(5), I(7, high=5)), S(T(), I(2, high=1)), S(T(3), I(0)), S(T(3), I(high=3))],
     errors=(
@@ -186,6 +201,7 @@ op(
     inplace="put_into",
     grad={"self": "put_self_grad(grad, index, accumulate)", "source": "ops::reshape(ops::take(grad, index), source_sizes)"},
     jvp="linear",
+    nondiff=("index",),
     doc="self with elements of its flattened form replaced by, or with accumulate increased by, source.",
     samples=[
         S(T(3, 4), I(2, values=(3, -1)), T(2)),
@@ -207,6 +223,7 @@ op(
     "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
     variants="function method out",
     kernel=composite(),
+    out=Out(exact=EXPECTED, name="gather"),
     doc="gather with the other dimensions broadcast; without dim, from the flattened tensor.",
     samples=[S(T(3, 4), I(3, 1), 1), S(T(3, 4), I(1, 4, high=3), 0), S(T(3, 4), I(2, 2, high=12)), S(T(2, 3), I(2, 0), 1)],
     errors=(
@@ -228,6 +245,8 @@ op(
     kernel=native(complex=True),
     grad={"self": "index_select_grad(grad, self_sizes, dim, index)"},
     jvp="linear",
+    nondiff=("index",),
+    out=Out(exact=("index_select(): self and result must have the same scalar type",)),
     doc="The slices along dim that a vector of indices names.",
     samples=[
         S(T(3, 4), 0, I(2, high=3)),
@@ -252,6 +271,8 @@ op(
     inplace="index_add_into",
     grad={"self": "grad", "source": "scaled(index_copy_source_grad(grad, dim, index, source_sizes), alpha)"},
     jvp="linear",
+    nondiff=("index",),
+    out=Out(exact=EXPECTED),
     doc="self with alpha * source added to the slices along dim that index names.",
     samples=[
         S(T(3, 4), 0, I(2, high=3), T(2, 4)),
@@ -287,6 +308,8 @@ op(
     inplace="index_copy_into",
     grad={"self": "ops::index_fill_int_Scalar(grad, dim, index, 0)", "source": "index_copy_source_grad(grad, dim, index, source_sizes)"},
     jvp="linear",
+    nondiff=("index",),
+    out=Out(exact=EXPECTED),
     doc="self with the slices along dim that index names replaced by source.",
     samples=[
         S(T(3, 4), 0, I(2, values=(2, 0)), T(2, 4)),
@@ -319,6 +342,7 @@ op(
     grad={"self": "ops::index_fill_int_Scalar(grad, dim, index, 0)"},
     node="IndexFillBackward0",
     jvp="symmetric",
+    nondiff=("index",),
     doc="self with the slices along dim that index names set to a number.",
     samples=[S(T(3, 4), 0, I(2, low=-3, high=3), 1.5), S(T(3, 4), -1, I(2), -2), S(T(3), 0, I(0), 1), S(T(), 0, I(1, high=1), 4.0)],
     errors=(
@@ -337,6 +361,7 @@ op(
     },
     node="IndexFillBackward1",
     jvp="linear",
+    nondiff=("index",),
     doc="self with the slices along dim that index names set to the value of a 0-d tensor.",
     samples=[S(T(3, 4), 0, I(2, values=(2, 0)), T()), S(T(3, 4), -1, I(1), T())],
     errors=(
@@ -353,6 +378,8 @@ op(
     kernel=native(complex=True),
     inplace="index_reduce_into",
     grad={"self, source": "index_reduce_grad(grad, self, dim, index, source, reduce, include_self, result, needs_self, needs_source)"},
+    nondiff=("index",),
+    out=Out(exact=EXPECTED),
     doc="Combines self with source in the slices along dim that index names: reduce is prod, mean, amax or amin.",
     samples=[
         S(T(3, 4, distinct=True), 0, I(2, high=3), T(2, 4, distinct=True), _how, include_self=_with)
@@ -377,6 +404,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "index_grad(grad, self_sizes, indices)"},
     jvp="linear",
+    nondiff=("indices",),
     doc="self[i0, :, i1, ...] for tensors of integers or masks; None takes a dimension whole.",
     samples=[
         S(T(3, 4), [I(2, low=-3, high=3)]),
@@ -395,6 +423,8 @@ op(
     inplace="index_put_into",
     grad={"self": "index_put_self_grad(grad, indices, accumulate)", "values": "index_put_values_grad(grad, indices, values_sizes)"},
     jvp="linear",
+    inplace_function=True,
+    nondiff=("indices",),
     doc="self with self[indices] = values, or with accumulate self[indices] += values.",
     samples=[
         S(T(3, 4), [I(2, values=(2, 0))], T(2, 4)),
@@ -436,6 +466,8 @@ op(
     kernel=native(complex=True),
     grad={"self": "masked_select_grad(grad, self_sizes, mask)"},
     jvp="linear",
+    nondiff=("mask",),
+    out=Out(exact=("masked_select(): self and result must have the same scalar type",)),
     doc="The elements where a mask is true, as a vector.",
     samples=[S(T(3, 4), B(3, 4)), S(T(3, 4), B(4)), S(T(4), B(3, 4)), S(T(), B(2)), S(T(), B()), S(T(0), B(0))],
     errors=(
@@ -450,6 +482,7 @@ op(
     inplace="masked_scatter_into",
     grad={"self": "masked_scatter_self_grad(grad, mask, self_sizes)", "source": "masked_scatter_source_grad(grad, mask, source_sizes)"},
     jvp="linear",
+    nondiff=("mask",),
     doc="self with the elements where a mask is true taken from source in order.",
     samples=[S(T(3, 4), B(3, 4), T(12)), S(T(3, 4), B(4), T(3, 4)), S(T(4), B(4), T(5)), S(T(), B(), T(1)), S(T(0), B(0), T(0))],
     errors=(
@@ -469,6 +502,7 @@ op(
     "_nonzero(Tensor self) -> Tensor",
     variants="function internal",
     kernel=native(complex=True),
+    no_grad=INTEGERS,
     doc="nonzero() without as_tuple.",
     samples=[S(I(3, 4, high=2))],
 )
@@ -590,6 +624,7 @@ op(
     kernel=native(complex=True),
     grad={"weight": "ops::embedding_dense_backward(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq)"},
     jvp="linear",
+    nondiff=("indices",),
     doc="Rows of a table. The row padding_idx gets no gradient; scale_grad_by_freq divides each row's by how often it was read. "
     "Sparse gradients are not supported.",
     samples=[
@@ -613,6 +648,8 @@ op(
     grad={"grad_output": "embedding_grad_grad(grad, indices, padding_idx, scale_grad_by_freq)"},
     node="EmbeddingDenseBackwardBackward0",
     jvp="linear",
+    home="",
+    nondiff=("indices",),
     doc="The gradient of a table from the gradient of the rows read from it.",
     samples=[S(T(4, 3), I(4, high=5), 5, -1, False), S(T(2, 2, 3), I(2, 2, high=5), 5, 1, True)],
 )
@@ -620,6 +657,8 @@ op(
     "one_hot(Tensor self, int num_classes=-1) -> Tensor",
     variants="function",
     kernel=native(),
+    home="nn.functional",
+    no_grad=INTEGERS,
     doc="A vector of zeros with a one at each index, as nn.functional.one_hot; num_classes -1 takes one more than the largest index.",
     samples=[S(I(4)), S(I(2, 3), 5), S(I()), S(I(0), 3)],
     errors=(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from optable import alias, composite, native, op, python
+from optable.facts import EXPECTED, PART, SAME_AS_INPUT, Out
 from optable.samples import B, E, I, S, T
 
 _MM_SHAPES = [((3, 4), (4, 5)), ((1, 4), (4, 1)), ((3, 0), (0, 2)), ((0, 3), (3, 2)), ((3, 3), (3, 0)), ((17, 9), (9, 33))]
@@ -14,6 +15,7 @@ op(
     kernel=native(complex="lazy"),
     grad={"self": "mm_mat1_grad(grad, mat2, self_turned)", "mat2": "mm_mat2_grad(grad, self, mat2_turned)"},
     jvp="multilinear",
+    out=Out(exact=EXPECTED),
     doc="Product of two matrices.",
     samples=[S(T(*a), T(*b)) for a, b in _MM_SHAPES] + [S(I(2, 3), I(3, 2))],
     errors=(
@@ -32,6 +34,7 @@ op(
     kernel=native(complex="lazy"),
     grad={"self": "ops::bmm(grad, matrix_transposed(mat2))", "mat2": "ops::bmm(matrix_transposed(self), grad)"},
     jvp="multilinear",
+    out=Out(exact=EXPECTED),
     doc="Products of the matrices of two batches.",
     samples=[S(T(*a), T(*b)) for a, b in _BATCH_SHAPES] + [S(I(2, 2, 3), I(2, 3, 2))],
     errors=(
@@ -53,6 +56,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "ops::outer(grad, vec)", "vec": "ops::mv(ops::t(self), grad)"},
     jvp="multilinear",
+    out=Out(exact=("addmv input tensors must have the same dtype, but got {out}, {result}, and {result}",)),
     doc="Product of a matrix and a vector.",
     samples=[S(T(3, 4), T(4)), S(T(1, 1), T(1)), S(T(3, 0), T(0)), S(T(0, 3), T(3)), S(I(2, 3), I(3))],
     errors=(
@@ -68,6 +72,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "grad * tensor", "tensor": "grad * self"},
     jvp="multilinear",
+    out=Out(exact=SAME_AS_INPUT),
     doc="Sum of the products of two vectors' elements.",
     samples=[S(T(4), T(4)), S(T(1), T(1)), S(T(0), T(0)), S(T(67), T(67)), S(I(3), I(3))],
     errors=(
@@ -89,6 +94,7 @@ op(
     grad={"self": "ops::conj(grad) * other", "other": "grad * self"},
     jvp="multilinear",
     wirtinger=True,
+    out=Out(exact=SAME_AS_INPUT),
     doc="dot() with the first vector conjugated; for real vectors the same.",
     samples=[S(T(4), T(4)), S(T(0), T(0))],
     errors=(E(S(T(2), T(3)), RuntimeError, "inconsistent tensor size"),),
@@ -99,6 +105,7 @@ op(
     "matmul(Tensor self, Tensor other) -> Tensor",
     variants="function method out",
     kernel=composite(),
+    out=Out(exact=EXPECTED),
     doc="Product of vectors, matrices or batches of matrices, broadcast over the batch.",
     samples=[
         S(T(*a), T(*b))
@@ -158,6 +165,7 @@ op(
         "mat2": "mm_mat2_grad(grad, mat1, mat2_turned, alpha)",
     },
     jvp="ops::addmm(ops::addmm(self_t, mat1_t, mat2, beta, alpha), mat1, mat2_t, 1, alpha)",
+    out=Out(exact=EXPECTED),
     doc="beta * self + alpha * (mat1 @ mat2); self is broadcast.",
     samples=[
         S(T(2, 4), T(2, 3), T(3, 4)),
@@ -183,6 +191,8 @@ op(
         "vec": "scaled(ops::mv(ops::t(mat), grad), alpha)",
     },
     jvp="ops::addmv(ops::addmv(self_t, mat_t, vec, beta, alpha), mat, vec_t, 1, alpha)",
+    inplace_function=True,
+    out=Out(exact=EXPECTED),
     doc="beta * self + alpha * (mat @ vec).",
     samples=[S(T(3), T(3, 2), T(2)), S(T(1), T(3, 2), T(2), beta=0.5, alpha=2.0), S(T(), T(3, 2), T(2)), S(T(3), T(3, 0), T(0))],
     errors=(
@@ -228,6 +238,7 @@ op(
         "batch2": "scaled(ops::matmul(matrix_transposed(batch1), grad), alpha)",
     },
     jvp="ops::addbmm(ops::addbmm(self_t, batch1_t, batch2, beta, alpha), batch1, batch2_t, 1, alpha)",
+    out=Out(exact=("self and mat2 must have the same dtype, but got {out} and {result}",), silent=True),
     doc="beta * self + alpha * the sum over the batch of batch1[i] @ batch2[i].",
     samples=[
         S(T(3, 5), T(2, 3, 4), T(2, 4, 5)),
@@ -253,6 +264,7 @@ op(
         "batch2": "scaled(ops::bmm(matrix_transposed(batch1), grad), alpha)",
     },
     jvp="ops::baddbmm(ops::baddbmm(self_t, batch1_t, batch2, beta, alpha), batch1, batch2_t, 1, alpha)",
+    out=Out(exact=EXPECTED),
     doc="beta * self + alpha * (batch1 @ batch2), matrix by matrix.",
     samples=[
         S(T(2, 3, 5), T(2, 3, 4), T(2, 4, 5)),
@@ -274,6 +286,7 @@ op(
     "outer(Tensor self, Tensor vec2) -> Tensor",
     variants="function method out",
     kernel=composite(),
+    out=Out(name="mul"),
     doc="Products of every element of one vector with every element of another.",
     samples=[S(T(3), T(4)), S(T(1), T(1)), S(T(0), T(2)), S(T(2), I(3))],
     errors=(
@@ -288,6 +301,7 @@ op(
     "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     variants="function internal",
     kernel=composite(),
+    home="nn.functional",
     doc="input @ weight.T + bias, as nn.functional.linear.",
     samples=[
         S(T(2, 3), T(4, 3)),
@@ -417,6 +431,7 @@ op(
         "other": "sum_to(ops::linalg_cross(grad, self, dim), other_sizes)",
     },
     jvp="multilinear",
+    home="linalg",
     doc="Vector product of vectors of three elements along dim.",
     samples=[S(T(2, 3), T(2, 3)), S(T(3), T(3)), S(T(1, 3), T(2, 3)), S(T(3, 2), T(3, 2), dim=0), S(T(0, 3), T(0, 3))],
     errors=(
@@ -448,6 +463,7 @@ op(
     kernel=native(complex=True),
     grad={"A, B": "linalg_solve_grad(grad, A, result, B_sizes, left, needs_A, needs_B)"},
     outputs_nondiff=("info",),
+    home="linalg",
     doc="The X of A X = B (or X A = B), and LAPACK's verdict per matrix: 0, or the first zero pivot.",
     samples=[
         S(_REGULAR, T(2, 3, 2)),
@@ -470,6 +486,7 @@ op(
     kernel=native(complex=True),
     grad={"A": "linalg_inv_grad(grad, inverse)"},
     outputs_nondiff=("info",),
+    home="linalg",
     doc="Inverses of square matrices, and LAPACK's verdict per matrix.",
     samples=[S(_REGULAR), S(_SYMMETRIC), S(T(0, 0)), S(T(0, 3, 3))],
     errors=(
@@ -482,6 +499,7 @@ op(
     variants="function internal",
     kernel=native(complex=True),
     grad={"A": "linalg_det_grad(grad, A, result)"},
+    home="linalg",
     doc="Determinants.",
     samples=[S(_REGULAR), S(_SYMMETRIC), S(T(0, 0)), S(T(2, 2, values=(1.0, 2.0, 2.0, 4.0), grad=False))],
     errors=(E(S(T(2, 3)), RuntimeError, "linalg.det: A " + _NOT_SQUARE),),
@@ -493,6 +511,7 @@ op(
     kernel=native(complex=True),
     grad={"A": "linalg_slogdet_grad(grads[0], grads[1], A, sign)"},
     wirtinger=True,
+    home="linalg",
     doc="Signs and logarithms of determinants.",
     samples=[S(_REGULAR), S(_SYMMETRIC), S(T(0, 0))],
     errors=(E(S(T(2, 3)), RuntimeError, "linalg.slogdet: A " + _NOT_SQUARE),),
@@ -503,6 +522,7 @@ op(
     variants="function internal",
     kernel=native(complex=True),
     grad={"A, B": "linalg_solve_triangular_grad(grad, A, result, B_sizes, upper, left, unitriangular, needs_A, needs_B)"},
+    home="linalg",
     doc="The X of A X = B (or X A = B) for a triangular A, of which only that triangle is read.",
     samples=[
         S(_REGULAR, T(2, 3, 2), upper=True),
@@ -527,6 +547,7 @@ op(
     grad={"self": "linalg_cholesky_grad(grad, L, upper)"},
     outputs_nondiff=("info",),
     wirtinger=True,
+    home="linalg",
     doc="Cholesky factors of positive definite matrices, and the order of the first minor that is not.",
     samples=[S(_SYMMETRIC), S(_SYMMETRIC, upper=True), S(T(0, 0))],
     errors=(E(S(T(2, 3)), RuntimeError, "linalg.cholesky: A " + _NOT_SQUARE),),
@@ -538,6 +559,7 @@ op(
     kernel=native(complex=True),
     grad={"A": "linalg_lu_factor_grad(grad, LU, pivots)"},
     outputs_nondiff=("pivots", "info"),
+    home="linalg",
     doc="Packed LU factors with partial pivoting, pivots from 1, and LAPACK's verdict.",
     samples=[S(_REGULAR), S(_SYMMETRIC), S(T(4, 2)), S(T(2, 4))],
     errors=(E(S(T(3)), RuntimeError, "torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: "),),
@@ -546,6 +568,7 @@ op(
     "_lu_permutation(Tensor pivots, int rows, dtype dtype) -> Tensor",
     variants="internal",
     kernel=native(),
+    no_grad=PART,
     doc="The permutation matrix that a list of row exchanges makes.",
 )
 op(
@@ -558,6 +581,7 @@ op(
     "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
     variants="function internal",
     kernel=composite(),
+    home="linalg",
     doc="P, L and U with P L U = A.",
     samples=[S(_REGULAR), S(T(4, 2)), S(T(2, 4))],
 )
@@ -567,6 +591,7 @@ op(
     kernel=native(complex=True),
     grad={"A": "linalg_qr_grad(grads[0], grads[1], Q, R, A, mode)"},
     wirtinger=True,
+    home="linalg",
     doc="Orthogonal times upper triangular. mode 'complete' gives a square Q, 'r' only R.",
     samples=[
         S(T(4, 3)),
@@ -604,6 +629,7 @@ op(
     kernel=native(complex=True),
     grad={"self": 'not_implemented("linalg_ldl_factor_ex")'},
     outputs_nondiff=("pivots", "info"),
+    home="linalg",
     doc="L and the blocks of D of L D L^T as LAPACK packs them, pivots, and its verdict. The lower triangle is read.",
     samples=[S(_SYMMETRIC), S(T(4, 4)), S(T(2, 5, 5)), S(T(4, 4), hermitian=True), S(T(0, 0))],
     errors=(
@@ -618,6 +644,8 @@ op(
     variants="function internal",
     kernel=native(complex=True),
     grad={"LD": 'not_implemented("linalg_ldl_solve")', "B": 'not_implemented("linalg_ldl_solve")'},
+    home="linalg",
+    nondiff=("pivots",),
     doc="The X of A X = B, given what linalg_ldl_factor_ex made of A.",
     samples=[
         S(_LD, I(3, values=(1, 2, 3)), T(3, 2)),
@@ -648,6 +676,7 @@ op(
     "linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)",
     variants="function internal",
     kernel=composite(),
+    home="linalg",
     doc="Eigenvalues, ascending, and eigenvectors of symmetric matrices.",
     samples=[S(_READ_TRIANGLE)],
     test={"values": "real"},  # complex vectors up to a factor
@@ -660,6 +689,7 @@ op(
     "linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor",
     variants="function internal",
     kernel=composite(),
+    home="linalg",
     doc="Eigenvalues of symmetric matrices, ascending.",
     samples=[S(_SYMMETRIC)],
     test={"symmetric": True},
@@ -678,6 +708,7 @@ op(
     "linalg_eig(Tensor A) -> (Tensor eigenvalues, Tensor eigenvectors)",
     variants="function internal",
     kernel=composite(),
+    home="linalg",
     doc="Eigenvalues, in no order, and eigenvectors of square matrices.",
     test={"values": False},  # vectors up to a factor
     samples=[S(T(3, 3, grad=False)), S(T(2, 3, 3, grad=False)), S(T(0, 0, grad=False)), S(T(2, 0, 0, grad=False))],
@@ -690,6 +721,7 @@ op(
     "linalg_eigvals(Tensor A) -> Tensor",
     variants="function internal",
     kernel=composite(),
+    home="linalg",
     doc="Eigenvalues of square matrices, in no order.",
     samples=[S(_REGULAR), S(T(3, 3)), S(T(0, 0))],
     errors=(
@@ -710,6 +742,7 @@ op(
     "linalg_svd(Tensor A, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)",
     variants="function internal",
     kernel=composite(),
+    home="linalg",
     doc="Singular values, descending, and vectors: A = U diag(S) Vh.",
     test={"values": False},  # vectors up to their sign
     samples=[S(T(4, 3, grad=False)), S(T(3, 4, grad=False), False), S(T(0, 3, grad=False)), S(T(3, 0, grad=False), False)],
@@ -719,6 +752,7 @@ op(
     "linalg_svdvals(Tensor A) -> Tensor",
     variants="function internal",
     kernel=composite(),
+    home="linalg",
     doc="Singular values, descending.",
     samples=[S(T(4, 3)), S(_REGULAR), S(T(0, 3))],
 )
@@ -728,6 +762,7 @@ op(
     kernel=native(complex=True),
     grad={"A": "linalg_pinv_grad(grad, A, result)"},
     wirtinger=True,
+    home="linalg",
     doc="The Moore-Penrose inverse; singular values up to max(atol, rtol * largest) count as zero.",
     samples=[S(T(4, 3)), S(T(3, 4)), S(_REGULAR), S(T(2, 2, values=(1.0, 2.0, 2.0, 4.0), grad=False), rtol=1e-6), S(T(0, 3))],
     reference="numpy.linalg.pinv",

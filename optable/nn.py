@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from optable import FLOATING, composite, native, op, pointwise, python
+from optable.facts import PART
 from optable.samples import E, I, S, T
 
 # ---- losses ----
@@ -23,6 +24,8 @@ op(
     node="NllLossBackward0",
     outputs_nondiff=("total_weight",),
     jvp="linear",
+    home="",
+    nondiff=("target", "weight"),
     doc="Negative log likelihood of classes, and the sum of the weights that counted.",
     samples=[S(T(4, 3), I(4, high=3), None, 1, -100), S(T(4, 3), I(4, high=3), T(3, low=0.5, grad=False), 2, 1)],
 )
@@ -35,6 +38,8 @@ op(
     node="NllLoss2DBackward0",
     outputs_nondiff=("total_weight",),
     jvp="linear",
+    home="",
+    nondiff=("target", "weight"),
     doc="nll_loss_forward with one class per pixel.",
     samples=[S(T(2, 3, 2, 2), I(2, 2, 2, high=3), None, 1, -100), S(T(2, 3, 2, 2), I(2, 2, 2, high=3), T(3, low=0.5, grad=False), 0, 1)],
 )
@@ -45,12 +50,15 @@ op(
     kernel=native(),
     grad={"grad_output": "nll_loss_any(grad, target, weight, reduction, ignore_index)"},
     jvp="linear",
+    home="",
+    nondiff=("self", "target", "weight", "total_weight"),
     doc="Gradient of nll_loss_forward.",
 )
 op(
     "nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor",
     variants="function internal",
     kernel=composite(),
+    home="nn.functional",
     doc="Negative log likelihood: -weight[target] * self[target], for inputs [C], [N, C] or [N, C, d1, ...].",
     samples=[S(T(4, 3), I(4, high=3), None, r) for r in (0, 1, 2)]
     + [S(T(4, 3), I(4, high=3), T(3, low=0.5, grad=False), r, 1) for r in (0, 1, 2)]
@@ -67,6 +75,7 @@ op(
     "label_smoothing=0.0) -> Tensor",
     variants="function internal",
     kernel=composite(),
+    home="",
     doc="Cross entropy of softmax(self) with classes, or with probabilities of the input's shape.",
     samples=[S(T(4, 3), I(4, high=3), None, r) for r in (0, 1, 2)]
     + [S(T(4, 3), I(4, high=3), T(3, low=0.5, grad=False), r, 1, 0.1) for r in (0, 1, 2)]
@@ -86,6 +95,7 @@ op(
     variants="function internal",
     kernel=native(),
     grad={"self": "mse_loss_grad(grad, self, target, reduction)", "target": "mse_loss_grad(grad, target, self, reduction)"},
+    home="nn.functional",
     doc="Squared differences.",
     samples=_PAIRS,
 )
@@ -93,12 +103,14 @@ op(
     "_squared_difference(Tensor self, Tensor other) -> Tensor",
     variants="internal",
     kernel=pointwise("(x - y) * (x - y)", dtypes=FLOATING),
+    no_grad=PART,
     doc="(self - other) ** 2, without derivative.",
 )
 op(
     "l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
     variants="function internal",
     kernel=composite(),
+    home="nn.functional",
     doc="Absolute differences.",
     samples=_PAIRS,
 )
@@ -110,6 +122,7 @@ op(
         "self": "smooth_l1_loss_grad(grad, self, target, reduction, beta)",
         "target": "smooth_l1_loss_grad(grad, target, self, reduction, beta)",
     },
+    home="nn.functional",
     doc="Squared differences below beta, absolute ones above.",
     samples=_PAIRS + [S(T(3, 4), T(3, 4), 1, 0.5)],
     errors=(E(S(T(3), T(3), 1, -1.0), RuntimeError, "smooth_l1_loss does not support negative values for beta."),),
@@ -117,6 +130,7 @@ op(
 op(
     "_smooth_l1(Tensor self, Tensor other, Scalar beta) -> Tensor",
     variants="internal",
+    no_grad=PART,
     doc="The elements of smooth_l1_loss, without derivative.",
     kernel=pointwise(
         "abs_of(x - y) < beta ? T(0.5) * (x - y) * (x - y) / beta : abs_of(x - y) - T(0.5) * beta", dtypes=FLOATING, params=("beta",)
@@ -130,6 +144,7 @@ op(
         "self": "huber_loss_grad(grad, self, target, reduction, delta)",
         "target": "huber_loss_grad(grad, target, self, reduction, delta)",
     },
+    home="nn.functional",
     doc="Half the squared differences below delta, linear above.",
     samples=_PAIRS + [S(T(3, 4), T(3, 4), 1, 0.5)],
     errors=(E(S(T(3), T(3), 1, 0.0), RuntimeError, "huber_loss does not support non-positive values for delta."),),
@@ -137,6 +152,7 @@ op(
 op(
     "_huber(Tensor self, Tensor other, Scalar delta) -> Tensor",
     variants="internal",
+    no_grad=PART,
     doc="The elements of huber_loss, without derivative.",
     kernel=pointwise(
         "abs_of(x - y) < delta ? T(0.5) * (x - y) * (x - y) : delta * (abs_of(x - y) - T(0.5) * delta)", dtypes=FLOATING, params=("delta",)
@@ -156,6 +172,8 @@ op(
         "self": "binary_cross_entropy_grad(grad, self, target, weight, reduction)",
         "target": "binary_cross_entropy_target_grad(grad, self, target, weight, reduction)",
     },
+    home="nn.functional",
+    nondiff=("weight",),
     doc="Cross entropy of probabilities with targets in [0, 1].",
     samples=_PROBABILITIES,
     errors=(E(S(T(2, values=(0.5, 1.5)), T(2, values=(0.0, 1.0))), RuntimeError, "all elements of input should be between 0 and 1"),),
@@ -163,6 +181,7 @@ op(
 op(
     "_binary_cross_entropy(Tensor self, Tensor target) -> Tensor",
     variants="internal",
+    no_grad=PART,
     doc="The elements of binary_cross_entropy, without derivative. Logarithms stop at -100.",
     kernel=pointwise("(y - T(1)) * max_(log1p_(-x), T(-100)) - y * max_(log_(x), T(-100))", dtypes=FLOATING, cost=24),
 )
@@ -182,6 +201,7 @@ op(
         "self": "bce_with_logits_grad(grad, self, target, weight, pos_weight, reduction)",
         "target": "bce_with_logits_target_grad(grad, self, target, weight, pos_weight, reduction)",
     },
+    nondiff=("weight", "pos_weight"),
     doc="Cross entropy of sigmoid(self) with targets in [0, 1], without overflow.",
     samples=[S(T(3, 4), T(3, 4, low=0.1, high=0.9), None, None, r) for r in (0, 1, 2)]
     + [S(T(3, 4), T(3, 4, low=0.1, high=0.9), T(3, 4, low=0.5, grad=False), T(4, low=0.5, grad=False), 1), S(T(), T(), None, None, 1)],
@@ -189,12 +209,14 @@ op(
 op(
     "_bce_with_logits(Tensor self, Tensor target) -> Tensor",
     variants="internal",
+    no_grad=PART,
     doc="The elements of binary_cross_entropy_with_logits, without derivative.",
     kernel=pointwise("(T(1) - y) * x - log_sigmoid_(x)", dtypes=FLOATING, cost=16),
 )
 op(
     "_bce_with_logits_weighted(Tensor self, Tensor target, Tensor pos_weight) -> Tensor",
     variants="internal",
+    no_grad=PART,
     doc="The same with a weight for the positive class.",
     kernel=pointwise("(T(1) - y) * x - ((z - T(1)) * y + T(1)) * log_sigmoid_(x)", dtypes=FLOATING, cost=16),
 )
@@ -211,6 +233,7 @@ op(
     variants="function internal",
     kernel=native(),
     grad={"self": "soft_margin_loss_grad(grad, self, target, reduction)", "target": "soft_margin_loss_grad(grad, target, self, reduction)"},
+    home="nn.functional",
     doc="log(1 + exp(-target * self)).",
     samples=[S(T(3, 4), T(3, 4, grad=False), r) for r in (0, 1, 2)] + [S(T(5), T(5), 1)],
     test={"compat": False},  # torch has no derivative for the target
@@ -219,6 +242,7 @@ op(
     "_soft_margin(Tensor self, Tensor target) -> Tensor",
     variants="internal",
     kernel=pointwise("-log_sigmoid_(x * y)", dtypes=FLOATING, cost=16),
+    no_grad=PART,
     doc="The elements of soft_margin_loss, without derivative.",
 )
 
@@ -246,6 +270,7 @@ op(
     "needs_weight, bool needs_bias) -> (Tensor grad_self, Tensor grad_weight, Tensor grad_bias)",
     variants="function",
     kernel=native(),
+    no_grad=PART,
     doc="The gradients of layer normalisation, without derivative; those that are not needed are None.",
     samples=[
         S(T(3, 4, grad=False), T(3, 4, grad=False), (4,), T(4, grad=False), T(3, 1, grad=False), T(3, 1, grad=False), True, True, True),
@@ -287,6 +312,7 @@ op(
     variants="function internal",
     kernel=native(),
     grad={"self": "glu_grad(grad, self, dim)"},
+    home="nn.functional",
     doc="The first half along dim times the sigmoid of the second.",
     samples=[S(T(3, 4)), S(T(4, 3), 0), S(T(2, 6, 2), 1), S(T(0, 4))],
     errors=(

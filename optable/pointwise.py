@@ -8,6 +8,7 @@ abs'(0) = 0, relu'(0) = 0, clamp passes the gradient at its bounds, maximum spli
 from __future__ import annotations
 
 from . import ALL, BITWISE, FLOATING, INTEGRAL, NUMERIC, Kernel, alias, composite, native, op, pointwise, python
+from .facts import FOUND, INTEGERS, PART, Out
 from .pointwise_activations import *
 from .pointwise_functions import EVERYWHERE, FUNCTION
 from .samples import BROADCAST_ERROR, B, E, I, S, T, binary, unary
@@ -67,6 +68,7 @@ op(
     grad={"self": "times(grad, -alpha)"},
     node="RsubBackward1",
     jvp="elementwise",
+    nondiff=("other",),
     doc="other - alpha * self.",
     samples=unary(other=1.5) + [S(I(3), 2)],
     errors=(E(S(B(3), 1), RuntimeError, "with a bool tensor is not supported"),),
@@ -134,6 +136,7 @@ op(
     "_div_trunc(Tensor self, Operand other) -> Tensor",
     variants="internal",
     kernel=pointwise("trunc_div(x, y)", dtypes=NUMERIC, label="div_trunc", check="check_int_divisor(self, other);"),
+    no_grad=PART,
     doc="self / other rounded towards zero, integers staying integers.",
 )
 op(
@@ -148,6 +151,7 @@ op(
         check="check_int_divisor(self, other);",
     ),
     grad={"self": 'not_implemented("floor_divide")', "other": 'not_implemented("floor_divide")'},
+    out=Out(name="aten::floor_divide"),
     doc="self / other rounded down.",
     samples=binary(low2=0.5, scalar=1.5) + [S(I(5, low=-4), I(5, low=1)), S(I(3), 2)],
     errors=(
@@ -171,6 +175,7 @@ op(
     ),
     grad={"other": 'not_implemented("floor_divide")'},
     node="FloorDivideBackward1",
+    nondiff=("self",),
     doc="self / other rounded down.",
     samples=[S(3.0, T(4, low=0.5, grad=False)), S(7, I(3, low=1))],
 )
@@ -206,6 +211,7 @@ op(
     grad={"self": "grad"},
     node="RemainderBackward0",
     jvp="elementwise",
+    nondiff=("other",),
     doc="self modulo a number, with the sign of the number.",
     samples=unary(other=0.7) + [S(I(5, low=-4), 3), S(I(5), -3), S(I(5), 1.5)],
     errors=(E(S(I(3), 0), RuntimeError, "ZeroDivisionError"),),
@@ -222,6 +228,7 @@ op(
     ),
     grad={"other": 'not_implemented("remainder")'},
     node="RemainderBackward2",
+    nondiff=("self",),
     doc="A number modulo other.",
     samples=[S(5.0, T(4, low=0.5, grad=False)), S(7, I(3, low=1))],
 )
@@ -248,6 +255,7 @@ op(
     grad={"self": "grad"},
     node="FmodBackward0",
     jvp="elementwise",
+    nondiff=("other",),
     doc="Remainder of self divided by a number, with the sign of self.",
     samples=unary(other=0.7) + [S(I(5, low=-4), 3), S(I(5), 1.5)],
     errors=(E(S(I(3), 0), RuntimeError, "ZeroDivisionError"),),
@@ -307,6 +315,7 @@ op(
     grad={"self": "times(grad, one_minus(weight))", "end": "times(grad, weight)"},
     node="LerpBackward0",
     jvp="elementwise",
+    out=Out(exact=FOUND),
     doc="self + weight * (end - self).",
     samples=[S(T(3, 4), T(3, 4), 0.3), S(T(3, 4), T(4), 0.8), S(T(), T(3), 0.5), S(T(0), T(0), 0.1), S(T(33), T(33), 2.0)],
     errors=(
@@ -350,6 +359,8 @@ for name, expr, dtypes, words in (
         f"{name}(Tensor self) -> Tensor",
         variants="function method out" if name in ("isposinf", "isneginf", "signbit") else "function method",
         kernel=pointwise(expr, dtypes=dtypes, out="bool", complex={"isnan": True, "isinf": True, "isfinite": True, "isreal": "x.im == 0"}.get(name, False)),
+        no_grad=INTEGERS,
+        out=Out(exact=(f"{name} does not support non-boolean outputs.",)),
         doc=f"Whether each element {words}.",
         samples=unary() + [S(I(3, low=-2)), S(B(3)), S(T(6, values=(0.0, -0.0, 1.0, float("inf"), float("-inf"), float("nan"))))],
     )
@@ -387,6 +398,7 @@ for name, expr, words in (
         f"logical_{name}(Tensor self, Tensor other) -> Tensor",
         variants=EVERYWHERE,
         kernel=pointwise(expr, out="bool", complex=True),
+        no_grad=INTEGERS,
         doc=f"Whether the truth values of self and other {words}.",
         samples=[S(B(3, 4), B(4)), S(I(5), I(5)), S(T(4), B(4)), S(T(), T(3)), S(B(0), B(0))],
         errors=(E(S(B(3), B(4)), RuntimeError, "must match the size of tensor b"),),
@@ -396,6 +408,7 @@ op(
     "logical_not(Tensor self) -> Tensor",
     variants=EVERYWHERE,
     kernel=pointwise("x == T(0)", out="bool", complex=True),
+    no_grad=INTEGERS,
     doc="Whether each element is zero or false.",
     samples=unary() + [S(B(3)), S(I(4))],
     reference="numpy.logical_not",
@@ -405,6 +418,7 @@ for name, sign, words in (("and", "&", "and"), ("or", "|", "or"), ("xor", "^", "
         f"bitwise_{name}(Tensor self, Operand other) -> Tensor",
         variants=EVERYWHERE,
         kernel=pointwise(f"x {sign} y", dtypes=BITWISE),
+        no_grad=INTEGERS,
         doc=f"Bitwise {words} of integers, logical {words} of booleans.",
         samples=[S(I(3, 4), I(4)), S(B(5), B(5)), S(I(4), B(4)), S(I(4), 3), S(I(), I(3)), S(I(0), I(0))],
         errors=(E(S(I(3), I(4)), RuntimeError, "must match the size of tensor b"), E(S(T(3), T(3)), RuntimeError, "not implemented for")),
@@ -414,6 +428,7 @@ for name, sign, words in (("and", "&", "and"), ("or", "|", "or"), ("xor", "^", "
         f"bitwise_{name}.self_scalar(Operand self, Tensor other) -> Tensor",
         variants="function",
         kernel=pointwise(f"x {sign} y", dtypes=BITWISE),
+        no_grad=INTEGERS,
         doc=f"Bitwise {words} of a number and integers.",
         samples=[S(3, I(4))],
     )
@@ -421,6 +436,8 @@ op(
     "bitwise_not(Tensor self) -> Tensor",
     variants=EVERYWHERE,
     kernel=pointwise("bit_not(x)", dtypes=BITWISE),
+    no_grad=INTEGERS,
+    out=Out(exact=FOUND),
     doc="Every bit of integers flipped; the opposite of booleans.",
     samples=[S(I(3, 4)), S(B(5)), S(I()), S(I(0))],
     errors=(E(S(T(3)), RuntimeError, "not implemented for"),),
@@ -431,6 +448,7 @@ for name, expr, words in (("left", "shift_left(x, y)", "left"), ("right", "shift
         f"bitwise_{name}_shift(Tensor self, Operand other) -> Tensor",
         variants=EVERYWHERE,
         kernel=pointwise(expr, dtypes=INTEGRAL, label=f"{name[0]}shift"),
+        no_grad=INTEGERS,
         doc=f"Integers shifted {words} by other bits.",
         samples=[S(I(3, 4), I(4)), S(I(4), 3), S(I(4, low=-9), 70), S(I(), I(3)), S(I(0), I(0))],
         errors=(E(S(T(3), T(3)), RuntimeError, "not implemented for"),),
@@ -440,6 +458,7 @@ for name, expr, words in (("left", "shift_left(x, y)", "left"), ("right", "shift
         f"bitwise_{name}_shift.self_scalar(Operand self, Tensor other) -> Tensor",
         variants="function",
         kernel=pointwise(expr, dtypes=INTEGRAL, label=f"{name[0]}shift"),
+        no_grad=INTEGERS,
         doc=f"A number shifted {words} by other bits.",
         samples=[S(3, I(4))],
     )
@@ -448,6 +467,8 @@ for name, words in (("gcd", "Greatest common divisor"), ("lcm", "Least common mu
         f"{name}(Tensor self, Tensor other) -> Tensor",
         variants=EVERYWHERE,
         kernel=pointwise(f"{name}_of(x, y)", dtypes=INTEGRAL, cost=100),
+        inplace_function=True,
+        no_grad=INTEGERS,
         doc=f"{words} of integers.",
         samples=[S(I(3, 4, low=-20, high=20), I(4, low=-20, high=20)), S(I(), I(3)), S(I(0), I(0))],
         errors=(E(S(T(3), T(3)), RuntimeError, "not implemented for"),),
@@ -463,6 +484,8 @@ for name, expr in (("floor", "floor"), ("ceil", "ceil"), ("round", "rint"), ("tr
         kernel=pointwise(f"{expr}_of(x)", dtypes=NUMERIC),
         grad={"self": "zero_gradient(grad)"},
         jvp="elementwise",
+        inplace_function=True,
+        out=Out(exact=FOUND),
         doc={
             "floor": "Largest integer not above each element.",
             "ceil": "Smallest integer not below each element.",
@@ -482,6 +505,8 @@ op(
     grad={"self": "zero_gradient(grad)"},
     node="RoundBackward1",
     jvp="elementwise",
+    inplace_function=True,
+    out=Out(exact=FOUND),
     doc="Rounded to a number of decimals.",
     samples=unary(decimals=1) + unary(low=-100, high=100, decimals=-1)[:3] + [S(T(5), decimals=0)],
     errors=(E(S(I(3), decimals=1), RuntimeError, "not implemented for"),),
@@ -496,6 +521,7 @@ op(
         cost=8,
         label="round",
     ),
+    no_grad=PART,
     doc="Rounding at a power of ten.",
 )
 op(
@@ -504,6 +530,8 @@ op(
     kernel=pointwise("x - trunc_of(x)", dtypes=FLOATING),
     grad={"self": "grad"},
     jvp="elementwise",
+    inplace_function=True,
+    out=Out(exact=FOUND),
     doc="The fraction of each element, with its sign.",
     samples=unary(low=0.1, high=0.9),
 )
@@ -521,6 +549,7 @@ op(
         "max": "clamp_tensor_backward_max(grad, self, min, max)",
     },
     jvp="elementwise",
+    inplace_function=True,
     doc="self limited to [min, max].",
     samples=[
         S(T(3, 4), T(3, 4, low=-1, high=0), T(3, 4, low=0, high=1)),
@@ -541,6 +570,8 @@ op(
     grad={"self": "clamp_backward(grad, self, min, max)"},
     node="ClampBackward1",
     jvp="elementwise",
+    inplace_function=True,
+    out=Out(exact=FOUND),
     doc="self limited to [min, max].",
     samples=unary(min=-1.0, max=0.7) + unary(min=0.3)[:3] + unary(max=0.3)[:3] + [S(T(5), 0.7, -0.3), S(I(5), 1, 2), S(I(5), 1.5)],
     errors=(E(S(T(3)), RuntimeError, "At least one of 'min' or 'max' must not be None"),),
@@ -552,6 +583,7 @@ op(
     grad={"self": "clamp_tensor_backward_self(grad, self, min, Tensor())", "min": "clamp_tensor_backward_min(grad, self, min, Tensor())"},
     node="ClampMinBackward1",
     jvp="elementwise",
+    inplace_function=True,
     doc="self, at least min.",
     samples=binary(),
     errors=(BROADCAST_ERROR,),
@@ -564,6 +596,8 @@ op(
     grad={"self": "clamp_backward(grad, self, min, std::nullopt)"},
     node="ClampMinBackward0",
     jvp="elementwise",
+    inplace_function=True,
+    out=Out(exact=FOUND),
     doc="self, at least min.",
     samples=unary(min=0.3) + [S(I(5), 2)],
 )
@@ -574,6 +608,7 @@ op(
     grad={"self": "clamp_tensor_backward_self(grad, self, Tensor(), max)", "max": "clamp_tensor_backward_max(grad, self, Tensor(), max)"},
     node="ClampMaxBackward1",
     jvp="elementwise",
+    inplace_function=True,
     doc="self, at most max.",
     samples=binary(),
     errors=(BROADCAST_ERROR,),
@@ -586,6 +621,8 @@ op(
     grad={"self": "clamp_backward(grad, self, std::nullopt, max)"},
     node="ClampMaxBackward0",
     jvp="elementwise",
+    inplace_function=True,
+    out=Out(exact=FOUND),
     doc="self, at most max.",
     samples=unary(max=0.3) + [S(I(5), 2)],
 )
@@ -593,18 +630,21 @@ op(
     "_clamp(Tensor self, Operand min, Operand max) -> Tensor",
     variants="internal",
     kernel=pointwise("min_nan(max_nan(x, y), z)", dtypes=NUMERIC, label="clamp_scalar"),
+    no_grad=PART,
     doc="self limited to [min, max].",
 )
 op(
     "_clamp_below(Tensor self, Operand min) -> Tensor",
     variants="internal",
     kernel=pointwise("max_nan(x, y)", dtypes=NUMERIC, label="clamp_min_scalar"),
+    no_grad=PART,
     doc="self, at least min.",
 )
 op(
     "_clamp_above(Tensor self, Operand max) -> Tensor",
     variants="internal",
     kernel=pointwise("min_nan(x, y)", dtypes=NUMERIC, label="clamp_max_scalar"),
+    no_grad=PART,
     doc="self, at most max.",
 )
 op(
@@ -613,6 +653,7 @@ op(
     kernel=pointwise("y >= min && y <= max ? x : T(0)", dtypes=FLOATING, out="float", params=("min", "max")),
     grad={"grad_output": "ops::_clamp_backward(grad, self, min, max)"},
     jvp="elementwise",
+    nondiff=("self",),
     doc="Gradient of clamp: passes inside the bounds, the bounds included.",
 )
 
@@ -640,6 +681,7 @@ for name, which, sign in (("maximum", "larger", ">"), ("minimum", "smaller", "<"
         kernel=pointwise(f"y == z ? x / 2 : z {sign} y ? T(0) : x", dtypes=FLOATING, out="float"),
         grad={"grad_output": f"ops::_{name}_backward(grad, self, other)"},
         jvp="elementwise",
+        nondiff=("self", "other"),
         doc=f"Gradient of {name} for self: half of it where both are equal.",
     )
     op(
@@ -667,6 +709,8 @@ op(
     inplace="nan_to_num_inplace",
     grad={"self": "ops::masked_fill(grad, ops::logical_not(ops::isfinite(self)), 0)"},
     jvp="elementwise",
+    inplace_function=True,
+    out=Out(exact=("nan_to_num: dtype of out: {out} should be same as input: {result}",)),
     doc="nan, inf and -inf replaced: by 0, the largest and the smallest finite number unless given.",
     samples=unary()
     + [
@@ -681,6 +725,7 @@ op(
     "_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor",
     variants="internal",
     kernel=pointwise("x != x ? nan : is_inf(x) ? (x > 0 ? posinf : neginf) : x", dtypes=FLOATING, params=("nan", "posinf", "neginf")),
+    no_grad=PART,
     doc="nan, inf and -inf replaced.",
 )
 
@@ -704,6 +749,7 @@ op(
     grad={"self": "copysign_backward(grad, self, result)"},
     node="CopysignBackward1",
     jvp="elementwise",
+    nondiff=("other",),
     doc="The magnitude of self with the sign of a number.",
     samples=unary(low=0.2, other=-1.0),
 )
@@ -724,6 +770,7 @@ op(
     "_nextafter(Tensor self, Tensor other) -> Tensor",
     variants="internal",
     kernel=pointwise("std::nextafter(x, y)", dtypes=("f32", "f64"), cost=20, label="nextafter"),
+    no_grad=PART,
     doc="nextafter of the dtypes that C has it for.",
 )
 op(
@@ -732,6 +779,8 @@ op(
     kernel=pointwise("x * exp2_(y)", dtypes=FLOATING, out="float", cost=10, complex=True),
     grad={"self": "grad * ops::exp2(other)", "other": "ops::_scaled_product(grad, result, 0.6931471805599453)"},
     jvp="elementwise",
+    inplace_function=True,
+    out=Out(cast="ldexp can't be cast to the desired output type {out}"),
     doc="self * 2 ** other.",
     samples=binary() + [S(T(3), I(3)), S(I(3), I(3))],
     errors=(BROADCAST_ERROR,),
@@ -741,6 +790,7 @@ op(
     variants=EVERYWHERE,
     kernel=pointwise("x == T(0) ? y : T(x > T(0))", check="check_heaviside(self, values);"),
     grad={"self": 'not_implemented("heaviside")', "values": 'not_implemented("heaviside")'},
+    out=Out(exact=("heaviside is not yet implemented for tensors with different dtypes.",), name="aten::heaviside"),
     doc="0 where self is negative, 1 where it is positive, values where it is 0.",
     samples=[S(T(3, 4, grad=False), T(4, grad=False)), S(T(3, values=(-1.0, 0.0, 1.0), grad=False), T(grad=False)), S(I(4, low=-1), I(4))],
     errors=(E(S(T(3), I(3)), RuntimeError, "heaviside is not yet implemented for tensors with different dtypes"),),
@@ -756,6 +806,8 @@ op(
     kernel=native(elementwise=True, complex=True),
     grad={"self": "ops::where(condition, grad, 0.0)", "other": "ops::where(condition, 0.0, grad)"},
     jvp="elementwise",
+    nondiff=("condition",),
+    out=Out(exact=("Expected out type to be {result} but got {out}",)),
     doc="self where the condition holds, other elsewhere.",
     samples=[
         S(B(3, 4), T(3, 4), T(3, 4)),
@@ -797,6 +849,7 @@ op(
     grad={"self": "ops::masked_fill(grad, mask, 0)", "value": "ops::where(mask, grad, 0.0)"},
     node="MaskedFillBackward1",
     jvp="elementwise",
+    nondiff=("mask",),
     doc="self with a 0-d tensor's value where the mask is true.",
     samples=[S(T(3, 4), B(3, 4), T()), S(T(3, 4), B(4), T()), S(T(3), B(), T())],
     errors=(
@@ -810,6 +863,7 @@ op(
     inplace="masked_fill_inplace",
     grad={"self": "ops::masked_fill(grad, mask, 0)"},
     jvp="elementwise",
+    nondiff=("mask",),
     doc="self with value where the mask is true.",
     samples=[S(T(3, 4), B(3, 4), 2.0), S(T(3, 4), B(4), -1), S(T(3), B(), 0), S(T(0), B(0), 1), S(T(), B(), 1.5), S(I(4), B(4), 7)],
     errors=(
@@ -903,9 +957,10 @@ for _left, _variants in (("Tensor", EVERYWHERE), ("Scalar", "function")):
     )
 
 for names, ops_named in (
-    ("subtract multiply divide negative absolute clip fix", "sub mul div neg abs clamp trunc"),
+    ("subtract multiply divide negative clip fix", "sub mul div neg clamp trunc"),
     ("arcsin arccos arctan arctan2 arcsinh arccosh arctanh", "asin acos atan atan2 asinh acosh atanh"),
     ("not_equal less less_equal greater greater_equal", "ne lt le gt ge"),
 ):
     for name, of in zip(names.split(), ops_named.split(), strict=True):
         alias(name, of)
+alias("absolute", "abs", inplace_function=False)  # there is no torch.absolute_

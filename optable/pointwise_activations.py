@@ -6,6 +6,7 @@ A gradient that is more than a product or two is an op of its own (`tanh_backwar
 from __future__ import annotations
 
 from . import FLOATING, NUMERIC, composite, native, op, pointwise
+from .facts import FOUND, PART, Out
 from .samples import B, E, I, S, T, unary
 
 # ---- activations ----
@@ -16,6 +17,7 @@ op(
     kernel=pointwise("x < T(0) ? T(0) : x", dtypes=NUMERIC, check="check_relu(self);"),
     grad={"self": "ops::threshold_backward(grad, result, 0)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="self where positive, else 0.",
     samples=unary() + [S(I(3, low=-3))],
     errors=(E(S(B(3)), RuntimeError, "Boolean inputs not supported for relu"),),
@@ -41,6 +43,7 @@ op(
     ),
     grad={"self": "ops::threshold_backward(grad, self, threshold)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="self where it exceeds the threshold, else value.",
     samples=unary(threshold=0.1, value=-1.0) + [S(I(4), 1, 7)],
 )
@@ -50,6 +53,8 @@ op(
     kernel=pointwise("x > 0 ? x : x * negative_slope", dtypes=FLOATING, params=("negative_slope",)),
     grad={"self": "ops::leaky_relu_backward(grad, self, negative_slope)"},
     jvp="elementwise",
+    home="nn.functional",
+    out=Out(exact=FOUND),
     doc="self where positive, else negative_slope * self.",
     samples=unary() + unary(negative_slope=0.2)[:2],
     errors=(E(S(I(3)), RuntimeError, "not implemented for 'Long'"),),
@@ -70,6 +75,8 @@ op(
     ),
     grad={"self": "ops::elu_backward(grad, self, alpha, scale, input_scale)"},
     jvp="elementwise",
+    home="nn.functional",
+    out=Out(exact=FOUND),
     doc="self where positive, else alpha * (exp(self) - 1).",
     samples=unary() + unary(alpha=1.5)[:2] + unary(alpha=1.2, scale=0.7, input_scale=1.3)[:2],
     errors=(E(S(I(3)), RuntimeError, "not implemented for 'Long'"),),
@@ -95,6 +102,7 @@ op(
     "selu(Tensor self) -> Tensor",
     variants="function inplace",
     kernel=composite(),
+    inplace_function=True,
     doc="Self-normalising exponential linear unit.",
     samples=unary(),
 )
@@ -105,6 +113,7 @@ op(
     inplace="celu_inplace",
     grad={"self": "ops::elu_backward(grad, self, alpha, 1, 1 / alpha.to_double())"},
     jvp="elementwise",
+    inplace_function=True,
     doc="self where positive, else alpha * (exp(self / alpha) - 1).",
     samples=unary() + unary(alpha=1.5)[:2],
     errors=(E(S(T(3), 0), RuntimeError, "ZeroDivisionError: alpha cannot be 0 for CELU"),),
@@ -115,6 +124,8 @@ op(
     kernel=pointwise("softplus_(x, beta, threshold)", dtypes=FLOATING, params=("beta", "threshold"), cost=16),
     grad={"self": "ops::softplus_backward(grad, self, beta, threshold)"},
     jvp="elementwise",
+    home="nn.functional",
+    out=Out(exact=FOUND),
     doc="log(1 + exp(beta * self)) / beta.",
     samples=unary() + unary(beta=2, threshold=1)[:2],
     special=(0.0, 50.0, -50.0),
@@ -139,6 +150,8 @@ op(
     kernel=native(elementwise=True),
     grad={"self": "ops::log_sigmoid_backward(grad, self)"},
     jvp="elementwise",
+    home="nn.functional",
+    out=Out(exact=("expected scalar type {result} but found {out}",), name="log_sigmoid_forward", silent=True),
     doc="log(sigmoid(self)) without overflow.",
     samples=unary(),
     special=(0.0, 100.0, -100.0),
@@ -148,6 +161,7 @@ op(
     "_log_sigmoid(Tensor self) -> Tensor",
     variants="internal",
     kernel=pointwise("log_sigmoid_(x)", dtypes=FLOATING, cost=14, label="log_sigmoid"),
+    no_grad=PART,
     doc="log_sigmoid, whatever the layout of self.",
 )
 op(
@@ -164,6 +178,8 @@ op(
     kernel=pointwise("silu_(x)", dtypes=FLOATING, cost=12, complex="x * sigmoid_(x)"),
     grad={"self": "ops::silu_backward(grad, self)"},
     jvp="elementwise",
+    home="nn.functional",
+    out=Out(exact=FOUND),
     doc="self * sigmoid(self).",
     samples=unary(),
     special=(0.0, 100.0, -100.0),
@@ -183,6 +199,8 @@ op(
     kernel=pointwise("mish_(x)", dtypes=FLOATING, cost=24),
     grad={"self": "ops::mish_backward(grad, self)"},
     jvp="elementwise",
+    home="nn.functional",
+    out=Out(exact=FOUND),
     doc="self * tanh(softplus(self)).",
     samples=unary(),
     special=(0.0, 100.0, -100.0),
@@ -202,6 +220,8 @@ op(
     kernel=native(elementwise=True),
     grad={"self": "gelu_backward(grad, self, approximate)"},
     jvp="elementwise",
+    home="nn.functional",
+    out=Out(exact=FOUND),
     doc="self times the normal distribution function of self, exactly or by PyTorch's 'tanh' approximation.",
     samples=unary() + unary(approximate="tanh"),
     special=(0.0, 10.0, -10.0),
@@ -214,12 +234,14 @@ op(
     "_gelu(Tensor self) -> Tensor",
     variants="internal",
     kernel=pointwise("gelu_(x)", dtypes=FLOATING, label="gelu", cost=16),
+    no_grad=PART,
     doc="gelu, exact.",
 )
 op(
     "_gelu_tanh(Tensor self) -> Tensor",
     variants="internal",
     kernel=pointwise("gelu_tanh_(x)", dtypes=FLOATING, label="gelu", cost=14),
+    no_grad=PART,
     doc="gelu, approximate.",
 )
 op(
@@ -251,6 +273,8 @@ op(
     ),
     grad={"self": "ops::hardtanh_backward(grad, self, min_val, max_val)"},
     jvp="elementwise",
+    home="nn.functional",
+    out=Out(exact=FOUND),
     doc="self limited to [min_val, max_val]; no gradient passes at the bounds.",
     samples=unary() + unary(min_val=-0.5, max_val=0.7)[:2] + [S(I(4, low=-3))],
     errors=(E(S(T(3), 2, 1), ValueError, "min_val cannot be greater than max_val"),),
@@ -259,6 +283,7 @@ op(
     "relu6(Tensor self) -> Tensor",
     variants="function inplace",
     kernel=composite(),
+    home="nn.functional",
     doc="self limited to [0, 6].",
     samples=unary(low=-3, high=9) + [S(I(4, low=-3, high=9))],
 )
@@ -276,6 +301,8 @@ op(
     kernel=pointwise("min_nan(max_nan(x + 3, T(0)), T(6)) / 6", dtypes=FLOATING),
     grad={"self": "times(ops::hardtanh_backward(grad, self, -3, 3), 1.0 / 6)"},
     jvp="elementwise",
+    home="nn.functional",
+    out=Out(exact=FOUND),
     doc="A piecewise linear sigmoid: (self + 3) / 6 limited to [0, 1].",
     samples=unary(low=-5, high=5),
     errors=(E(S(I(3)), RuntimeError, "not implemented for 'Long'"),),
@@ -286,6 +313,8 @@ op(
     kernel=pointwise("x * min_nan(max_nan(x + 3, T(0)), T(6)) / 6", dtypes=FLOATING),
     grad={"self": "ops::hardswish_backward(grad, self)"},
     jvp="elementwise",
+    home="nn.functional",
+    out=Out(exact=FOUND),
     doc="self * hardsigmoid(self).",
     samples=unary(low=-5, high=5),
     errors=(E(S(I(3)), RuntimeError, "not implemented for 'Long'"),),
@@ -307,6 +336,7 @@ op(
     kernel=pointwise("x >= -lambd && x <= lambd ? T(0) : x", dtypes=FLOATING, params=("lambd",), check="lambd = as_element(self, lambd);"),
     grad={"self": "ops::_shrink_backward(grad, self, lambd)"},
     jvp="elementwise",
+    out=Out(exact=FOUND),
     doc="self, but 0 in [-lambd, lambd].",
     samples=unary() + unary(lambd=0.3)[:2],
 )
@@ -318,6 +348,8 @@ op(
     ),
     grad={"self": "ops::_shrink_backward(grad, self, lambd)"},
     jvp="elementwise",
+    home="nn.functional",
+    out=Out(exact=FOUND),
     doc="self moved towards 0 by lambd.",
     samples=unary() + unary(lambd=0.3)[:2],
     errors=(E(S(T(3), -1.0), RuntimeError, "lambda must be in range"),),

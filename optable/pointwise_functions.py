@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import FLOATING, NUMERIC, composite, native, op, pointwise, view
+from .facts import FOUND, HANDS_ON, PART, Out
 from .samples import BROADCAST_ERROR, B, E, I, S, T, binary, unary
 
 EVERYWHERE = "function method inplace out"
@@ -16,6 +17,8 @@ op(
     kernel=pointwise("-x", dtypes=NUMERIC, check="check_neg(self);", complex=True),
     grad={"self": "-grad"},
     jvp="elementwise",
+    inplace_function=True,
+    out=Out(exact=FOUND),
     doc="-self.",
     samples=unary() + [S(I(3))],
     errors=(E(S(B(3)), RuntimeError, "Negation, the `-` operator, on a bool tensor is not supported"),),
@@ -28,6 +31,8 @@ op(
     grad={"self": "grad * ops::sgn(self)"},
     wirtinger=True,
     jvp="along(self_t, ops::sgn(self))",
+    inplace_function=True,
+    out=Out(exact=FOUND),
     doc="Absolute value of each element.",
     samples=unary() + [S(I(5, low=-4))],
     errors=(E(S(B(3)), RuntimeError, "not implemented for 'Bool'"),),
@@ -42,6 +47,7 @@ for name in ("sign", "sgn"):
         grad={"self": "zero_gradient(grad)" if name == "sign" else "sgn_backward(grad, self, result)"},
         wirtinger=True,
         jvp="elementwise",  # of complex numbers too: the derivative is its own adjoint
+        out=Out(exact=FOUND),
         doc="-1, 0 or 1 after the sign of each element.",
         samples=unary() + [S(I(5, low=-4)), S(B(3))],
         reference="numpy.sign",
@@ -49,6 +55,7 @@ for name in ("sign", "sgn"):
 op(
     "positive(Tensor self) -> Tensor",
     kernel=view(),
+    no_grad=HANDS_ON,
     doc="self.",
     samples=unary() + [S(I(3))],
     errors=(E(S(B(3)), RuntimeError, "The `\\+` operator, on a bool tensor is not supported"),),
@@ -86,6 +93,7 @@ op(
     grad={"exponent": "pow_backward_exponent(grad, self, exponent, result)"},
     node="PowBackward2",
     jvp="elementwise",
+    nondiff=("self",),
     doc="A number to the power of exponent.",
     samples=[S(2.5, T(3, 4)), S(2, T()), S(2, I(3)), S(2.0, T(0))],
 )
@@ -93,12 +101,14 @@ op(
     "_pow_left(Operand self, Tensor exponent) -> Tensor",
     variants="internal",
     kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24, label="pow", complex=True),
+    no_grad=PART,
     doc="A number to the power of exponent, whatever its layout.",
 )
 op(
     "_pow(Tensor self, Operand exponent) -> Tensor",
     variants="internal",
     kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24, complex=True),
+    no_grad=PART,
     doc="self to the power of a number, without the shortcuts of pow.",
 )
 op(
@@ -113,17 +123,20 @@ op(
     "square(Tensor self) -> Tensor",
     variants=EVERYWHERE,
     kernel=composite(),
+    inplace_function=True,
+    out=Out(name="pow"),
     doc="self * self.",
     samples=unary() + [S(I(3))],
     reference="numpy.square",
 )
-op("_square(Tensor self) -> Tensor", variants="internal", kernel=pointwise("multiply(x, x)", dtypes=NUMERIC, complex=True), doc="self * self.")
+op("_square(Tensor self) -> Tensor", variants="internal", kernel=pointwise("multiply(x, x)", dtypes=NUMERIC, complex=True), no_grad=PART, doc="self * self.")
 op(
     "sqrt(Tensor self) -> Tensor",
     variants=EVERYWHERE,
     kernel=pointwise("sqrt_(x)", dtypes=FLOATING, out="float", cost=6, complex=True),
     grad={"self": "grad / (result * 2)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="Square root of each element.",
     samples=unary(low=0.2, high=3) + [S(I(3))],
     special=(0.0, -1.0),
@@ -135,6 +148,7 @@ op(
     kernel=pointwise("rsqrt_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "ops::_scaled_product(grad, ops::pow_scalar(result, 3), -0.5)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="1 / sqrt(self).",
     samples=unary(low=0.2, high=3) + [S(I(3, low=1))],
     special=(0.0, -1.0),
@@ -145,6 +159,7 @@ op(
     kernel=pointwise("1 / x", dtypes=FLOATING, out="float", cost=6, complex=True),
     grad={"self": "ops::_scaled_product(grad, result * result, -1)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="1 / self.",
     samples=unary(low=0.5) + [S(I(3, low=1))],
     special=(0.0,),
@@ -159,6 +174,7 @@ op(
     kernel=pointwise("exp_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "grad * result"},
     jvp="elementwise",
+    inplace_function=True,
     doc="e to the power of each element.",
     samples=unary() + [S(I(3))],
     special=(0.0, 100.0, -100.0),
@@ -170,6 +186,7 @@ op(
     kernel=pointwise("log_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "grad / self"},
     jvp="elementwise",
+    inplace_function=True,
     doc="Natural logarithm of each element.",
     samples=unary(low=0.2, high=3) + [S(I(3, low=1))],
     special=(0.0, -1.0),
@@ -182,6 +199,7 @@ op(
     kernel=pointwise("exp2_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "ops::_scaled_product(grad, result, 0.6931471805599453)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="2 to the power of each element.",
     samples=unary() + [S(I(3))],
     reference="numpy.exp2",
@@ -192,6 +210,7 @@ op(
     kernel=pointwise("expm1_(x)", dtypes=FLOATING, out="float", cost=10, complex=True),
     grad={"self": "grad * (result + 1)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="exp(self) - 1, accurate near 0.",
     samples=unary() + [S(I(3))],
     special=(0.0, 1e-10),
@@ -203,6 +222,7 @@ op(
     kernel=pointwise("log2_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "grad / (self * 0.6931471805599453)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="Logarithm to base 2.",
     samples=unary(low=0.2, high=3) + [S(I(3, low=1))],
     special=(0.0, -1.0),
@@ -214,6 +234,7 @@ op(
     kernel=pointwise("log10_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "grad / (self * 2.302585092994046)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="Logarithm to base 10.",
     samples=unary(low=0.2, high=3) + [S(I(3, low=1))],
     special=(0.0, -1.0),
@@ -226,6 +247,7 @@ op(
     grad={"self": "grad / (self + 1)"},
     node="Log1PBackward0",
     jvp="elementwise",
+    inplace_function=True,
     doc="log(1 + self), accurate near 0.",
     samples=unary(low=-0.5, high=3) + [S(I(3))],
     special=(0.0, 1e-10, -1.0),
@@ -261,6 +283,7 @@ op(
     kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10),
     grad={"self": "xlogy_backward_self(grad, self, other)", "other": "grad * self / other"},
     jvp="elementwise",
+    inplace_function=True,
     doc="self * log(other), 0 where self is 0.",
     samples=binary(low2=0.3) + [S(I(3), I(3, low=1))],
     errors=(BROADCAST_ERROR,),
@@ -272,6 +295,8 @@ op(
     grad={"self": "xlogy_backward_self(grad, self, other)"},
     node="XlogyBackward2",
     jvp="elementwise",
+    inplace_function=True,
+    nondiff=("other",),
     doc="self * log(other), 0 where self is 0.",
     samples=unary(other=1.7),
 )
@@ -282,6 +307,7 @@ op(
     grad={"other": "xlogy_backward_other(grad, self, other)"},
     node="XlogyBackward1",
     jvp="elementwise",
+    nondiff=("self",),
     doc="self * log(other), 0 where self is 0.",
     samples=[S(1.5, T(3, 4, low=0.3)), S(2, T(low=0.3)), S(0.0, T(3, low=0.3))],
 )
@@ -300,6 +326,7 @@ for name, expr, low, high, formula, words in (
         kernel=pointwise(f"{expr}_(x)", dtypes=FLOATING, out="float", cost=12, rare=("abs_(x) > trig_bound<T>()", f"std::{expr}(x)"), complex=True),
         grad={"self": formula},
         jvp="elementwise",
+        inplace_function=True,
         doc=f"{words} of each element, in radians.",
         samples=unary(low=low, high=high) + [S(I(3))],
         special=(0.0, 1e6, 1e22),
@@ -316,6 +343,7 @@ for name, low, high, formula, words in (
         kernel=pointwise(f"{name}_(x)", dtypes=FLOATING, out="float", cost=12, complex=True),
         grad={"self": formula},
         jvp="elementwise",
+        inplace_function=True,
         doc=f"{words} of each element, in radians.",
         samples=unary(low=low, high=high) + [S(I(3, high=2))],
         special=(0.0, 1.0, -1.0, 2.0),
@@ -343,6 +371,7 @@ op(
         rare=("abs_(x) > trig_bound<T>() / 4", "std::sin(T(3.141592653589793) * x) / (T(3.141592653589793) * x)"), complex=True),
     grad={"self": "ops::_sinc_backward(grad, self)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="sin(pi x) / (pi x), 1 at 0.",
     samples=unary(low=0.2, high=2.5) + unary(low=-0.1, high=0.1)[:2] + [S(I(3))],
     special=(0.0,),
@@ -385,6 +414,7 @@ op(
     grad={"self": "grad * 0.017453292519943295"},
     node="Deg2RadBackward0",
     jvp="elementwise",
+    inplace_function=True,
     doc="Degrees to radians.",
     samples=unary(low=-180, high=180) + [S(I(3))],
     reference="numpy.deg2rad",
@@ -396,6 +426,7 @@ op(
     grad={"self": "grad * 57.29577951308232"},
     node="Rad2DegBackward0",
     jvp="elementwise",
+    inplace_function=True,
     doc="Radians to degrees.",
     samples=unary() + [S(I(3))],
     reference="numpy.rad2deg",
@@ -409,6 +440,7 @@ op(
     kernel=pointwise("tanh_(x)", dtypes=FLOATING, out="float", cost=10, complex=True),
     grad={"self": "ops::tanh_backward(grad, result)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="Hyperbolic tangent of each element.",
     samples=unary(low=-3, high=3) + [S(I(3))],
     special=(0.0, 20.0),
@@ -428,6 +460,7 @@ op(
     kernel=pointwise("sigmoid_(x)", dtypes=FLOATING, out="float", cost=10, complex=True),
     grad={"self": "ops::sigmoid_backward(grad, result)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="1 / (1 + exp(-self)).",
     samples=unary(low=-3, high=3) + [S(I(3))],
     special=(0.0, 100.0, -100.0),
@@ -454,6 +487,7 @@ for name, low, high, formula, words in (
         kernel=pointwise(f"{name}_(x)", dtypes=FLOATING, out="float", cost=12, complex=True),
         grad={"self": formula},
         jvp="elementwise",
+        inplace_function=True,
         doc=f"{words} of each element.",
         samples=unary(low=low, high=high) + [S(I(3))],
         special=(0.0, 1.0),
@@ -466,6 +500,7 @@ op(
     inplace="logit_inplace",
     grad={"self": "logit_backward(grad, self, eps)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="log(self / (1 - self)), self being limited to [eps, 1 - eps] first.",
     samples=unary(low=0.1, high=0.9) + unary(low=-0.5, high=1.5, eps=0.13)[:3] + [S(I(3))],
     special=(0.0, 1.0, 1.5),
@@ -474,6 +509,7 @@ op(
     "_logit(Tensor self, float eps) -> Tensor",
     variants="internal",
     kernel=pointwise("logit_of(x, eps)", dtypes=FLOATING, out="float", params=("eps",), cost=10),
+    no_grad=PART,
     doc="logit; a negative eps means none.",
 )
 
@@ -485,6 +521,7 @@ op(
     kernel=pointwise("erf_(x)", dtypes=FLOATING, out="float", cost=14),
     grad={"self": "ops::_scaled_product(grad, ops::exp(-(self * self)), 1.1283791670955126)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="Error function.",
     samples=unary() + [S(I(3))],
     special=(0.0, 10.0),
@@ -496,6 +533,7 @@ op(
     kernel=pointwise("erfc_(x)", dtypes=FLOATING, out="float", cost=16),
     grad={"self": "ops::_scaled_product(grad, ops::exp(-(self * self)), -1.1283791670955126)"},
     jvp="elementwise",
+    inplace_function=True,
     doc="1 - erf(self).",
     samples=unary() + [S(I(3))],
     special=(0.0, 10.0),
@@ -551,6 +589,8 @@ for name, expr, low, high, formula, words in (
         grad={"self": formula},
         node={"special_i0e": "SpecialI0EBackward0", "special_i1e": "SpecialI1EBackward0"}.get(name, ""),
         jvp="elementwise",
+        home="special" if name.startswith("special") else "torch",
+        inplace_function=name == "i0",
         doc=f"{words}.",
         samples=unary(low=low, high=high) + [S(I(3, low=1))],
         special=(0.0, 1.0, 0.5, 40.0),
@@ -612,6 +652,7 @@ op(
     kernel=pointwise(
         "mvlgamma_of(x, p)", dtypes=FLOATING, out="float", params=("p",), cost=250, check="check_mvlgamma(self, p);", label="mvlgamma"
     ),
+    no_grad=PART,
     doc="mvlgamma, whatever the layout of self.",
 )
 for name, words, full in (("igamma", "lower", "gammainc"), ("igammac", "upper", "gammaincc")):
@@ -637,11 +678,13 @@ op(
     "special_ndtr(Tensor self) -> Tensor",
     variants="function",
     kernel=composite(),
+    home="special",
     doc="The normal distribution function.",
     samples=unary() + [S(I(3))],
     reference="scipy.special.ndtr",
 )
 for name, first, second in (("", "Tensor", "Tensor"), (".scalar", "Tensor", "Operand"), (".self_scalar", "Operand", "Tensor")):
+    number = {"": (), ".scalar": ("other",), ".self_scalar": ("self",)}[name]
     log1py = {"self": "xlog1py_backward_self(grad, self, other)", "other": "grad * self / (other + 1)"}
     op(
         f"special_xlog1py{name}({first} self, {second} other) -> Tensor",
@@ -654,6 +697,8 @@ for name, first, second in (("", "Tensor", "Tensor"), (".scalar", "Tensor", "Ope
         else {"other": "xlog1py_backward_other(grad, self, other)"},
         node={"": "SpecialXlog1PyBackward0", ".scalar": "SpecialXlog1PyBackward2", ".self_scalar": "SpecialXlog1PyBackward1"}[name],
         jvp="elementwise",
+        home="special",
+        nondiff=number,
         doc="self * log1p(other), 0 where self is 0.",
         samples=[*binary(low2=-0.5)]
         if not name
@@ -674,6 +719,8 @@ for name, first, second in (("", "Tensor", "Tensor"), (".scalar", "Tensor", "Ope
         ),
         node={"": "SpecialZetaBackward0", ".scalar": "SpecialZetaBackward2", ".self_scalar": "SpecialZetaBackward1"}[name],
         jvp="elementwise",
+        home="special",
+        nondiff=number,
         doc="Hurwitz's zeta function: the sum of (other + k) ** -self.",
         samples=(
             [S(T(3, 4, low=1.5, high=4, grad=False), T(3, 4, low=0.5)), S(T(3, low=1.5, high=4, grad=False), T(2, 3, low=0.5))]

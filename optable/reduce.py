@@ -8,6 +8,7 @@ a norm or standard deviation of zero has derivative 0.
 from __future__ import annotations
 
 from . import composite, native, op, python, view
+from .facts import COUNTS, EXPECTED, INPUT_AND_OUT, INTEGERS, MEDIAN, SCALAR_TYPE, SEARCH, Out
 from .samples import B, E, I, S, T
 
 FUNCTION = "function method out"
@@ -84,6 +85,7 @@ op(
     kernel=native(),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, true)"},
     jvp="linear",
+    nondiff=("indices",),
     doc="The elements of self that the indices of a selecting reduction name.",
     samples=[
         S(T(3, 4), 1, I(3), False),
@@ -100,6 +102,7 @@ op(
     kernel=native(),
     grad={"self": "ops::_take_along(grad, dim, indices, keepdim)"},
     jvp="linear",
+    nondiff=("indices",),
     doc="Zeros of `size` with self at the places that the indices of a selecting reduction name.",
     samples=[
         S(T(3), 1, I(3), (3, 4), False, False),
@@ -129,6 +132,7 @@ op(
     grad={"self": "sum_backward(grad, self_sizes, dim, keepdim, self_dtype)"},
     node="SumBackward1",
     jvp="linear",
+    out=Out(exact=EXPECTED, in_dtype_of_out=True),
     doc="Sum over dims.",
     samples=[*over_dims(), S(T(3, 4), ()), S(T(0, 3), 0), S(T(0, 3), 1), S(I(3, 4), 0), S(B(3, 4), 1)],
     errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, REPEATED, E(S(T(2, 3), 0.5), TypeError, "invalid combination of arguments")),
@@ -138,6 +142,7 @@ op(
     variants=FUNCTION,
     kernel=native(),
     grad={"self": "sum_backward(grad, self_sizes, dim, keepdim, self_dtype) * ops::eq(self, self)"},
+    out=Out(in_dtype_of_out=True),
     doc="Sum over dims that leaves out NaN.",
     samples=[S(T(3, 4)), S(T(3, 4), 1), S(T(2, 3, 4), (0, 2), True), S(T(4, values=[1, NAN, 2, NAN], grad=False)), S(I(3)), S(T(0))],
     errors=(OUT_OF_RANGE, REPEATED),
@@ -148,6 +153,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "mean_backward(grad, self_sizes, std::nullopt, false, self_dtype)"},
     jvp="linear",
+    out=Out(cast="mean.dtype_out(): input types can't be cast to the desired output type {out}"),
     doc="Mean of all elements.",
     samples=[*over_all(), S(T(0)), S(I(3, 4), dtype="float32")],
     errors=(
@@ -202,6 +208,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "prod_backward(grad, self, result, dim, keepdim)"},
     node="ProdBackward1",
+    out=Out(exact=EXPECTED, in_dtype_of_out=True),
     doc="Product over a dim.",
     samples=[
         *along_dim(),
@@ -230,10 +237,13 @@ op(
 # ---- truth ----
 
 for name, doc in (("any", "Whether any element is true (nonzero)."), ("all", "Whether every element is true (nonzero).")):
+    truth = Out(exact=(f"{name} only supports bool tensor for result, got: {{out}}",), bytes=True)
     op(
         f"{name}(Tensor self) -> Tensor",
         variants=FUNCTION,
         kernel=native(complex=True),
+        no_grad=INTEGERS,
+        out=truth,
         doc=doc,
         samples=[S(B(5)), S(B()), S(B(0)), S(T(3, 4, grad=False)), S(I(2, 3))],
     )
@@ -241,6 +251,8 @@ for name, doc in (("any", "Whether any element is true (nonzero)."), ("all", "Wh
         f"{name}.dims(Tensor self, int[]? dim, bool keepdim=False) -> Tensor",
         variants=FUNCTION,
         kernel=native(complex=True),
+        no_grad=INTEGERS,
+        out=truth,
         doc=doc[:-1] + " along dims.",
         samples=[
             S(B(3, 4), 1),
@@ -257,6 +269,7 @@ for name, doc in (("any", "Whether any element is true (nonzero)."), ("all", "Wh
 op(
     "count_nonzero(Tensor self, int[]? dim=None) -> Tensor",
     kernel=native(complex=True),
+    no_grad=INTEGERS,
     doc="Number of elements that are not zero, along dims.",
     samples=[S(I(3, 4)), S(I(3, 4), 0), S(I(3, 4), (0, 1)), S(B(5)), S(T(3, grad=False)), S(I(), 0), S(I(0))],
     errors=(OUT_OF_RANGE,),
@@ -284,6 +297,7 @@ for name, largest in (("max", True), ("min", False)):
         f"{name}.other(Tensor self, Tensor other) -> Tensor",
         variants=FUNCTION,
         kernel=composite(),
+        out=Out(name=f"{name}imum"),
         doc=f"{word} of two tensors, elementwise: `{name}imum`.",
         samples=[S(T(3, 4, distinct=True), T(3, 4)), S(T(3, 4, distinct=True), T(4)), S(T(distinct=True), T(3))],
     )
@@ -294,6 +308,7 @@ for name, largest in (("max", True), ("min", False)):
         grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
         node=f"{Name}Backward0",
         outputs_nondiff=("indices",),
+        out=Out(exact=EXPECTED),
         doc=f"{word} element along a dim and its first index.",
         samples=[
             *along_dim(),
@@ -314,6 +329,7 @@ for name, largest in (("amax", True), ("amin", False)):
         variants=FUNCTION,
         kernel=native(),
         grad={"self": "shared_backward(grad, self, result, dim, keepdim)"},
+        out=Out(exact=INPUT_AND_OUT),
         doc=f"{'Largest' if largest else 'Smallest'} element over dims. Equal elements share the gradient.",
         samples=[*over_dims(distinct=True), *over_all(distinct=True), S(EMPTY_MATRIX, 0), S(I(3, 4), (0, 1)), S(B(2, 2))],
         errors=(
@@ -328,6 +344,7 @@ op(
     variants=FUNCTION,
     kernel=native(),
     grad={"self": "aminmax_backward(grads[0], grads[1], self, min, max, dim, keepdim)"},
+    out=Out(exact=EXPECTED),
     doc="Smallest and largest element, over everything or along a dim.",
     samples=[
         S(T(3, 4, distinct=True)),
@@ -347,6 +364,8 @@ for name in ("argmax", "argmin"):
         f"{name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
         variants=PLACES,
         kernel=native(),
+        no_grad=INTEGERS,
+        out=Out(exact=EXPECTED),
         doc=f"Index of the {'largest' if name == 'argmax' else 'smallest'} element along a dim or of all; the first among equals.",
         samples=[
             S(T(3, 4, distinct=True, grad=False)),
@@ -456,6 +475,8 @@ op(
     kernel=native(complex=True),
     wirtinger=True,
     grad={"self": "vector_norm_backward(grad, self, ord, result, dim, keepdim)"},
+    home="linalg",
+    out=Out(exact=EXPECTED),
     doc="Vector norm over dims: (sum |x|^ord)^(1/ord), the number of nonzeros for 0, the extremes of |x| for inf and -inf.",
     samples=[*ORDERS, S(T(3, 4)), S(T(3, 4), 2, (0, 1), True), S(T(2, 3, 4), 3, (0, 2)), S(T()), S(T(0))],
     errors=(
@@ -473,6 +494,7 @@ op(
     "norm(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     variants=FUNCTION,
     kernel=composite(),
+    out=Out(exact=EXPECTED, name="linalg_vector_norm"),
     doc="Vector norm over dims; of all elements without them.",
     samples=[*ORDERS, S(T(5)), S(T(3, 4)), S(T(3, 4), dim=0), S(T(3, 4), 2, (0, 1), True)],
     errors=(NO_INTEGER_NORM, E(S(T(2, 3), dim=5), IndexError, "Dimension out of range")),
@@ -481,6 +503,7 @@ op(
     "norm.str(Tensor self, str p, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     variants=FUNCTION,
     kernel=composite(),
+    out=Out(exact=("linalg.matrix_norm expected out tensor dtype {result} but got: {out}",), name="linalg_vector_norm"),
     doc="Frobenius norm ('fro'), or the sum of singular values ('nuc').",
     samples=[S(T(3, 4), "nuc"), S(T(2, 4, 3), "nuc", (2, 0), True), S(T(3, 4), "fro"), S(T(3, 4), "fro", dim=1), S(T(3, 4), "fro", (0, 1))],
     errors=(E(S(T(3, 4), "xx"), RuntimeError, "linalg.matrix_norm: Order xx not supported."),),
@@ -540,6 +563,7 @@ op(
     kernel=native(complex=True),
     wirtinger=True,
     grad={"self": "renorm_backward(grad, self, p, dim, maxnorm)"},
+    out=Out(exact=EXPECTED),
     doc="Scales down the slices along dim whose p-norm exceeds maxnorm.",
     samples=[S(T(3, 4), 2, 0, 1.0), S(T(3, 4), 1, 1, 2.5), S(T(2, 3, 4), 2, 1, 2), S(T(3, 4, low=0.3), 3, -1, 1.5)],
     errors=(
@@ -557,6 +581,7 @@ op(
     variants=FUNCTION,
     kernel=native(complex=True),
     grad={"self": "logsumexp_backward(grad, self, result, dim, keepdim)"},
+    out=Out(cast="logsumexp(): Expected floating point type for result tensor, but got: {out}"),
     doc="log(sum(exp(x))) over dims, without overflow.",
     samples=[s for s in over_dims() if s.kwargs.get("dim", 0) is not None]
     + [S(T(3, 4, low=300, high=900), 1), S(T(2, 0), 1), S(I(3, 4), 0)],
@@ -570,6 +595,7 @@ for name in ("softmax", "log_softmax"):
         kernel=native(),
         grad={"self": backward},
         jvp="symmetric" if name == "softmax" else "log_softmax_backward_grad(self_t, result, dim, result_dtype)",
+        out=Out(exact=EXPECTED, name=f"aten::{name}"),
         doc="Softmax along a dim." if name == "softmax" else "Logarithm of softmax along a dim, without overflow.",
         samples=[*along_dim(), S(T(3, 4, low=300, high=900), 1), S(T(2, 0), 1), S(T(3, 67), -1), S(I(3, 4), 0, dtype="float32")],
         errors=(
@@ -612,6 +638,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "ops::_reverse_cumsum(cast_to(grad, self_dtype), dim)"},
     jvp="linear",
+    out=Out(exact=EXPECTED, in_dtype_of_out=True),
     doc="Running sum along a dim.",
     samples=[*along_dim(), S(T(0, 3), 0), S(T(2, 0), 1), S(I(3, 4), 0), S(B(4), 0)],
     errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, E(S(T(2, 3)), TypeError, 'missing 1 required positional arguments?: "dim"')),
@@ -631,6 +658,7 @@ op(
     variants="function method inplace out",
     kernel=native(complex=True),
     grad={"self": "cumprod_backward(grad, self, dim, result)"},
+    out=Out(exact=EXPECTED, in_dtype_of_out=True),
     doc="Running product along a dim.",
     samples=[
         *along_dim()[:5],
@@ -666,6 +694,7 @@ for name in ("cummax", "cummin"):
         kernel=native(),
         grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, true)"},
         outputs_nondiff=("indices",),
+        out=Out(exact=SCALAR_TYPE),
         doc=f"Running {'maximum' if name == 'cummax' else 'minimum'} along a dim and its index.",
         samples=[*along_dim(), S(EMPTY_MATRIX, 1), S(I(3, 4), 0), S(T(5, values=[1, NAN, 3, 0, NAN], grad=False), 0)],
         errors=(OUT_OF_RANGE, E(S(T(), 1), IndexError, "Dimension out of range|Expected reduction dim")),
@@ -675,6 +704,7 @@ op(
     variants=FUNCTION,
     kernel=native(complex=True),
     grad={"self": "logcumsumexp_backward(grad, self, dim, result)"},
+    out=Out(exact=SCALAR_TYPE),
     doc="log(cumsum(exp(x))) along a dim, without overflow.",
     samples=[*along_dim(), S(T(3, 4, low=300, high=900), 1), S(T(0, 3), 0)],
     errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, E(S(I(3), 0), RuntimeError, "\"logcumsumexp_out_cpu\" not implemented for 'Long'")),
@@ -702,6 +732,7 @@ op(
     kernel=native(),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, false)"},
     outputs_nondiff=("indices",),
+    out=Out(exact=EXPECTED),
     doc="Sorts along a dim; NaN counts as largest. Equal elements keep their order.",
     samples=SORT_SAMPLES,
     errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D),
@@ -713,6 +744,7 @@ op(
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, false)"},
     node="SortBackward1",
     outputs_nondiff=("indices",),
+    out=Out(exact=EXPECTED),
     doc="Sorts along a dim, keeping the order of equal elements.",
     samples=STABLE_SAMPLES,
 )
@@ -720,6 +752,7 @@ op(
     "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
     variants="function method",
     kernel=native(),
+    no_grad=INTEGERS,
     doc="Indices that sort along a dim.",
     samples=SORT_SAMPLES,
     errors=(OUT_OF_RANGE,),
@@ -728,6 +761,8 @@ op(
     "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
     variants=FUNCTION,
     kernel=native(),
+    no_grad=INTEGERS,
+    out=Out(exact=EXPECTED, name="sort"),
     doc="Indices that sort along a dim, keeping the order of equal elements.",
     samples=STABLE_SAMPLES,
 )
@@ -735,6 +770,7 @@ op(
     "msort(Tensor self) -> Tensor",
     variants=FUNCTION,
     kernel=composite(),
+    out=Out(exact=EXPECTED, name="sort"),
     doc="Sorts along the first dim.",
     samples=[S(T(4, 3, distinct=True)), S(T(5, distinct=True)), S(T())],
 )
@@ -744,6 +780,7 @@ op(
     kernel=native(),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, false)"},
     outputs_nondiff=("indices",),
+    out=Out(exact=EXPECTED),
     doc="The k largest (or smallest) elements along a dim and their indices.",
     samples=[
         S(T(5, distinct=True), 2),
@@ -768,6 +805,7 @@ op(
     kernel=native(),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
     outputs_nondiff=("indices",),
+    out=Out(exact=("output values must be of same type as input","output indices must be of scalar type Long",)),
     doc="The k-th smallest element along a dim and its index.",
     samples=[
         S(T(5, distinct=True), 2),
@@ -805,6 +843,7 @@ for name, nan in (("median", "NaN wins"), ("nanmedian", "NaN is left out")):
         grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
         node=f"{Name}Backward1",
         outputs_nondiff=("indices",),
+        out=Out(exact=MEDIAN),
         doc=f"Lower median along a dim and its index; {nan}.",
         samples=[
             *along_dim(),
@@ -820,6 +859,7 @@ op(
     kernel=native(),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
     outputs_nondiff=("indices",),
+    out=Out(exact=("expected scalar type '{result}' but got '{out}' for values output","expected scalar type '{result}' but got '{out}' for indices output",)),
     doc="The most frequent value along a dim (the smallest of them) and the index of its last occurrence.",
     samples=[S(I(7)), S(I(3, 6), 1), S(I(6, 3), 0, True), S(T(3, 4, distinct=True)), S(T()), S(EMPTY_MATRIX, 0), S(I(2, 5, 3), 1)],
     errors=(OUT_OF_RANGE, E(S(EMPTY_MATRIX, 1), IndexError, r"mode\(\): Expected reduction dim 1 to have non-zero size.")),
@@ -853,6 +893,8 @@ op(
     f"searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, {SIDE}, str? side=None, Tensor? sorter=None) -> Tensor",
     variants="function out",
     kernel=native(),
+    no_grad=INTEGERS,
+    out=Out(exact=SEARCH),
     doc="Where to insert values into a sorted sequence to keep it sorted.",
     samples=[
         S(T(4, values=[1, 3, 5, 7], grad=False), T(2, 3, low=0, high=8, grad=False)),
@@ -875,6 +917,8 @@ op(
     f"searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, {SIDE}, str? side=None, Tensor? sorter=None) -> Tensor",
     variants="function out",
     kernel=native(),
+    no_grad=INTEGERS,
+    out=Out(exact=SEARCH),
     doc="Where to insert a number into a sorted sequence.",
     samples=[S(I(4, values=[1, 3, 3, 7]), 3), S(I(4, values=[1, 3, 3, 7]), 3, right=True), S(T(3, values=[1, 2, 3], grad=False), 2.5)],
     errors=(E(S(T(2, 3), 1.5), RuntimeError, "input value can be a scalar only when boundaries tensor dimension is 1"),),
@@ -883,6 +927,8 @@ op(
     f"bucketize.Tensor(Tensor self, Tensor boundaries, *, {SIDE}) -> Tensor",
     variants="function out",
     kernel=native(),
+    no_grad=INTEGERS,
+    out=Out(exact=SEARCH),
     doc="The bucket each value falls into, between sorted boundaries.",
     samples=[S(T(2, 3, grad=False), T(3, values=[-1, 0, 1], grad=False)), S(I(4), I(2, values=[1, 2]), right=True, out_int32=True)],
     errors=(E(S(T(3), T(2, 3)), RuntimeError, r"boundaries tensor must be 1 dimension, but got dim\(2\)"),),
@@ -891,6 +937,7 @@ op(
     f"bucketize.Scalar(Scalar self, Tensor boundaries, *, {SIDE}) -> Tensor",
     variants="function",
     kernel=native(),
+    no_grad=INTEGERS,
     doc="The bucket a number falls into, between sorted boundaries.",
     samples=[S(0.5, T(3, values=[-1, 0, 1], grad=False)), S(2, I(2, values=[1, 2]), right=True)],
 )
@@ -898,6 +945,7 @@ op(
     "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
     kernel=native(),
     grad={"weights": "cast_to(ops::index_select(grad, 0, self), weights_dtype)"},
+    nondiff=("self",),
     doc="How often each non-negative integer occurs, or the sum of the weights of its occurrences.",
     samples=[S(I(10)), S(I(5), minlength=9), S(I(5), T(5)), S(I(0), minlength=3)],
     errors=(
@@ -912,6 +960,8 @@ op(
     "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     variants=FUNCTION,
     kernel=native(),
+    no_grad=COUNTS,
+    out=Out(exact=("torch.histogram: input tensor and hist tensor should have the same dtype, but got input {result_cpp} and hist {out_cpp}",)),
     doc="Histogram with equal bins between min and max, or over the range of the data.",
     samples=[S(T(50, grad=False), 5), S(T(3, 4, grad=False), 4, -1, 1), S(T(0), 4), S(T(3, values=[1, 1, 1], grad=False), 4)],
     errors=(
@@ -1029,6 +1079,7 @@ op(
 op(
     "equal(Tensor self, Tensor other) -> bool",
     kernel=native(complex=True),
+    no_grad=INTEGERS,
     doc="Whether two tensors have the same size and elements.",
     samples=[
         S(I(3), I(3)),

@@ -7,6 +7,7 @@ derivatives as ops of their own, so that second derivatives follow.
 from typing import Any
 
 from optable import Kernel, alias, composite, entries, native, op, python, view
+from optable.facts import BITS, CAT, DETACHES, EXPECTED, INTEGERS, Out
 from optable.samples import E, I, S, T
 
 DIM_ERROR = r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"
@@ -32,6 +33,7 @@ op(
     "view.dtype(Tensor self, dtype dtype) -> Tensor",
     variants="method internal",
     kernel=native(complex="lazy"),
+    no_grad=BITS,
     doc="The same bytes read as another dtype; the last dimension grows or shrinks when the element sizes differ. Carries no gradient.",
     samples=[S(T(3, 8, grad=False), "int64"), S(T(2, 8, grad=False), "uint8"), S(T(8, grad=False), "float64"), S(T(grad=False), "float32")],
     test={"noncontiguous": False},  # the bytes of an element lie side by side in a contiguous last dimension only
@@ -49,6 +51,7 @@ op(
     "view_as(Tensor self, Tensor other) -> Tensor",
     variants="method",
     kernel=composite(),
+    crosses_devices=True,
     doc="`self.view(other.size())`.",
     samples=[S(T(3, 4), I(2, 6)), S(T(), I(1))],
     errors=(E(S(T(3, 4), I(5)), RuntimeError, r"shape '\[5\]' is invalid for input of size 12"),),
@@ -65,6 +68,7 @@ op(
     "reshape_as(Tensor self, Tensor other) -> Tensor",
     variants="method",
     kernel=composite(),
+    crosses_devices=True,
     doc="`self.reshape(other.size())`.",
     samples=[S(T(3, 4), I(2, 6))],
 )
@@ -223,6 +227,7 @@ op(
     "expand_as(Tensor self, Tensor other) -> Tensor",
     variants="method",
     kernel=composite(),
+    crosses_devices=True,
     doc="`self.expand(other.size())`.",
     samples=[S(T(4), I(3, 4))],
 )
@@ -335,6 +340,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "ops::select(grad, dim, index)"},
     jvp="linear",
+    home="",
     doc="Zeros of input_sizes with self at one index of one dimension.",
     samples=[S(T(4), (3, 4), 0, 1), S(T(3), (3, 4), 1, -1)],
 )
@@ -344,6 +350,7 @@ op(
     kernel=view(),
     grad={"self": "ops::slice_backward(grad, self_sizes, dim, start, end, step)"},
     jvp="linear",
+    home="",
     doc="Every step-th index of one dimension from start up to end; negative ones count from the end, others are clamped.",
     samples=[S(T(5, 2), 0, 1, 4), S(T(5, 2), 0, None, None, 2), S(T(2, 5), 1, -3, -1), S(T(5), 0, 4, 2), S(T(5), 0, 1, 100)],
     errors=(E(S(T(5), 0, 0, 5, 0), RuntimeError, "slice step must be positive"),),
@@ -354,6 +361,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "ops::slice(grad, dim, start, end, step)"},
     jvp="linear",
+    home="",
     doc="Zeros of input_sizes with self in a slice of one dimension.",
     samples=[S(T(2, 2), (5, 2), 0, 1, 3, 1)],
 )
@@ -395,6 +403,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "ops::diagonal(grad, offset, dim1, dim2)"},
     jvp="linear",
+    home="",
     doc="Zeros of input_sizes with self on a diagonal.",
     samples=[S(T(3), (3, 4), 0, 0, 1)],
 )
@@ -421,6 +430,7 @@ op(
     "diag(Tensor self, int diagonal=0) -> Tensor",
     variants="function method out",
     kernel=composite(),
+    out=Out(exact=EXPECTED),
     doc="The diagonal of a matrix, or the matrix with a vector on its diagonal.",
     samples=[S(T(3)), S(T(3), 1), S(T(3, 4)), S(T(3, 4), -1)],
     errors=(E(S(T(2, 3, 4)), RuntimeError, r"diag\(\): Supports 1D or 2D tensors. Got 3D"),),
@@ -452,6 +462,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "ops::unfold(grad, dim, size, step)"},
     jvp="linear",
+    home="",
     doc="Adds windows up where they came from.",
     samples=[S(T(5, 3), (7,), 0, 3, 1)],
 )
@@ -481,6 +492,7 @@ op(
     "as_strided.inplace(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
     variants="inplace",
     kernel=composite(),
+    inplace_function=True,
     doc="Gives self itself another geometry on its memory.",
     samples=[S(T(3, 4), (2, 2), (1, 2))],
     test={"noncontiguous": False},
@@ -510,6 +522,7 @@ op(
     node="AliasBackward0",
     grad={"self": "grad"},
     jvp="linear",
+    home="",
     doc="A view of all of self.",
     samples=[S(T(3))],
     test={"compat": False},
@@ -517,6 +530,7 @@ op(
 op(
     "detach(Tensor self) -> Tensor",
     kernel=native(complex="lazy"),
+    no_grad=DETACHES,
     doc="The same memory without history.",
     samples=[S(T(3, 4, grad=False)), S(T(grad=False))],
 )
@@ -693,6 +707,7 @@ op(
     kernel=native(complex=True),
     grad={"tensors": "cat_backward(grad, tensors_shapes, tensors_dtypes, dim)"},
     jvp="linear",
+    out=Out(cast=CAT),
     doc="Joins tensors along an existing dimension.",
     samples=[
         S((T(3, 4), T(2, 4))),
@@ -713,6 +728,7 @@ op(
     kernel=native(complex=True),
     grad={"tensors": "stack_backward(grad, tensors_dtypes, dim)"},
     jvp="linear",
+    out=Out(cast=CAT),
     doc="Joins tensors of one shape along a new dimension.",
     samples=[S((T(3, 4), T(3, 4))), S((T(3, 4), T(3, 4), T(3, 4)), 1), S((T(3, 4), T(3, 4)), -1), S((T(), T())), S((T(0), T(0)))],
     errors=(
@@ -735,6 +751,7 @@ for _name, _doc in (
         f"{_name}(Tensor[] tensors) -> Tensor",
         variants="function out",
         kernel=composite(),
+        out=Out(cast=CAT, name="cat"),
         doc=_doc,
         samples=[S((T(3, 2), T(3, 2))), S((T(3), T(3))), S((T(), T()))],
         errors=(E(S(()), RuntimeError, f"{_name} expects a non-empty TensorList"),),
@@ -793,6 +810,7 @@ op(
     "repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor",
     variants="function internal",
     kernel=native(complex=True),
+    no_grad=INTEGERS,
     doc="Each index i of repeats, repeats[i] times.",
     samples=[S(I(4)), S(I(0))],
 )
@@ -875,6 +893,7 @@ for _name in ("tril", "triu"):
         inplace=f"{_name}_",
         grad={"self": f"ops::{_name}(grad, diagonal)"},
         jvp="linear",
+        out=Out(exact=EXPECTED),
         doc=f"The {'lower' if _name == 'tril' else 'upper'} triangle of matrices, zero elsewhere.",
         samples=[S(T(3, 4)), S(T(4, 3), 1), S(T(2, 3, 3), -1), S(T(0, 3))],
         errors=(E(S(T(3)), RuntimeError, f"{_name}_?: input tensor must have at least 2 dimensions"),),
@@ -907,6 +926,7 @@ op(
     kernel=native(complex="lazy"),
     grad={"self": "grad"},
     jvp="linear",
+    copies=True,
     doc="A copy with memory of its own and the same stride order.",
     samples=[S(T(3, 4)), S(T()), S(T(0))],
     reference="numpy.copy",
@@ -917,6 +937,7 @@ op(
     node="CloneBackward0",
     grad={"self": "grad"},
     jvp="linear",
+    copies=True,
     doc="A copy with the given memory format.",
     samples=[
         S(T(3, 4), memory_format="contiguous_format"),
@@ -955,6 +976,8 @@ op(
     kernel=native(complex="lazy"),
     grad={"self": "convert_back(grad, self_dtype, self_device)"},
     jvp="linear",
+    copies=True,
+    crosses_devices=True,
     doc="A copy with another dtype or device.",
     samples=[S(T(3, 4))],
 )
@@ -962,6 +985,7 @@ op(
     "to.dtype(Tensor self, dtype dtype, bool non_blocking=False, bool copy=False, *, memory_format? memory_format=None) -> Tensor",
     variants="method internal",
     kernel=composite(),
+    crosses_devices=True,
     doc="Self with another dtype, device or both; self itself when nothing changes.",
     samples=[S(T(3, 4), "float32"), S(T(3, 4), "float64"), S(T(3), "int64"), S(T(), "float64", copy=True), S(T(0), "bool")],
 )
@@ -969,6 +993,7 @@ op(
     "to.other(Tensor self, Tensor other, bool non_blocking=False, bool copy=False, *, memory_format? memory_format=None) -> Tensor",
     variants="method",
     kernel=composite(),
+    crosses_devices=True,
     doc="Self with the dtype and device of another tensor.",
     samples=[S(T(3, 4), I(2)), S(T(3), T(2))],
 )
@@ -977,6 +1002,7 @@ op(
     "memory_format? memory_format=None) -> Tensor",
     variants="method",
     kernel=composite(),
+    crosses_devices=True,
     doc="Self on another device.",
     samples=[S(T(3, 4), "cpu"), S(T(3, 4))],
     errors=(E(S(T(3), "foo"), RuntimeError, "device type at start of device string: foo"),),
@@ -985,6 +1011,7 @@ op(
     "type_as(Tensor self, Tensor other) -> Tensor",
     variants="method",
     kernel=composite(),
+    crosses_devices=True,
     doc="Self with the dtype and device of another tensor.",
     samples=[S(T(3), I(2))],
 )
@@ -1005,6 +1032,7 @@ op(
     node="CopyBackwards",
     grad={"self": "zeros_of(grad)", "src": "copy_backward(grad, src_sizes, src_dtype, src_device)"},
     jvp="linear",
+    crosses_devices=True,
     doc="Writes src into self, broadcasting and converting.",
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(4)), S(T(3, 4), T()), S(T(3, 4), I(3, 1)), S(T(0), T(1))],
     errors=(
@@ -1016,6 +1044,7 @@ op(
     "copy.number(Tensor self, Scalar src, bool non_blocking=False) -> Tensor",
     variants="inplace",
     kernel=composite(),
+    crosses_devices=True,
     doc="Writes a number into every element.",
     samples=[S(T(3), 2)],
 )
@@ -1047,6 +1076,7 @@ op(
     node="FillBackward3",
     grad={"self": "zeros_of(grad)", "value": "fill_value_backward(grad, value_dtype)"},
     jvp="linear",
+    inplace_function=True,
     doc="Sets every element to the value of a 0-d tensor.",
     samples=[S(T(3, 4), T())],
     errors=(E(S(T(3), T(2)), RuntimeError, "fill_ only supports 0-dimension value tensor but got tensor with 1 dimensions."),),
@@ -1059,6 +1089,7 @@ op(
     node="FillBackward2",
     grad={"self": "zeros_of(grad)"},
     jvp="linear",
+    inplace_function=True,
     doc="Sets every element to one value.",
     samples=[S(T(3, 4), 2), S(T(), 1.5), S(T(0), 1)],
 )
@@ -1069,6 +1100,7 @@ op(
     inplace="zero_",
     grad={"self": "zeros_of(grad)"},
     jvp="linear",
+    inplace_function=True,
     doc="Sets every element to zero.",
     samples=[S(T(3, 4)), S(T()), S(T(0))],
 )
@@ -1095,6 +1127,8 @@ op(
     "resize_as(Tensor self, Tensor the_template, *, memory_format? memory_format=None) -> Tensor",
     variants="inplace",
     kernel=composite(),
+    crosses_devices=True,
+    inplace_function=True,
     doc="`self.resize_(the_template.size())`.",
     samples=[S(T(3, 4, grad=False), I(2, 3))],
     test={"inplace_grad": False},
@@ -1108,11 +1142,12 @@ for _name in ("resize", "resize_as"):
         samples=[S(T(3, 4), 2, 6) if _name == "resize" else S(T(3, 4), I(2, 6))],
         test={"warns": True},
     )
-op("set(Tensor self) -> Tensor", variants="inplace", kernel=composite(), doc="Makes self an empty tensor.", samples=[S(T(3, grad=False))])
+op("set(Tensor self) -> Tensor", variants="inplace", kernel=composite(), crosses_devices=True, doc="Makes self an empty tensor.", samples=[S(T(3, grad=False))])
 op(
     "set.source_Tensor(Tensor self, Tensor source) -> Tensor",
     variants="inplace",
     kernel=composite(),
+    crosses_devices=True,
     doc="Makes self use the memory and geometry of source.",
     samples=[S(T(3, grad=False), T(2, grad=False))],
 )
@@ -1120,6 +1155,7 @@ op(
     "set.source_Tensor_storage_offset(Tensor self, Tensor source, int storage_offset, int[] size, int[] stride=[]) -> Tensor",
     variants="inplace",
     kernel=composite(),
+    crosses_devices=True,
     doc="Makes self use the memory of source under the given geometry.",
     samples=[S(T(3, grad=False), T(4, grad=False), 1, (2,), (1,))],
 )

@@ -23,7 +23,7 @@ import opgen_python
 import opgen_stub
 
 import optable
-from optable import Op, Param, out_rules
+from optable import Op, Param
 
 KERNELS_PER_FILE = 14
 
@@ -283,24 +283,9 @@ def tensors_of(op: Op) -> str:
     return ", ".join(p.name for p in op.params if p.is_tensor)
 
 
-# Ops without a derivative that read no values of their tensors, or hand one on as it is; detach says itself what it does.
-_NO_VALUES = {"detach", "positive"}
-
-
-def cuts(op: Op) -> bool:
-    """Whether an op without a derivative computes from the values of its tensors, which ends their history."""
-    if op.name.startswith("_"):
-        return op.name == "_nonzero"  # the others are parts of ops that say it themselves
-    return bool(tensors_of(op)) and op.name not in _NO_VALUES and not op.name.endswith("_like") and not op.name.startswith("new_")
-
-
-# Copies: outside inference mode they give an inference tensor a normal one with a history.
-COPIES = {"clone", "_to_copy"}
-
-
 def records(op: Op, plan: Plan) -> str:
     """Whether an op out of place records: something requires grad, and not all there is are inference tensors."""
-    if op.name in COPIES:
+    if op.copies:
         return needs_grad(plan)
     return f"{needs_grad(plan)} && !all_inference({tensors_of(op)})"
 
@@ -474,7 +459,7 @@ def dispatch(op: Op) -> str:
             + "\n      ".join(note.values())
             + "\n    }\n  }"
         )
-    elif cuts(op) and op.returns[0].type == "Tensor":
+    elif op.no_grad and op.no_grad.cuts and op.returns[0].type == "Tensor":
         for r in [r.name for r in op.returns if r.type == "Tensor"] if many else ["result"]:
             body.append(f'  if (RG_UNLIKELY(any_follows({tensors_of(op)}))) note_untracked("{op.name}", {r}, {tensors_of(op)});')
     if many:
@@ -562,8 +547,7 @@ def pointwise_impl(op: Op) -> str:
     params = ", ".join(f"kernel_param({name})" for name in op.kernel.params)
     mask = " | ".join(f"1u << {DTYPE_NUMBER[d]}" for d in op.kernel.dtypes)
     kind = {"same": "Same", "bool": "Bool", "float": "Float", "real": "Real"}[op.kernel.out]
-    rule = out_rules.rule_of(op.name, op.qualified)
-    rest = [str(op.kernel.exact_numbers).lower(), c_text("".join(rule.exact)), c_text(rule.cast), str(op.kernel.any_overlap).lower()]
+    rest = [str(op.kernel.exact_numbers).lower(), c_text("".join(op.out.exact)), c_text(op.out.cast), str(op.kernel.any_overlap).lower()]
     tail = f", {', '.join(rest)}" if rest != ["false", "nullptr", "nullptr", "false"] else ""
     info = f'const PointwiseInfo pw_{op.cname} = {{"{op.kernel.label or op.name}", {mask}, PointwiseOut::{kind}, {len(inputs)}, {op.kernel.cost}, [] {{ return {kernel_table(op)}; }}{tail}}};\n'
     check = f"  {op.kernel.check}\n" if op.kernel.check else ""
@@ -717,9 +701,7 @@ def ops_source(family: str, table: list[Op]) -> str:
         '#include "ops.h"\n#include "ops/derivatives.h"\n#include "ops/pointwise/pointwise.h"\n#include "ops/forward.h"\n#include "ops/generated_support.h"\n#include "pointwise_tables.h"\n\nnamespace retrograd {\n',
     ]
     for op in mine:
-        flags = ", ".join(
-            "true" if on else "false" for on in (op.kernel.kind == "composite", op.family == "random", is_elementwise(op, table))
-        )
+        flags = ", ".join("true" if on else "false" for on in (op.kernel.kind == "composite", op.random, is_elementwise(op, table)))
         parts.append(f'OpRecord op_{op.cname} = {{"{op.qualified}", R"({op.schema})", {flags}}};')
         if "inplace" in op.variants:
             parts.append(
@@ -814,45 +796,28 @@ def differentiable(op: Op) -> bool:
     return any(not f.startswith("not_implemented") for f in op.grad.values()) or op.kernel.kind in ("composite", "python")
 
 
-def out_rule(op: Op) -> out_rules.OutRule:
-    if op.kernel.kind == "alias":
-        return out_rule(next(o for o in optable.entries if o.cname == op.kernel.target))
-    return out_rules.rule_of(op.name, op.qualified)
-
-
 def c_text(text: str) -> str:
     return f'"{text}"' if text else "nullptr"
 
 
 def write_out(op: Op, args: str) -> str:
     """Statements that compute into out=."""
-    rule = out_rule(op)
+    rule = op.out
     at = {q.name: f"p.{ACCESSOR[q.type]}({i})" for i, q in enumerate(op.params)}
     if "requires_grad" in at:
         begin = f'[[maybe_unused]] const DType dtype = begin_create(p, "aten::{op.name}", {at["dtype"]});'
         grad = f"{at['requires_grad']}.value_or(false)"
-        if op.qualified in out_rules.DRAWN:
-            draw = out_rules.DRAWN[op.qualified].format(**at)
-            counts = "true" if op.name == "randn" else "false"  # the resize that PyTorch's does
-            return f"{begin} begin_draw(p, {at['size']}, {counts}); const Tensor& out = p.out(); {draw}; return finish_draw(p, {grad});"
+        if rule.fill:
+            counts = str(rule.resize_counts).lower()
+            return f"{begin} begin_draw(p, {rule.size.format(**at)}, {counts}); const Tensor& out = p.out(); {rule.fill.format(**at)}; return finish_draw(p, {grad});"
         plain = args.replace(at["dtype"], "dtype").replace(at["requires_grad"], "false")
-        what = {
-            "empty": "Nothing",
-            "zeros": "OneValue",
-            "ones": "OneValue",
-            "full": "OneValue",
-            "linspace": "Sequence",
-            "logspace": "Sequence",
-            "arange": "Range",
-        }
-        return f"{begin} return finish_create(p, ops::{op.cname}({plain}), Creates::{what.get(op.name, 'Values')}, {grad});"
+        return f"{begin} return finish_create(p, ops::{op.cname}({plain}), Creates::{rule.holds}, {grad});"
     inputs = [q for q in op.params if q.is_tensor and differentiable(op)]
     checks = ", ".join(at[q.name] for q in inputs) or "Tensor()"
-    check = f'check_out(p, "{rule.name}", any_requires_grad({checks}));'
+    check = f'check_out(p, "{rule.name or optable.target(op).name}", any_requires_grad({checks}));'
     noted = ", ".join(at[q.name] for q in op.params if q.is_tensor)
-    if op.qualified in out_rules.FILLED:
-        size, fill = (text.format(**at) for text in out_rules.FILLED[op.qualified])
-        direct = f"const Tensor& out = p.out(); resize_data(out, {size}); {fill}; return finish_out(p);"
+    if rule.fill:
+        direct = f"const Tensor& out = p.out(); resize_data(out, {rule.size.format(**at)}); {rule.fill.format(**at)}; return finish_out(p);"
         return f"{check} if (!thread_state.attention) {{ {direct} }} return write_out(p, ops::{op.cname}({args}), {{.silent = true}});"
     if rule.in_dtype_of_out:
         args = args.replace(at["dtype"], f"out_dtype(p, {at['dtype']})")
@@ -968,7 +933,7 @@ def python_ops(table: list[Op]) -> str:
             variants = sorted(op.variants & {"function", "method"}) if not suffix else ["method"]
             rows.append(f"    ({op.name + suffix!r}, {variants!r}, {target!r}, {parameters!r}, {opgen_doc.python_document(op)!r}),")
     nodes = "".join(f"    {name!r},\n" for name in sorted({op.node for op in table if op.node}))
-    elsewhere = sorted({op.name for op in table if is_cpp(op) and "function" in op.variants and not optable.top_level(op.name)})
+    elsewhere = sorted({op.name for op in table if is_cpp(op) and "function" in op.variants and op.home != "torch"})
     return "\n".join(
         [
             '"""Generated by tools/opgen.py from optable/. Do not edit."""\n',

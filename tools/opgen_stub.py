@@ -14,7 +14,7 @@ from keyword import iskeyword
 import opgen_python
 import opgen_stub_core
 
-from optable import Op, Param, inplace_functions, top_level
+from optable import Op, Param, inplace_functions
 
 KINDS = {
     "Tensor": "Tensor", "Tensor?": "Tensor | None", "Operand": "Tensor | Number", "Tensor[]": "Sequence[Tensor]",
@@ -168,7 +168,7 @@ def return_types_stub(table: list[Op]) -> str:
 
 def functions_stub(table: list[Op], native: list[Op]) -> str:
     """The functions of the op table that are functions of the package, wherever they are written."""
-    found = [name for name in grouped(native, "function") if top_level(name)]
+    found = [name for name, members in grouped(native, "function").items() if members[0].home == "torch"]
     lines = [GENERATED, NAMES + PRIVATE, "from retrograd._generated.native import (", *(f"    {n} as {n}," for n in found), ")"]
     for op in table:
         if op.kernel.kind == "python" and "function" in op.variants:

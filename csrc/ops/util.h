@@ -45,7 +45,7 @@ Tensor operand_tensor(const Operand& o, DType dtype, Device device);  // a 0-d t
 std::string dtype_title(DType dtype);              // "Float"
 const char* cpp_type_name(DType dtype);            // "float", "long int": as a few messages have it
 void resize_data(const Tensor& t, IntSpan sizes);  // in place, contiguous, keeps what fits
-// out= has another dtype than the result: `words` say so, with {out} and {result} for the dtypes. See optable/out_rules.py.
+// out= has another dtype than the result: `words` say so, with {out} and {result} for the dtypes. See Out in optable/facts.py.
 [[noreturn]] void fail_out_dtype(std::string_view words, DType out, DType result);
 void resize_out(const Tensor& out, IntSpan sizes);  // the same for out=, with a warning
 

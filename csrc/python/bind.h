@@ -178,7 +178,7 @@ struct GroupEntry {
   FastCall call = nullptr;
 };
 
-// What out= may be: see optable/out_rules.py.
+// What out= may be: see Out in optable/facts.py.
 struct OutRule {
   std::span<const char* const>
       exact;                   // words for an out= of another dtype than the result, for each result or for all; empty: any that takes it

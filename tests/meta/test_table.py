@@ -61,6 +61,23 @@ def floating_inputs(entry):
     return found
 
 
+def nonsense(**fields):
+    """Enters an op of two tensors that records itself."""
+    return optable.op("nonsense(Tensor self, Tensor other) -> Tensor", kernel=optable.native(), doc="Nonsense.", **fields)
+
+
+def test_a_kernel_without_derivatives_says_why():
+    with pytest.raises(ValueError, match="neither derivatives nor no_grad"):
+        nonsense()
+    with pytest.raises(ValueError, match="each tensor is in one of them"):
+        nonsense(grad={"self": "grad"})
+    with pytest.raises(ValueError, match="each tensor is in one of them"):
+        nonsense(grad={"self": "grad"}, nondiff=("other", "third"))
+    with pytest.raises(ValueError, match="no_grad beside derivatives"):
+        nonsense(grad={"self": "grad", "other": "grad"}, no_grad=optable.facts.INTEGERS)
+    assert "nonsense" not in {entry.name for entry in TABLE}
+
+
 def _records_itself(entry):
     """Ops with derivatives of their own; composites and Python functions inherit theirs."""
     return resolved(entry).kernel.kind in ("native", "pointwise", "view") and bool(resolved(entry).grad)

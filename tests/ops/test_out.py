@@ -5,9 +5,7 @@ import warnings
 
 import pytest
 
-import optable
 import retrograd
-from optable import out_rules
 from tests.ops.cases import cases
 from tests.ops.harness import call, differing, entries, ids, report
 from tests.ops.tensors import flatten, tensor_numbers
@@ -15,11 +13,6 @@ from tests.ops.tensors import flatten, tensor_numbers
 
 def _has_out(entry):
     return "out" in entry.variants and "function" in entry.variants
-
-
-def rule_of(entry):
-    target = next(o for o in optable.load() if o.cname == entry.kernel.target) if entry.kernel.kind == "alias" else entry
-    return out_rules.rule_of(target.name, target.qualified)
 
 
 def creates(entry):
@@ -87,7 +80,7 @@ def test_not_dense(entry):
 @pytest.mark.parametrize("entry", entries(_has_out), ids=ids)
 def test_empty_is_resized_silently_and_other_shapes_with_a_warning(entry):
     failures = []
-    silent = creates(entry) or rule_of(entry).silent or entry.qualified in out_rules.FILLED
+    silent = creates(entry) or entry.out.silent
     for case, args, kwargs, results in usable(entry):
         for start in ((0,), (7, 1)):
             outs = [retrograd.zeros(start, dtype=r.dtype) for r in results]
@@ -124,7 +117,7 @@ def test_autograd_is_refused(entry):
 
 
 def _casts(entry):
-    return _has_out(entry) and (entry.kernel.kind == "pointwise" or rule_of(entry).exact) and not creates(entry)
+    return _has_out(entry) and (entry.kernel.kind == "pointwise" or entry.out.exact) and not creates(entry)
 
 
 def words(text, **dtypes):
@@ -134,7 +127,7 @@ def words(text, **dtypes):
 @pytest.mark.parametrize("entry", entries(_casts), ids=ids)
 def test_dtype_of_out(entry):
     """A floating result is cast to another floating dtype, never to an integer one; some ops want the very dtype."""
-    rule = rule_of(entry)
+    rule = entry.out
     for case, args, kwargs, results in usable(entry):
         if results[0].dtype is not retrograd.float64 or not results[0].numel():
             continue
