@@ -1,19 +1,49 @@
-"""Settings for every test: a fixed seed, and no test leaves a mode, a default or an op handler behind."""
+"""Settings for every test: how many threads it gets, which tests need PyTorch, a fixed seed, and no mode or default left behind.
+
+Tests that need PyTorch carry the mark `needs_torch`, so that CI runs them in a step of their own and every other test without PyTorch.
+There are three ways to need it, and no test asks for it in its body (tests/meta/test_suite.py):
+
+- a module has `torch = pytest.importorskip("torch")` at its top: all its tests do;
+- a test takes the fixture `oracle`, which is PyTorch, or `torch`, which is retrograd and then PyTorch;
+- a parameter has the mark: `pytest.param("torch", marks=pytest.mark.needs_torch)`.
+"""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import os
+import sys
+from types import ModuleType
 
 import pytest
+
+# Workers share the cores. Two threads at least: one would leave all code that cuts work in pieces untested.
+if "PYTEST_XDIST_WORKER_COUNT" in os.environ:
+    cores = len(os.sched_getaffinity(0))
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(2, cores // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))))
 
 import retrograd
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """A test that is named, or a debugger, wants no workers."""
+    return 0 if config.option.usepdb or (config.args and all("::" in arg for arg in config.args)) else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if os.environ.get("RETROGRAD_SLOW_TESTS"):
-        return
+    slow = bool(os.environ.get("RETROGRAD_SLOW_TESTS"))
+    has_torch = importlib.util.find_spec("torch") is not None
+    live: dict[ModuleType, bool] = {}
     for item in items:
-        if "slow" in item.keywords:
+        module = getattr(item, "module", None)
+        if module not in live:
+            live[module] = any(value is sys.modules.get("torch") for value in vars(module).values() if isinstance(value, ModuleType))
+        if live[module] or "oracle" in getattr(item, "fixturenames", ()):
+            item.add_marker("needs_torch")
+        if not has_torch and "needs_torch" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason="needs PyTorch"))
+        if not slow and "slow" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="set RETROGRAD_SLOW_TESTS=1"))
 
 
@@ -24,3 +54,14 @@ def _same_start():
     yield
     after = (retrograd.is_grad_enabled(), retrograd.is_inference_mode_enabled(), retrograd.get_default_dtype())
     assert after == before, "the test left a mode or the default dtype changed"
+
+
+@pytest.fixture
+def oracle() -> ModuleType:
+    return importlib.import_module("torch")
+
+
+@pytest.fixture(params=["retrograd", pytest.param("torch", marks=pytest.mark.needs_torch)])
+def torch(request: pytest.FixtureRequest) -> ModuleType:
+    """Every test that asks for it runs on both: what it expects is what PyTorch does."""
+    return importlib.import_module(request.param)

@@ -56,8 +56,7 @@ def fill(torch, case, dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c[0])
-def test_same_bits(case, dtype):
-    oracle = pytest.importorskip("torch")
+def test_same_bits(oracle, case, dtype):
     ours, theirs = fill(retrograd, case, dtype), fill(oracle, case, dtype)
     assert ours[0].tolist() == theirs[0].tolist()
     assert ours[1] == theirs[1]  # and as many random numbers were used

@@ -24,9 +24,8 @@ def test_stored(name):
 
 @pytest.mark.parametrize("kind", ["SGD", "Adam"])
 @pytest.mark.parametrize("name", runs.SCHEDULES)
-def test_live(name, kind):
+def test_live(oracle, name, kind):
     """Bit for bit: a schedule is plain arithmetic."""
-    oracle = pytest.importorskip("torch")
     rows, scheduler, _ = runs.trace(retrograd, runs.SCHEDULES[name], kind)
     expected, reference, _ = runs.trace(oracle, runs.SCHEDULES[name], kind)
     assert rows == expected
@@ -80,8 +79,7 @@ def test_warm_restarts_take_fractions(torch):
         {"threshold_mode": "abs", "threshold": 0.1, "patience": 0},
     ],
 )
-def test_plateau_live(options):
-    oracle = pytest.importorskip("torch")
+def test_plateau_live(oracle, options):
     results = []
     for torch in (retrograd, oracle):
         optimizer = runs.two_groups(torch)

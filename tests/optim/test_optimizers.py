@@ -24,8 +24,7 @@ def test_stored(case, stored):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("case", runs.OPTIMIZERS, ids=ids)
-def test_live(case, dtype):
-    oracle = pytest.importorskip("torch")
+def test_live(oracle, case, dtype):
     ours, optimizer = runs.train(retrograd, *case, dtype=dtype)
     theirs, reference = runs.train(oracle, *case, dtype=dtype)
     tolerance = 1e-10 if dtype == "float64" else 1e-2 if case[0] == "LBFGS" else 2e-4
