@@ -1,9 +1,10 @@
-"""Runs the samples of the op table through PyTorch and stores what it gives, for tests on machines without it.
+"""Runs the samples of the op table and the programs of tests/programs on PyTorch, and stores what it gives for tests on machines without it.
 
-    python tools/make_references.py             rewrites tests/ops/references/*.json.gz; needs torch
-    python tools/make_references.py --check     says which samples have no stored result yet; needs nothing
+    python tools/make_references.py             rewrites tests/ops/references/*.json.gz and tests/programs/outcomes/*.json; needs torch
+    python tools/make_references.py programs    rewrites the latter alone, or with `ops` the former
+    python tools/make_references.py --check     says which samples and programs have no stored result yet; needs nothing
 
-float64 and complex128 (with gradients), float32 and int64 are stored for every sample, the other dtypes for the first two of each op.
+Of the samples float64 and complex128 (with gradients), float32 and int64 are stored for every sample, the other dtypes for the first two of each op.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import optable
+from tests import programs
 from tests.ops import references
 from tests.ops.cases import Case, all_cases, fits, specs_of
 from tests.ops.differences import comparable
 from tests.ops.harness import TOLERANCE, Record, differing, entries, run
 from tests.ops.tensors import COMPLEX, DTYPES
+from tests.programs.runner import as_compared, shown, stored
 
 ALWAYS = ("float64", "float32", "int64", "complex128")
 
@@ -53,7 +56,39 @@ def make(family: str, torch: Any) -> dict[str, Any]:
     return content
 
 
-def missing() -> list[str]:
+def make_ops(torch: Any) -> None:
+    references.FOLDER.mkdir(exist_ok=True)
+    for family in optable.FAMILIES:
+        references.write(family, make(family, torch))
+        print(f"{family}: {(references.FOLDER / f'{family}.json.gz').stat().st_size / 1024:.0f} KB")
+
+
+def make_programs(torch: Any) -> None:
+    import retrograd
+
+    for topic in programs.TOPICS:
+        outcomes: dict[str, Any] = {}
+        with as_compared(torch):
+            for program in programs.programs(topic):
+                lines = stored(shown(torch, program.function))
+                outcomes[program.name] = (
+                    {"torch": lines, "retrograd": stored(shown(retrograd, program.function))} if program.differs else lines
+                )
+        programs.write(topic, outcomes)
+        print(f"{topic}: {len(outcomes)} programs")
+
+
+def missing_programs() -> list[str]:
+    """Programs without a stored outcome, and stored outcomes without a program."""
+    lines = []
+    for topic in programs.TOPICS:
+        names, found = [p.name for p in programs.programs(topic)], programs.read(topic)
+        lines += [f"{topic}: {name}: no stored outcome" for name in names if name not in found]
+        lines += [f"{topic}: stored outcome {name} of a program that is gone" for name in found if name not in names]
+    return lines
+
+
+def missing_ops() -> list[str]:
     """Samples without a stored result, and stored results without a sample."""
     lines = []
     for family in optable.FAMILIES:
@@ -68,18 +103,20 @@ def missing() -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=["ops", "programs"])
     parser.add_argument("--check", action="store_true")
-    if parser.parse_args().check:
-        lines = missing()
-        print("\n".join(lines) or "every sample has its stored result")
+    arguments = parser.parse_args()
+    if arguments.check:
+        lines = missing_ops() + missing_programs()
+        print("\n".join(lines) or "every sample and every program has its stored result")
         sys.exit(bool(lines))
     import torch
 
     torch.set_num_threads(1)
-    references.FOLDER.mkdir(exist_ok=True)
-    for family in optable.FAMILIES:
-        references.write(family, make(family, torch))
-        print(f"{family}: {(references.FOLDER / f'{family}.json.gz').stat().st_size / 1024:.0f} KB")
+    if arguments.what != "programs":
+        make_ops(torch)
+    if arguments.what != "ops":
+        make_programs(torch)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,10 @@ import pytest
 
 import optable
 import retrograd
-from tests.compat.beside import opening
 from tests.ops.cases import cases
 from tests.ops.harness import call, ids, inplace_function, report
 from tests.ops.tensors import flatten
+from tests.programs.runner import opening
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)

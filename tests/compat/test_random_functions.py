@@ -10,7 +10,7 @@ import random
 import pytest
 
 import retrograd
-from tests.compat.beside import Runner, all_agree, difference
+from tests.programs.runner import all_agree, as_compared, difference, shown, stored
 
 torch = pytest.importorskip("torch")
 
@@ -29,45 +29,46 @@ GRADIENTS = ["torch.ones(2) * 2, torch.ones(2) * 3", "torch.ones(2), None", "Non
 WRITES = ["add_(1)", "mul_(2)", "detach_()", "requires_grad_()"]
 
 PROGRAM = """
-def plain(t):
-    return t.detach() if isinstance(t, torch.Tensor) else t
+def program(torch, Function, leaf, show, attempt):
+    def plain(t):
+        return t.detach() if isinstance(t, torch.Tensor) else t
 
-class F(Function):
-    boxed_grads_call, clear_saved_tensors_on_access = {boxed}, {clear}
+    class F(Function):
+        boxed_grads_call, clear_saved_tensors_on_access = {boxed}, {clear}
 
-    @staticmethod
-    def forward(ctx, x, y):
-        {forward}
-        return {result}
+        @staticmethod
+        def forward(ctx, x, y):
+            {forward}
+            return {result}
 
-    @staticmethod
-    def backward(ctx, *grads):
-        show("grads", [plain(g) for g in (grads[0] if {boxed} else grads)])
-        attempt(lambda: [plain(t) for t in ctx.saved_tensors])
-        return {gradients}
+        @staticmethod
+        def backward(ctx, *grads):
+            show("grads", [plain(g) for g in (grads[0] if {boxed} else grads)])
+            attempt(lambda: [plain(t) for t in ctx.saved_tensors])
+            return {gradients}
 
-a = {a}
-b = {b}
-with torch.set_grad_enabled({grad_mode}):
-    results = F.apply(a, {keyword}b)
-results = results if isinstance(results, tuple) else (results,)
+    a = {a}
+    b = {b}
+    with torch.set_grad_enabled({grad_mode}):
+        results = F.apply(a, {keyword}b)
+    results = results if isinstance(results, tuple) else (results,)
 
-def about(t):
-    if not isinstance(t, torch.Tensor):
-        return t
-    flags = t.requires_grad, t.is_leaf, t._is_view(), t._base is a, t._base is b, t is a, t is b
-    return plain(t), flags, t._version, t.grad_fn and t.grad_fn.name(), t.output_nr
+    def about(t):
+        if not isinstance(t, torch.Tensor):
+            return t
+        flags = t.requires_grad, t.is_leaf, t._is_view(), t._base is a, t._base is b, t is a, t is b
+        return plain(t), flags, t._version, t.grad_fn and t.grad_fn.name(), t.output_nr
 
-for t in (*results, a, b):
-    show(about(t))
-show([results[i] is results[j] for i in range(len(results)) for j in range(i)])
-if isinstance(results[{chosen}], torch.Tensor) and {write!r}:
-    attempt(lambda: about(results[{chosen}].{write}))
-    show(about(a), about(b))
-used = [t for t in results if isinstance(t, torch.Tensor) and t.requires_grad]
-if used:
-    attempt(lambda: sum(t.sum() * (i + 2) for i, t in enumerate(used)).backward(create_graph={create_graph}))
-show(*[plain(t.grad) for t in (a, b) if t.is_leaf])
+    for t in (*results, a, b):
+        show(about(t))
+    show([results[i] is results[j] for i in range(len(results)) for j in range(i)])
+    if isinstance(results[{chosen}], torch.Tensor):
+        attempt(lambda: {write})
+        show(about(a), about(b))
+    used = [t for t in results if isinstance(t, torch.Tensor) and t.requires_grad]
+    if used:
+        attempt(lambda: sum(t.sum() * (i + 2) for i, t in enumerate(used)).backward(create_graph={create_graph}))
+    show(*[plain(t.grad) for t in (a, b) if t.is_leaf])
 """
 
 
@@ -96,14 +97,14 @@ def make(rng):
     if rng.random() < 0.1:
         lines.append("ctx._is_pure_view = True")
     return PROGRAM.format(
-        forward="\n        ".join(lines),
+        forward="\n            ".join(lines),
         result=names[0] if len(names) == 1 and rng.random() < 0.8 else f"({', '.join(names)},)",
         gradients=rng.choice(GRADIENTS),
         a=rng.choice(INPUTS),
         b=b,
         grad_mode=rng.random() < 0.75,
-        chosen=rng.randrange(len(names)),
-        write=rng.choice(WRITES) if rng.random() < 0.4 else "",
+        chosen=(chosen := rng.randrange(len(names))),
+        write=f"about(results[{chosen}].{rng.choice(WRITES)})" if rng.random() < 0.4 else "'no write'",
         boxed=rng.random() < 0.2,
         clear=rng.random() < 0.2,
         keyword="y=" if rng.random() < 0.1 else "",
@@ -115,5 +116,8 @@ def make(rng):
 def test_random_functions(batch):
     for seed in range(batch, PROGRAMS, BATCHES):
         code = make(random.Random(seed))
-        theirs, ours = Runner(torch).run(code), Runner(retrograd).run(code)
-        assert all_agree(theirs, ours), f"seed {seed}:{code}\n{difference(theirs, ours)}"
+        space = {}
+        exec(code, space)
+        with as_compared(torch):
+            theirs, ours = stored(shown(torch, space["program"])), shown(retrograd, space["program"])
+        assert all_agree(theirs, ours), f"seed {seed}:\n{code}\n{difference(theirs, ours)}"
