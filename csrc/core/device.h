@@ -6,7 +6,9 @@
 
 namespace retrograd {
 
-enum class DeviceType : uint8_t { CPU, CUDA, Meta };
+// Plugin: one that is registered while the process runs, under a name of its own; see core/backend.h.
+enum class DeviceType : uint8_t { CPU, CUDA, Meta, Plugin };
+inline constexpr int kDeviceTypes = 4;
 
 struct Device {
   DeviceType type = DeviceType::CPU;

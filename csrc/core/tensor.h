@@ -2,7 +2,7 @@
 // has to be kept in step. `Tensor` is an owning handle to it (a Py_INCREF'ed pointer); functions take `const Tensor&`.
 //
 // Always true: sizes()/strides() describe elements of `dtype` inside `storage`; `data` is storage->data plus the offset; numel is the
-// product of sizes; kContiguous is up to date. Everything here is touched with the GIL held; kernels see cpu::Array only.
+// product of sizes; kContiguous is up to date. Everything here is touched with the GIL held; kernels see kernels::Array only.
 //
 // Note [Joining the collector]
 // Tensors and nodes are of a garbage-collected type, but most never meet the collector: on a graph of a million nodes it would cost more
@@ -44,7 +44,7 @@
 #include "core/errors.h"
 #include "core/scalar.h"
 #include "core/storage.h"
-#include "cpu/array.h"
+#include "kernels/array.h"
 
 namespace retrograd {
 
@@ -73,7 +73,7 @@ inline constexpr int kBirthShift = 13, kDeepestBirth = 7;
 enum class ViewOrigin : uint8_t { Default, CustomFunction, MultiOutput, NoGradMode, InferenceMode };
 
 inline constexpr int kInlineDims = 6;
-inline constexpr int kMaxDims = 64;
+using kernels::kMaxDims;
 
 struct TensorImpl {
   PyObject_HEAD
@@ -108,7 +108,7 @@ struct TensorImpl {
   bool is_contiguous() const { return flags & kContiguous; }
   int64_t offset() const { return (static_cast<char*>(data) - static_cast<char*>(storage->data)) / kItemSize[static_cast<int>(dtype)]; }
   PyObject* object() { return reinterpret_cast<PyObject*>(this); }
-  cpu::Array array() const { return {data, dtype, ndim, dims, dims + ndim}; }
+  kernels::Array array() const { return {data, dtype, ndim, dims, dims + ndim}; }
 };
 
 // The small fields of a tensor as one word: compared and written at once where every op passes.
@@ -238,7 +238,7 @@ class Tensor {
   DType dtype() const { return p_->dtype; }
   Device device() const { return p_->storage->device; }
   bool is_contiguous() const { return p_->is_contiguous(); }
-  cpu::Array array() const { return p_->array(); }
+  kernels::Array array() const { return p_->array(); }
   template <class T> T* data() const { return static_cast<T*>(p_->data); }
 
  private:

@@ -1,8 +1,7 @@
 // Run-time choice of instruction set. Every file in cpu/kernels/ is compiled once per level with RG_LEVEL defined as v2, v3 or v4
 // (x86-64-v2 / AVX2+FMA / AVX-512) or `base` on other machines, and exports its family as one struct of function pointers:
 //
-//   // cpu/reduce.h
-//   struct ReduceKernels { void (*sum)(const Array& out, const Array& in); };
+//   // cpu/families.h, for the struct of kernels/reduce.h
 //   RG_DECLARE_KERNELS(ReduceKernels, reduce)          // declares reduce_v2/v3/v4 and `const ReduceKernels& reduce()`
 //   // cpu/kernels/reduce.cpp
 //   namespace { void sum(...) {...} }
@@ -13,7 +12,11 @@
 // headers in cpu/ that kernels include open `namespace retrograd::cpu::RG_LEVEL_NS` for that purpose.
 #pragma once
 
+namespace retrograd::kernels {}
+
 namespace retrograd::cpu {
+
+using namespace kernels;  // the interface that this folder implements
 
 enum class Level { Base, V2, V3, V4 };
 Level cpu_level();  // the best level this machine runs; RETROGRAD_CPU_LEVEL=v2|v3|v4 lowers it

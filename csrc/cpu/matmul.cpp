@@ -8,7 +8,8 @@
 #include <type_traits>
 
 #include "cpu/blas.h"
-#include "cpu/copy.h"
+#include "cpu/cpu.h"
+#include "cpu/families.h"
 #include "cpu/parallel.h"
 
 namespace retrograd::cpu {
@@ -48,7 +49,7 @@ Problem part_of(const Problem& q, int64_t row, int64_t rows, int64_t column, int
 
 void copy_matrix(const Matrix& to, DType to_type, const Matrix& from, DType from_type, int64_t rows, int64_t columns) {
   const int64_t sizes[2] = {rows, columns}, to_strides[2] = {to.rs, to.cs}, from_strides[2] = {from.rs, from.cs};
-  copy({to.data, to_type, 2, sizes, to_strides}, {from.data, from_type, 2, sizes, from_strides});
+  copy().copy({to.data, to_type, 2, sizes, to_strides}, {from.data, from_type, 2, sizes, from_strides});
 }
 
 // Memory for packing. Small requests come from the caller's stack.
@@ -78,10 +79,10 @@ template <class T> void run_own(const Problem& q, void (*kernel)(const GemmArgs<
 
 void run_own(const Problem& q) {
   switch (q.dtype) {
-    case DType::Float32: return run_own<float>(q, matmul().f32);
-    case DType::Float64: return run_own<double>(q, matmul().f64);
-    case DType::Int32: return run_own<uint32_t>(q, matmul().i32);
-    default: return run_own<uint64_t>(q, matmul().i64);
+    case DType::Float32: return run_own<float>(q, gemm_kernels().f32);
+    case DType::Float64: return run_own<double>(q, gemm_kernels().f64);
+    case DType::Int32: return run_own<uint32_t>(q, gemm_kernels().i32);
+    default: return run_own<uint64_t>(q, gemm_kernels().i64);
   }
 }
 
@@ -172,7 +173,7 @@ bool run_blas(const Problem& q) {
 }
 
 // OpenBLAS packs both operands, so besides enough arithmetic it needs enough of it per element of each matrix.
-bool is_large(const Problem& q) { return q.m * q.n * q.k > matmul().blas_from && std::min({q.m, q.n, q.k}) > 8; }
+bool is_large(const Problem& q) { return q.m * q.n * q.k > gemm_kernels().blas_from && std::min({q.m, q.n, q.k}) > 8; }
 
 // ---- Narrow types: tiles of C are computed in float (16-bit floats) or int32 (small integers) and rounded once.
 
@@ -310,12 +311,10 @@ inline bool run_at_once(DType dtype, int64_t m, int64_t n, int64_t k, double alp
                         const void* bias, int64_t bias_stride, const Matrix& c) {
   if (c.cs != 1 || m * n * k > 4096 * 64 || alpha == 0 || (bias && bias_stride != 1)) return false;
   if ((m == 1 && b.cs != 1) || (n == 1 && a.cs != 1)) return false;
-  if (dtype == DType::Float32) return run_at_once<float>(matmul().f32, m, n, k, alpha, a, b, beta, bias, c);
-  if (dtype == DType::Float64) return run_at_once<double>(matmul().f64, m, n, k, alpha, a, b, beta, bias, c);
+  if (dtype == DType::Float32) return run_at_once<float>(gemm_kernels().f32, m, n, k, alpha, a, b, beta, bias, c);
+  if (dtype == DType::Float64) return run_at_once<double>(gemm_kernels().f64, m, n, k, alpha, a, b, beta, bias, c);
   return false;
 }
-
-}  // namespace
 
 void gemm(DType dtype, int64_t m, int64_t n, int64_t k, Complex<double> alpha, const Matrix& a, const Matrix& b, Complex<double> beta,
           const Matrix& c) {
@@ -348,15 +347,19 @@ void bmm(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k, Complex<do
 }
 
 void dot(DType dtype, int64_t n, const void* x, int64_t x_stride, const void* y, int64_t y_stride, void* out, bool conj_x) {
-  if (!is_complex(dtype)) return matmul().dot(dtype, n, x, x_stride, y, y_stride, out);
+  if (!is_complex(dtype)) return gemm_kernels().dot(dtype, n, x, x_stride, y, y_stride, out);
   visit_complex(dtype, [&](auto zero) {
     using C = decltype(zero);
     using R = typename C::real_type;
     R parts[4];
-    matmul().dot_parts(real_dtype(dtype), n, x, x_stride, y, y_stride, parts);
+    gemm_kernels().dot_parts(real_dtype(dtype), n, x, x_stride, y, y_stride, parts);
     const auto [rr, ii, ri, ir] = parts;
     *static_cast<C*>(out) = conj_x ? C(rr + ii, ri - ir) : C(rr - ii, ri + ir);
   });
 }
+
+}  // namespace
+
+const MatmulKernels matmul_kernels = {.gemm = gemm, .gemm_bias = gemm_bias, .bmm = bmm, .dot = dot};
 
 }  // namespace retrograd::cpu

@@ -8,6 +8,7 @@
 // tiles that fit into buffers on the stack. Conjugates and alpha go into the blocks, beta is for when a tile is written.
 #include <algorithm>
 
+#include "cpu/cpu.h"
 #include "cpu/matmul.h"
 #include "cpu/parallel.h"
 
@@ -68,7 +69,8 @@ template <class R> struct Product {
       pack_b(b_blocks, p, depth, j, width);
       if (!a_direct) pack_a(a_rows, i, height, p, depth);
       const Matrix left = a_direct ? Matrix{at(a, i, p), 2 * a.rs, 1} : Matrix{a_rows, 2 * depth, 1};
-      gemm(DTypeOf<R>::value, height, 2 * width, 2 * depth, 1, left, {b_blocks, 2 * width, 1}, p ? 1 : 0, {sums, 2 * width, 1});
+      matmul_kernels.gemm(DTypeOf<R>::value, height, 2 * width, 2 * depth, 1, left, {b_blocks, 2 * width, 1}, p ? 1 : 0,
+                          {sums, 2 * width, 1});
     }
     write(sums, i, height, j, width);
   }

@@ -7,8 +7,8 @@
 #include "core/dtype.h"
 #include "cpu/isa.h"
 #include "cpu/iterate.h"
-#include "cpu/kernel_param.h"
 #include "cpu/pointwise_math.h"
+#include "kernels/kernel_param.h"
 
 namespace retrograd::cpu {
 namespace RG_LEVEL_NS {

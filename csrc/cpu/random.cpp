@@ -1,13 +1,13 @@
 // Compile without contraction (-ffp-contract=off) where the base target has fused multiply-add: products and sums are fused here
 // exactly where PyTorch's are, and nowhere else.
-#include "cpu/random.h"
+#include "kernels/random.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
 
-#include "cpu/isa.h"
+#include "cpu/cpu.h"
 
 // The loops that matter are built twice, once for processors with AVX2 and fused multiply-add. Both give the same bits: where
 // the instruction is missing, fma() is the C library's.
@@ -245,8 +245,11 @@ template <class T> void multinomial_row(Generator& g, int64_t* out, int64_t n_sa
 }
 
 }  // namespace
+}  // namespace retrograd::cpu
 
-// ---- Generator
+namespace retrograd::kernels {
+
+using cpu::for_each_index;
 
 void Generator::seed(uint64_t value) {
   seed_ = value;
@@ -294,7 +297,7 @@ double Generator::normal() {
     return next_normal_;
   }
   const double u1 = uniform53(), u2 = uniform53();
-  const double radius = std::sqrt(-2 * std::log1p(-u2)), angle = 2 * kPi * u1;
+  const double radius = std::sqrt(-2 * std::log1p(-u2)), angle = 2 * cpu::kPi * u1;
   next_normal_ = radius * std::sin(angle);
   has_normal_ = true;
   return radius * std::cos(angle);
@@ -333,7 +336,10 @@ bool Generator::deserialize(const uint8_t* in) {
   return true;
 }
 
-// ---- fills
+}  // namespace retrograd::kernels
+
+namespace retrograd::cpu {
+namespace {
 
 void uniform(Generator& g, void* out, DType dtype, int64_t n, double from, double to) {
   const float f = static_cast<float>(from), t = static_cast<float>(to);
@@ -345,16 +351,16 @@ void uniform(Generator& g, void* out, DType dtype, int64_t n, double from, doubl
   }
 }
 
-void normal(Generator& g, void* out, DType dtype, int64_t n, double mean, double std) {
-  if (n < 16) return normal_serial(g, out, dtype, n, mean, std);
-  visit_floating(dtype, [&](auto zero) { normal_blocks(g, static_cast<decltype(zero)*>(out), n, mean, std); });
-}
-
 void normal_serial(Generator& g, void* out, DType dtype, int64_t n, double mean, double std) {
   visit_floating(dtype, [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = cast<T>(std::fma(g.normal(), std, mean));
   });
+}
+
+void normal(Generator& g, void* out, DType dtype, int64_t n, double mean, double std) {
+  if (n < 16) return normal_serial(g, out, dtype, n, mean, std);
+  visit_floating(dtype, [&](auto zero) { normal_blocks(g, static_cast<decltype(zero)*>(out), n, mean, std); });
 }
 
 void log_normal(Generator& g, void* out, DType dtype, int64_t n, double mean, double std) {
@@ -396,7 +402,7 @@ void bernoulli(Generator& g, void* out, DType dtype, int64_t n, double p) {
   });
 }
 
-void bernoulli(Generator& g, void* out, DType dtype, int64_t n, const void* p, DType p_dtype) {
+void bernoulli_each(Generator& g, void* out, DType dtype, int64_t n, const void* p, DType p_dtype) {
   visit_dtype(dtype, [&](auto zero) {
     using T = decltype(zero);
     T* o = static_cast<T*>(out);
@@ -481,5 +487,24 @@ void poisson(Generator& g, void* out, const void* rates, DType dtype, int64_t n)
     }
   });
 }
+
+}  // namespace
+
+const RandomKernels random_kernels = {
+    .uniform = uniform,
+    .normal = normal,
+    .normal_serial = normal_serial,
+    .log_normal = log_normal,
+    .exponential = exponential,
+    .cauchy = cauchy,
+    .geometric = geometric,
+    .bernoulli = bernoulli,
+    .bernoulli_each = bernoulli_each,
+    .random_from = random_from,
+    .random_full = random_full,
+    .randperm = randperm,
+    .multinomial = multinomial,
+    .poisson = poisson,
+};
 
 }  // namespace retrograd::cpu

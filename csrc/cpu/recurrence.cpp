@@ -1,5 +1,6 @@
-#include "cpu/recurrence.h"
+#include "kernels/recurrence.h"
 
+#include "cpu/cpu.h"
 #include "cpu/iterate.h"
 
 namespace retrograd::cpu {
@@ -34,8 +35,6 @@ template <class T> void slices(int64_t n, char* const* data, const int64_t* stri
   }
 }
 
-}  // namespace
-
 void linear_recurrence(const Array& out, const Array& in, const Array& factor, int dim, bool reverse) {
   // One call per slice: the dim itself is seen by iterate() as having one element.
   int64_t sizes[kMaxDims];
@@ -57,5 +56,9 @@ void linear_recurrence(const Array& out, const Array& in, const Array& factor, i
   if (is_complex(out.dtype)) return visit_complex(out.dtype, run);
   visit_floating(out.dtype, run);
 }
+
+}  // namespace
+
+const RecurrenceKernels recurrence_kernels = {.linear = linear_recurrence};
 
 }  // namespace retrograd::cpu

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/promote.h"
-#include "cpu/index.h"
+#include "kernels/index.h"
 #include "ops/overlap.h"
 #include "ops/util.h"
 
@@ -65,7 +65,7 @@ inline bool may_overlap(const TensorImpl* a, const TensorImpl* b) {
 // `t`, or a copy of it when it lies in the memory of `written`: kernels may then write and read in any order.
 inline Tensor apart_from(const Tensor& t, const Tensor& written) { return may_overlap(t.get(), written.get()) ? clone_data(t) : t; }
 
-inline void check_index_found(const cpu::IndexError& e, ErrorKind kind) {
+inline void check_index_found(const kernels::IndexError& e, ErrorKind kind) {
   if (RG_UNLIKELY(!e.ok)) fail(kind, "index ", e.value, " is out of bounds for dimension ", e.dim, " with size ", e.size);
 }
 

@@ -3,13 +3,13 @@
 
 #include <Python.h>
 
-#include "cpu/random.h"
+#include "kernels/random.h"
 
 namespace retrograd {
 
 struct Generator {
   PyObject_HEAD
-  cpu::Generator stream;
+  kernels::Generator stream;
 };
 
 Generator* default_generator();  // borrowed

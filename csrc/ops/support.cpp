@@ -1,5 +1,5 @@
 #include "core/promote.h"
-#include "cpu/copy.h"
+#include "kernels/copy.h"
 #include "ops/generated_support.h"
 #include "ops/overlap.h"
 #include "ops/pointwise/pointwise.h"

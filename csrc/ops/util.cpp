@@ -4,7 +4,7 @@
 
 #include "core/promote.h"
 #include "core/write_notes.h"
-#include "cpu/copy.h"
+#include "kernels/copy.h"
 #include "ops/lazy.h"
 
 namespace retrograd {
@@ -51,11 +51,11 @@ void copy_data(const Tensor& dst, const Tensor& src) {
   const bool same = same_sizes(dst.get(), src.get());
   if (!same) strides_in(src, dst.sizes(), strides);
   {
-    GilRelease release(dst.numel() / 2);
+    const Launch launch(dst, dst.numel() / 2);
     if (same) {
-      cpu::copy(dst.array(), src.array());
+      kernels::copy(dst->device).copy(dst.array(), src.array());
     } else {
-      cpu::copy(dst.array(), {src->data, src->dtype, dst->ndim, dst->sizes(), strides});
+      kernels::copy(dst->device).copy(dst.array(), {src->data, src->dtype, dst->ndim, dst->sizes(), strides});
     }
   }
   if (RG_LIKELY(!((dst->flags | src->flags) & kLazy))) return;
@@ -94,8 +94,8 @@ void fill_data(const Tensor& t, Scalar value) {
   if (RG_UNLIKELY(t->has(kConj))) value = value.conj();
   if (RG_UNLIKELY(t->has(kNeg))) value = -value;
   value.store(t.dtype(), element);
-  GilRelease release(t.numel() / 4);
-  cpu::fill(t.array(), element);
+  const Launch launch(t, t.numel() / 4);
+  kernels::copy(t->device).fill(t.array(), element);
 }
 
 Tensor full(IntSpan sizes, Scalar value, DType dtype, Device device) {

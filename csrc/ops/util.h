@@ -1,33 +1,15 @@
-// Small things every family of ops needs: dimensions, copies without history, the GIL around long kernels.
+// Small things every family of ops needs: dimensions, copies without history.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/launch.h"
 #include "core/tensor.h"
-#include "cpu/fork_gate.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace retrograd {
-
-// Releases the GIL for its lifetime when there is enough work to be worth it (about 20 us).
-class GilRelease {
- public:
-  explicit GilRelease(int64_t work_ns) : state_(work_ns > 20'000 ? PyEval_SaveThread() : nullptr) {
-    if (state_) cpu::enter_kernel();
-  }
-  ~GilRelease() {
-    if (!state_) return;
-    cpu::leave_kernel();
-    PyEval_RestoreThread(state_);
-  }
-  GilRelease(const GilRelease&) = delete;
-  GilRelease& operator=(const GilRelease&) = delete;
-
- private:
-  PyThreadState* state_;
-};
 
 // -ndim..ndim-1 -> 0..ndim-1; a 0-d tensor counts as having one dimension.
 int64_t wrap_dim(int64_t dim, int64_t ndim);

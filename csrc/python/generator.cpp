@@ -29,7 +29,7 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       RG_CHECK_AS(Type, read_device(device, d), "Generator(): argument 'device' must be torch.device, not ", Py_TYPE(device)->tp_name);
     RG_CHECK(d.is_cpu(), "Device type ", device_type_name(d.type), " is not supported for torch.Generator() api.");
     auto* g = generator(checked(type->tp_alloc(type, 0)));
-    new (&g->stream) cpu::Generator();
+    new (&g->stream) kernels::Generator();
     return reinterpret_cast<PyObject*>(g);
   });
 }
@@ -66,7 +66,7 @@ PyObject* initial_seed(PyObject* self, PyObject*) { return PyLong_FromUnsignedLo
 
 PyObject* get_state(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
-    const int64_t size = cpu::Generator::kStateSize;
+    const int64_t size = kernels::Generator::kStateSize;
     Tensor t = empty({&size, 1}, DType::UInt8);
     generator(self)->stream.serialize(t.data<uint8_t>());
     return wrap(std::move(t));
@@ -77,15 +77,15 @@ PyObject* set_state(PyObject* self, PyObject* state) {
     RG_CHECK_AS(Type, is_tensor(state), "expected a torch.ByteTensor, but got ", Py_TYPE(state)->tp_name);
     auto* t = reinterpret_cast<TensorImpl*>(state);
     RG_CHECK_AS(Type, t->dtype == DType::UInt8 && t->is_contiguous(), "RNG state must be a torch.ByteTensor");
-    RG_CHECK(t->numel == cpu::Generator::kStateSize, "Expected a CPUGeneratorImplState of size ",
-             static_cast<int64_t>(cpu::Generator::kStateSize), " but found the input RNG state size to be ", t->numel);
+    RG_CHECK(t->numel == kernels::Generator::kStateSize, "Expected a CPUGeneratorImplState of size ",
+             static_cast<int64_t>(kernels::Generator::kStateSize), " but found the input RNG state size to be ", t->numel);
     RG_CHECK(generator(self)->stream.deserialize(static_cast<const uint8_t*>(t->data)), "these bytes are not the state of a CPU generator");
     return Py_NewRef(self);
   });
 }
 PyObject* clone_state(PyObject* self, PyObject*) {
   auto* g = generator(generator_type->tp_alloc(generator_type, 0));
-  if (g) new (&g->stream) cpu::Generator(generator(self)->stream);
+  if (g) new (&g->stream) kernels::Generator(generator(self)->stream);
   return reinterpret_cast<PyObject*>(g);
 }
 PyObject* get_device(PyObject*, void*) { return wrap_device({}); }

@@ -1,8 +1,9 @@
 // The extension module: a table of contents.
 #include <Python.h>
 
+#include "core/fork_gate.h"
 #include "cpu/blas.h"
-#include "cpu/fork_gate.h"
+#include "cpu/cpu.h"
 #include "ops/engine_ops.h"
 #include "python/autograd.h"
 #include "python/bind.h"
@@ -36,7 +37,8 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
   using namespace retrograd;
   return guarded([]() -> PyObject* {
     PyObject* module = checked(PyModule_Create(&definition));
-    cpu::init_fork_gate();
+    init_fork_gate();
+    cpu::provide_kernels(DeviceType::CPU);
     init_types(module);
     init_generator(module);
     init_node_type(module);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/write_notes.h"
-#include "cpu/optim.h"
+#include "kernels/optim.h"
 #include "ops.h"
 #include "ops/optim/optim.h"
 #include "python/guard.h"
@@ -107,7 +107,7 @@ std::optional<std::vector<Entry>> collect(PyObject* group, PyObject* state, std:
 }
 
 // Handlers watch: the same step, made on copies, so that each write is an op that they see. The numbers do not depend on them.
-void run_watched(const cpu::Loop* loops, const Entry& entry, int used, const void* params, int cost) {
+void run_watched(const kernels::Loop* loops, const Entry& entry, int used, const void* params, int cost) {
   const bool grad_enabled = thread_state.grad_enabled;
   set_grad_mode(false);
   struct Restore {
@@ -120,7 +120,7 @@ void run_watched(const cpu::Loop* loops, const Entry& entry, int used, const voi
   for (int i = 0; i + 1 < used; ++i) ops::copy_(entry.tensors[i], copies.tensors[i], false);
 }
 
-void run_entry(const cpu::Loop* loops, const Entry& entry, int used, const void* params, int cost) {
+void run_entry(const kernels::Loop* loops, const Entry& entry, int used, const void* params, int cost) {
   if (RG_LIKELY(!thread_state.handlers)) return run_step(loops, entry.span(used), params, cost);
   run_watched(loops, entry, used, params, cost);
 }
@@ -137,7 +137,7 @@ PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   if (!read_arguments(args, nargs, "_sgd_step")) return nullptr;
   return guarded([&]() -> PyObject* {
     Options options{args[0]};
-    cpu::SgdStep step;
+    kernels::SgdStep step;
     step.lr = options.number_at(key_lr);
     step.momentum = options.number_at(key_momentum);
     step.dampening = options.number_at(key_dampening);
@@ -148,7 +148,8 @@ PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     const size_t states = step.momentum != 0 ? 1 : 0;
     const auto entries = collect(args[0], args[1], {&key_buffer, states}, false);
     if (!entries) return answer(false);
-    for (const Entry& e : *entries) run_entry(cpu::optim().sgd, e, static_cast<int>(states) + 2, &step, states ? 3 : 2);
+    for (const Entry& e : *entries)
+      run_entry(kernels::optim(e.tensors[0]->device).sgd, e, static_cast<int>(states) + 2, &step, states ? 3 : 2);
     return answer(true);
   });
 }
@@ -171,7 +172,7 @@ PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     Options options{args[0]};
     PyObject* betas = item(args[0], key_betas);
     if (!betas || !(PyTuple_Check(betas) || PyList_Check(betas)) || PySequence_Fast_GET_SIZE(betas) != 2) return answer(false);
-    cpu::AdamStep step;
+    kernels::AdamStep step;
     step.beta1 = options.number(PySequence_Fast_GET_ITEM(betas, 0));
     step.beta2 = options.number(PySequence_Fast_GET_ITEM(betas, 1));
     step.eps = options.number_at(key_eps);
@@ -194,7 +195,7 @@ PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
         step.root_correction = std::sqrt(1 - std::pow(step.beta2, count));
         last = count;
       }
-      run_entry(cpu::optim().adam, e, static_cast<int>(states) + 2, &step, 8);
+      run_entry(kernels::optim(e.tensors[0]->device).adam, e, static_cast<int>(states) + 2, &step, 8);
     }
     return answer(true);
   });

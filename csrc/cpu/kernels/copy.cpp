@@ -8,11 +8,12 @@
 #include <immintrin.h>
 #endif
 
-#include "cpu/copy.h"
+#include "cpu/isa.h"
 #include "cpu/iterate.h"
 #include "cpu/kernels/rows.h"
 #include "cpu/kernels/transpose.h"
 #include "cpu/parallel.h"
+#include "kernels/copy.h"
 
 namespace retrograd::cpu {
 namespace {

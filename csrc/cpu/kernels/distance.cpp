@@ -1,4 +1,5 @@
-#include "cpu/distance.h"
+#include "kernels/distance.h"
+#include "cpu/isa.h"
 
 #include <cmath>
 

@@ -1,14 +1,15 @@
 // Indexing. Everything from gather to index_put is one walk (see Walk): over the elements of a dense array x, with an element of y beside
 // each, whose place is a strided part plus, for every index array, index * stride. What differs is what is done to the pair: load,
 // store, add, reduce.
-#include "cpu/index.h"
+#include "kernels/index.h"
+#include "cpu/isa.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
-#include "cpu/copy.h"
+#include "cpu/families.h"
 #include "cpu/kernels/mask.h"
 #include "cpu/kernels/rows.h"
 #include "cpu/parallel.h"

@@ -10,10 +10,10 @@
 #include <initializer_list>
 #include <new>
 
-#include "cpu/array.h"
 #include "cpu/iterate.h"
 #include "cpu/kernels/load.h"
 #include "cpu/parallel.h"
+#include "kernels/array.h"
 
 namespace retrograd::cpu::RG_LEVEL_NS {
 namespace {

@@ -1,4 +1,5 @@
 #include "cpu/kernels/load.h"
+#include "cpu/isa.h"
 
 namespace retrograd::cpu::RG_LEVEL_NS {
 namespace {

@@ -1,7 +1,8 @@
 // Negative log likelihood, forward and backward.
-#include "cpu/copy.h"
-#include "cpu/index.h"
+#include "cpu/families.h"
+#include "cpu/isa.h"
 #include "cpu/parallel.h"
+#include "kernels/index.h"
 
 namespace retrograd::cpu {
 namespace {

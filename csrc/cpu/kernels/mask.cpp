@@ -1,5 +1,6 @@
 // Masks, nonzero and triangles.
 #include "cpu/kernels/mask.h"
+#include "cpu/isa.h"
 
 #include <cstring>
 

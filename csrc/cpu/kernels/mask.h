@@ -1,8 +1,8 @@
 // The part of IndexKernels that mask.cpp provides.
 #pragma once
 
-#include "cpu/array.h"
 #include "cpu/isa.h"
+#include "kernels/array.h"
 
 namespace retrograd::cpu::RG_LEVEL_NS {
 

@@ -3,6 +3,7 @@
 // they do not, a panel of B is transposed or gathered into a buffer on the stack first. There is no other setup, so small products cost
 // little more than their arithmetic. Every element of C is summed in the same order for any split among threads.
 #include "cpu/matmul.h"
+#include "cpu/isa.h"
 
 #include <cstring>
 #include <type_traits>
@@ -438,12 +439,12 @@ void dot_parts(DType real, int64_t n, const void* x, int64_t xs, const void* y, 
 }  // namespace
 
 // With AVX-512 our tiles keep up with OpenBLAS for as long as A stays in the second-level cache; with 16 registers OpenBLAS is soon better.
-RG_EXPORT_KERNELS(MatmulKernels, matmul) = {.blas_from = kRows == 8 ? int64_t{512} * 512 * 512 : 96 * 96 * 96,
-                                            .f32 = gemm<float>,
-                                            .f64 = gemm<double>,
-                                            .i32 = gemm<uint32_t>,
-                                            .i64 = gemm<uint64_t>,
-                                            .dot = dot_any,
-                                            .dot_parts = dot_parts};
+RG_EXPORT_KERNELS(GemmKernels, gemm_kernels) = {.blas_from = kRows == 8 ? int64_t{512} * 512 * 512 : 96 * 96 * 96,
+                                                .f32 = gemm<float>,
+                                                .f64 = gemm<double>,
+                                                .i32 = gemm<uint32_t>,
+                                                .i64 = gemm<uint64_t>,
+                                                .dot = dot_any,
+                                                .dot_parts = dot_parts};
 
 }  // namespace retrograd::cpu

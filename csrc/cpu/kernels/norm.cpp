@@ -1,5 +1,6 @@
 // Two passes over a row that is in cache: mean and spread, then the result. Sums run in lanes, which the compiler turns into vectors.
-#include "cpu/norm.h"
+#include "kernels/norm.h"
+#include "cpu/isa.h"
 
 #include <algorithm>
 #include <cmath>

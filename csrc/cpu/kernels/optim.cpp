@@ -1,5 +1,6 @@
 // The update of one element is a small struct; rows of it run over dense memory, which the compiler vectorises, or over strides.
-#include "cpu/optim.h"
+#include "kernels/optim.h"
+#include "cpu/isa.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,6 @@
 // Sums, products, extrema, norms, variance. The conventions are in cpu/reduce.h; the extrema with an index are in reduce_index.cpp.
-#include "cpu/reduce.h"
+#include "kernels/reduce.h"
+#include "cpu/isa.h"
 
 #include "cpu/kernels/reduce_index.h"
 #include "cpu/kernels/reduce_ops.h"

@@ -1,6 +1,7 @@
 // Extrema with the index of their first occurrence. The extremum of a chunk is found without indices, at full speed, and then looked for in
 // the chunk, which is still in the cache.
 #include "cpu/kernels/reduce_index.h"
+#include "cpu/isa.h"
 
 #include "cpu/kernels/reduce_ops.h"
 

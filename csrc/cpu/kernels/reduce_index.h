@@ -1,8 +1,8 @@
 // Extrema with their index, defined in reduce_index.cpp and exported by reduce.cpp. Internal to kernels/.
 #pragma once
 
-#include "cpu/array.h"
 #include "cpu/isa.h"
+#include "kernels/array.h"
 
 namespace retrograd::cpu::RG_LEVEL_NS {
 

@@ -1,4 +1,5 @@
 #include "cpu/kernels/reduce_plan.h"
+#include "cpu/isa.h"
 
 #include <cstdlib>
 

@@ -19,8 +19,8 @@
 
 #include <cstdint>
 
-#include "cpu/array.h"
 #include "cpu/kernels/load.h"
+#include "kernels/array.h"
 
 namespace retrograd::cpu::RG_LEVEL_NS {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "cpu/array.h"
 #include "cpu/iterate.h"
+#include "kernels/array.h"
 
 namespace retrograd::cpu {
 namespace {

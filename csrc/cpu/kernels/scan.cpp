@@ -1,5 +1,6 @@
 // Scans. Everything floating runs in double, everything else in int64, through small buffers, so there are two instances of each.
-#include "cpu/scan.h"
+#include "kernels/scan.h"
+#include "cpu/isa.h"
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,6 @@
 // Binary search and counting; the conventions are in cpu/sort.h.
 #include "cpu/kernels/search.h"
+#include "cpu/isa.h"
 
 #include "cpu/kernels/lines.h"
 

@@ -1,8 +1,8 @@
 // Binary search and counting, defined in search.cpp and exported by sort.cpp. Internal to kernels/.
 #pragma once
 
-#include "cpu/array.h"
 #include "cpu/isa.h"
+#include "kernels/array.h"
 
 namespace retrograd::cpu::RG_LEVEL_NS {
 

@@ -1,6 +1,7 @@
 // Softmax, log_softmax, their gradients, logsumexp. Sums run in lanes of T over a piece of a line at a time, and from there in double.
 // Outputs may be their own inputs, element for element: the loops that write them say so with ivdep.
-#include "cpu/softmax.h"
+#include "kernels/softmax.h"
+#include "cpu/isa.h"
 
 #include "cpu/kernels/lines.h"
 #include "cpu/kernels/reduce_ops.h"

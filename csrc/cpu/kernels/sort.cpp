@@ -1,7 +1,8 @@
 // Sorting and selection. Every element becomes an unsigned key that orders as the element does (NaN last, -0 equal to 0), complemented for
 // descending order. Elements of up to four bytes are packed with their index into one 64-bit word, larger ones make a pair; comparing the index
 // after the key makes any algorithm stable. Long lines are sorted by radix, short ones by comparison. Values are fetched from a copy of the line.
-#include "cpu/sort.h"
+#include "kernels/sort.h"
+#include "cpu/isa.h"
 
 #include <algorithm>
 #include <cstring>

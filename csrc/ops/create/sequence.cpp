@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/promote.h"
-#include "cpu/copy.h"
+#include "kernels/copy.h"
 #include "ops.h"
 #include "ops/create/create.h"
 #include "ops/lazy.h"
@@ -15,7 +15,7 @@ namespace {
 // Fills a contiguous tensor with value(i), computed as `double` (or as `float` for float tensors, where that is what PyTorch does).
 template <class F> void generate(const Tensor& out, F value) {
   if (is_meta(out)) return;
-  GilRelease release(out.numel() * 2);
+  const Launch launch(out, out.numel() * 2);
   visit_dtype(out.dtype(), [&](auto zero) {
     using V = decltype(zero);
     V* data = out.data<V>();

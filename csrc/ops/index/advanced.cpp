@@ -52,9 +52,9 @@ class Indices {
   }
 
   // False when there is nothing to read or write; throws when that is because an index cannot fit.
-  bool plan(cpu::Indexing* plan, const Tensor& self) {
-    cpu::Array arrays[kMaxDims];
-    const cpu::Array* pointers[kMaxDims];
+  bool plan(kernels::Indexing* plan, const Tensor& self) {
+    kernels::Array arrays[kMaxDims];
+    const kernels::Array* pointers[kMaxDims];
     for (int i = 0; i < count_; ++i) {
       pointers[i] = nullptr;
       if (!slot(i)) continue;
@@ -62,7 +62,7 @@ class Indices {
       pointers[i] = &arrays[i];
       RG_CHECK_AS(Index, self.size(i) != 0 || numel_ == 0, "index is out of bounds for dimension with size 0");
     }
-    RG_CHECK(cpu::plan_index(plan, self.array(), count_, pointers), "the result of this indexing would have more than ", kMaxDims,
+    RG_CHECK(kernels::plan_index(plan, self.array(), count_, pointers), "the result of this indexing would have more than ", kMaxDims,
              " dimensions");
     for (int d = 0; d < plan->ndim; ++d)
       if (plan->sizes[d] == 0) return false;
@@ -85,11 +85,11 @@ class Indices {
                   " does not match the shape of the indexed tensor ", self.sizes(), " at index ", count_ + j);
     }
     RG_CHECK_AS(NotImplemented, !is_meta(mask), "indexing with a mask needs its values, and a meta tensor has none");
-    const int64_t n = cpu::indexing().count_nonzero(mask.array());
+    const int64_t n = kernels::indexing(self->device).count_nonzero(mask.array());
     const Tensor where = empty_strided(ints({n, mask.dim()}), ints({1, n}), DType::Int64, self.device());
     if (n) {
-      GilRelease release(mask.numel());
-      cpu::indexing().nonzero(where.array(), mask.array());
+      const Launch launch(self, mask.numel());
+      kernels::indexing(self->device).nonzero(where.array(), mask.array());
     }
     for (int64_t j = 0; j < mask.dim(); ++j) append(self, alias_as(where, ints({n}), ints({1}), j * n));
   }
@@ -133,11 +133,11 @@ bool is_whole_mask(const Tensor& self, std::span<const Tensor> indices) {
 }
 
 Tensor select_mask(const Tensor& self, const Tensor& mask) {
-  const int64_t n = cpu::indexing().count_nonzero(mask.array());
+  const int64_t n = kernels::indexing(self->device).count_nonzero(mask.array());
   Tensor out = empty(ints({n}), self.dtype(), self.device());
   if (n) {
-    GilRelease release(self.numel() * 2);
-    cpu::indexing().masked_select(out.array(), self.array(), mask.array());
+    const Launch launch(self, self.numel() * 2);
+    kernels::indexing(self->device).masked_select(out.array(), self.array(), mask.array());
   }
   return out;
 }
@@ -163,14 +163,14 @@ Tensor index(const Tensor& self, std::span<const Tensor> indices) {
   for (const Tensor& t : indices)
     if (t) check_same_device(self.get(), t.get(), "index");
   Indices list(self, indices);
-  cpu::Indexing plan;
+  kernels::Indexing plan;
   const bool any = list.plan(&plan, self);
   Tensor out = empty({plan.sizes, static_cast<size_t>(plan.ndim)}, self.dtype(), self.device());
   if (!any || is_meta(out)) return out;
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(out.numel() * 2);
-    e = cpu::indexing().index(out.array(), self.array(), plan);
+    const Launch launch(self, out.numel() * 2);
+    e = kernels::indexing(self->device).index(out.array(), self.array(), plan);
   }
   check_index_found(e, ErrorKind::Index);
   return out;
@@ -187,8 +187,8 @@ void index_put_into(const Tensor& self, std::span<const Tensor> indices, const T
       std::memcpy(e.bytes, values->data, static_cast<size_t>(itemsize(self.dtype())));
       return e;
     }();
-    GilRelease release(self.numel());
-    cpu::indexing().masked_fill(self.array(), indices[0].array(), value.get());
+    const Launch launch(self, self.numel());
+    kernels::indexing(self->device).masked_fill(self.array(), indices[0].array(), value.get());
     return;
   }
   for (const Tensor& t : indices)
@@ -200,15 +200,15 @@ void index_put_into(const Tensor& self, std::span<const Tensor> indices, const T
   }
   Indices list(self, indices);
   list.move_apart_from(self);
-  cpu::Indexing plan;
+  kernels::Indexing plan;
   const bool any = list.plan(&plan, self);
   const Tensor given = expand_values(values, {plan.sizes, static_cast<size_t>(plan.ndim)});
   if (!any || is_meta(self)) return;
   const Tensor source = apart_from(given, self);
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(given.numel() * 4);
-    e = cpu::indexing().index_put(self.array(), plan, source.array(), accumulate);
+    const Launch launch(self, given.numel() * 4);
+    e = kernels::indexing(self->device).index_put(self.array(), plan, source.array(), accumulate);
   }
   check_index_found(e, ErrorKind::Index);
 }

@@ -33,10 +33,10 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, boo
   if (indices.numel() == 0 || is_meta(out)) return out;
   const Tensor at = flat_indices(indices);
   const int64_t rows[2] = {indices.numel(), weight.size(1)}, steps[2] = {weight.size(1), 1};
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(out.numel());
-    e = cpu::indexing().index_select({out->data, out->dtype, 2, rows, steps}, weight.array(), 0, at.array());
+    const Launch launch(out, out.numel());
+    e = kernels::indexing(out->device).index_select({out->data, out->dtype, 2, rows, steps}, weight.array(), 0, at.array());
   }
   RG_CHECK_AS(Index, e.ok, "index out of range in self");
   return out;
@@ -54,11 +54,11 @@ Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices
   if (n == 0 || is_meta(out)) return out;
   const Tensor at = flat_indices(indices), grad = contiguous_data(grad_output);
   const int64_t rows[2] = {n, width}, steps[2] = {width, 1};
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(grad.numel() * 2);
-    e = cpu::indexing().embedding_backward(out.array(), at.array(), {grad->data, grad->dtype, 2, rows, steps}, padding_idx,
-                                           scale_grad_by_freq);
+    const Launch launch(out, grad.numel() * 2);
+    e = kernels::indexing(out->device)
+            .embedding_backward(out.array(), at.array(), {grad->data, grad->dtype, 2, rows, steps}, padding_idx, scale_grad_by_freq);
   }
   RG_CHECK_AS(Index, e.ok, "index out of range in self");
   return out;
@@ -81,8 +81,8 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   sizes[self.dim()] = num_classes;
   Tensor out = empty({sizes, static_cast<size_t>(self.dim() + 1)}, DType::Int64, self.device());
   if (out.numel() == 0 || is_meta(out)) return out;
-  GilRelease release(out.numel());
-  (void)cpu::indexing().one_hot(out.array(), self.array());
+  const Launch launch(self, out.numel());
+  (void)kernels::indexing(self->device).one_hot(out.array(), self.array());
   return out;
 }
 

@@ -13,12 +13,12 @@ Tensor index_as_int64(const Tensor& index, const char* op) {
   return cast_data(index, DType::Int64);
 }
 
-cpu::Reduce parse_reduce(std::string_view reduce) {
-  if (reduce == "sum") return cpu::Reduce::Sum;
-  if (reduce == "prod") return cpu::Reduce::Prod;
-  if (reduce == "mean") return cpu::Reduce::Mean;
-  if (reduce == "amax") return cpu::Reduce::Amax;
-  if (reduce == "amin") return cpu::Reduce::Amin;
+kernels::Reduce parse_reduce(std::string_view reduce) {
+  if (reduce == "sum") return kernels::Reduce::Sum;
+  if (reduce == "prod") return kernels::Reduce::Prod;
+  if (reduce == "mean") return kernels::Reduce::Mean;
+  if (reduce == "amax") return kernels::Reduce::Amax;
+  if (reduce == "amin") return kernels::Reduce::Amin;
   fail(ErrorKind::Runtime, "reduce argument must be either sum, prod, mean, amax or amin, got ", reduce);
 }
 
@@ -82,10 +82,10 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
              " to be no larger than self ", self.sizes(), " apart from dimension ", dim);
   }
   if (is_meta(out)) return out;
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(out.numel() * 2);
-    e = cpu::indexing().gather(vector_array(out), vector_array(self), static_cast<int>(dim), vector_array(at));
+    const Launch launch(self, out.numel() * 2);
+    e = kernels::indexing(self->device).gather(vector_array(out), vector_array(self), static_cast<int>(dim), vector_array(at));
   }
   check_index_found(e, ErrorKind::Runtime);
   return out;
@@ -94,10 +94,10 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
 void scatter_src_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
   const Scatter s("scatter", self, dim, index, src);
   if (s.empty) return;
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(index.numel() * 2);
-    e = cpu::indexing().scatter(vector_array(self), s.dim, vector_array(s.index), vector_array(s.src));
+    const Launch launch(self, index.numel() * 2);
+    e = kernels::indexing(self->device).scatter(vector_array(self), s.dim, vector_array(s.index), vector_array(s.src));
   }
   check_index_found(e, ErrorKind::Runtime);
 }
@@ -106,23 +106,24 @@ void scatter_value_into(const Tensor& self, int64_t dim, const Tensor& index, Sc
   const Scatter s("scatter", self, dim, index, {});
   if (s.empty) return;
   const Element element(value, self.dtype());
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(index.numel() * 2);
-    e = cpu::indexing().scatter_value(vector_array(self), s.dim, vector_array(s.index), element.get());
+    const Launch launch(self, index.numel() * 2);
+    e = kernels::indexing(self->device).scatter_value(vector_array(self), s.dim, vector_array(s.index), element.get());
   }
   check_index_found(e, ErrorKind::Runtime);
 }
 
 void scatter_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
                          bool include_self) {
-  const cpu::Reduce kind = parse_reduce(reduce);
+  const kernels::Reduce kind = parse_reduce(reduce);
   const Scatter s("scatter_reduce", self, dim, index, src);
   if (s.empty) return;
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(index.numel() * 4);
-    e = cpu::indexing().scatter_reduce(vector_array(self), s.dim, vector_array(s.index), vector_array(s.src), kind, include_self);
+    const Launch launch(self, index.numel() * 4);
+    e = kernels::indexing(self->device)
+            .scatter_reduce(vector_array(self), s.dim, vector_array(s.index), vector_array(s.src), kind, include_self);
   }
   check_index_found(e, ErrorKind::Runtime);
 }
@@ -158,7 +159,7 @@ Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, 
 
 namespace {
 
-[[noreturn]] void fail_take(const cpu::IndexError& e) {
+[[noreturn]] void fail_take(const kernels::IndexError& e) {
   fail(ErrorKind::Index, "out of range: tried to access index ", e.value, " on a tensor of ", e.size, " elements.");
 }
 
@@ -170,10 +171,10 @@ Tensor take(const Tensor& self, const Tensor& index) {
   check_same_device(self.get(), index.get(), "take");
   Tensor out = empty(index.sizes(), self.dtype(), self.device());
   if (out.numel() == 0 || is_meta(out)) return out;
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(out.numel() * 2);
-    e = cpu::indexing().take(vector_array(out), vector_array(self), vector_array(index));
+    const Launch launch(self, out.numel() * 2);
+    e = kernels::indexing(self->device).take(vector_array(out), vector_array(self), vector_array(index));
   }
   if (RG_UNLIKELY(!e.ok)) fail_take(e);
   return out;
@@ -194,10 +195,11 @@ void put_into(const Tensor& self, const Tensor& index, const Tensor& source, boo
   if (index.numel() == 0 || is_meta(self)) return;
   const int64_t n = index.numel(), one = 1;
   const Tensor at = contiguous_data(apart_from(index, self)), src = contiguous_data(apart_from(source, self));
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(n * 4);
-    e = cpu::indexing().put(vector_array(self), {at->data, DType::Int64, 1, &n, &one}, {src->data, src->dtype, 1, &n, &one}, accumulate);
+    const Launch launch(self, n * 4);
+    e = kernels::indexing(self->device)
+            .put(vector_array(self), {at->data, DType::Int64, 1, &n, &one}, {src->data, src->dtype, 1, &n, &one}, accumulate);
   }
   if (RG_UNLIKELY(!e.ok)) fail_take(e);
 }

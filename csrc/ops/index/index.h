@@ -5,18 +5,18 @@
 #include <string_view>
 
 #include "core/tensor.h"
-#include "cpu/index.h"
+#include "kernels/index.h"
 
 namespace retrograd {
 
 // A 0-d tensor as a vector of one element.
-inline cpu::Array vector_array(const Tensor& t) {
+inline kernels::Array vector_array(const Tensor& t) {
   static constexpr int64_t kOne = 1;
   if (RG_LIKELY(t->ndim != 0)) return t.array();
   return {t->data, t->dtype, 1, &kOne, &kOne};
 }
 
 Tensor index_as_int64(const Tensor& index, const char* op);
-cpu::Reduce parse_reduce(std::string_view reduce);
+kernels::Reduce parse_reduce(std::string_view reduce);
 
 }  // namespace retrograd

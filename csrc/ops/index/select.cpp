@@ -47,10 +47,10 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   Tensor out = empty({sizes, static_cast<size_t>(self.dim())}, self.dtype(), self.device());
   if (n == 0 || is_meta(out)) return out;
   const Tensor at = cast_data(index, DType::Int64);
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(out.numel());
-    e = cpu::indexing().index_select(vector_array(out), vector_array(self), static_cast<int>(dim), vector_array(at));
+    const Launch launch(self, out.numel());
+    e = kernels::indexing(self->device).index_select(vector_array(out), vector_array(self), static_cast<int>(dim), vector_array(at));
   }
   if (RG_UNLIKELY(!e.ok)) fail_range();
   return out;
@@ -64,10 +64,11 @@ void index_add_into(const Tensor& self, int64_t dim, const Tensor& index, const 
   const Tensor at = apart_from(cast_data(index, DType::Int64), self),
                src = apart_from(alpha.is_complex() ? mul(source, alpha) : source, self);
   if (alpha.is_complex()) alpha = Scalar(1);
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(source.numel() * 2);
-    e = cpu::indexing().index_add(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), alpha.to_double());
+    const Launch launch(self, source.numel() * 2);
+    e = kernels::indexing(self->device)
+            .index_add(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), alpha.to_double());
   }
   if (RG_UNLIKELY(!e.ok) && self.dim() <= 1) fail_range();
   check_index_found(e, ErrorKind::Runtime);
@@ -88,11 +89,12 @@ void index_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, con
   if (self.dtype() == DType::Bool && (!include_self || reduce == "mean")) fail_not_implemented("index_reduce_func", self.dtype());
   if (index.numel() == 0 || is_meta(self)) return;
   const Tensor at = apart_from(cast_data(index, DType::Int64), self), src = apart_from(source, self);
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(source.numel() * 4);
-    e = cpu::indexing().index_reduce(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), parse_reduce(reduce),
-                                     include_self);
+    const Launch launch(self, source.numel() * 4);
+    e = kernels::indexing(self->device)
+            .index_reduce(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), parse_reduce(reduce),
+                          include_self);
   }
   if (RG_UNLIKELY(!e.ok)) fail_range();
 }
@@ -149,10 +151,10 @@ void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const
     return;
   }
   if (src.dim() != self.dim()) src = expand_data(src.dim() ? alias_as(src, {}, {}, src->offset()) : src, expected);
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(source.numel() * 2);
-    e = cpu::indexing().index_copy(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src));
+    const Launch launch(self, source.numel() * 2);
+    e = kernels::indexing(self->device).index_copy(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src));
   }
   if (RG_UNLIKELY(!e.ok))
     fail(ErrorKind::Index, "index_copy_(): index ", e.value, " is out of bounds for dimension ", dim, " with size ", e.size);
@@ -175,10 +177,10 @@ void index_fill_into(const Tensor& self, int64_t dim, const Tensor& index, Scala
   if (index.numel() == 0 || self.numel() == 0 || is_meta(self)) return;
   const Tensor at = apart_from(index, self);
   const Element element(value, self.dtype());
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(self.numel());
-    e = cpu::indexing().index_fill(vector_array(self), static_cast<int>(dim), vector_array(at), element.get());
+    const Launch launch(self, self.numel());
+    e = kernels::indexing(self->device).index_fill(vector_array(self), static_cast<int>(dim), vector_array(at), element.get());
   }
   check_index_found(e, ErrorKind::Index);
 }

@@ -90,7 +90,7 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
     auto* geqrf = lapack::routine<T, Geqrf>("geqrf_");
     auto* orgqr = lapack::routine<T, Orgqr>("orgqr_", "ungqr_");
     std::vector<T> tau(static_cast<size_t>(k));
-    GilRelease release(A.numel() * k / 4);
+    const Launch launch(A, A.numel() * k / 4);
     int info;
     for (int64_t i = 0; i < lapack::batch_count(A); ++i) {
       T* a = lapack::matrix_at<T>(work_a, i);
@@ -102,7 +102,7 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
     }
   });
   Tensor r = lapack::copy_columns(slice(work_a, -2, 0, wide, 1));
-  cpu::indexing().triu(r.array(), r.array(), 0);
+  kernels::indexing(r->device).triu(r.array(), r.array(), 0);
   return {std::move(q), std::move(r)};
 }
 
@@ -121,7 +121,7 @@ std::tuple<Tensor, Tensor> _linalg_eigh(const Tensor& A, std::string_view UPLO, 
     using T = decltype(zero);
     using R = lapack::real_t<T>;
     auto* evd = lapack::routine<T, EigenFn<T>>("syevd_", "heevd_");
-    GilRelease release(A.numel() * n);
+    const Launch launch(A, A.numel() * n);
     for (int64_t i = 0; i < lapack::batch_count(A) && !failed; ++i) {
       T* a = lapack::matrix_at<T>(vectors, i);
       R* w = values.data<R>() + i * n;
@@ -165,7 +165,7 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
     std::vector<int> integers(static_cast<size_t>(8 * k));
     std::vector<R> reals;
     if (is_complex_v<T>) reals.resize(static_cast<size_t>(k * std::max(5 * k + 7, 2 * std::max(m, n) + 2 * k + 1)));
-    GilRelease release(A.numel() * k * 2);
+    const Launch launch(A, A.numel() * k * 2);
     for (int64_t i = 0; i < lapack::batch_count(A) && !failed; ++i) {
       T* left = compute_uv ? lapack::matrix_at<T>(u, i) : nullptr;
       T* right = compute_uv ? lapack::matrix_at<T>(vh, i) : nullptr;

@@ -66,7 +66,7 @@ std::tuple<Tensor, Tensor> _linalg_eig(const Tensor& A, bool compute_v) {
     using T = decltype(zero);
     using C = Complex<lapack::real_t<T>>;
     auto* geev = lapack::routine<T, std::conditional_t<is_complex_v<T>, GeevComplex, Geev>>("geev_");
-    GilRelease release(A.numel() * n * 4);
+    const Launch launch(A, A.numel() * n * 4);
     for (int64_t i = 0; i < lapack::batch_count(A) && !failed; ++i)
       failed = eigen(geev, static_cast<int>(n), lapack::matrix_at<T>(work_a, i), values.data<C>() + i * n,
                      compute_v ? lapack::matrix_at<C>(vectors, i) : nullptr);

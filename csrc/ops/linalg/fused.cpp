@@ -53,8 +53,9 @@ void check_addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, con
 
 void gemm_into(const Tensor& out, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
   const int64_t m = mat1.size(0), k = mat1.size(1), n = mat2.size(1);
-  GilRelease release(product_ns(out.dtype(), m, n, k));
-  cpu::gemm(out.dtype(), m, n, k, alpha.to_complex(), matrix_of(mat1), matrix_of(mat2), beta.to_complex(), matrix_of(out));
+  const Launch launch(out, product_ns(out.dtype(), m, n, k));
+  kernels::matmul(out->device)
+      .gemm(out.dtype(), m, n, k, alpha.to_complex(), matrix_of(mat1), matrix_of(mat2), beta.to_complex(), matrix_of(out));
 }
 
 }  // namespace
@@ -68,8 +69,9 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar 
   if (self.dim() == 1 && self.size(0) == n && beta.equals(1) && alpha.equals(1)) {  // a layer: the kernel adds the bias on its way
     Tensor out = empty(sizes, self.dtype(), self.device());
     if (is_meta(out)) return out;
-    GilRelease release(product_ns(self.dtype(), m, n, k));
-    cpu::gemm_bias(self.dtype(), m, n, k, matrix_of(mat1), matrix_of(mat2), self->data, self.stride(0), matrix_of(out));
+    const Launch launch(self, product_ns(self.dtype(), m, n, k));
+    kernels::matmul(out->device)
+        .gemm_bias(self.dtype(), m, n, k, matrix_of(mat1), matrix_of(mat2), self->data, self.stride(0), matrix_of(out));
     return out;
   }
   const Tensor added = expanded(self, sizes);
@@ -105,8 +107,9 @@ Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar be
   Tensor out = empty(sizes, self.dtype(), self.device());
   if (is_meta(out)) return out;
   if (!beta.equals(0)) copy_data(out, expand_data(self, sizes));
-  GilRelease release(product_ns(self.dtype(), m, 1, k));
-  cpu::gemm(self.dtype(), m, 1, k, alpha.to_complex(), matrix_of(mat), {vec->data, vec.stride(0), 1}, beta.to_complex(), {out->data, 1, 1});
+  const Launch launch(self, product_ns(self.dtype(), m, 1, k));
+  kernels::matmul(out->device)
+      .gemm(self.dtype(), m, 1, k, alpha.to_complex(), matrix_of(mat), {vec->data, vec.stride(0), 1}, beta.to_complex(), {out->data, 1, 1});
   return out;
 }
 
@@ -129,8 +132,9 @@ Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, S
   Tensor out = empty(sizes, self.dtype(), self.device());
   if (is_meta(out)) return out;
   if (!beta.equals(0)) copy_data(out, added);
-  GilRelease release(product_ns(self.dtype(), batch * m, n, k));
-  cpu::bmm(self.dtype(), batch, m, n, k, alpha.to_complex(), matrix_of(batch1), batch1.stride(0), matrix_of(batch2), batch2.stride(0),
+  const Launch launch(self, product_ns(self.dtype(), batch * m, n, k));
+  kernels::matmul(out->device)
+      .bmm(self.dtype(), batch, m, n, k, alpha.to_complex(), matrix_of(batch1), batch1.stride(0), matrix_of(batch2), batch2.stride(0),
            beta.to_complex(), matrix_of(out), out.stride(0));
   return out;
 }
@@ -163,16 +167,16 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Sc
   Tensor out = empty(sizes, self.dtype(), self.device());
   if (is_meta(out)) return out;
   if (!beta.equals(0)) copy_data(out, added);
-  GilRelease release(product_ns(self.dtype(), batch * m, n, k));
+  const Launch launch(self, product_ns(self.dtype(), batch * m, n, k));
   const int64_t item = itemsize(self.dtype());
   Complex<double> keep = beta.to_complex();
   for (int64_t i = 0; i < batch; ++i, keep = 1) {
-    cpu::Matrix a = matrix_of(batch1), b = matrix_of(batch2);
+    kernels::Matrix a = matrix_of(batch1), b = matrix_of(batch2);
     a.data = static_cast<char*>(a.data) + i * batch1.stride(0) * item;
     b.data = static_cast<char*>(b.data) + i * batch2.stride(0) * item;
-    cpu::gemm(self.dtype(), m, n, k, alpha.to_complex(), a, b, keep, matrix_of(out));
+    kernels::matmul(out->device).gemm(self.dtype(), m, n, k, alpha.to_complex(), a, b, keep, matrix_of(out));
   }
-  if (batch == 0) cpu::gemm(self.dtype(), m, n, 0, 0, {}, {}, keep, matrix_of(out));
+  if (batch == 0) kernels::matmul(out->device).gemm(self.dtype(), m, n, 0, 0, {}, {}, keep, matrix_of(out));
   return out;
 }
 
@@ -204,7 +208,8 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar b
   }
   if (!beta.equals(0)) copy_data(out, added);
   const Tensor a = cast_data(vec1, dtype), b = cast_data(vec2, dtype);
-  cpu::gemm(dtype, sizes[0], sizes[1], 1, alpha.to_complex(), {a->data, a.stride(0), 1}, {b->data, 1, b.stride(0)}, beta.to_complex(),
+  kernels::matmul(out->device)
+      .gemm(dtype, sizes[0], sizes[1], 1, alpha.to_complex(), {a->data, a.stride(0), 1}, {b->data, 1, b.stride(0)}, beta.to_complex(),
             matrix_of(out));
   return out;
 }

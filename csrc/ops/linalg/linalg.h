@@ -2,16 +2,16 @@
 #pragma once
 
 #include "core/tensor.h"
-#include "cpu/matmul.h"
+#include "kernels/matmul.h"
 
 namespace retrograd {
 
 // The last two dims of t as a matrix, turned on request. Pending conjugation is left to the kernel; pending negation there must be none.
-inline cpu::Matrix matrix_of(const Tensor& t, bool transposed = false) {
+inline kernels::Matrix matrix_of(const Tensor& t, bool transposed = false) {
   const int d = static_cast<int>(t.dim());
   const int64_t rs = t->stride(d - 2), cs = t->stride(d - 1);
   const bool conj = t->flags & kConj;
-  return transposed ? cpu::Matrix{t->data, cs, rs, conj} : cpu::Matrix{t->data, rs, cs, conj};
+  return transposed ? kernels::Matrix{t->data, cs, rs, conj} : kernels::Matrix{t->data, rs, cs, conj};
 }
 inline bool either_negated(const Tensor& a, const Tensor& b) { return (a->flags | b->flags) & kNeg; }
 

@@ -82,10 +82,11 @@ Tensor linear_directly(const Tensor& input, const Tensor& weight, const Tensor& 
   for (int64_t d = 0; d + 1 < dims; ++d) m *= sizes[d] = input.size(d);
   const int64_t n = sizes[dims - 1] = weight.size(0), k = weight.size(1);
   Tensor out = empty({sizes, static_cast<size_t>(dims)}, dtype, input.device());
-  const cpu::Matrix a{input->data, dims == 2 ? input.stride(0) : k, dims == 2 ? input.stride(1) : 1};
+  const kernels::Matrix a{input->data, dims == 2 ? input.stride(0) : k, dims == 2 ? input.stride(1) : 1};
   {
-    GilRelease release(product_ns(dtype, m, n, k));
-    cpu::gemm_bias(dtype, m, n, k, a, matrix_of(weight, true), bias ? bias->data : nullptr, bias ? bias.stride(0) : 0, {out->data, n, 1});
+    const Launch launch(out, product_ns(dtype, m, n, k));
+    kernels::matmul(out->device)
+        .gemm_bias(dtype, m, n, k, a, matrix_of(weight, true), bias ? bias->data : nullptr, bias ? bias.stride(0) : 0, {out->data, n, 1});
   }
   if (noted) note_untracked("linear", out, input, weight, bias);
   return out;

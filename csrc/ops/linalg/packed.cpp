@@ -46,7 +46,7 @@ std::tuple<Tensor, Tensor> geqrf(const Tensor& self) {
   lapack::visit(self, [&](auto zero) {
     using T = decltype(zero);
     auto* factor = lapack::routine<T, Geqrf>("geqrf_");
-    GilRelease release(self.numel() * k / 4);
+    const Launch launch(self, self.numel() * k / 4);
     int info;
     for (int64_t i = 0; i < lapack::batch_count(self); ++i)
       lapack::with_work<T>([&](T* work, int size) {
@@ -68,7 +68,7 @@ std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(const Tensor& self, bool
   lapack::visit(self, [&](auto zero) {
     using T = decltype(zero);
     auto* factor = lapack::routine<T, Sytrf>("sytrf_", hermitian ? "hetrf_" : "sytrf_");
-    GilRelease release(self.numel() * n / 8);
+    const Launch launch(self, self.numel() * n / 8);
     for (int64_t i = 0; i < lapack::batch_count(self); ++i) {
       T* a = lapack::matrix_at<T>(ld, i);
       int* rows = pivots.data<int>() + i * n;
@@ -113,7 +113,7 @@ Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B,
   lapack::visit(x, [&](auto zero) {
     using T = decltype(zero);
     auto* solve = lapack::routine<T, Sytrs>("sytrs_", hermitian ? "hetrs_" : "sytrs_");
-    GilRelease release(x.numel() * n / 8);
+    const Launch launch(x, x.numel() * n / 8);
     int info;
     for (int64_t i = 0; i < lapack::batch_count(x); ++i)
       solve(&kLower, &order, &columns, lapack::matrix_at<T>(factors, i), &order, rows.data<int>() + i * n, lapack::matrix_at<T>(x, i),

@@ -18,12 +18,13 @@ Tensor product(const Tensor& a, bool a_transposed, const Tensor& b, bool b_trans
     out = empty(sizes, a.dtype(), a.device());
   }
   if (is_meta(out)) return out;
-  GilRelease release(product_ns(a.dtype(), m, n, k));
+  const Launch launch(out, product_ns(a.dtype(), m, n, k));
   // Turned it is the product of the transposes, which those who watch see: of complex numbers, b * a is not rounded as a * b is.
   if (turned) {
-    cpu::gemm(a.dtype(), n, m, k, 1, matrix_of(b, !b_transposed), matrix_of(a, !a_transposed), 0, matrix_of(out, true));
+    kernels::matmul(out->device)
+        .gemm(a.dtype(), n, m, k, 1, matrix_of(b, !b_transposed), matrix_of(a, !a_transposed), 0, matrix_of(out, true));
   } else {
-    cpu::gemm(a.dtype(), m, n, k, 1, matrix_of(a, a_transposed), matrix_of(b, b_transposed), 0, matrix_of(out));
+    kernels::matmul(out->device).gemm(a.dtype(), m, n, k, 1, matrix_of(a, a_transposed), matrix_of(b, b_transposed), 0, matrix_of(out));
   }
   return out;
 }
@@ -65,8 +66,9 @@ Tensor bmm(const Tensor& self, const Tensor& mat2) {
   const int64_t sizes[3] = {batch, m, n};
   Tensor out = empty(sizes, self.dtype(), self.device());
   if (is_meta(out)) return out;
-  GilRelease release(product_ns(self.dtype(), batch * m, n, k));
-  cpu::bmm(self.dtype(), batch, m, n, k, 1, matrix_of(self), self.stride(0), matrix_of(mat2), mat2.stride(0), 0, matrix_of(out),
+  const Launch launch(self, product_ns(self.dtype(), batch * m, n, k));
+  kernels::matmul(out->device)
+      .bmm(self.dtype(), batch, m, n, k, 1, matrix_of(self), self.stride(0), matrix_of(mat2), mat2.stride(0), 0, matrix_of(out),
            out.stride(0));
   return out;
 }
@@ -82,8 +84,8 @@ Tensor mv(const Tensor& self, const Tensor& vec) {
   check_same_device(self.get(), vec.get(), "mv");
   Tensor out = empty(ints({m}), self.dtype(), self.device());
   if (is_meta(out)) return out;
-  GilRelease release(product_ns(self.dtype(), m, 1, k));
-  cpu::gemm(self.dtype(), m, 1, k, 1, matrix_of(self), {vec->data, vec.stride(0), 1}, 0, {out->data, 1, 1});
+  const Launch launch(self, product_ns(self.dtype(), m, 1, k));
+  kernels::matmul(out->device).gemm(self.dtype(), m, 1, k, 1, matrix_of(self), {vec->data, vec.stride(0), 1}, 0, {out->data, 1, 1});
   return out;
 }
 
@@ -99,8 +101,9 @@ Tensor dot_of(const Tensor& self, const Tensor& tensor, bool conj_self) {
   check_same_device(self.get(), tensor.get(), "dot");
   Tensor out = empty({}, self.dtype(), self.device());
   if (is_meta(out)) return out;
-  GilRelease release(self.numel() / 8);
-  cpu::dot(self.dtype(), self.numel(), self->data, self.stride(0), tensor->data, tensor.stride(0), out->data, conj_self);
+  const Launch launch(self, self.numel() / 8);
+  kernels::matmul(out->device)
+      .dot(self.dtype(), self.numel(), self->data, self.stride(0), tensor->data, tensor.stride(0), out->data, conj_self);
   return out;
 }
 

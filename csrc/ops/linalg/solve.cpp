@@ -59,7 +59,7 @@ Factors factor(const Tensor& A) {
   lapack::visit(A, [&](auto zero) {
     using T = decltype(zero);
     auto* getrf = lapack::routine<T, Getrf>("getrf_");
-    GilRelease release(A.numel() * std::min(m, n) / 8);
+    const Launch launch(A, A.numel() * std::min(m, n) / 8);
     for (int64_t i = 0; i < lapack::batch_count(A); ++i)
       getrf(&rows, &columns, lapack::matrix_at<T>(f.lu, i), &lda, f.pivots.data<int>() + i * std::min(m, n), f.info.data<int>() + i);
   });
@@ -74,7 +74,7 @@ void solve_factored(const Factors& f, const Tensor& b, char trans) {
   lapack::visit(b, [&](auto zero) {
     using T = decltype(zero);
     auto* getrs = lapack::routine<T, Getrs>("getrs_");
-    GilRelease release(b.numel() * n / 8);
+    const Launch launch(b, b.numel() * n / 8);
     int info;
     for (int64_t i = 0; i < lapack::batch_count(b); ++i)
       getrs(&trans, &order, &columns, lapack::matrix_at<T>(f.lu, i), &lda, f.pivots.data<int>() + i * n, lapack::matrix_at<T>(b, i), &lda,
@@ -206,7 +206,7 @@ Tensor linalg_solve_triangular(const Tensor& A, const Tensor& B, bool upper, boo
     using T = decltype(zero);
     auto* trsm = lapack::routine<T, Trsm>("trsm_");
     const T one = 1;
-    GilRelease release(x.numel() * n / 8);
+    const Launch launch(x, x.numel() * n / 8);
     for (int64_t i = 0; i < lapack::batch_count(x); ++i)
       trsm(&side, &uplo, &trans, &diag, &rows, &columns, &one, lapack::matrix_at<T>(a, i), &lda, lapack::matrix_at<T>(x, i), &ldb);
   });
@@ -225,7 +225,7 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& A, bool upper) {
   lapack::visit(A, [&](auto zero) {
     using T = decltype(zero);
     auto* potrf = lapack::routine<T, Potrf>("potrf_");
-    GilRelease release(A.numel() * n / 16);
+    const Launch launch(A, A.numel() * n / 16);
     for (int64_t i = 0; i < lapack::batch_count(A); ++i) {
       T* a = lapack::matrix_at<T>(out, i);
       int* verdict = info.data<int>() + i;
@@ -237,7 +237,8 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& A, bool upper) {
       }
     }
   });
-  (upper ? cpu::indexing().triu : cpu::indexing().tril)(out.array(), out.array(), 0);  // LAPACK leaves the other triangle as it was
+  (upper ? kernels::indexing(out->device).triu : kernels::indexing(out->device).tril)(out.array(), out.array(),
+                                                                                      0);  // LAPACK leaves the other triangle as it was
   return {std::move(out), std::move(info)};
 }
 

@@ -1,7 +1,7 @@
 #include "ops/nn/derivatives.h"
 
 #include "core/state.h"
-#include "cpu/norm.h"
+#include "kernels/norm.h"
 #include "ops/derivatives.h"
 #include "ops/nn/nn.h"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "autograd/history.h"
-#include "cpu/reduce.h"
+#include "kernels/reduce.h"
 #include "ops/checks.h"
 #include "ops/derivatives.h"
 #include "ops/nn/nn.h"

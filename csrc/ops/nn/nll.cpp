@@ -1,7 +1,7 @@
 // Losses over classes: nll_loss and cross_entropy.
 #include <cstring>
 
-#include "cpu/index.h"
+#include "kernels/loss.h"
 #include "ops/checks.h"
 #include "ops/derivatives.h"
 #include "ops/nn/nn.h"
@@ -50,18 +50,18 @@ struct Classes {
     strides[1] = t.dim() == 1 ? t.stride(0) : t.stride(1);
     strides[2] = flat || t.dim() < 3 ? 1 : t.stride(2);
   }
-  cpu::Array array(const Tensor& t) const { return {t->data, t->dtype, 3, sizes, strides}; }
-  cpu::Array target_array() const { return {target->data, DType::Int64, 2, target_sizes, target_strides}; }
+  kernels::Array array(const Tensor& t) const { return {t->data, t->dtype, 3, sizes, strides}; }
+  kernels::Array target_array() const { return {target->data, DType::Int64, 2, target_sizes, target_strides}; }
   const void* weight_data() const { return weight ? weight->data : nullptr; }
 };
 
-void check_target(const cpu::IndexError& e) { RG_CHECK_AS(Index, e.ok, "Target ", e.value, " is out of bounds."); }
+void check_target(const kernels::IndexError& e) { RG_CHECK_AS(Index, e.ok, "Target ", e.value, " is out of bounds."); }
 
-cpu::Reduction kernel_reduction(int64_t reduction) {
+kernels::Reduction kernel_reduction(int64_t reduction) {
   switch (static_cast<Reduction>(reduction)) {
-    case Reduction::None: return cpu::Reduction::None;
-    case Reduction::Sum: return cpu::Reduction::Sum;
-    default: return cpu::Reduction::Mean;
+    case Reduction::None: return kernels::Reduction::None;
+    case Reduction::Sum: return kernels::Reduction::Sum;
+    default: return kernels::Reduction::Mean;
   }
 }
 
@@ -73,11 +73,12 @@ std::tuple<Tensor, Tensor> forward(const Tensor& self, const Tensor& target, con
   Tensor total = zeros({}, self.dtype(), self.device());
   if (is_meta(out) || (!whole && out.numel() == 0)) return {std::move(out), std::move(total)};
   const int64_t out_strides[2] = {whole ? 0 : classes.d, whole ? 0 : 1};
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(classes.n * classes.d * 2);
-    e = cpu::loss().nll_loss({out->data, out->dtype, 2, classes.target_sizes, out_strides}, total->data, classes.array(classes.input),
-                             classes.target_array(), classes.weight_data(), ignore_index, kernel_reduction(reduction));
+    const Launch launch(self, classes.n * classes.d * 2);
+    e = kernels::loss(self->device)
+            .nll_loss({out->data, out->dtype, 2, classes.target_sizes, out_strides}, total->data, classes.array(classes.input),
+                      classes.target_array(), classes.weight_data(), ignore_index, kernel_reduction(reduction));
   }
   check_target(e);
   return {std::move(out), std::move(total)};
@@ -121,12 +122,12 @@ Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Te
            dtype_name(total_weight.dtype()));
   const Tensor grad = contiguous_data(cast_data(grad_output, self.dtype()));
   const int64_t grad_strides[2] = {whole ? 0 : classes.d, whole ? 0 : 1};
-  cpu::IndexError e;
+  kernels::IndexError e;
   {
-    GilRelease release(out.numel());
-    e = cpu::loss().nll_loss_backward(classes.array(out), {grad->data, grad->dtype, 2, classes.target_sizes, grad_strides},
-                                      total_weight->data, classes.target_array(), classes.weight_data(), ignore_index,
-                                      kernel_reduction(reduction));
+    const Launch launch(self, out.numel());
+    e = kernels::loss(self->device)
+            .nll_loss_backward(classes.array(out), {grad->data, grad->dtype, 2, classes.target_sizes, grad_strides}, total_weight->data,
+                               classes.target_array(), classes.weight_data(), ignore_index, kernel_reduction(reduction));
   }
   check_target(e);
   return out;

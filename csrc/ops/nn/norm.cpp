@@ -1,5 +1,5 @@
 // Layer normalisation, gates and padding.
-#include "cpu/norm.h"
+#include "kernels/norm.h"
 #include "ops/checks.h"
 #include "ops/derivatives.h"
 #include "ops/nn/nn.h"
@@ -63,9 +63,10 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& self, IntSpan
   }
   const Tensor in = contiguous_data(self);
   const Tensor w = weight ? contiguous_data(weight) : Tensor(), b = bias ? contiguous_data(bias) : Tensor();
-  GilRelease release(self.numel());
-  cpu::norm().layer_norm(self.dtype(), r.rows, r.n, in->data, w ? w->data : nullptr, b ? b->data : nullptr, eps, out->data, mean->data,
-                         rstd->data);
+  const Launch launch(self, self.numel());
+  kernels::norm(self->device)
+      .layer_norm(self.dtype(), r.rows, r.n, in->data, w ? w->data : nullptr, b ? b->data : nullptr, eps, out->data, mean->data,
+                  rstd->data);
   return {std::move(out), std::move(mean), std::move(rstd)};
 }
 
@@ -93,9 +94,10 @@ std::tuple<Tensor, Tensor, Tensor> _layer_norm_backward(const Tensor& grad, cons
   }
   const Tensor dy = contiguous_data(cast_data(grad, self.dtype())), x = contiguous_data(self), m = contiguous_data(mean),
                d = contiguous_data(rstd), w = weight ? contiguous_data(weight) : Tensor();
-  GilRelease release(self.numel() * 2);
-  cpu::norm().layer_norm_backward(self.dtype(), r.rows, r.n, dy->data, x->data, data(w), m->data, d->data, data(grad_self),
-                                  data(grad_weight), data(grad_bias));
+  const Launch launch(self, self.numel() * 2);
+  kernels::norm(self->device)
+      .layer_norm_backward(self.dtype(), r.rows, r.n, dy->data, x->data, data(w), m->data, d->data, data(grad_self), data(grad_weight),
+                           data(grad_bias));
   return {std::move(grad_self), std::move(grad_weight), std::move(grad_bias)};
 }
 

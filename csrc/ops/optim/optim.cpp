@@ -35,9 +35,9 @@ bool can_step(StepTensors tensors) {
   return true;
 }
 
-void run_step(const cpu::Loop* loops, StepTensors tensors, const void* params, int cost) {
+void run_step(const kernels::Loop* loops, StepTensors tensors, const void* params, int cost) {
   const TensorImpl* first = tensors[0];
-  const cpu::Loop loop = loops[static_cast<int>(first->dtype)];
+  const kernels::Loop loop = loops[static_cast<int>(first->dtype)];
   const int64_t item = itemsize(first->dtype), work_ns = first->numel * cost / 8;
   bool flat = true;
   for (const TensorImpl* t : tensors) flat = flat && t->is_contiguous();
@@ -51,12 +51,12 @@ void run_step(const cpu::Loop* loops, StepTensors tensors, const void* params, i
     }
     if (first->numel) loop(first->numel, data, strides, params);
   } else if (first->numel) {
-    cpu::Operands operands;
+    kernels::Operands operands;
     operands.ndim = first->ndim;
     operands.sizes = first->sizes();
     for (const TensorImpl* t : tensors) operands.add(t->data, t->strides(), item);
-    GilRelease release(work_ns);
-    cpu::iterate(operands, loop, params, cost);
+    const Launch launch(first->device, work_ns);
+    kernels::pointwise(first->device).iterate(operands, loop, params, cost);
   }
   for (TensorImpl* t : tensors.first(tensors.size() - 1))
     if (RG_LIKELY(!t->has(kInference))) bump_version(t);

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/tensor.h"
-#include "cpu/iterate.h"
+#include "kernels/pointwise.h"
 
 namespace retrograd {
 
@@ -19,6 +19,6 @@ using StepTensors = std::span<TensorImpl* const>;
 bool can_step(StepTensors tensors);
 
 // Runs a loop of cpu/optim.h and counts the writes. `cost` is per 8 elements, see cpu::iterate.
-void run_step(const cpu::Loop* loops, StepTensors tensors, const void* params, int cost);
+void run_step(const kernels::Loop* loops, StepTensors tensors, const void* params, int cost);
 
 }  // namespace retrograd

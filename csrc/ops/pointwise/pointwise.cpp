@@ -25,26 +25,26 @@ DType result_dtype(const PointwiseInfo& op, DType compute) {
   fail(ErrorKind::NotImplemented, "\"", op.name, "_cpu\" not implemented for '", name, "'");
 }
 
-cpu::Loop find_loop(const PointwiseInfo& op, DType dtype) {
-  cpu::Loop loop = op.loops()[static_cast<int>(dtype)];
+kernels::Loop find_loop(const PointwiseInfo& op, DType dtype) {
+  kernels::Loop loop = op.loops()[static_cast<int>(dtype)];
   if (RG_UNLIKELY(!loop)) fail_dtype(op, dtype);
   return loop;
 }
 
 // Everything contiguous and of one dtype: the row is the whole tensor.
-void run_flat(const PointwiseInfo& op, cpu::Loop loop, int64_t numel, int count, void* const* data, const int64_t* items,
+void run_flat(const PointwiseInfo& op, kernels::Loop loop, int64_t numel, int count, void* const* data, const int64_t* items,
               const void* params) {
   if (RG_LIKELY(is_quick(numel, op.cost))) {
     if (numel) loop(numel, reinterpret_cast<char* const*>(data), items, params);
     return;
   }
   const int64_t one[1] = {1}, zero[1] = {0}, size[1] = {numel};
-  cpu::Operands ops;
+  kernels::Operands ops;
   ops.ndim = 1;
   ops.sizes = size;
   for (int i = 0; i < count; ++i) ops.add(data[i], items[i] ? one : zero, items[i] ? items[i] : 1);
-  GilRelease release(work_ns(numel, op.cost));
-  cpu::iterate(ops, loop, params, op.cost);
+  const Launch launch(Device{}, work_ns(numel, op.cost));
+  kernels::pointwise(Device{}).iterate(ops, loop, params, op.cost);
 }
 
 bool number_fits(const Scalar& s, DType dtype) {
@@ -83,7 +83,7 @@ struct Flat {
   }
 
   void run(const PointwiseInfo& op, std::span<const Operand> in, const void* params, TensorImpl* out) {
-    cpu::Loop loop = find_loop(op, in[0].tensor->dtype);
+    kernels::Loop loop = find_loop(op, in[0].tensor->dtype);
     data[0] = out->data;
     items[0] = itemsize(out->dtype);
     run_flat(op, loop, out->numel, static_cast<int>(in.size()) + 1, data, items, params);
@@ -104,7 +104,7 @@ template <class... Others> inline Tensor run_easy(const PointwiseInfo& op, const
                                                   const Others*... others) {
   const DType dtype = a->dtype;
   const int64_t item = itemsize(dtype);
-  cpu::Loop loop = find_loop(op, dtype);  // before there is an output
+  kernels::Loop loop = find_loop(op, dtype);  // before there is an output
   Tensor out = empty_dense(a, result_dtype(op, dtype));
   char* const data[] = {static_cast<char*>(out->data), static_cast<char*>(a->data), static_cast<char*>(others->data)...};
   const int64_t items[] = {op.out == PointwiseOut::Same ? item : itemsize(out->dtype), item, (static_cast<void>(others), item)...};
@@ -168,12 +168,12 @@ Prepared prepare(const PointwiseInfo& op, std::span<const Operand> in) {
 
 void run(const PointwiseInfo& op, const Prepared& p, std::span<const Operand> in, const void* params, const Tensor& out) {
   if (out.numel() == 0 || is_meta(out)) return;
-  cpu::Loop loop = find_loop(op, p.compute);
+  kernels::Loop loop = find_loop(op, p.compute);
   const IntSpan shape = p.shape;
   Tensor converted[kMaxInputs];
   alignas(16) char numbers[kMaxInputs][kMaxItemSize];
   int64_t strides[kMaxInputs][kMaxDims];
-  cpu::Operands ops;
+  kernels::Operands ops;
   ops.ndim = p.shape.ndim;
   ops.sizes = p.shape.sizes;
   ops.add(out.array());
@@ -188,8 +188,8 @@ void run(const PointwiseInfo& op, const Prepared& p, std::span<const Operand> in
       ops.add(numbers[i], strides[i], itemsize(p.compute));
     }
   }
-  GilRelease release(work_ns(out.numel(), op.cost));
-  cpu::iterate(ops, loop, params, op.cost);
+  const Launch launch(out, work_ns(out.numel(), op.cost));
+  kernels::pointwise(out->device).iterate(ops, loop, params, op.cost);
 }
 
 Tensor new_output(const Prepared& p, DType dtype) {

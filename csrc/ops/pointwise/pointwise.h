@@ -5,8 +5,8 @@
 #include <span>
 
 #include "core/tensor.h"
-#include "cpu/iterate.h"
-#include "cpu/kernel_param.h"
+#include "kernels/kernel_param.h"
+#include "kernels/pointwise.h"
 
 namespace retrograd {
 
@@ -23,7 +23,7 @@ struct PointwiseInfo {
   PointwiseOut out;
   uint8_t inputs;
   uint8_t cost;
-  const cpu::Loop* (*loops)();      // by dtype
+  const kernels::Loop* (*loops)();  // by dtype
   bool exact_numbers = false;       // a number beside a 16-bit tensor is not rounded to its dtype
   const char* out_exact = nullptr;  // words for an out= of another dtype than the result, where it has to have that
   const char* out_cast = nullptr;   // words for one that cannot take the result, where they are not the usual ones

@@ -1,6 +1,6 @@
 // where and masked_fill: a condition of one dtype chooses between values of another, which the pointwise executor does not do.
 #include "core/promote.h"
-#include "cpu/select.h"
+#include "kernels/select.h"
 #include "ops.h"
 #include "ops/derivatives.h"
 #include "ops/overlap.h"
@@ -38,7 +38,7 @@ void select_into(const Tensor& out, const Tensor& condition, const Operand& a, c
   const int64_t item = itemsize(dtype);
   int64_t mask_strides[kMaxDims];
   Source x, y;
-  cpu::Operands ops;
+  kernels::Operands ops;
   ops.ndim = static_cast<int>(shape.size());
   ops.sizes = shape.data();
   ops.add(out->data, out->strides(), item);
@@ -46,8 +46,8 @@ void select_into(const Tensor& out, const Tensor& condition, const Operand& a, c
   ops.add(condition->data, mask_strides, 1);
   ops.add(x.prepare(a, dtype, shape), x.strides, item);
   ops.add(y.prepare(b, dtype, shape), y.strides, item);
-  GilRelease release(out.numel() * kCost / 8);
-  cpu::iterate(ops, cpu::select_loop(item), nullptr, kCost);
+  const Launch launch(out, out.numel() * kCost / 8);
+  kernels::pointwise(out->device).iterate(ops, kernels::select_loop(out->device, item), nullptr, kCost);
 }
 
 // Laid out like the first operand of the full size whose memory has no gaps.
@@ -81,7 +81,7 @@ Tensor where_flat(const TensorImpl* condition, const Operand& self, const Operan
   char* const data[] = {static_cast<char*>(out->data), static_cast<char*>(condition->data), a ? static_cast<char*>(a->data) : value,
                         b ? static_cast<char*>(b->data) : value};
   const int64_t strides[] = {item, 1, a ? item : 0, b ? item : 0};
-  if (out.numel()) cpu::select_loop(item)(out.numel(), data, strides, nullptr);
+  if (out.numel()) kernels::select_loop(out->device, item)(out.numel(), data, strides, nullptr);
   return out;
 }
 

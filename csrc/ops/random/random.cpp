@@ -57,8 +57,9 @@ void draw_integers(const Tensor& self, int64_t from, int64_t to, Generator* gene
   RG_CHECK(from >= low && from <= high, "from is out of bounds for ", c_name(self.dtype()));
   RG_CHECK(to - 1 >= low && to - 1 <= high, "to - 1 is out of bounds for ", c_name(self.dtype()));
   const uint64_t range = static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
-  draw_into(self, generator, 2,
-            [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::random_from(g, out, self.dtype(), n, from, range); });
+  draw_into(self, generator, 2, [&](kernels::Generator& g, void* out, int64_t n, bool) {
+    kernels::random(self->device).random_from(g, out, self.dtype(), n, from, range);
+  });
 }
 
 }  // namespace
@@ -70,47 +71,57 @@ void uniform_inplace_(const Tensor& self, double from, double to, Generator* gen
   RG_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
   RG_CHECK(to - from <= std::numeric_limits<double>::max(), "uniform_ expects to-from <= std::numeric_limits<", dtype_title(self.dtype()),
            ">::max(), but found to=", to, " and from=", from, " which result in to-from to exceed the limit");
-  draw_into(self, generator, 2, [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::uniform(g, out, self.dtype(), n, from, to); });
+  draw_into(self, generator, 2, [&](kernels::Generator& g, void* out, int64_t n, bool) {
+    kernels::random(self->device).uniform(g, out, self.dtype(), n, from, to);
+  });
 }
 
 void normal_inplace_(const Tensor& self, double mean, double std, Generator* generator) {
   RG_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
   if (is_complex(self.dtype())) return normal_inplace_(real_pairs(self), mean, std / std::sqrt(2.0), generator);  // half the variance each
   check_floating(self, "normal_kernel_cpu");
-  draw_into(self, generator, 5, [&](cpu::Generator& g, void* out, int64_t n, bool contiguous) {
-    contiguous ? cpu::normal(g, out, self.dtype(), n, mean, std) : cpu::normal_serial(g, out, self.dtype(), n, mean, std);
+  draw_into(self, generator, 5, [&](kernels::Generator& g, void* out, int64_t n, bool contiguous) {
+    contiguous ? kernels::random(self->device).normal(g, out, self.dtype(), n, mean, std)
+               : kernels::random(self->device).normal_serial(g, out, self.dtype(), n, mean, std);
   });
 }
 
 void log_normal_inplace_(const Tensor& self, double mean, double std, Generator* generator) {
   RG_CHECK(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
   check_floating(self, "log_normal_cpu");
-  draw_into(self, generator, 20,
-            [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::log_normal(g, out, self.dtype(), n, mean, std); });
+  draw_into(self, generator, 20, [&](kernels::Generator& g, void* out, int64_t n, bool) {
+    kernels::random(self->device).log_normal(g, out, self.dtype(), n, mean, std);
+  });
 }
 
 void exponential_inplace_(const Tensor& self, double lambd, Generator* generator) {
   RG_CHECK(lambd > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
   check_floating(self, "exponential_cpu");
-  draw_into(self, generator, 10, [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::exponential(g, out, self.dtype(), n, lambd); });
+  draw_into(self, generator, 10, [&](kernels::Generator& g, void* out, int64_t n, bool) {
+    kernels::random(self->device).exponential(g, out, self.dtype(), n, lambd);
+  });
 }
 
 void cauchy_inplace_(const Tensor& self, double median, double sigma, Generator* generator) {
   RG_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
   RG_CHECK(is_floating(self.dtype()), "Cauchy distribution is a continuous probability distribution. dtype must be a floating point, got ",
            dtype_name(self.dtype()));
-  draw_into(self, generator, 20,
-            [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::cauchy(g, out, self.dtype(), n, median, sigma); });
+  draw_into(self, generator, 20, [&](kernels::Generator& g, void* out, int64_t n, bool) {
+    kernels::random(self->device).cauchy(g, out, self.dtype(), n, median, sigma);
+  });
 }
 
 void geometric_inplace_(const Tensor& self, double p, Generator* generator) {
   RG_CHECK(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
   RG_CHECK_AS(NotImplemented, self.dtype() != DType::Bool, "\"geometric_cpu\" not implemented for 'Bool'");
-  draw_into(self, generator, 20, [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::geometric(g, out, self.dtype(), n, p); });
+  draw_into(self, generator, 20, [&](kernels::Generator& g, void* out, int64_t n, bool) {
+    kernels::random(self->device).geometric(g, out, self.dtype(), n, p);
+  });
 }
 
 void random_inplace_(const Tensor& self, Generator* generator) {
-  draw_into(self, generator, 2, [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::random_full(g, out, self.dtype(), n); });
+  draw_into(self, generator, 2,
+            [&](kernels::Generator& g, void* out, int64_t n, bool) { kernels::random(self->device).random_full(g, out, self.dtype(), n); });
 }
 
 void random_to_(const Tensor& self, int64_t to, Generator* generator) { draw_integers(self, 0, to, generator); }
@@ -121,8 +132,9 @@ void random_from_(const Tensor& self, int64_t from, std::optional<int64_t> to, G
   const int64_t last = is_floating(self.dtype()) ? int64_t{1} << digits_of(self.dtype()) : high;
   RG_CHECK(from >= low && from <= last, "from is out of bounds for ", c_name(self.dtype()));
   const uint64_t range = static_cast<uint64_t>(last) - static_cast<uint64_t>(from) + 1;  // 0 stands for all of int64
-  draw_into(self, generator, 2,
-            [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::random_from(g, out, self.dtype(), n, from, range); });
+  draw_into(self, generator, 2, [&](kernels::Generator& g, void* out, int64_t n, bool) {
+    kernels::random(self->device).random_from(g, out, self.dtype(), n, from, range);
+  });
 }
 
 // ---- new tensors ----
@@ -169,7 +181,8 @@ Tensor randperm(int64_t n, Generator* generator, std::optional<DType> dtype, std
   } else {
     check_fill_value(Scalar(n), type);
   }
-  draw_into(out, generator, 5, [&](cpu::Generator& g, void* data, int64_t count, bool) { cpu::randperm(g, data, type, count); });
+  draw_into(out, generator, 5,
+            [&](kernels::Generator& g, void* data, int64_t count, bool) { kernels::random(out->device).randperm(g, data, type, count); });
   return created(std::move(out), requires_grad);
 }
 

@@ -21,14 +21,14 @@ template <class F> void draw_into(const Tensor& t, Generator* generator, int wor
   if (RG_UNLIKELY(has_internal_overlap(t.get()))) check_no_internal_overlap(t);
   Generator& source = generator_or_default(generator);
   if (RG_LIKELY(t.is_contiguous() || dense_and_nonoverlapping(t.get()))) {
-    GilRelease release(t.numel() * work);
+    const Launch launch(t, t.numel() * work);
     std::lock_guard lock(draw_mutex);
     draw(source.stream, t->data, t.numel(), t.is_contiguous());
     return;
   }
   const Tensor dense = empty_like(t, t.dtype(), t.device(), MemoryFormat::Preserve);
   {
-    GilRelease release(t.numel() * work);
+    const Launch launch(t, t.numel() * work);
     std::lock_guard lock(draw_mutex);
     draw(source.stream, dense->data, t.numel(), false);
   }

@@ -24,8 +24,9 @@ void draw_bernoulli(const Tensor& out, const Tensor& p, Generator* generator) {
   const Tensor target = dense_and_nonoverlapping(out.get()) ? out : empty_like(out, out.dtype(), out.device(), MemoryFormat::Preserve);
   const Tensor chances = empty_like(target, p.dtype());
   copy_data(chances, p);
-  draw_into(target, generator, 4,
-            [&](cpu::Generator& g, void* data, int64_t n, bool) { cpu::bernoulli(g, data, target.dtype(), n, chances->data, p.dtype()); });
+  draw_into(target, generator, 4, [&](kernels::Generator& g, void* data, int64_t n, bool) {
+    kernels::random(target->device).bernoulli_each(g, data, target.dtype(), n, chances->data, p.dtype());
+  });
   if (!target.is(out)) copy_data(out, target);
 }
 
@@ -39,7 +40,9 @@ void scale_and_shift(const Tensor& out, const Operand& std, const Operand& mean)
 
 void bernoulli_inplace_(const Tensor& self, double p, Generator* generator) {
   RG_CHECK(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
-  draw_into(self, generator, 2, [&](cpu::Generator& g, void* out, int64_t n, bool) { cpu::bernoulli(g, out, self.dtype(), n, p); });
+  draw_into(self, generator, 2, [&](kernels::Generator& g, void* out, int64_t n, bool) {
+    kernels::random(self->device).bernoulli(g, out, self.dtype(), n, p);
+  });
 }
 
 void bernoulli_inplace_Tensor_(const Tensor& self, const Tensor& p, Generator* generator) {
@@ -94,8 +97,9 @@ Tensor poisson(const Tensor& self, Generator* generator) {
   if (is_meta(out) || out.numel() == 0) return out;
   RG_CHECK(all_within(self, 0, kHuge * 10), "invalid Poisson rate, expected rate to be non-negative");
   const Tensor rates = contiguous_data(self);
-  draw_into(out, generator, 50,
-            [&](cpu::Generator& g, void* data, int64_t n, bool) { cpu::poisson(g, data, rates->data, self.dtype(), n); });
+  draw_into(out, generator, 50, [&](kernels::Generator& g, void* data, int64_t n, bool) {
+    kernels::random(self->device).poisson(g, data, rates->data, self.dtype(), n);
+  });
   return out;
 }
 
@@ -134,10 +138,11 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Ge
   }
   Tensor out = retrograd::empty(result_sizes(), DType::Int64, self.device());
   const Tensor scratch = retrograd::empty(ints({categories}), weights.dtype());
-  draw_into(out, generator, 20, [&](cpu::Generator& g, void* data, int64_t, bool) {
+  draw_into(out, generator, 20, [&](kernels::Generator& g, void* data, int64_t, bool) {
     const int64_t row_bytes = categories * itemsize(weights.dtype());
     for (int64_t r = 0; r < rows; ++r)
-      cpu::multinomial(g, static_cast<int64_t*>(data) + r * num_samples, num_samples,
+      kernels::random(self->device)
+          .multinomial(g, static_cast<int64_t*>(data) + r * num_samples, num_samples,
                        static_cast<const char*>(weights->data) + r * row_bytes, weights.dtype(), categories, scratch->data);
   });
   return out;

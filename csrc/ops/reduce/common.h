@@ -50,8 +50,8 @@ class ReducedShape {
   ReducedShape& operator=(const ReducedShape&) = delete;
 
   Tensor make(DType dtype) const { return empty({sizes_, static_cast<size_t>(ndim_)}, dtype, self_.device()); }
-  cpu::Array array(const Tensor& out) const { return {out->data, out->dtype, self_->ndim, self_->sizes(), strides_}; }
-  cpu::Array nothing(DType dtype) const { return {nullptr, dtype, self_->ndim, self_->sizes(), strides_}; }
+  kernels::Array array(const Tensor& out) const { return {out->data, out->dtype, self_->ndim, self_->sizes(), strides_}; }
+  kernels::Array nothing(DType dtype) const { return {nullptr, dtype, self_->ndim, self_->sizes(), strides_}; }
 
  private:
   const Tensor& self_;
@@ -63,7 +63,7 @@ class ReducedShape {
 // Runs a kernel on the memory of `self` unless there is none; `cost` is nanoseconds per 16 elements.
 template <class F> void run_kernel(const Tensor& self, int cost, F&& kernel) {
   if (RG_UNLIKELY(is_meta(self))) return;
-  GilRelease release(self.numel() * cost / 16);
+  const Launch launch(self, self.numel() * cost / 16);
   kernel();
 }
 

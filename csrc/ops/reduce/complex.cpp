@@ -1,8 +1,8 @@
 // Reductions of complex numbers. What is linear works on the parts, as real numbers with one more dim; products are done by halves.
 #include <cmath>
 
-#include "cpu/reduce.h"
-#include "cpu/scan.h"
+#include "kernels/reduce.h"
+#include "kernels/scan.h"
 #include "ops.h"
 #include "ops/lazy.h"
 #include "ops/reduce/common.h"

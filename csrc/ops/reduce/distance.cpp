@@ -1,7 +1,7 @@
 // Distances and comparisons of whole tensors, and what is built on a norm.
 #include <cmath>
 
-#include "cpu/distance.h"
+#include "kernels/distance.h"
 #include "ops.h"
 #include "ops/reduce/common.h"
 
@@ -26,8 +26,8 @@ Tensor _cdist_forward(const Tensor& x1, const Tensor& x2, double p) {
   const Tensor a = contiguous_data(cast_data(x1, compute)), b = contiguous_data(cast_data(x2, compute));
   Tensor out = empty({sizes, static_cast<size_t>(ndim)}, compute, x1.device());
   if (out.numel() && !is_meta(out)) {
-    GilRelease release(out.numel() * (x1.size(-1) + 8) / (std::isinf(p) || p <= 2 ? 4 : 1));
-    cpu::distance().cdist(out->data, a->data, b->data, compute, batch, x1.size(-2), x2.size(-2), x1.size(-1), p);
+    const Launch launch(out, out.numel() * (x1.size(-1) + 8) / (std::isinf(p) || p <= 2 ? 4 : 1));
+    kernels::distance(out->device).cdist(out->data, a->data, b->data, compute, batch, x1.size(-2), x2.size(-2), x1.size(-1), p);
   }
   return cast_data(out, x1.dtype());
 }

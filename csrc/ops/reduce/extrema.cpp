@@ -1,13 +1,13 @@
 // Largest and smallest: with and without their places.
-#include "cpu/reduce.h"
+#include "kernels/reduce.h"
 #include "ops.h"
 #include "ops/reduce/common.h"
 
 namespace retrograd::impl {
 namespace {
 
-using Kernel = void (*)(const cpu::Array& out, const cpu::Array& in);
-using KernelWithIndex = void (*)(const cpu::Array& values, const cpu::Array& indices, const cpu::Array& in);
+using Kernel = decltype(&kernels::ReduceKernels::sum);
+using KernelWithIndex = decltype(&kernels::ReduceKernels::max_with_index);
 using Pair = std::tuple<Tensor, Tensor>;
 
 // Nothing is the largest of no elements: every dim that is reduced must have some.
@@ -23,7 +23,7 @@ Tensor extremum(const Tensor& self, OptInts dim, bool keepdim, Kernel kernel, co
   check_nonempty(self, dim, mask, op);
   const ReducedShape shape(self, mask, keepdim);
   Tensor out = shape.make(self.dtype());
-  run_kernel(self, 4, [&] { kernel(shape.array(out), self.array()); });
+  run_kernel(self, 4, [&] { (kernels::reduce(self->device).*kernel)(shape.array(out), self.array()); });
   return out;
 }
 
@@ -37,7 +37,7 @@ Pair extremum_along(const Tensor& self, int64_t dim, bool keepdim, KernelWithInd
   }
   const ReducedShape shape(self, uint64_t{1} << dim, keepdim);
   Tensor values = shape.make(self.dtype()), indices = shape.make(DType::Int64);
-  run_kernel(self, 8, [&] { kernel(shape.array(values), shape.array(indices), self.array()); });
+  run_kernel(self, 8, [&] { (kernels::reduce(self->device).*kernel)(shape.array(values), shape.array(indices), self.array()); });
   return {std::move(values), std::move(indices)};
 }
 
@@ -49,7 +49,7 @@ Tensor place(const Tensor& self, std::optional<int64_t> dim, bool keepdim, Kerne
     if (self.dim() == 0) return zeros({}, DType::Int64, self.device());
     const ReducedShape shape(self, uint64_t{1} << d, keepdim);
     Tensor out = shape.make(DType::Int64);
-    run_kernel(self, 8, [&] { kernel(shape.array(out), self.array()); });
+    run_kernel(self, 8, [&] { (kernels::reduce(self->device).*kernel)(shape.array(out), self.array()); });
     return out;
   }
   RG_CHECK_AS(Index, self.numel() != 0, op, "(): Expected reduction dim to be specified for input.numel() == 0.");
@@ -58,22 +58,24 @@ Tensor place(const Tensor& self, std::optional<int64_t> dim, bool keepdim, Kerne
   const int64_t size[] = {self.numel()}, one[] = {1}, zero[] = {0};
   const ReducedShape shape(self, every_dim(self.dim()), keepdim);
   Tensor out = shape.make(DType::Int64);
-  run_kernel(self, 8, [&] { kernel({out->data, DType::Int64, 1, size, zero}, {flat->data, flat->dtype, 1, size, one}); });
+  run_kernel(self, 8, [&] {
+    (kernels::reduce(self->device).*kernel)({out->data, DType::Int64, 1, size, zero}, {flat->data, flat->dtype, 1, size, one});
+  });
   return out;
 }
 
 }  // namespace
 
-Tensor max(const Tensor& self) { return extremum(self, {}, false, cpu::reduce().max, "max"); }
-Tensor min(const Tensor& self) { return extremum(self, {}, false, cpu::reduce().min, "min"); }
+Tensor max(const Tensor& self) { return extremum(self, {}, false, &kernels::ReduceKernels::max, "max"); }
+Tensor min(const Tensor& self) { return extremum(self, {}, false, &kernels::ReduceKernels::min, "min"); }
 Pair max_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return extremum_along(self, dim, keepdim, cpu::reduce().max_with_index, "max");
+  return extremum_along(self, dim, keepdim, &kernels::ReduceKernels::max_with_index, "max");
 }
 Pair min_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return extremum_along(self, dim, keepdim, cpu::reduce().min_with_index, "min");
+  return extremum_along(self, dim, keepdim, &kernels::ReduceKernels::min_with_index, "min");
 }
-Tensor amax(const Tensor& self, OptInts dim, bool keepdim) { return extremum(self, dim, keepdim, cpu::reduce().max, "amax"); }
-Tensor amin(const Tensor& self, OptInts dim, bool keepdim) { return extremum(self, dim, keepdim, cpu::reduce().min, "amin"); }
+Tensor amax(const Tensor& self, OptInts dim, bool keepdim) { return extremum(self, dim, keepdim, &kernels::ReduceKernels::max, "amax"); }
+Tensor amin(const Tensor& self, OptInts dim, bool keepdim) { return extremum(self, dim, keepdim, &kernels::ReduceKernels::min, "amin"); }
 
 Pair aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
   OptInts dims;
@@ -84,14 +86,15 @@ Pair aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
   } else {
     RG_CHECK(self.numel() != 0, "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
   }
-  return {extremum(self, dims, keepdim, cpu::reduce().min, "aminmax"), extremum(self, dims, keepdim, cpu::reduce().max, "aminmax")};
+  return {extremum(self, dims, keepdim, &kernels::ReduceKernels::min, "aminmax"),
+          extremum(self, dims, keepdim, &kernels::ReduceKernels::max, "aminmax")};
 }
 
 Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  return place(self, dim, keepdim, cpu::reduce().argmax, "argmax");
+  return place(self, dim, keepdim, &kernels::ReduceKernels::argmax, "argmax");
 }
 Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  return place(self, dim, keepdim, cpu::reduce().argmin, "argmin");
+  return place(self, dim, keepdim, &kernels::ReduceKernels::argmin, "argmin");
 }
 
 }  // namespace retrograd::impl

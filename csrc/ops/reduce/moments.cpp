@@ -1,8 +1,8 @@
 // Variance, norms and log-sum-exp.
 #include <cmath>
 
-#include "cpu/reduce.h"
-#include "cpu/softmax.h"
+#include "kernels/reduce.h"
+#include "kernels/softmax.h"
 #include "ops.h"
 #include "ops/reduce/common.h"
 
@@ -34,7 +34,8 @@ Tensor spread(const Tensor& self, OptInts dim, OptScalar correction, bool keepdi
   Tensor out = shape.make(self.dtype());
   const double c = freedom_lost(correction);
   warn_freedom(self, out, c, take_sqrt ? "std" : "var");
-  run_kernel(self, 6, [&] { cpu::reduce().var_mean(shape.array(out), shape.nothing(self.dtype()), self.array(), c, take_sqrt); });
+  run_kernel(self, 6,
+             [&] { kernels::reduce(self->device).var_mean(shape.array(out), shape.nothing(self.dtype()), self.array(), c, take_sqrt); });
   return out;
 }
 
@@ -46,7 +47,7 @@ Pair spread_and_mean(const Tensor& self, OptInts dim, OptScalar correction, bool
   Tensor out = shape.make(self.dtype()), mean = shape.make(self.dtype());
   const double c = freedom_lost(correction);
   warn_freedom(self, out, c, op);
-  run_kernel(self, 6, [&] { cpu::reduce().var_mean(shape.array(out), shape.array(mean), self.array(), c, take_sqrt); });
+  run_kernel(self, 6, [&] { kernels::reduce(self->device).var_mean(shape.array(out), shape.array(mean), self.array(), c, take_sqrt); });
   return {std::move(out), std::move(mean)};
 }
 
@@ -121,7 +122,7 @@ Tensor linalg_vector_norm(const Tensor& self, Scalar ord, OptInts dim, bool keep
   const ReducedShape shape(self, mask, keepdim);
   Tensor out = shape.make(dtype.value_or(self.dtype()));
   const int cost = p == 2 || p == 1 || std::isinf(p) ? 4 : 100;
-  run_kernel(self, cost, [&] { cpu::reduce().norm(shape.array(out), self.array(), p); });
+  run_kernel(self, cost, [&] { kernels::reduce(self->device).norm(shape.array(out), self.array(), p); });
   return out;
 }
 
@@ -129,7 +130,7 @@ Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
   if (RG_UNLIKELY(is_complex(self.dtype()))) return complex_logsumexp(self, dim_mask(dim, self.dim(), "logsumexp"), keepdim);
   const ReducedShape shape(self, dim_mask(dim, self.dim(), "logsumexp"), keepdim);
   Tensor out = shape.make(is_floating(self.dtype()) ? self.dtype() : default_dtype());
-  run_kernel(self, 16, [&] { cpu::softmax().logsumexp(shape.array(out), self.array()); });
+  run_kernel(self, 16, [&] { kernels::softmax(self->device).logsumexp(shape.array(out), self.array()); });
   return out;
 }
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/reduce.h"
-#include "cpu/sort.h"
+#include "kernels/reduce.h"
+#include "kernels/sort.h"
 #include "ops.h"
 #include "ops/reduce/common.h"
 
@@ -48,8 +48,9 @@ Tensor search(const Tensor& sequence, const Tensor& values, const Tensor& sorter
   promotion.add(values.get());
   const DType dtype = sequence.dtype() == values.dtype() ? sequence.dtype() : promotion.result();
   const Tensor s = cast_data(sequence, dtype), v = cast_data(values, dtype);
-  const cpu::Array order = sorter ? sorter.array() : cpu::Array{};
-  run_kernel(values, 400, [&] { cpu::sort().searchsorted(out.array(), s.array(), v.array(), sorter ? &order : nullptr, right); });
+  const kernels::Array order = sorter ? sorter.array() : kernels::Array{};
+  run_kernel(values, 400,
+             [&] { kernels::sort(values->device).searchsorted(out.array(), s.array(), v.array(), sorter ? &order : nullptr, right); });
   return out;
 }
 
@@ -95,8 +96,9 @@ Triple unique_elements(const Tensor& self, bool consecutive, bool return_inverse
   int64_t found = 0;
   const Tensor elements = only_elements(self);
   run_kernel(elements, 500, [&] {
-    found = cpu::sort().unique(values->data, return_inverse ? inverse.data<int64_t>() : nullptr,
-                               return_counts ? counts.data<int64_t>() : nullptr, elements.array(), consecutive);
+    found = kernels::sort(self->device)
+                .unique(values->data, return_inverse ? inverse.data<int64_t>() : nullptr, return_counts ? counts.data<int64_t>() : nullptr,
+                        elements.array(), consecutive);
   });
   return {head(values, found), inverse, return_counts ? head(counts, found) : counts};
 }
@@ -111,8 +113,9 @@ Triple unique_slices(const Tensor& self, int64_t dim, bool consecutive, bool ret
          counts = places(n, return_counts, self.device());
   int64_t found = 0;
   run_kernel(self, 500, [&] {
-    found = cpu::sort().unique_dim(first.data<int64_t>(), return_inverse ? inverse.data<int64_t>() : nullptr,
-                                   return_counts ? counts.data<int64_t>() : nullptr, self.array(), d, consecutive);
+    found = kernels::sort(self->device)
+                .unique_dim(first.data<int64_t>(), return_inverse ? inverse.data<int64_t>() : nullptr,
+                            return_counts ? counts.data<int64_t>() : nullptr, self.array(), d, consecutive);
   });
   return {impl::index_select(self, d, head(first, found)), inverse, return_counts ? head(counts, found) : counts};
 }
@@ -163,8 +166,8 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   const DType dtype = !weights ? DType::Int64 : weights.dtype() == DType::Float32 ? DType::Float32 : DType::Float64;
   Tensor out = empty(ints({bins}), dtype, self.device());
   const Tensor w = weights ? cast_data(weights, dtype) : Tensor();
-  const cpu::Array w_array = w ? w.array() : cpu::Array{};
-  run_kernel(self, 32, [&] { cpu::sort().bincount(out.array(), in.array(), w ? &w_array : nullptr); });
+  const kernels::Array w_array = w ? w.array() : kernels::Array{};
+  run_kernel(self, 32, [&] { kernels::sort(self->device).bincount(out.array(), in.array(), w ? &w_array : nullptr); });
   return out;
 }
 
@@ -175,8 +178,8 @@ Tensor histc(const Tensor& self, int64_t bins, Scalar min, Scalar max) {
   if (low == high && self.numel() > 0 && !is_meta(self)) {  // the range of the data
     alignas(8) char element[2][8];
     const int64_t zeros[kMaxDims] = {};
-    cpu::reduce().min({element[0], self->dtype, self->ndim, self->sizes(), zeros}, self.array());
-    cpu::reduce().max({element[1], self->dtype, self->ndim, self->sizes(), zeros}, self.array());
+    kernels::reduce(self->device).min({element[0], self->dtype, self->ndim, self->sizes(), zeros}, self.array());
+    kernels::reduce(self->device).max({element[1], self->dtype, self->ndim, self->sizes(), zeros}, self.array());
     visit_floating(self.dtype(), [&](auto zero) {
       using T = decltype(zero);
       low = static_cast<double>(*reinterpret_cast<T*>(element[0]));
@@ -191,7 +194,7 @@ Tensor histc(const Tensor& self, int64_t bins, Scalar min, Scalar max) {
   RG_CHECK(low < high, "torch.histc: max must be larger than min");
   Tensor out = empty(ints({bins}), self.dtype(), self.device());
   const Tensor elements = only_elements(self);
-  run_kernel(elements, 32, [&] { cpu::sort().histc(out.array(), elements.array(), low, high); });
+  run_kernel(elements, 32, [&] { kernels::sort(self->device).histc(out.array(), elements.array(), low, high); });
   return out;
 }
 

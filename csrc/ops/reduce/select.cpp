@@ -1,6 +1,6 @@
 // The two halves of "take the values these indices name" (max, sort, median, topk ...) and "bring reduced dims back": each is the other's
 // derivative, so derivatives of selecting reductions of any order stay inside this file.
-#include "cpu/index.h"
+#include "kernels/index.h"
 #include "ops.h"
 #include "ops/reduce/common.h"
 
@@ -20,7 +20,7 @@ struct WithDim {
     }
     if (!present && dim == t.dim()) insert();
   }
-  cpu::Array array(const Tensor& t) const { return {t->data, t->dtype, ndim, sizes, strides}; }
+  kernels::Array array(const Tensor& t) const { return {t->data, t->dtype, ndim, sizes, strides}; }
 
  private:
   void insert() {
@@ -29,7 +29,7 @@ struct WithDim {
   }
 };
 
-void check_places(const cpu::IndexError& error) {
+void check_places(const kernels::IndexError& error) {
   RG_CHECK_AS(Index, error.ok, "index ", error.value, " is out of bounds for dimension ", error.dim, " with size ", error.size);
 }
 
@@ -65,8 +65,9 @@ Tensor _take_along(const Tensor& self, int64_t dim, const Tensor& indices, bool 
   const bool present = keepdim || self.dim() == 0;
   const WithDim out_dims(out, d, present), index_dims(indices, d, present);
   check_along(self, d, index_dims, self, indices);
-  cpu::IndexError error;
-  run_kernel(indices, 16, [&] { error = cpu::indexing().gather(out_dims.array(out), self.array(), d, index_dims.array(indices)); });
+  kernels::IndexError error;
+  run_kernel(indices, 16,
+             [&] { error = kernels::indexing(self->device).gather(out_dims.array(out), self.array(), d, index_dims.array(indices)); });
   check_places(error);
   return out;
 }
@@ -79,11 +80,11 @@ Tensor _put_along(const Tensor& self, int64_t dim, const Tensor& indices, IntSpa
   check_along(out, d, index_dims, self, indices);
   RG_CHECK(same_sizes(self.get(), indices.get()), "a gradient of size ", self.sizes(), " does not go with indices of size ",
            indices.sizes());
-  cpu::IndexError error;
+  kernels::IndexError error;
   run_kernel(indices, 16, [&] {
-    const cpu::Array src = src_dims.array(self), index = index_dims.array(indices);
-    error = accumulate ? cpu::indexing().scatter_reduce(out.array(), d, index, src, cpu::Reduce::Sum, true)
-                       : cpu::indexing().scatter(out.array(), d, index, src);
+    const kernels::Array src = src_dims.array(self), index = index_dims.array(indices);
+    error = accumulate ? kernels::indexing(self->device).scatter_reduce(out.array(), d, index, src, kernels::Reduce::Sum, true)
+                       : kernels::indexing(self->device).scatter(out.array(), d, index, src);
   });
   check_places(error);
   return out;

@@ -1,5 +1,5 @@
 // Order: sort, selection by rank, and the most frequent value.
-#include "cpu/sort.h"
+#include "kernels/sort.h"
 
 #include <bit>
 #include <cmath>
@@ -48,7 +48,7 @@ Pair median_along(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan
   check_nonempty_dim(self, d, "median");
   auto out = outputs(self, d, 1);
   auto& [values, indices] = out;
-  run_kernel(self, 64, [&] { cpu::sort().median(values.array(), indices.array(), self.array(), d, ignore_nan); });
+  run_kernel(self, 64, [&] { kernels::sort(self->device).median(values.array(), indices.array(), self.array(), d, ignore_nan); });
   return finish(std::move(out), d, keepdim);
 }
 
@@ -61,8 +61,9 @@ Tensor median_all(const Tensor& self, bool ignore_nan) {
   Tensor value = empty({}, self.dtype(), self.device()), index = empty({}, DType::Int64, self.device());
   const int64_t size[] = {self.numel()}, one[] = {1};
   run_kernel(self, 64, [&] {
-    cpu::sort().median({value->data, value->dtype, 1, one, one}, {index->data, DType::Int64, 1, one, one},
-                       {flat->data, flat->dtype, 1, size, one}, 0, ignore_nan);
+    kernels::sort(self->device)
+        .median({value->data, value->dtype, 1, one, one}, {index->data, DType::Int64, 1, one, one}, {flat->data, flat->dtype, 1, size, one},
+                0, ignore_nan);
   });
   return value;
 }
@@ -71,7 +72,8 @@ Tensor sorted_places(const Tensor& self, int64_t dim, bool descending) {
   const int d = kernel_dim(dim, self);
   Tensor indices = empty_like(self, DType::Int64);
   run_kernel(self, sort_cost(self, d), [&] {
-    cpu::sort().sort({nullptr, self->dtype, self->ndim, self->sizes(), indices->strides()}, indices.array(), self.array(), d, descending);
+    kernels::sort(self->device)
+        .sort({nullptr, self->dtype, self->ndim, self->sizes(), indices->strides()}, indices.array(), self.array(), d, descending);
   });
   return indices;
 }
@@ -81,7 +83,8 @@ Tensor sorted_places(const Tensor& self, int64_t dim, bool descending) {
 Pair sort(const Tensor& self, int64_t dim, bool descending) {
   const int d = kernel_dim(dim, self);
   Tensor values = empty_like(self), indices = empty_like(self, DType::Int64);
-  run_kernel(self, sort_cost(self, d), [&] { cpu::sort().sort(values.array(), indices.array(), self.array(), d, descending); });
+  run_kernel(self, sort_cost(self, d),
+             [&] { kernels::sort(self->device).sort(values.array(), indices.array(), self.array(), d, descending); });
   return {std::move(values), std::move(indices)};
 }
 
@@ -98,7 +101,7 @@ Pair topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted)
   auto out = outputs(self, d, k);
   auto& [values, indices] = out;
   if (self.dim() == 0) k = 1;
-  run_kernel(self, 32, [&] { cpu::sort().topk(values.array(), indices.array(), self.array(), d, k, largest, sorted); });
+  run_kernel(self, 32, [&] { kernels::sort(self->device).topk(values.array(), indices.array(), self.array(), d, k, largest, sorted); });
   return out;
 }
 
@@ -108,7 +111,7 @@ Pair kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
   RG_CHECK(k >= 1 && k <= size_along(self, d), "kthvalue(): selected number k out of range for dimension ", d);
   auto out = outputs(self, d, 1);
   auto& [values, indices] = out;
-  run_kernel(self, 64, [&] { cpu::sort().kthvalue(values.array(), indices.array(), self.array(), d, k); });
+  run_kernel(self, 64, [&] { kernels::sort(self->device).kthvalue(values.array(), indices.array(), self.array(), d, k); });
   return finish(std::move(out), d, keepdim);
 }
 
@@ -140,7 +143,7 @@ Pair mode(const Tensor& self, int64_t dim, bool keepdim) {
   }
   Tensor ordered = empty(last_dim.sizes(), self.dtype(), self.device()), places = empty(last_dim.sizes(), DType::Int64, self.device());
   run_kernel(self, sort_cost(self, d), [&] {
-    cpu::sort().sort(ordered.array(), places.array(), last_dim.array(), static_cast<int>(last_dim.dim()) - 1, false);
+    kernels::sort(self->device).sort(ordered.array(), places.array(), last_dim.array(), static_cast<int>(last_dim.dim()) - 1, false);
     visit_dtype(self.dtype(), [&](auto zero) {
       using T = decltype(zero);
       const T* p = ordered.data<T>();

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "cpu/reduce.h"
+#include "kernels/reduce.h"
 #include "ops.h"
 #include "ops/reduce/common.h"
 
@@ -12,23 +12,24 @@ namespace {
 
 constexpr int64_t kZeroStrides[kMaxDims] = {};
 
-using Kernel = void (*)(const cpu::Array& out, const cpu::Array& in);
+using Kernel = decltype(&kernels::ReduceKernels::sum);
 
 // Complex numbers are summed and multiplied elsewhere, in a real dtype after they are converted; all else is decided by whether they are zero.
 Tensor without_complex(const Tensor& self, DType dtype, Kernel kernel) {
-  const auto& k = cpu::reduce();
-  return kernel == k.any || kernel == k.all || kernel == k.count_nonzero ? ne(self, Scalar(0)) : cast_data(self, dtype);
+  using K = kernels::ReduceKernels;
+  return kernel == &K::any || kernel == &K::all || kernel == &K::count_nonzero ? ne(self, Scalar(0)) : cast_data(self, dtype);
 }
 
 Tensor reduce_all(const Tensor& self, DType dtype, Kernel kernel) {
   if (RG_UNLIKELY(is_complex(self.dtype()) || is_complex(dtype))) {
     const uint64_t mask = every_dim(self.dim());
-    if (kernel == cpu::reduce().prod && is_complex(dtype)) return complex_prod(self, mask, false, dtype);
-    if (is_complex(dtype)) return complex_sum(self, mask, false, dtype, kernel == cpu::reduce().mean);
+    if (kernel == &kernels::ReduceKernels::prod && is_complex(dtype)) return complex_prod(self, mask, false, dtype);
+    if (is_complex(dtype)) return complex_sum(self, mask, false, dtype, kernel == &kernels::ReduceKernels::mean);
     return reduce_all(without_complex(self, dtype, kernel), dtype, kernel);
   }
   Tensor out = empty({}, dtype, self.device());
-  run_kernel(self, 4, [&] { kernel({out->data, dtype, self->ndim, self->sizes(), kZeroStrides}, self.array()); });
+  run_kernel(self, 4,
+             [&] { (kernels::reduce(self->device).*kernel)({out->data, dtype, self->ndim, self->sizes(), kZeroStrides}, self.array()); });
   return out;
 }
 
@@ -101,19 +102,20 @@ Tensor sum_dims(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, bo
   const ReducedShape shape(self, mask, keepdim);
   Tensor out = shape.make(dtype);
   if (try_small_sum(self, mask, out, mean)) return out;
-  const Kernel kernel = mean ? cpu::reduce().mean : cpu::reduce().sum;
-  run_kernel(self, 4, [&] { kernel(shape.array(out), self.array()); });
+  const Kernel kernel = mean ? &kernels::ReduceKernels::mean : &kernels::ReduceKernels::sum;
+  run_kernel(self, 4, [&] { (kernels::reduce(self->device).*kernel)(shape.array(out), self.array()); });
   return out;
 }
 
 Tensor reduce_dims(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, Kernel kernel) {
   if (!keepdim && mask == every_dim(self.dim())) return reduce_all(self, dtype, kernel);
   if (RG_UNLIKELY(is_complex(dtype)))
-    return kernel == cpu::reduce().prod ? complex_prod(self, mask, keepdim, dtype) : complex_sum(self, mask, keepdim, dtype, false);
+    return kernel == &kernels::ReduceKernels::prod ? complex_prod(self, mask, keepdim, dtype)
+                                                   : complex_sum(self, mask, keepdim, dtype, false);
   if (RG_UNLIKELY(is_complex(self.dtype()))) return reduce_dims(without_complex(self, dtype, kernel), mask, keepdim, dtype, kernel);
   const ReducedShape shape(self, mask, keepdim);
   Tensor out = shape.make(dtype);
-  run_kernel(self, 4, [&] { kernel(shape.array(out), self.array()); });
+  run_kernel(self, 4, [&] { (kernels::reduce(self->device).*kernel)(shape.array(out), self.array()); });
   return out;
 }
 
@@ -130,7 +132,7 @@ uint64_t truth_mask(const Tensor& self, OptInts dim, const char* op) { return di
 
 }  // namespace
 
-Tensor sum(const Tensor& self, OptDType dtype) { return reduce_all(self, sum_dtype(self, dtype), cpu::reduce().sum); }
+Tensor sum(const Tensor& self, OptDType dtype) { return reduce_all(self, sum_dtype(self, dtype), &kernels::ReduceKernels::sum); }
 
 Tensor sum_dim(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
   return sum_dims(self, dim_mask(dim, self.dim(), "sum"), keepdim, sum_dtype(self, dtype), false);
@@ -159,14 +161,15 @@ Tensor _sum_to(const Tensor& self, IntSpan size) {
   }
   Tensor out = empty(size, self.dtype(), self.device());
   if (try_small_sum(self, mask, out, false)) return out;
-  run_kernel(self, 4, [&] { cpu::reduce().sum({out->data, out->dtype, self->ndim, self->sizes(), strides}, self.array()); });
+  run_kernel(self, 4,
+             [&] { kernels::reduce(self->device).sum({out->data, out->dtype, self->ndim, self->sizes(), strides}, self.array()); });
   return out;
 }
 
 Tensor nansum(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
   const uint64_t mask = dim_mask(dim, self.dim(), "nansum");
   const DType result = sum_dtype(self, dtype);
-  if (!is_floating(self.dtype()) || is_meta(self)) return reduce_dims(self, mask, keepdim, result, cpu::reduce().sum);
+  if (!is_floating(self.dtype()) || is_meta(self)) return reduce_dims(self, mask, keepdim, result, &kernels::ReduceKernels::sum);
   Tensor clean = empty(self.sizes(), self.dtype(), self.device());
   copy_data(clean, self);
   run_kernel(clean, 4, [&] {
@@ -177,34 +180,34 @@ Tensor nansum(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
         if (std::isnan(static_cast<compute_t<T>>(p[i]))) p[i] = T(0);
     });
   });
-  return reduce_dims(clean, mask, keepdim, result, cpu::reduce().sum);
+  return reduce_dims(clean, mask, keepdim, result, &kernels::ReduceKernels::sum);
 }
 
-Tensor mean(const Tensor& self, OptDType dtype) { return reduce_all(self, mean_dtype(self, dtype), cpu::reduce().mean); }
+Tensor mean(const Tensor& self, OptDType dtype) { return reduce_all(self, mean_dtype(self, dtype), &kernels::ReduceKernels::mean); }
 
 Tensor mean_dim(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
   return sum_dims(self, dim_mask(dim, self.dim(), "mean"), keepdim, mean_dtype(self, dtype), true);
 }
 
-Tensor prod(const Tensor& self, OptDType dtype) { return reduce_all(self, sum_dtype(self, dtype), cpu::reduce().prod); }
+Tensor prod(const Tensor& self, OptDType dtype) { return reduce_all(self, sum_dtype(self, dtype), &kernels::ReduceKernels::prod); }
 
 Tensor prod_dim_int(const Tensor& self, int64_t dim, bool keepdim, OptDType dtype) {
-  return reduce_dims(self, one_dim(dim, self.dim()), keepdim, sum_dtype(self, dtype), cpu::reduce().prod);
+  return reduce_dims(self, one_dim(dim, self.dim()), keepdim, sum_dtype(self, dtype), &kernels::ReduceKernels::prod);
 }
 
-Tensor any(const Tensor& self) { return reduce_all(self, truth_dtype(self), cpu::reduce().any); }
-Tensor all(const Tensor& self) { return reduce_all(self, truth_dtype(self), cpu::reduce().all); }
+Tensor any(const Tensor& self) { return reduce_all(self, truth_dtype(self), &kernels::ReduceKernels::any); }
+Tensor all(const Tensor& self) { return reduce_all(self, truth_dtype(self), &kernels::ReduceKernels::all); }
 
 Tensor any_dims(const Tensor& self, OptInts dim, bool keepdim) {
-  return reduce_dims(self, truth_mask(self, dim, "any"), keepdim, truth_dtype(self), cpu::reduce().any);
+  return reduce_dims(self, truth_mask(self, dim, "any"), keepdim, truth_dtype(self), &kernels::ReduceKernels::any);
 }
 
 Tensor all_dims(const Tensor& self, OptInts dim, bool keepdim) {
-  return reduce_dims(self, truth_mask(self, dim, "all"), keepdim, truth_dtype(self), cpu::reduce().all);
+  return reduce_dims(self, truth_mask(self, dim, "all"), keepdim, truth_dtype(self), &kernels::ReduceKernels::all);
 }
 
 Tensor count_nonzero(const Tensor& self, OptInts dim) {
-  return reduce_dims(self, dim_mask(dim, self.dim(), "count_nonzero"), false, DType::Int64, cpu::reduce().count_nonzero);
+  return reduce_dims(self, dim_mask(dim, self.dim(), "count_nonzero"), false, DType::Int64, &kernels::ReduceKernels::count_nonzero);
 }
 
 Tensor trace(const Tensor& self) {
@@ -213,8 +216,9 @@ Tensor trace(const Tensor& self) {
   if (is_complex(self.dtype())) return complex_sum(impl::diagonal(self, 0, 0, 1), 1, false, self.dtype(), false);
   const int64_t length[] = {std::min(self.size(0), self.size(1))}, stride[] = {self.stride(0) + self.stride(1)};
   Tensor out = empty({}, sum_dtype(self, {}), self.device());
-  run_kernel(self, 1,
-             [&] { cpu::reduce().sum({out->data, out->dtype, 1, length, kZeroStrides}, {self->data, self->dtype, 1, length, stride}); });
+  run_kernel(self, 1, [&] {
+    kernels::reduce(self->device).sum({out->data, out->dtype, 1, length, kZeroStrides}, {self->data, self->dtype, 1, length, stride});
+  });
   return out;
 }
 

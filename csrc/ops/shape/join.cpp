@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "core/promote.h"
-#include "cpu/copy.h"
+#include "kernels/copy.h"
 #include "ops.h"
 #include "ops/shape/shape.h"
 
@@ -88,12 +88,13 @@ Tensor cat(std::span<const Tensor> tensors, int64_t dim) {
   for (int64_t k = 0; k < d; ++k) outer *= sizes[k];
   const int64_t inner = out.stride(d), row = total * inner;
   int64_t at = 0;
-  GilRelease release(out.numel() / 2);
+  const Launch launch(out, out.numel() / 2);
   for (const Tensor& t : tensors) {
     if (is_skipped(t) || t.numel() == 0) continue;
     if (format != MemoryFormat::Contiguous || !write_rows(out, t, outer, row, at * inner)) {
       sizes[d] = t.size(d);
-      cpu::copy({static_cast<char*>(out->data) + at * inner * itemsize(dtype), dtype, n, sizes, out->strides()}, t.array());
+      kernels::copy(out->device)
+          .copy({static_cast<char*>(out->data) + at * inner * itemsize(dtype), dtype, n, sizes, out->strides()}, t.array());
     }
     at += t.size(d);
   }
@@ -126,11 +127,12 @@ Tensor stack(std::span<const Tensor> tensors, int64_t dim) {
   const int64_t inner = out.stride(d), row = static_cast<int64_t>(tensors.size()) * inner;
   Geometry part(out.get());
   part.erase(d);
-  GilRelease release(out.numel() / 2);
+  const Launch launch(out, out.numel() / 2);
   for (size_t i = 0; i < tensors.size(); ++i) {
     const int64_t at = static_cast<int64_t>(i) * inner;
     if (!write_rows(out, tensors[i], outer, row, at))
-      cpu::copy({static_cast<char*>(out->data) + at * itemsize(dtype), dtype, part.ndim, part.sizes, part.strides}, tensors[i].array());
+      kernels::copy(out->device)
+          .copy({static_cast<char*>(out->data) + at * itemsize(dtype), dtype, part.ndim, part.sizes, part.strides}, tensors[i].array());
   }
   return out;
 }

@@ -1,8 +1,8 @@
 // Elements in other places or several times: repeat, repeat_interleave, flip, roll, rot90, tril, triu.
 #include <algorithm>
 
-#include "cpu/copy.h"
-#include "cpu/index.h"
+#include "kernels/copy.h"
+#include "kernels/index.h"
 #include "ops.h"
 #include "ops/overlap.h"
 #include "ops/shape/shape.h"
@@ -38,8 +38,9 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
       src.add(have, self.stride(d - extra));
     }
   }
-  GilRelease release(out.numel() / 2);
-  cpu::copy({out->data, out.dtype(), dst.ndim, dst.sizes, dst.strides}, {self->data, self.dtype(), src.ndim, src.sizes, src.strides});
+  const Launch launch(self, out.numel() / 2);
+  kernels::copy(out->device)
+      .copy({out->data, out.dtype(), dst.ndim, dst.sizes, dst.strides}, {self->data, self.dtype(), src.ndim, src.sizes, src.strides});
   return out;
 }
 
@@ -61,7 +62,7 @@ Tensor repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> ou
   RG_CHECK(!output_size || *output_size == total, "allocated size does not match required size: output_size is ", output_size.value_or(0),
            " but the repeats add up to ", total);
   Tensor out = retrograd::empty(ints({total}), DType::Int64, repeats.device());
-  if (total) cpu::indexing().repeat_index(out.data<int64_t>(), counts.data<int64_t>(), counts.numel());
+  if (total) kernels::indexing(out->device).repeat_index(out.data<int64_t>(), counts.data<int64_t>(), counts.numel());
   return cast_data(out, repeats.dtype());
 }
 
@@ -71,8 +72,8 @@ Tensor flip(const Tensor& self, IntSpan dims) {
   for (int64_t d = 0; d < self.dim(); ++d) flipped[d] = mask >> d & 1;
   Tensor out = retrograd::empty_like(self);
   if (is_meta(out) || out.numel() == 0) return out;
-  GilRelease release(out.numel() / 2);
-  cpu::flip(out.array(), self.array(), flipped);
+  const Launch launch(self, out.numel() / 2);
+  kernels::flip(out->device, out.array(), self.array(), flipped);
   return out;
 }
 
@@ -84,8 +85,8 @@ Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
     Tensor out = retrograd::empty(self.sizes(), self.dtype(), self.device());
     if (is_meta(out) || out.numel() == 0) return out;
     const int64_t size[] = {self.numel()}, stride[] = {1};
-    GilRelease release(out.numel() / 2);
-    cpu::roll({out->data, out.dtype(), 1, size, stride}, {flat->data, flat.dtype(), 1, size, stride}, shifts.data());
+    const Launch launch(self, out.numel() / 2);
+    kernels::roll(out->device, {out->data, out.dtype(), 1, size, stride}, {flat->data, flat.dtype(), 1, size, stride}, shifts.data());
     return out;
   }
   RG_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
@@ -98,8 +99,8 @@ Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
   }
   Tensor out = retrograd::empty(self.sizes(), self.dtype(), self.device());
   if (is_meta(out) || out.numel() == 0) return out;
-  GilRelease release(out.numel() / 2);
-  cpu::roll(out.array(), self.array(), shift);
+  const Launch launch(self, out.numel() / 2);
+  kernels::roll(out->device, out.array(), self.array(), shift);
   return out;
 }
 
@@ -118,13 +119,14 @@ Tensor rot90(const Tensor& self, int64_t k, IntSpan dims) {
 
 namespace {
 
-using Triangle = void (*)(const cpu::Array&, const cpu::Array&, int64_t);
+using Triangle = decltype(&kernels::IndexKernels::tril);
 
 void write_triangle(const Tensor& out, const Tensor& in, int64_t diagonal, const char* name, Triangle kernel) {
   RG_CHECK(in.dim() >= 2, name, ": input tensor must have at least 2 dimensions");
   if (is_meta(out) || out.numel() == 0) return;
-  GilRelease release(out.numel() / 2);
-  kernel(out.array(), in.array(), std::clamp(diagonal, -in.size(-2), in.size(-1)));  // the kernels add to it
+  const Launch launch(out, out.numel() / 2);
+  (kernels::indexing(out->device).*kernel)(out.array(), in.array(),
+                                           std::clamp(diagonal, -in.size(-2), in.size(-1)));  // the kernels add to it
 }
 
 Tensor triangle(const Tensor& self, int64_t diagonal, const char* name, Triangle kernel) {
@@ -135,10 +137,10 @@ Tensor triangle(const Tensor& self, int64_t diagonal, const char* name, Triangle
 
 }  // namespace
 
-Tensor tril(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, "tril", cpu::indexing().tril); }
-Tensor triu(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, "triu", cpu::indexing().triu); }
-void tril_(const Tensor& self, int64_t diagonal) { write_triangle(self, self, diagonal, "tril_", cpu::indexing().tril); }
-void triu_(const Tensor& self, int64_t diagonal) { write_triangle(self, self, diagonal, "triu_", cpu::indexing().triu); }
+Tensor tril(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, "tril", &kernels::IndexKernels::tril); }
+Tensor triu(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, "triu", &kernels::IndexKernels::triu); }
+void tril_(const Tensor& self, int64_t diagonal) { write_triangle(self, self, diagonal, "tril_", &kernels::IndexKernels::tril); }
+void triu_(const Tensor& self, int64_t diagonal) { write_triangle(self, self, diagonal, "triu_", &kernels::IndexKernels::triu); }
 
 }  // namespace impl
 

@@ -1,7 +1,7 @@
 // as_strided and its derivative. Both read memory under two geometries: see _as_strided_transfer.
 #include <algorithm>
 
-#include "cpu/index.h"
+#include "kernels/index.h"
 #include "ops.h"
 #include "ops/lazy.h"
 #include "ops/shape/shape.h"
@@ -50,8 +50,8 @@ void add_at(const Tensor& memory, IntSpan sizes, IntSpan strides, int64_t offset
   Tensor places = retrograd::empty(memory.sizes(), DType::Int64);
   for (int64_t i = 0; i < places.numel(); ++i) places.data<int64_t>()[i] = i;
   const Tensor index = contiguous_data(alias_as(places, sizes, strides, offset));
-  GilRelease release(4 * values.numel());
-  const cpu::IndexError error = cpu::indexing().put(memory.array(), index.array(), values.array(), true);
+  const Launch launch(memory, 4 * values.numel());
+  const kernels::IndexError error = kernels::indexing(memory->device).put(memory.array(), index.array(), values.array(), true);
   (void)error;  // every index is below memory.numel()
 }
 

@@ -1,8 +1,8 @@
-#include "cpu/fork_gate.h"
+#include "core/fork_gate.h"
 
 #include <pthread.h>
 
-namespace retrograd::cpu {
+namespace retrograd {
 namespace {
 
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -46,4 +46,4 @@ void leave_kernel() {
 
 void init_fork_gate() { pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child); }
 
-}  // namespace retrograd::cpu
+}  // namespace retrograd

@@ -1,7 +1,7 @@
 // Shapes for advanced indexing.
-#include "cpu/index.h"
+#include "kernels/index.h"
 
-namespace retrograd::cpu {
+namespace retrograd::kernels {
 
 bool plan_index(Indexing* plan, const Array& self, int count, const Array* const* indices) {
   plan->count = 0;
@@ -47,4 +47,4 @@ bool plan_index(Indexing* plan, const Array& self, int count, const Array* const
   return true;
 }
 
-}  // namespace retrograd::cpu
+}  // namespace retrograd::kernels

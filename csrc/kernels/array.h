@@ -1,12 +1,13 @@
-// What a kernel sees of a tensor: memory and its geometry. Kernels never allocate, never raise and never call Python;
-// the caller (csrc/ops) has checked shapes and dtypes and made the output.
+// What a kernel sees of a tensor: memory and its geometry.
 #pragma once
 
 #include <cstdint>
 
 #include "core/dtype.h"
 
-namespace retrograd::cpu {
+namespace retrograd::kernels {
+
+inline constexpr int kMaxDims = 64;
 
 struct Array {
   void* data;
@@ -23,4 +24,4 @@ struct Array {
   }
 };
 
-}  // namespace retrograd::cpu
+}  // namespace retrograd::kernels

@@ -5,49 +5,49 @@
 
 #include <cstdint>
 
-#include "cpu/array.h"
-#include "cpu/isa.h"
+#include "kernels/array.h"
+#include "kernels/family.h"
 
-namespace retrograd::cpu {
+namespace retrograd::kernels {
 
 struct SortKernels {
   // values and indices have in's sizes. Always stable, ascending and descending (equal elements keep their order in both).
   // values may be exactly `in`. values.data == nullptr gives argsort alone.
-  void (*sort)(const Array& values, const Array& indices, const Array& in, int dim, bool descending);
+  Kernel<void(const Array& values, const Array& indices, const Array& in, int dim, bool descending)> sort;
 
   // values and indices have in's sizes but k along dim, 0 <= k <= size. `sorted` orders them best first; without it the order is that
   // of the input. Among equals the earlier index is taken.
-  void (*topk)(const Array& values, const Array& indices, const Array& in, int dim, int64_t k, bool largest, bool sorted);
+  Kernel<void(const Array& values, const Array& indices, const Array& in, int dim, int64_t k, bool largest, bool sorted)> topk;
 
   // The k-th smallest, k from 1; values and indices have in's sizes but 1 along dim. Among equals the index is that of a stable sort.
-  void (*kthvalue)(const Array& values, const Array& indices, const Array& in, int dim, int64_t k);
+  Kernel<void(const Array& values, const Array& indices, const Array& in, int dim, int64_t k)> kthvalue;
 
   // The lower median along dim, outputs as kthvalue. NaN wins unless ignore_nan (nanmedian), where it is left out
   // (all NaN gives NaN). An empty slice gives NaN / 0 and index 0.
-  void (*median)(const Array& values, const Array& indices, const Array& in, int dim, bool ignore_nan);
+  Kernel<void(const Array& values, const Array& indices, const Array& in, int dim, bool ignore_nan)> median;
 
   // out (int64 or int32) has the sizes of `values`. `sequence` is sorted along its last dim and has the same dtype as `values`; either it is 1-d
   // and serves all values, or all its dims but the last equal those of values. right: first position > value, else first >= value.
   // `sorter` (int64, sizes of sequence) or nullptr: a permutation that sorts the sequence. bucketize(x, edges) is this with a 1-d sequence.
-  void (*searchsorted)(const Array& out, const Array& sequence, const Array& values, const Array* sorter, bool right);
+  Kernel<void(const Array& out, const Array& sequence, const Array& values, const Array* sorter, bool right)> searchsorted;
 
   // Unique elements of the flattened (row-major) input, sorted unless `consecutive`, which only merges neighbours. Writes up to in.numel()
   // elements of in's dtype to `values` (contiguous), and, where not nullptr, the index into values of each element to inverse[numel] and the
   // number of each to counts. Returns how many there are. Each NaN is its own element.
-  int64_t (*unique)(void* values, int64_t* inverse, int64_t* counts, const Array& in, bool consecutive);
+  Kernel<int64_t(void* values, int64_t* inverse, int64_t* counts, const Array& in, bool consecutive)> unique;
 
   // The same for slices along `dim`, compared lexicographically: first[i] is the index along dim of the first slice in group i (take them with index_select),
   // inverse and counts as above, each of in.sizes[dim] elements at most; inverse and counts may be nullptr. Returns the number of groups.
-  int64_t (*unique_dim)(int64_t* first, int64_t* inverse, int64_t* counts, const Array& in, int dim, bool consecutive);
+  Kernel<int64_t(int64_t* first, int64_t* inverse, int64_t* counts, const Array& in, int dim, bool consecutive)> unique_dim;
 
   // Histogram of in over out.sizes[0] equal bins of [low, high]; elements outside and NaN are left out; high falls into the last bin.
   // out: 1-d of the dtype of in (floating) as torch.histc. The caller resolves low == high (see torch.histc) and checks finiteness.
-  void (*histc)(const Array& out, const Array& in, double low, double high);
+  Kernel<void(const Array& out, const Array& in, double low, double high)> histc;
 
   // out[x] += 1, or += weights[i] when given (1-d, same length as in). in: 1-d integral, every value in [0, out.sizes[0]), checked by the caller. out: 1-d,
   // int64, or float32/float64 with weights (sums run in double and are then rounded). out is overwritten.
-  void (*bincount)(const Array& out, const Array& in, const Array* weights);
+  Kernel<void(const Array& out, const Array& in, const Array* weights)> bincount;
 };
-RG_DECLARE_KERNELS(SortKernels, sort)
+RG_KERNEL_FAMILY(SortKernels, sort)
 
-}  // namespace retrograd::cpu
+}  // namespace retrograd::kernels

@@ -6,14 +6,13 @@
 //
 // Written arrays have distinct elements and do not overlap the others. Where several indices name the same element, assignments leave the
 // last in row-major order of the index and sums add in that order, for every number of threads.
-// dims are >= 0; a 0-d array counts as 1-d of one element (dim 0). `value` points at one element of the written array's dtype.
+// dims are >= 0; a 0-d array counts as 1-d of one element (dim 0). `host_value` points at one element of the written array's dtype, in the memory of the process.
 #pragma once
 
-#include "cpu/array.h"
-#include "cpu/isa.h"
-#include "cpu/iterate.h"
+#include "kernels/array.h"
+#include "kernels/family.h"
 
-namespace retrograd::cpu {
+namespace retrograd::kernels {
 
 struct [[nodiscard]] IndexError {
   bool ok = true;
@@ -47,67 +46,54 @@ struct Indexing {
 
 struct IndexKernels {
   // out[i][j] = in[index[i][j]][j] for dim 0. out and index have the same sizes; in's may be larger but along dim. Negative: bad.
-  IndexError (*gather)(const Array& out, const Array& in, int dim, const Array& index);
+  Kernel<IndexError(const Array& out, const Array& in, int dim, const Array& index)> gather;
 
   // dst[index[i][j]][j] = src[i][j] for dim 0. index may be smaller than src and dst (dst: but along dim). Negative: bad.
-  IndexError (*scatter)(const Array& dst, int dim, const Array& index, const Array& src);
-  IndexError (*scatter_value)(const Array& dst, int dim, const Array& index, const void* value);
+  Kernel<IndexError(const Array& dst, int dim, const Array& index, const Array& src)> scatter;
+  Kernel<IndexError(const Array& dst, int dim, const Array& index, const void* host_value)> scatter_value;
   // As scatter, combining with what is there. Without include_self, elements that an index names start from the reduction's identity.
   // Mean divides by the count, rounding down for integers. Amax and amin let nan win. scatter_add is Sum with include_self.
-  IndexError (*scatter_reduce)(const Array& dst, int dim, const Array& index, const Array& src, Reduce op, bool include_self);
+  Kernel<IndexError(const Array& dst, int dim, const Array& index, const Array& src, Reduce op, bool include_self)> scatter_reduce;
 
   // idx is 1-d of length n. Sizes along dim: n for out and src, any for in and dst; the other dims agree. index_fill wraps negative
   // indices; for the others they are bad. embedding(weight, idx) is index_select on dim 0 with idx flattened.
-  IndexError (*index_select)(const Array& out, const Array& in, int dim, const Array& idx);
-  IndexError (*index_copy)(const Array& dst, int dim, const Array& idx, const Array& src);
-  IndexError (*index_fill)(const Array& dst, int dim, const Array& idx, const void* value);
-  IndexError (*index_add)(const Array& dst, int dim, const Array& idx, const Array& src, double alpha);
+  Kernel<IndexError(const Array& out, const Array& in, int dim, const Array& idx)> index_select;
+  Kernel<IndexError(const Array& dst, int dim, const Array& idx, const Array& src)> index_copy;
+  Kernel<IndexError(const Array& dst, int dim, const Array& idx, const void* host_value)> index_fill;
+  Kernel<IndexError(const Array& dst, int dim, const Array& idx, const Array& src, double alpha)> index_add;
   // dst as for scatter_reduce, with an index per slice.
-  IndexError (*index_reduce)(const Array& dst, int dim, const Array& idx, const Array& src, Reduce op, bool include_self);
+  Kernel<IndexError(const Array& dst, int dim, const Array& idx, const Array& src, Reduce op, bool include_self)> index_reduce;
   // grad_weight[idx[i]] += grad[i] for grad [n, e], grad_weight [v, e] (zeroed by the caller), skipping idx[i] == padding_idx (-1: none).
   // scale_by_count divides each grad[i] by the number of times idx[i] occurs.
-  IndexError (*embedding_backward)(const Array& grad_weight, const Array& idx, const Array& grad, int64_t padding_idx, bool scale_by_count);
+  Kernel<IndexError(const Array& grad_weight, const Array& idx, const Array& grad, int64_t padding_idx, bool scale_by_count)>
+      embedding_backward;
 
   // out[i] = in.flatten()[index[i]], and the reverse. Same sizes for out / src and index; in and dst any layout. Negative indices wrap.
-  IndexError (*take)(const Array& out, const Array& in, const Array& index);
-  IndexError (*put)(const Array& dst, const Array& index, const Array& src, bool accumulate);
+  Kernel<IndexError(const Array& out, const Array& in, const Array& index)> take;
+  Kernel<IndexError(const Array& dst, const Array& index, const Array& src, bool accumulate)> put;
 
   // out has plan.sizes. values too (broadcast by the caller, stride 0 allowed). Negative indices wrap.
-  IndexError (*index)(const Array& out, const Array& in, const Indexing& plan);
-  IndexError (*index_put)(const Array& dst, const Indexing& plan, const Array& values, bool accumulate);
+  Kernel<IndexError(const Array& out, const Array& in, const Indexing& plan)> index;
+  Kernel<IndexError(const Array& dst, const Indexing& plan, const Array& values, bool accumulate)> index_put;
 
   // Masks are Bool and have the sizes of the other array (stride 0 allowed). Order is row-major.
-  void (*masked_fill)(const Array& dst, const Array& mask, const void* value);
-  void (*masked_select)(const Array& out, const Array& in, const Array& mask);    // out: 1-d, count_nonzero(mask) elements
-  void (*masked_scatter)(const Array& dst, const Array& mask, const Array& src);  // src: contiguous, >= count_nonzero(mask) elements
+  Kernel<void(const Array& dst, const Array& mask, const void* host_value)> masked_fill;
+  Kernel<void(const Array& out, const Array& in, const Array& mask)> masked_select;    // out: 1-d, count_nonzero(mask) elements
+  Kernel<void(const Array& dst, const Array& mask, const Array& src)> masked_scatter;  // src: contiguous, >= count_nonzero(mask) elements
 
-  int64_t (*count_nonzero)(const Array& in);           // any dtype; nan counts
-  void (*nonzero)(const Array& out, const Array& in);  // out: int64 [count_nonzero(in), in.ndim], any strides
+  Kernel<int64_t(const Array& in)> count_nonzero;           // any dtype; nan counts
+  Kernel<void(const Array& out, const Array& in)> nonzero;  // out: int64 [count_nonzero(in), in.ndim], any strides
 
   // out and in are [..., rows, columns], same sizes, may be the same array. Keeps column - row <= diagonal (tril), >= (triu), else zero.
-  void (*tril)(const Array& out, const Array& in, int64_t diagonal);
-  void (*triu)(const Array& out, const Array& in, int64_t diagonal);
+  Kernel<void(const Array& out, const Array& in, int64_t diagonal)> tril;
+  Kernel<void(const Array& out, const Array& in, int64_t diagonal)> triu;
 
   // out[index[i]] of the last dim is 1, the rest 0: out is [..., classes], index [...]. Any dtype. Negative: bad.
-  IndexError (*one_hot)(const Array& out, const Array& index);
+  Kernel<IndexError(const Array& out, const Array& index)> one_hot;
 
   // out[j] = i, repeats[i] times each: what to index_select with. repeats are >= 0 and out holds their sum. Both contiguous.
-  void (*repeat_index)(int64_t* out, const int64_t* repeats, int64_t n);
+  Kernel<void(int64_t* out, const int64_t* repeats, int64_t n)> repeat_index;
 };
-RG_DECLARE_KERNELS(IndexKernels, indexing)
+RG_KERNEL_FAMILY(IndexKernels, indexing)
 
-// Negative log likelihood. in is [n, c, d] floating, target int64 [n, d], weight contiguous [c] of in's dtype or null.
-// ignore_index may be any value; other targets outside [0, c) are reported (dim 1).
-//   None: out is [n, d], out = -weight[t] * in[t], 0 where ignored; total_weight is not written.
-//   Sum, Mean: out is one element; *total_weight (of in's dtype) = sum of weights of what was not ignored; Mean divides by it (0 / 0: nan).
-// The backward writes all of grad_in (zero off target). grad_out is [n, d] for None, else one element (strides not read).
-enum class Reduction : uint8_t { None, Mean, Sum };
-struct LossKernels {
-  IndexError (*nll_loss)(const Array& out, void* total_weight, const Array& in, const Array& target, const void* weight,
-                         int64_t ignore_index, Reduction reduction);
-  IndexError (*nll_loss_backward)(const Array& grad_in, const Array& grad_out, const void* total_weight, const Array& target,
-                                  const void* weight, int64_t ignore_index, Reduction reduction);
-};
-RG_DECLARE_KERNELS(LossKernels, loss)
-
-}  // namespace retrograd::cpu
+}  // namespace retrograd::kernels

@@ -2,10 +2,10 @@
 // initialised, stays locked in the child for ever. So a fork waits until no kernel runs outside the GIL, and kernels wait while a fork is made.
 #pragma once
 
-namespace retrograd::cpu {
+namespace retrograd {
 
 void enter_kernel();  // without the GIL: the thread that forks has it
 void leave_kernel();
 void init_fork_gate();
 
-}  // namespace retrograd::cpu
+}  // namespace retrograd

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "core/dtype.h"
-#include "cpu/isa.h"
-#include "cpu/iterate.h"
+#include "kernels/family.h"
+#include "kernels/pointwise.h"
 
-namespace retrograd::cpu {
+namespace retrograd::kernels {
 
 // The parameters of `sgd`. Operands: param, then the momentum buffer if momentum is not 0, then the gradient.
 struct SgdStep {
@@ -25,6 +25,6 @@ struct OptimKernels {
   Loop sgd[kNumDTypes];  // null for dtypes that are not floating
   Loop adam[kNumDTypes];
 };
-RG_DECLARE_KERNELS(OptimKernels, optim)
+RG_KERNEL_FAMILY(OptimKernels, optim)
 
-}  // namespace retrograd::cpu
+}  // namespace retrograd::kernels

@@ -12,36 +12,36 @@
 
 #include <cstdint>
 
-#include "cpu/array.h"
-#include "cpu/isa.h"
+#include "kernels/array.h"
+#include "kernels/family.h"
 
-namespace retrograd::cpu {
+namespace retrograd::kernels {
 
 struct ReduceKernels {
-  void (*sum)(const Array& out, const Array& in);
-  void (*mean)(const Array& out, const Array& in);  // the sum over the number of elements reduced; out is floating
-  void (*prod)(const Array& out, const Array& in);  // floats multiply in double
-  void (*max)(const Array& out, const Array& in);   // amax, amin; out has the dtype of in
-  void (*min)(const Array& out, const Array& in);
-  void (*any)(const Array& out, const Array& in);  // 0 or 1 in out's dtype (bool, or uint8 for uint8); NaN counts as true
-  void (*all)(const Array& out, const Array& in);
-  void (*count_nonzero)(const Array& out, const Array& in);  // out: usually int64
+  Kernel<void(const Array& out, const Array& in)> sum;
+  Kernel<void(const Array& out, const Array& in)> mean;  // the sum over the number of elements reduced; out is floating
+  Kernel<void(const Array& out, const Array& in)> prod;  // floats multiply in double
+  Kernel<void(const Array& out, const Array& in)> max;   // amax, amin; out has the dtype of in
+  Kernel<void(const Array& out, const Array& in)> min;
+  Kernel<void(const Array& out, const Array& in)> any;  // 0 or 1 in out's dtype (bool, or uint8 for uint8); NaN counts as true
+  Kernel<void(const Array& out, const Array& in)> all;
+  Kernel<void(const Array& out, const Array& in)> count_nonzero;  // out: usually int64
 
   // (sum |x|^p)^(1/p) for any p; p = 0 counts nonzeros, inf and -inf are the largest and smallest |x|. out is floating.
-  void (*norm)(const Array& out, const Array& in, double p);
+  Kernel<void(const Array& out, const Array& in, double p)> norm;
 
   // Variance (or standard deviation, when take_sqrt) and mean. The divisor is max(0, n - correction). Either output may have
   // data == nullptr when it is not wanted; sizes and strides are read from `var`, and from `mean` when it has data.
-  void (*var_mean)(const Array& var, const Array& mean, const Array& in, double correction, bool take_sqrt);
+  Kernel<void(const Array& var, const Array& mean, const Array& in, double correction, bool take_sqrt)> var_mean;
 
   // Extrema with the index (int64) along the reduced dim, of which there is exactly one, marked by stride 0 as everywhere here.
   // First occurrence wins, the first NaN before everything. For an argmax over a whole tensor pass it as one flat dim (a contiguous copy
   // where it cannot be flattened). values.data may be nullptr.
-  void (*argmax)(const Array& indices, const Array& in);
-  void (*argmin)(const Array& indices, const Array& in);
-  void (*max_with_index)(const Array& values, const Array& indices, const Array& in);
-  void (*min_with_index)(const Array& values, const Array& indices, const Array& in);
+  Kernel<void(const Array& indices, const Array& in)> argmax;
+  Kernel<void(const Array& indices, const Array& in)> argmin;
+  Kernel<void(const Array& values, const Array& indices, const Array& in)> max_with_index;
+  Kernel<void(const Array& values, const Array& indices, const Array& in)> min_with_index;
 };
-RG_DECLARE_KERNELS(ReduceKernels, reduce)
+RG_KERNEL_FAMILY(ReduceKernels, reduce)
 
-}  // namespace retrograd::cpu
+}  // namespace retrograd::kernels

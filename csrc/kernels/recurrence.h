@@ -3,10 +3,12 @@
 // Either is the transpose of the other. All arrays have the same sizes and one floating dtype, any strides. A 0-d array is one element.
 #pragma once
 
-#include "cpu/array.h"
+#include "kernels/array.h"
+#include "kernels/family.h"
 
-namespace retrograd::cpu {
+namespace retrograd::kernels {
 
-void linear_recurrence(const Array& out, const Array& in, const Array& factor, int dim, bool reverse);
+struct RecurrenceKernels { Kernel<void(const Array& out, const Array& in, const Array& factor, int dim, bool reverse)> linear; };
+RG_KERNEL_FAMILY(RecurrenceKernels, recurrence)
 
-}  // namespace retrograd::cpu
+}  // namespace retrograd::kernels

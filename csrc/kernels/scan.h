@@ -4,24 +4,24 @@
 
 #include <cstdint>
 
-#include "cpu/array.h"
-#include "cpu/isa.h"
+#include "kernels/array.h"
+#include "kernels/family.h"
 
-namespace retrograd::cpu {
+namespace retrograd::kernels {
 
 struct ScanKernels {
   // Any `in` into any `out`: elements are cast to out's compute type first (16-bit floats: float). Integers wrap around.
   // float32 and 16-bit floats run in double and round once per element stored.
-  void (*cumsum)(const Array& out, const Array& in, int dim, bool reverse);
-  void (*cumprod)(const Array& out, const Array& in, int dim, bool reverse);
+  Kernel<void(const Array& out, const Array& in, int dim, bool reverse)> cumsum;
+  Kernel<void(const Array& out, const Array& in, int dim, bool reverse)> cumprod;
 
   // Running maximum and minimum with its index (int64). On ties the latest index, as PyTorch; once NaN always NaN (the latest NaN's index).
-  void (*cummax)(const Array& values, const Array& indices, const Array& in, int dim);
-  void (*cummin)(const Array& values, const Array& indices, const Array& in, int dim);
+  Kernel<void(const Array& values, const Array& indices, const Array& in, int dim)> cummax;
+  Kernel<void(const Array& values, const Array& indices, const Array& in, int dim)> cummin;
 
   // log(cumsum(exp(in))), floating dtypes, without overflow.
-  void (*logcumsumexp)(const Array& out, const Array& in, int dim, bool reverse);
+  Kernel<void(const Array& out, const Array& in, int dim, bool reverse)> logcumsumexp;
 };
-RG_DECLARE_KERNELS(ScanKernels, scan)
+RG_KERNEL_FAMILY(ScanKernels, scan)
 
-}  // namespace retrograd::cpu
+}  // namespace retrograd::kernels

@@ -1,4 +1,4 @@
-// The CPU random generator and the fills drawn from it. Streams equal PyTorch 2.13's, bit for bit, for the same seed and the same
+// The random generator and the fills drawn from it. Streams equal PyTorch 2.13's, bit for bit, for the same seed and the same
 // sequence of calls (see Note [Same stream] for the exceptions), so runs can be compared across the two libraries.
 //
 // Generators are not locked: whoever shares one between threads (the default generator is shared) takes turns. Fills run on the
@@ -20,8 +20,9 @@
 #include <cstdint>
 
 #include "core/dtype.h"
+#include "kernels/family.h"
 
-namespace retrograd::cpu {
+namespace retrograd::kernels {
 
 namespace detail {
 inline uint32_t temper(uint32_t y) {
@@ -73,39 +74,42 @@ struct Generator {
   uint32_t state_[kN];
 };
 
-// ---- fills. `dtype` is the dtype of `out`; the caller has checked arguments (from <= to, 0 <= p <= 1, std >= 0, lambda > 0, ...).
+// Fills. `dtype` is the dtype of `out`; the caller has checked arguments (from <= to, 0 <= p <= 1, std >= 0, lambda > 0, ...).
+struct RandomKernels {
+  // [from, to) for floating dtypes: 24 bits for float and the 16-bit types, 53 for double. A value that rounds to `to` becomes `from`.
+  Kernel<void(Generator& g, void* out, DType dtype, int64_t n, double from, double to)> uniform;
 
-// [from, to) for floating dtypes: 24 bits for float and the 16-bit types, 53 for double. A value that rounds to `to` becomes `from`.
-void uniform(Generator& g, void* out, DType dtype, int64_t n, double from, double to);
+  // Floating dtypes. n >= 16: Box-Muller on blocks of 16, the last block redrawn when n is no multiple of 16. n < 16: normal_serial().
+  Kernel<void(Generator& g, void* out, DType dtype, int64_t n, double mean, double std)> normal;
+  Kernel<void(Generator& g, void* out, DType dtype, int64_t n, double mean, double std)> normal_serial;  // see Note [Same stream]
+  Kernel<void(Generator& g, void* out, DType dtype, int64_t n, double mean, double std)> log_normal;
 
-// Floating dtypes. n >= 16: Box-Muller on blocks of 16, the last block redrawn when n is no multiple of 16. n < 16: normal_serial().
-void normal(Generator& g, void* out, DType dtype, int64_t n, double mean, double std);
-void normal_serial(Generator& g, void* out, DType dtype, int64_t n, double mean, double std);  // see Note [Same stream]
-void log_normal(Generator& g, void* out, DType dtype, int64_t n, double mean, double std);
+  Kernel<void(Generator& g, void* out, DType dtype, int64_t n, double lambda)> exponential;
+  Kernel<void(Generator& g, void* out, DType dtype, int64_t n, double median, double sigma)> cauchy;
+  Kernel<void(Generator& g, void* out, DType dtype, int64_t n, double p)> geometric;  // any dtype but bool
 
-void exponential(Generator& g, void* out, DType dtype, int64_t n, double lambda);
-void cauchy(Generator& g, void* out, DType dtype, int64_t n, double median, double sigma);
-void geometric(Generator& g, void* out, DType dtype, int64_t n, double p);  // any dtype but bool
+  // 0 or 1 in any dtype. Dropout in PyTorch is `mask = empty_like(x).bernoulli_(1 - p).div_(1 - p)`, `x * mask`.
+  Kernel<void(Generator& g, void* out, DType dtype, int64_t n, double p)> bernoulli;
+  // The probability of each element: torch.bernoulli(p) and bernoulli_(p), p in a floating dtype of its own.
+  Kernel<void(Generator& g, void* out, DType dtype, int64_t n, const void* p, DType p_dtype)> bernoulli_each;
 
-// 0 or 1 in any dtype. Dropout in PyTorch is `mask = empty_like(x).bernoulli_(1 - p).div_(1 - p)`, `x * mask`.
-void bernoulli(Generator& g, void* out, DType dtype, int64_t n, double p);
-// The probability of each element: torch.bernoulli(p) and bernoulli_(p), p in a floating dtype of its own.
-void bernoulli(Generator& g, void* out, DType dtype, int64_t n, const void* p, DType p_dtype);
+  // Integers in [from, from + range), any dtype: randint and random_(from, to). range 0 stands for 2^64: any int64, `from` ignored.
+  Kernel<void(Generator& g, void* out, DType dtype, int64_t n, int64_t from, uint64_t range)> random_from;
+  // random_(): [0, max] for integers, {0, 1} for bool, [0, 2^digits] for floats (digits: 11, 8, 24, 53)
+  Kernel<void(Generator& g, void* out, DType dtype, int64_t n)> random_full;
 
-// Integers in [from, from + range), any dtype: randint and random_(from, to). range 0 stands for 2^64: any int64, `from` ignored.
-void random_from(Generator& g, void* out, DType dtype, int64_t n, int64_t from, uint64_t range);
-// random_(): [0, max] for integers, {0, 1} for bool, [0, 2^digits] for floats (digits: 11, 8, 24, 53)
-void random_full(Generator& g, void* out, DType dtype, int64_t n);
+  Kernel<void(Generator& g, void* out, DType dtype, int64_t n)> randperm;
 
-void randperm(Generator& g, void* out, DType dtype, int64_t n);
+  // torch.multinomial draws without replacement, or a single sample, as the topk (argmax) of `probs / q` with q = exponential(1) of
+  // probs' shape and dtype. This is the other case, several samples with replacement, for one row of float or double weights
+  // that need not sum to 1 (convert 16-bit weights to float). `cumulative` is scratch for n_categories elements of `dtype`.
+  // Rows are drawn one after the other.
+  Kernel<void(Generator& g, int64_t* out, int64_t n_samples, const void* probs, DType dtype, int64_t n_categories, void* cumulative)>
+      multinomial;
 
-// torch.multinomial draws without replacement, or a single sample, as the topk (argmax) of `probs / q` with q = exponential(1) of
-// probs' shape and dtype. This is the other case, several samples with replacement, for one row of float or double weights
-// that need not sum to 1 (convert 16-bit weights to float). `cumulative` is scratch for n_categories elements of `dtype`.
-// Rows are drawn one after the other.
-void multinomial(Generator& g, int64_t* out, int64_t n_samples, const void* probs, DType dtype, int64_t n_categories, void* cumulative);
+  // out[i] ~ Poisson(rates[i]), both of a floating dtype.
+  Kernel<void(Generator& g, void* out, const void* rates, DType dtype, int64_t n)> poisson;
+};
+RG_KERNEL_FAMILY(RandomKernels, random)
 
-// out[i] ~ Poisson(rates[i]), both of a floating dtype.
-void poisson(Generator& g, void* out, const void* rates, DType dtype, int64_t n);
-
-}  // namespace retrograd::cpu
+}  // namespace retrograd::kernels

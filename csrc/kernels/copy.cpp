@@ -1,11 +1,9 @@
 // Permutations written as copies between views.
-#include "cpu/copy.h"
+#include "kernels/copy.h"
 
-#include "cpu/iterate.h"
+namespace retrograd::kernels {
 
-namespace retrograd::cpu {
-
-void flip(const Array& out, const Array& in, const bool* flipped) {
+void flip(Device device, const Array& out, const Array& in, const bool* flipped) {
   int64_t strides[kMaxDims];
   char* data = in.ptr<char>();
   for (int d = 0; d < in.ndim; ++d) {
@@ -13,11 +11,11 @@ void flip(const Array& out, const Array& in, const bool* flipped) {
     strides[d] = flipped[d] ? -in.strides[d] : in.strides[d];
     if (flipped[d]) data += (in.sizes[d] - 1) * in.strides[d] * itemsize(in.dtype);
   }
-  copy(out, {data, in.dtype, in.ndim, in.sizes, strides});
+  copy(device).copy(out, {data, in.dtype, in.ndim, in.sizes, strides});
 }
 
 // Each rolled dim splits the array in two; bit i of `part` says which side of the i-th rolled dim a piece is on.
-void roll(const Array& out, const Array& in, const int64_t* shift) {
+void roll(Device device, const Array& out, const Array& in, const int64_t* shift) {
   int rolled[kMaxDims];
   int count = 0;
   int64_t by[kMaxDims], sizes[kMaxDims];
@@ -38,8 +36,8 @@ void roll(const Array& out, const Array& in, const int64_t* shift) {
       if (wraps) from += (in.sizes[d] - by[d]) * in.strides[d] * item;
       if (!wraps) to += by[d] * out.strides[d] * item;
     }
-    copy({to, out.dtype, out.ndim, sizes, out.strides}, {from, in.dtype, in.ndim, sizes, in.strides});
+    copy(device).copy({to, out.dtype, out.ndim, sizes, out.strides}, {from, in.dtype, in.ndim, sizes, in.strides});
   }
 }
 
-}  // namespace retrograd::cpu
+}  // namespace retrograd::kernels

@@ -1,0 +1,38 @@
+// What a device offers beside its kernels (kernels/family.h): memory, copies to and from the memory of the process, and the marks around kernels.
+// Each type of device has one, registered once and never removed; `meta`, which has no memory, has none. All functions are called with the
+// GIL held, but `end` may be called from the thread that called `begin` at any time.
+#pragma once
+
+#include <cstddef>
+
+#include "core/allocator.h"
+#include "core/device.h"
+
+namespace retrograd {
+
+// An order of work on a device. Null is the device's own, and all there is on the CPU.
+struct Stream { void* handle = nullptr; };
+
+struct Backend {
+  const char* name;  // "cuda", as in torch.device("cuda")
+
+  // As allocate_block() of core/allocator.h. Data behind the header of a storage (core/inline_storage.h) is the CPU's alone.
+  void* (*allocate)(size_t bytes, size_t& capacity);
+  void (*free)(void* block, size_t capacity) noexcept;
+  MemoryStats (*statistics)() noexcept;
+
+  // Both are done when they return: what was launched on the stream before has run.
+  void (*to_host)(void* host, const void* data, size_t bytes, Stream stream);
+  void (*from_host)(void* data, const void* host, size_t bytes, Stream stream);
+
+  // Around kernels; null where there is nothing to do. They nest.
+  void (*begin)(Device device, Stream stream);
+  void (*end)(Device device, Stream stream) noexcept;
+};
+
+extern const Backend* backends[kDeviceTypes];  // null for meta, and for what is not there
+inline const Backend& backend_of(Device device) { return *backends[static_cast<int>(device.type)]; }
+
+void register_backend(DeviceType type, const Backend& backend);
+
+}  // namespace retrograd

@@ -1,0 +1,31 @@
+// The families of kernels that are compiled for each level of processor.
+#pragma once
+
+#include "cpu/isa.h"
+#include "kernels/copy.h"
+#include "kernels/distance.h"
+#include "kernels/index.h"
+#include "kernels/loss.h"
+#include "kernels/norm.h"
+#include "kernels/optim.h"
+#include "kernels/reduce.h"
+#include "kernels/scan.h"
+#include "kernels/select.h"
+#include "kernels/softmax.h"
+#include "kernels/sort.h"
+
+namespace retrograd::cpu {
+
+RG_DECLARE_KERNELS(CopyKernels, copy)
+RG_DECLARE_KERNELS(DistanceKernels, distance)
+RG_DECLARE_KERNELS(IndexKernels, indexing)
+RG_DECLARE_KERNELS(LossKernels, loss)
+RG_DECLARE_KERNELS(NormKernels, norm)
+RG_DECLARE_KERNELS(OptimKernels, optim)
+RG_DECLARE_KERNELS(ReduceKernels, reduce)
+RG_DECLARE_KERNELS(ScanKernels, scan)
+RG_DECLARE_KERNELS(SelectKernels, selection)
+RG_DECLARE_KERNELS(SoftmaxKernels, softmax)
+RG_DECLARE_KERNELS(SortKernels, sort)
+
+}  // namespace retrograd::cpu

@@ -1,0 +1,20 @@
+// Distances between all pairs of rows.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/array.h"
+#include "kernels/family.h"
+
+namespace retrograd::kernels {
+
+struct DistanceKernels {
+  // out[b][i][j] = (sum over k of |x1[b][i][k] - x2[b][j][k]|^p)^(1/p). All contiguous, of one dtype, float32 or float64.
+  // p = 0 counts differing elements, inf takes the largest difference.
+  Kernel<void(void* out, const void* x1, const void* x2, DType dtype, int64_t batch, int64_t rows1, int64_t rows2, int64_t columns,
+              double p)>
+      cdist;
+};
+RG_KERNEL_FAMILY(DistanceKernels, distance)
+
+}  // namespace retrograd::kernels
