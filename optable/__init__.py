@@ -14,7 +14,7 @@ from typing import Any
 
 from .facts import NO_RULE, NoGrad, Out
 
-FAMILIES = ("pointwise", "complex", "reduce", "shape", "index", "linalg", "nn", "create", "random")
+FAMILIES = ("pointwise", "complex", "reduce", "shape", "index", "linalg", "nn", "create", "random", "optim")
 
 # ---- dtype sets a kernel may be compiled for ----
 FLOATING = ("f16", "bf16", "f32", "f64")
@@ -94,6 +94,7 @@ class Op:
     no_grad: NoGrad | None = None  # why there is no derivative at all
     nondiff: tuple[str, ...] = ()  # tensors without one, beside others that have
     outputs_nondiff: tuple[str, ...] = ()
+    mutates: tuple[str, ...] = ()  # arguments that the op itself writes; an in-place form writes self
     view_origin: str = "Default"
     wirtinger: bool = False  # the formulas are written for complex numbers, conjugates included; others are conjugated as a whole (see apply_node)
     out: Out = NO_RULE  # what out= may be

@@ -19,6 +19,7 @@ BITS = NoGrad("it takes the bits of one dtype for those of another", cuts=True)
 SIZES = NoGrad("it reads sizes and dtypes, no values", cuts=False)
 HANDS_ON = NoGrad("it gives its argument as it is", cuts=False)
 DETACHES = NoGrad("it is there to end a history, which it says itself", cuts=False)
+STEP = NoGrad("a step of an optimizer is not recorded", cuts=False)
 PART = NoGrad("it is a part of ops that record themselves", cuts=False)
 
 

@@ -29,6 +29,23 @@ op(
 )
 
 op(
+    "_mm(Tensor self, Tensor mat2, bool self_transposed, bool mat2_transposed, bool turned=False) -> Tensor",
+    variants="function",
+    kernel=native(complex="lazy"),
+    grad={
+        "self": "self_transposed ? ops::_mm(mat2, grad, mat2_transposed, true, false) : ops::_mm(grad, mat2, false, !mat2_transposed, false)",
+        "mat2": "mat2_transposed ? ops::_mm(grad, self, true, self_transposed, false) : ops::_mm(self, grad, !self_transposed, false, false)",
+    },
+    jvp="multilinear",
+    node="TransposedMmBackward0",
+    doc="Product of two matrices, each transposed first on request; with turned the result is laid out column by column.",
+    samples=[S(T(3, 4), T(4, 5), False, False), S(T(4, 3), T(4, 5), True, False), S(T(3, 4), T(5, 4), False, True, True),
+             S(T(4, 3), T(5, 4), True, True, True), S(T(0, 3), T(2, 0), True, True)],
+    errors=(E(S(T(2, 3), T(3, 4), True, False), RuntimeError, r"_mm: shapes \[2, 3\] \(transposed\) and \[3, 4\] cannot be multiplied"),),
+    test={"compat": False},  # ours
+)  # fmt: skip
+
+op(
     "bmm(Tensor self, Tensor mat2) -> Tensor",
     variants="function method out",
     kernel=native(complex="lazy"),
@@ -314,6 +331,21 @@ op(
         S(T(0, 3), T(4, 3), T(4)),
         S(T(2, 0), T(4, 0), T(4)),
     ],
+)
+op(
+    "_linear(Tensor input, Tensor weight, Tensor? bias) -> Tensor",
+    variants="function",
+    kernel=native(complex=True),
+    grad={
+        "input": "ops::matmul(grad, weight)",
+        "weight": "linear_weight_grad(grad, input)",
+        "bias": "sum_to(grad, bias_sizes)",
+    },
+    jvp="ops::_linear(input_t, weight, bias_t) + ops::_linear(input, weight_t, {})",
+    doc="linear as one product.",
+    samples=[S(T(2, 3), T(4, 3), T(4)), S(T(2, 3), T(4, 3), None), S(T(3), T(4, 3), T(4)), S(T(2, 5, 3), T(4, 3), T(4)), S(T(0, 3), T(4, 3), T(4))],
+    errors=(E(S(T(2, 3), T(4, 2), None), RuntimeError, r"_linear: expected an input"),),
+    test={"compat": False},  # ours
 )
 
 _EINSUM_MISMATCH = r"einsum\(\): subscript j has size 4 for operand 1 which does not broadcast with previously seen size 3"

@@ -266,15 +266,16 @@ op(
     ],
 )
 op(
-    "_layer_norm_backward(Tensor grad, Tensor self, int[] normalized_shape, Tensor? weight, Tensor mean, Tensor rstd, bool needs_self, bool "
-    "needs_weight, bool needs_bias) -> (Tensor grad_self, Tensor grad_weight, Tensor grad_bias)",
+    "native_layer_norm_backward(Tensor grad_out, Tensor self, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, bool needs_self, "
+    "bool needs_weight, bool needs_bias) -> (Tensor grad_self, Tensor grad_weight, Tensor grad_bias)",
     variants="function",
+    home="",
     kernel=native(),
     no_grad=PART,
     doc="The gradients of layer normalisation, without derivative; those that are not needed are None.",
     samples=[
-        S(T(3, 4, grad=False), T(3, 4, grad=False), (4,), T(4, grad=False), T(3, 1, grad=False), T(3, 1, grad=False), True, True, True),
-        S(T(2, 3, 4, grad=False), T(2, 3, 4, grad=False), (3, 4), None, T(2, 1, 1, grad=False), T(2, 1, 1, grad=False), True, True, True),
+        S(T(3, 4, grad=False), T(3, 4, grad=False), (4,), T(3, 1, grad=False), T(3, 1, grad=False), T(4, grad=False), True, True, True),
+        S(T(2, 3, 4, grad=False), T(2, 3, 4, grad=False), (3, 4), T(2, 1, 1, grad=False), T(2, 1, 1, grad=False), None, True, True, True),
     ],
     test={"compat": False},  # ours
 )

@@ -2,7 +2,6 @@
 // later ones are added in place, or out of place while a graph of the gradient is being built.
 #include "autograd/engine.h"
 #include "autograd/history.h"
-#include "core/write_notes.h"
 
 namespace retrograd {
 
@@ -69,14 +68,7 @@ void accumulate(TensorImpl* variable, Tensor& grad, bool seen) {
       set_grad(variable, own_copy(grad, variable));
     }
   } else if (!recording && RG_LIKELY(!thread_state.lifted) && RG_LIKELY(variable->grad->dtype == grad.dtype())) {
-    Tensor total = Tensor::borrow(variable->grad);
-    if (RG_UNLIKELY(thread_state.attention) && !total->has(kInference)) {
-      engine_ops.add_watched(total, grad);
-    } else {
-      before_write(total.get());
-      engine_ops.add_inplace(total, grad);
-      if (!total->has(kInference)) bump_version(total.get());
-    }
+    engine_ops.add_inplace(Tensor::borrow(variable->grad), grad);
   } else {
     set_grad(variable, engine_ops.add(Tensor::borrow(variable->grad), grad));
   }

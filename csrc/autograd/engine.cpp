@@ -123,15 +123,14 @@ void accumulate_into(TensorImpl*& slot, Tensor grad) {
   }
   Tensor old = Tensor::steal(slot);
   slot = nullptr;
-  const auto add = RG_LIKELY(!thread_state.attention) ? engine_ops.add_inplace : engine_ops.add_watched;
   if (!thread_state.grad_mode && RG_LIKELY(!thread_state.lifted) && same_sizes(old.get(), grad.get()) && old.dtype() == grad.dtype()) {
     if (may_add_inplace(old.get())) {
-      add(old, grad);
+      engine_ops.add_inplace(old, grad);
       slot = old.release();
       return;
     }
     if (may_add_inplace(grad.get())) {
-      add(grad, old);
+      engine_ops.add_inplace(grad, old);
       slot = grad.release();
       return;
     }

@@ -156,8 +156,7 @@ inline ViewGeometry geometry_in(const TensorImpl* view, const TensorImpl* base) 
 
 struct EngineOps {
   Tensor (*add)(const Tensor& a, const Tensor& b);
-  void (*add_inplace)(const Tensor& a, const Tensor& b);  // no history, no version
-  void (*add_watched)(const Tensor& a, const Tensor& b);  // the same as an op, which handlers see
+  void (*add_inplace)(const Tensor& a, const Tensor& b);
   Tensor (*clone)(const Tensor& t);
   Tensor (*clone_as)(const Tensor& t, IntSpan strides);  // into a new tensor with these strides
   Tensor (*sum_to)(const Tensor& t, IntSpan sizes);

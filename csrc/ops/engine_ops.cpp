@@ -4,15 +4,13 @@
 #include "autograd/history.h"
 #include "ops.h"
 #include "ops/derivatives.h"
-#include "ops/overlap.h"
 #include "ops/util.h"
 
 namespace retrograd {
 namespace {
 
 Tensor add(const Tensor& a, const Tensor& b) { return a + b; }
-void add_inplace(const Tensor& a, const Tensor& b) { impl::add_out(a, b, Scalar(1), a); }
-void add_watched(const Tensor& a, const Tensor& b) { ops::add_(a, b, Scalar(1)); }
+void add_inplace(const Tensor& a, const Tensor& b) { ops::add_(a, b, Scalar(1)); }
 Tensor clone(const Tensor& t) { return ops::clone(t); }
 Tensor clone_as(const Tensor& t, IntSpan strides) { return ops::_clone_as(t, strides); }
 Tensor sum_to(const Tensor& t, IntSpan sizes) { return derivatives::sum_to(t, sizes); }
@@ -40,22 +38,8 @@ Tensor view_of(const Tensor& t, const ViewGeometry& g) {
 }
 Tensor varied(const Tensor& t, const Tensor& like) { return ops::new_zeros(like, t.sizes(), t.dtype(), {}, {}, {}, {}) + t; }
 
-// While a graph of the gradient is built these are recorded like any write in place.
-void copy_inplace(const Tensor& dst, const Tensor& src) {
-  if (thread_state.grad_mode || thread_state.attention) {
-    ops::copy_(dst, src, false);
-  } else {
-    check_no_internal_overlap(dst);  // what is one place in the base would get one of several gradients
-    copy_data(dst, src);
-  }
-}
-void zero_inplace(const Tensor& dst) {
-  if (thread_state.grad_mode || thread_state.attention) {
-    ops::zero_(dst);
-  } else {
-    fill_data(dst, Scalar(0));
-  }
-}
+void copy_inplace(const Tensor& dst, const Tensor& src) { ops::copy_(dst, src, false); }
+void zero_inplace(const Tensor& dst) { ops::zero_(dst); }
 
 struct GradMode {
   bool saved = thread_state.grad_mode;
@@ -93,7 +77,6 @@ Node* as_strided_node(const Tensor& base, const TensorImpl* view) {
 void register_engine_ops() {
   engine_ops = {.add = add,
                 .add_inplace = add_inplace,
-                .add_watched = add_watched,
                 .clone = clone,
                 .clone_as = clone_as,
                 .sum_to = sum_to,

@@ -89,7 +89,7 @@ def test_steps_are_seen():
         x.grad = torch.ones(3)
         with watching() as seen:
             optimizer.step()
-    assert seen.count("copy_") == 3  # the parameter and its two means
+    assert seen == ["_fused_adam_"]
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
@@ -102,7 +102,7 @@ def test_layer_norm(dtype):
         F.layer_norm(only, (33,), weight.detach()).sin().sum().backward()
         return x.grad, weight.grad, bias.grad, only.grad
 
-    assert both(step).count("_layer_norm_backward") == 2
+    assert both(step).count("native_layer_norm_backward") == 2
 
 
 def test_gradients_stay_where_they_are():
@@ -123,8 +123,7 @@ def test_gradients_of_other_kinds():
     def step():
         results = []
         x, y = (torch.ones(2, 3, requires_grad=True) for _ in "12")
-        with torch.inference_mode():
-            x.grad = torch.zeros(2, 3)
+        x.grad = torch.zeros(2, 3).expand(2, 3)
         y.grad = torch.zeros(2, 3)
         y.grad.requires_grad_()
         for t in (x, y):

@@ -2,15 +2,8 @@
 
 #include "core/state.h"
 #include "ops/derivatives.h"
-#include "ops/linalg/linalg.h"
 
 namespace retrograd::derivatives {
-namespace {
-
-// Nobody records and nobody listens: kernels may be called directly, and transposes are only strides.
-bool direct() { return !thread_state.grad_mode && !thread_state.attention; }
-
-}  // namespace
 
 Tensor scaled(const Tensor& t, const Scalar& factor) {
   if (factor.equals(1)) return t;
@@ -20,15 +13,20 @@ Tensor scaled(const Tensor& t, const Scalar& factor) {
 Tensor matrix_transposed(const Tensor& t) { return ops::transpose(t, -2, -1); }
 
 Tensor mm_mat1_grad(const Tensor& grad, const Tensor& mat2, bool turned, const Scalar& alpha) {
-  if (direct()) return scaled(product(grad, false, mat2, true, turned), alpha);
+  if (!thread_state.grad_mode) return scaled(ops::_mm(grad, mat2, false, true, turned), alpha);
   if (turned) return scaled(ops::t(ops::mm(mat2, ops::t(grad))), alpha);
   return scaled(ops::mm(grad, ops::t(mat2)), alpha);
 }
 
 Tensor mm_mat2_grad(const Tensor& grad, const Tensor& mat1, bool turned, const Scalar& alpha) {
-  if (direct()) return scaled(product(mat1, true, grad, false, turned), alpha);
+  if (!thread_state.grad_mode) return scaled(ops::_mm(mat1, grad, true, false, turned), alpha);
   if (turned) return scaled(ops::t(ops::mm(ops::t(grad), mat1)), alpha);
   return scaled(ops::mm(ops::t(mat1), grad), alpha);
+}
+
+Tensor linear_weight_grad(const Tensor& grad, const Tensor& input) {
+  const Tensor g = ops::reshape(grad, ints({-1, grad.size(-1)})), x = ops::reshape(input, ints({-1, input.size(-1)}));
+  return ops::_mm(g, x, true, false, false);
 }
 
 Tensor added_grad(const Tensor& grad, IntSpan sizes, const Scalar& beta) { return sum_to(scaled(grad, beta), sizes); }

@@ -1,4 +1,4 @@
-// matmul and linear: which product a pair of shapes asks for.
+// matmul and linear: which product a pair of shapes asks for; and a layer as one product.
 #include "autograd/history.h"
 #include "ops/derivatives.h"
 #include "ops/lazy.h"
@@ -66,37 +66,22 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
 
 namespace {
 
-// The whole layer as one product when nobody records or listens and nothing is unusual; undefined otherwise.
-Tensor linear_directly(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  if (thread_state.attention) return {};
-  const bool noted = any_follows(input, weight, bias);
-  if (noted && thread_state.grad_mode && any_requires_grad(input, weight, bias)) return {};
-  const int64_t dims = input.dim();
+// The shapes and dtypes of a layer. All else is left to the ops that it is made of, and their words about what does not fit.
+bool is_layer(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   const DType dtype = input.dtype();
-  if (dims < 1 || weight.dim() != 2 || input.size(-1) != weight.size(1) || weight.dtype() != dtype || dtype == DType::Bool) return {};
-  if (dims != 2 && !input.is_contiguous()) return {};
-  if (bias && (bias.dim() != 1 || bias.size(0) != weight.size(0) || bias.dtype() != dtype || !bias.device().is_cpu())) return {};
-  if (!input.device().is_cpu() || !weight.device().is_cpu()) return {};
-  if (RG_UNLIKELY(is_lazy(input) || is_lazy(weight) || (bias && is_lazy(bias)))) return {};
-  int64_t sizes[kMaxDims], m = 1;
-  for (int64_t d = 0; d + 1 < dims; ++d) m *= sizes[d] = input.size(d);
-  const int64_t n = sizes[dims - 1] = weight.size(0), k = weight.size(1);
-  Tensor out = empty({sizes, static_cast<size_t>(dims)}, dtype, input.device());
-  const kernels::Matrix a{input->data, dims == 2 ? input.stride(0) : k, dims == 2 ? input.stride(1) : 1};
-  {
-    const Launch launch(out, product_ns(dtype, m, n, k));
-    kernels::matmul(out->device)
-        .gemm_bias(dtype, m, n, k, a, matrix_of(weight, true), bias ? bias->data : nullptr, bias ? bias.stride(0) : 0, {out->data, n, 1});
-  }
-  if (noted) note_untracked("linear", out, input, weight, bias);
-  return out;
+  if (input.dim() < 1 || weight.dim() != 2 || input.size(-1) != weight.size(1) || weight.dtype() != dtype || dtype == DType::Bool)
+    return false;
+  if (input.device() != weight.device() || (bias && bias.device() != input.device())) return false;
+  return !bias || (bias.dim() == 1 && bias.size(0) == weight.size(0) && bias.dtype() == dtype);
 }
 
 }  // namespace
 
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  if (Tensor out = linear_directly(input, weight, bias)) return out;
   const int64_t dims = input.dim();
+  // One product where nobody records: in a graph there are the nodes that PyTorch has.
+  const bool records = thread_state.grad_mode && any_requires_grad(input, weight, bias);
+  if (!records && (dims == 2 || input.is_contiguous()) && is_layer(input, weight, bias)) return ops::_linear(input, weight, bias);
   RG_CHECK(dims != 0 && weight.dim() != 0, "both arguments to linear need to be at least 1D, but they are ", dims, "D and ", weight.dim(),
            "D");
   const Tensor turned = ops::t(weight);
@@ -113,3 +98,27 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
 }
 
 }  // namespace retrograd::composite
+
+namespace retrograd::impl {
+
+Tensor _linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  RG_CHECK(composite::is_layer(input, weight, bias),
+           "_linear: expected an input [..., k], a weight [n, k] and a bias [n] of one dtype, got ", input.sizes(), ", ", weight.sizes(),
+           bias ? str_cat(", ", bias.sizes()) : "");
+  const int64_t dims = input.dim();
+  int64_t sizes[kMaxDims], m = 1;
+  for (int64_t d = 0; d + 1 < dims; ++d) m *= sizes[d] = input.size(d);
+  const int64_t n = sizes[dims - 1] = weight.size(0), k = weight.size(1);
+  const DType dtype = input.dtype();
+  Tensor out = empty({sizes, static_cast<size_t>(dims)}, dtype, input.device());
+  if (is_meta(out)) return out;
+  Tensor rows;  // of an input of more dims, one after the other
+  if (dims != 2) rows = contiguous_data(input);
+  const kernels::Matrix a = rows ? kernels::Matrix{rows->data, k, 1} : matrix_of(input);
+  const Launch launch(out, product_ns(dtype, m, n, k));
+  kernels::matmul(out->device)
+      .gemm_bias(dtype, m, n, k, a, matrix_of(weight, true), bias ? bias->data : nullptr, bias ? bias.stride(0) : 0, {out->data, n, 1});
+  return out;
+}
+
+}  // namespace retrograd::impl

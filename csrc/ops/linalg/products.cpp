@@ -41,6 +41,16 @@ Tensor bool_product(const char* kernel, IntSpan sizes, const Tensor& a) {
 
 namespace impl {
 
+Tensor _mm(const Tensor& self, const Tensor& mat2, bool self_transposed, bool mat2_transposed, bool turned) {
+  RG_CHECK(self.dim() == 2 && mat2.dim() == 2, "_mm: expected two matrices, got ", self.dim(), "-D and ", mat2.dim(), "-D tensors");
+  RG_CHECK(self.size(self_transposed ? 0 : 1) == mat2.size(mat2_transposed ? 1 : 0), "_mm: shapes ", self.sizes(),
+           self_transposed ? " (transposed) and " : " and ", mat2.sizes(), mat2_transposed ? " (transposed)" : "", " cannot be multiplied");
+  RG_CHECK(self.dtype() == mat2.dtype() && self.dtype() != DType::Bool, "_mm: expected numbers of one dtype, got ",
+           dtype_title(self.dtype()), " and ", dtype_title(mat2.dtype()));
+  check_same_device(self.get(), mat2.get(), "mm");
+  return product(self, self_transposed, mat2, mat2_transposed, turned);
+}
+
 Tensor mm(const Tensor& self, const Tensor& mat2) {
   RG_CHECK(self.dim() == 2, "self must be a matrix");
   RG_CHECK(mat2.dim() == 2, "mat2 must be a matrix");

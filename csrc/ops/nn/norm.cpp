@@ -70,18 +70,18 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& self, IntSpan
   return {std::move(out), std::move(mean), std::move(rstd)};
 }
 
-std::tuple<Tensor, Tensor, Tensor> _layer_norm_backward(const Tensor& grad, const Tensor& self, IntSpan normalized_shape,
-                                                        const Tensor& weight, const Tensor& mean, const Tensor& rstd, bool needs_self,
-                                                        bool needs_weight, bool needs_bias) {
+std::tuple<Tensor, Tensor, Tensor> native_layer_norm_backward(const Tensor& grad, const Tensor& self, IntSpan normalized_shape,
+                                                              const Tensor& mean, const Tensor& rstd, const Tensor& weight, bool needs_self,
+                                                              bool needs_weight, bool needs_bias) {
   const Rows r = layer_norm_rows(self, normalized_shape);
   if (!is_floating(self.dtype())) fail_not_implemented("LayerNormBackwardKernelImpl", self.dtype());
-  RG_CHECK(same_sizes(grad.sizes(), self.sizes()), "_layer_norm_backward: expected a gradient of shape ", self.sizes(), ", got ",
+  RG_CHECK(same_sizes(grad.sizes(), self.sizes()), "native_layer_norm_backward: expected a gradient of shape ", self.sizes(), ", got ",
            grad.sizes());
   RG_CHECK(!weight || (same_sizes(weight.sizes(), normalized_shape) && weight.dtype() == self.dtype()),
-           "_layer_norm_backward: expected a weight of shape ", normalized_shape, " with the dtype of the input");
+           "native_layer_norm_backward: expected a weight of shape ", normalized_shape, " with the dtype of the input");
   for (const Tensor* t : {&mean, &rstd})
-    RG_CHECK(t->numel() == r.rows && t->dtype() == self.dtype(), "_layer_norm_backward: expected a mean and a deviation for each of the ",
-             r.rows, " rows, with the dtype of the input");
+    RG_CHECK(t->numel() == r.rows && t->dtype() == self.dtype(),
+             "native_layer_norm_backward: expected a mean and a deviation for each of the ", r.rows, " rows, with the dtype of the input");
   const auto make = [&](bool wanted, IntSpan sizes) { return wanted ? empty(sizes, self.dtype(), self.device()) : Tensor(); };
   const auto data = [](const Tensor& t) { return t ? t->data : nullptr; };
   Tensor grad_self = make(needs_self, self.sizes()), grad_weight = make(needs_weight, normalized_shape),

@@ -1,18 +1,48 @@
-#include "ops/optim/optim.h"
+// Fused optimizer steps. A step is checked for all parameters before the first is written.
+#include <cmath>
 
 #include "autograd/history.h"
 #include "core/write_notes.h"
+#include "kernels/optim.h"
+#include "ops.h"
 #include "ops/util.h"
 
 namespace retrograd {
 namespace {
 
+constexpr size_t kMaxOperands = 5;
+
+// The tensors of a step, list by list, in the order of the loop's operands: the gradients are the last, the others are written.
+class Step {
+ public:
+  explicit Step(std::span<const Tensor> params) : params_(params) { add(params); }
+  void add(std::span<const Tensor> list) {
+    RG_CHECK(list.size() == params_.size(), "a fused step takes lists of one length, got ", params_.size(), " parameters beside ",
+             list.size(), " other tensors");
+    lists_[count_++] = list.data();
+  }
+
+  // Whether one pass can do it: CPU memory of one floating dtype and one shape for each parameter, none shared, and nobody to be asked
+  // about the write (inference tensors outside inference mode, forward-mode tangents, samples of a vmap, views).
+  bool fits() const {
+    for (size_t i = 0; i < params_.size(); ++i)
+      if (!fits(i)) return false;
+    return true;
+  }
+
+  void run(size_t i, const kernels::Loop* loops, const void* options, int cost) const;  // and counts the writes; `cost` as in iterate()
+
+ private:
+  TensorImpl* at(size_t list, size_t i) const { return lists_[list][i].get(); }
+  bool fits(size_t i) const;
+
+  std::span<const Tensor> params_;
+  const Tensor* lists_[kMaxOperands];
+  size_t count_ = 0;
+};
+
 bool can_write(const TensorImpl* t) {
   return !(t->has(kInference) && !thread_state.inference_mode) && !t->base && !has_internal_overlap(t);
-}
-
-bool fits(const TensorImpl* t, const TensorImpl* first) {
-  return t->device.is_cpu() && t->dtype == first->dtype && same_sizes(t, first) && !(t->extra && t->extra->tangents);
 }
 
 // Whether two storages have bytes in common: one storage, or two on memory from elsewhere.
@@ -21,45 +51,125 @@ bool share_memory(const Storage* a, const Storage* b) {
   return x < y + b->nbytes && y < x + a->nbytes;
 }
 
-}  // namespace
-
-bool can_step(StepTensors tensors) {
-  const TensorImpl* first = tensors[0];
+bool Step::fits(size_t i) const {
+  const TensorImpl* first = at(0, i);
   if (!is_floating(first->dtype)) return false;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const TensorImpl* t = tensors[i];
-    if (!fits(t, first) || (i + 1 < tensors.size() && !can_write(t))) return false;
-    for (size_t j = 0; j < i; ++j)
-      if (share_memory(tensors[j]->storage, t->storage)) return false;
+  for (size_t l = 0; l < count_; ++l) {
+    const TensorImpl* t = at(l, i);
+    if (!t->device.is_cpu() || t->dtype != first->dtype || !same_sizes(t, first) || t->has(kBatched) || (t->flags & kLazy)) return false;
+    if ((t->extra && t->extra->tangents) || (l + 1 < count_ && !can_write(t))) return false;
+    for (size_t k = 0; k < l; ++k)
+      if (share_memory(at(k, i)->storage, t->storage)) return false;
   }
   return true;
 }
 
-void run_step(const kernels::Loop* loops, StepTensors tensors, const void* params, int cost) {
-  const TensorImpl* first = tensors[0];
+void Step::run(size_t i, const kernels::Loop* loops, const void* options, int cost) const {
+  const TensorImpl* first = at(0, i);
   const kernels::Loop loop = loops[static_cast<int>(first->dtype)];
   const int64_t item = itemsize(first->dtype), work_ns = first->numel * cost / 8;
   bool flat = true;
-  for (const TensorImpl* t : tensors) flat = flat && t->is_contiguous();
-  for (const TensorImpl* t : tensors.first(tensors.size() - 1)) before_write(t);
+  for (size_t l = 0; l < count_; ++l) flat = flat && at(l, i)->is_contiguous();
+  for (size_t l = 0; l + 1 < count_; ++l) before_write(at(l, i));
   if (RG_LIKELY(flat && work_ns < 10'000)) {
-    char* data[kMaxStepTensors];
-    int64_t strides[kMaxStepTensors];
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      data[i] = static_cast<char*>(tensors[i]->data);
-      strides[i] = item;
+    char* data[kMaxOperands];
+    int64_t strides[kMaxOperands];
+    for (size_t l = 0; l < count_; ++l) {
+      data[l] = static_cast<char*>(at(l, i)->data);
+      strides[l] = item;
     }
-    if (first->numel) loop(first->numel, data, strides, params);
+    if (first->numel) loop(first->numel, data, strides, options);
   } else if (first->numel) {
     kernels::Operands operands;
     operands.ndim = first->ndim;
     operands.sizes = first->sizes();
-    for (const TensorImpl* t : tensors) operands.add(t->data, t->strides(), item);
+    for (size_t l = 0; l < count_; ++l) operands.add(at(l, i)->data, at(l, i)->strides(), item);
     const Launch launch(first->device, work_ns);
-    kernels::pointwise(first->device).iterate(operands, loop, params, cost);
+    kernels::pointwise(first->device).iterate(operands, loop, options, cost);
   }
-  for (TensorImpl* t : tensors.first(tensors.size() - 1))
-    if (RG_LIKELY(!t->has(kInference))) bump_version(t);
+  for (size_t l = 0; l + 1 < count_; ++l)
+    if (TensorImpl* t = at(l, i); RG_LIKELY(!t->has(kInference))) bump_version(t);
 }
 
+bool can_count(const TensorImpl* count) {
+  if (count->numel != 1 || !count->device.is_cpu() || count->base || count->has(kBatched)) return false;
+  if (count->has(kInference) && !thread_state.inference_mode) return false;
+  return count->dtype == DType::Float32 || count->dtype == DType::Float64;
+}
+
+double count_step(TensorImpl* count) {
+  double value;
+  before_write(count);
+  if (count->dtype == DType::Float32) {
+    value = *static_cast<float*>(count->data) += 1;
+  } else {
+    value = *static_cast<double*>(count->data) += 1;
+  }
+  if (!count->has(kInference)) bump_version(count);
+  return value;
+}
+
+bool adam_step(const Step& step, std::span<const Tensor> counts, kernels::AdamStep options, double lr) {
+  if (!step.fits()) return false;
+  for (const Tensor& count : counts)
+    if (!can_count(count.get())) return false;
+  double last = 0;  // parameters mostly share their number of steps
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const double count = count_step(counts[i].get());
+    if (count != last) {
+      options.step_size = lr / (1 - std::pow(options.beta1, count));
+      options.root_correction = std::sqrt(1 - std::pow(options.beta2, count));
+      last = count;
+    }
+    step.run(i, kernels::optim(counts[i]->device).adam, &options, 8);
+  }
+  return true;
+}
+
+}  // namespace
+
+namespace impl {
+
+using Tensors = std::span<const Tensor>;
+
+bool _fused_sgd_(Tensors self, Tensors grads, Tensors buffers, double weight_decay, double momentum, double lr, double dampening,
+                 bool nesterov, bool maximize) {
+  Step step(self);
+  if (momentum != 0) step.add(buffers);
+  step.add(grads);
+  if (!step.fits()) return false;
+  const kernels::SgdStep options{lr, momentum, dampening, weight_decay, nesterov, maximize};
+  for (size_t i = 0; i < self.size(); ++i) step.run(i, kernels::optim(self[i]->device).sgd, &options, momentum != 0 ? 3 : 2);
+  return true;
+}
+
+namespace {
+
+bool fused_adam(Tensors self, Tensors grads, Tensors means, Tensors squares, Tensors largest, Tensors counts, double lr,
+                const kernels::AdamStep& options) {
+  Step step(self);
+  step.add(means);
+  step.add(squares);
+  if (options.amsgrad) step.add(largest);
+  step.add(grads);
+  RG_CHECK(counts.size() == self.size(), "a fused step takes a count of steps for each of the ", self.size(), " parameters, got ",
+           counts.size());
+  return adam_step(step, counts, options, lr);
+}
+
+}  // namespace
+
+bool _fused_adam_(Tensors self, Tensors grads, Tensors exp_avgs, Tensors exp_avg_sqs, Tensors max_exp_avg_sqs, Tensors state_steps,
+                  double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize) {
+  return fused_adam(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr,
+                    {beta1, beta2, eps, weight_decay, 0, 0, 1, amsgrad, maximize});
+}
+
+bool _fused_adamw_(Tensors self, Tensors grads, Tensors exp_avgs, Tensors exp_avg_sqs, Tensors max_exp_avg_sqs, Tensors state_steps,
+                   double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize) {
+  return fused_adam(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr,
+                    {beta1, beta2, eps, 0, 0, 0, 1 - lr * weight_decay, amsgrad, maximize});
+}
+
+}  // namespace impl
 }  // namespace retrograd

@@ -175,43 +175,29 @@ struct Noise {
 constexpr double kSaturation = 1.7580993408473766;
 double alpha_scale(double p) { return 1 / std::sqrt((kSaturation * kSaturation * p + 1) * (1 - p)); }
 
-// The same by ops: handlers see them, and a vmap draws for each sample.
-Noise drawn_by_ops(const Tensor& memory, double p, bool alpha) {
-  const Tensor noise = thread_state.lifted ? ops::bernoulli_p(memory, 1 - p, nullptr) : ops::bernoulli_inplace_(memory, 1 - p, nullptr);
-  if (!alpha) return {true, ops::div(noise, Scalar(1 - p)), {}};
-  const double a = alpha_scale(p);
-  const Tensor shift = ops::mul(ops::add(noise, Scalar(-1), Scalar(1)), Scalar(kSaturation * a));
-  return {true, ops::mul(noise, Scalar(a)), ops::add(shift, Scalar(kSaturation * a * p), Scalar(1))};
-}
-
 // What dropout multiplies with: `features` drops whole channels, `alpha` keeps the statistics of SELU.
 Noise dropout_noise(const Tensor& self, double p, bool train, bool features, bool alpha) {
   RG_CHECK(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
   if (p == 0 || !train || self.numel() == 0) return {false, {}, {}};
   if (p == 1) return {true, retrograd::zeros({}, self.dtype(), self.device()), {}};
   RG_CHECK(is_floating(self.dtype()), "result type Float can't be cast to the desired output type ", dtype_title(self.dtype()));
-  Tensor noise;
+  Tensor memory;
   if (features) {
     RG_CHECK(self.dim() >= 2, "Feature dropout requires at least 2 dimensions in the input");
     std::vector<int64_t> sizes(static_cast<size_t>(self.dim()), 1);
     sizes[0] = self.size(0);
     sizes[1] = self.size(1);
-    noise = retrograd::empty(sizes, self.dtype(), self.device());
+    memory = retrograd::empty(sizes, self.dtype(), self.device());
   } else {
-    noise = retrograd::empty_like(self);
+    memory = retrograd::empty_like(self);
   }
-  if (RG_UNLIKELY(thread_state.attention)) return drawn_by_ops(noise, p, alpha);
-  impl::bernoulli_inplace_(noise, 1 - p, nullptr);
-  if (!alpha) {
-    impl::div_out(noise, Scalar(1 - p), noise);
-    return {true, noise, {}};
-  }
+  // A vmap draws for each sample, which the memory of one has no room for.
+  const Tensor noise = thread_state.lifted ? ops::bernoulli_p(memory, 1 - p, nullptr) : ops::bernoulli_inplace_(memory, 1 - p, nullptr);
+  if (!alpha) return {true, ops::div_(noise, Scalar(1 - p)), {}};
   const double a = alpha_scale(p);
-  const Tensor shift = impl::add(noise, Scalar(-1), Scalar(1));
-  impl::mul_out(shift, Scalar(kSaturation * a), shift);
-  impl::add_out(shift, Scalar(kSaturation * a * p), Scalar(1), shift);
-  impl::mul_out(noise, Scalar(a), noise);
-  return {true, noise, shift};
+  const Tensor shift = ops::add(noise, Scalar(-1), Scalar(1));
+  ops::add_(ops::mul_(shift, Scalar(kSaturation * a)), Scalar(kSaturation * a * p), Scalar(1));
+  return {true, ops::mul_(noise, Scalar(a)), shift};
 }
 
 Tensor drop(const Tensor& self, const Noise& noise) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from retrograd import _C
@@ -39,6 +40,28 @@ def _matrix_product(batch: Batch, op: Any, values: Values, batched: Flags) -> Te
         return loop(batch, op, values, batched)
     first = values[0].conj() if op.name == "vdot" else values[0]
     return _product(first, batched[0], values[1], batched[1])
+
+
+@rule("_mm")
+def _transposed_product(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
+    if _ranks(values, batched, 0, 1) != (2, 2) or values[0].dtype is not values[1].dtype:
+        return loop(batch, op, values, batched)  # an error
+    first, second = (value.mT if turn else value for value, turn in zip(values[:2], values[2:4], strict=True))
+    if values[4]:  # laid out column by column
+        return _product(second.mT, batched[1], first.mT, batched[0]).mT
+    return _product(first, batched[0], second, batched[1])
+
+
+@rule("_linear")
+def _linear(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
+    value, weight, bias = values
+    if batched[0] and not batched[1] and not batched[2]:  # the rows of all examples are the rows of one matrix
+        return op(value, weight, bias)
+    value = batch.full(value, batched[0])
+    rows = value.reshape(batch.size, math.prod(value.shape[1:-1]), value.shape[-1])
+    result = _ops.matmul(rows, weight.mT)
+    result = result.view((*value.shape[:-1], result.shape[-1]))
+    return result if bias is None else result + (padded(bias, value.ndim - 1) if batched[2] else bias)
 
 
 @rule("bmm")

@@ -321,8 +321,34 @@ _ONCE = {
 }  # fmt: skip
 
 
+class _SetByScaler:
+    """An attribute that a gradient scaler sets before a step: an ordinary one, but that it notes in `_scaled` that a step has to look."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, optimizer: Any, owner: type) -> Any:
+        if optimizer is None:
+            return self
+        try:
+            return optimizer.__dict__[self.name]
+        except KeyError:
+            raise AttributeError(f"'{owner.__name__}' object has no attribute '{self.name}'") from None
+
+    def __set__(self, optimizer: Any, value: Any) -> None:
+        optimizer.__dict__[self.name] = value
+        optimizer._scaled = True
+
+    def __delete__(self, optimizer: Any) -> None:
+        self.__get__(optimizer, type(optimizer))
+        del optimizer.__dict__[self.name]
+
+
 class GroupOptimizer(Optimizer):
     """An optimizer that treats one group after the other: subclasses define _step_group."""
+
+    grad_scale, found_inf = _SetByScaler(), _SetByScaler()
+    _scaled = False
 
     # fused(group, state) makes the whole step of a group in C++, or does nothing and returns False.
     _fused: Callable[[dict[str, Any], Any], bool] | None = None
@@ -356,10 +382,8 @@ class GroupOptimizer(Optimizer):
             with _C._EnableGrad():
                 loss = closure()
         fused, state = self._fused, self.state
-        own = self.__dict__
-        scaled = "grad_scale" in own or "found_inf" in own
         for group in self.param_groups:
-            if scaled and not self._unscaled(group):
+            if self._scaled and not self._unscaled(group):
                 continue
             if fused is not None and fused(group, state):
                 continue
