@@ -1,6 +1,6 @@
 """The op table: everything retrograd knows about an op, in one place.
 
-An entry is a call of `op(...)` in one of the files of this package. `tools/opgen.py` turns the entries into C++ (dispatch, graph nodes,
+An entry is a call of `op(...)` in one of the files of this package. `tools/opgen` turns the entries into C++ (dispatch, graph nodes,
 Python bindings, pointwise kernels) and stubs; the tests, the benchmarks and the compiler read the same entries.
 See README.md beside this file for the fields and CONTRIBUTING.md for a worked example.
 """
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .facts import NO_RULE, NoGrad, Out
+from .types import PARAM_TYPES, RETURN_TYPES, ParamType, ReturnType
 
 FAMILIES = ("pointwise", "complex", "reduce", "shape", "index", "linalg", "nn", "create", "random", "optim")
 
@@ -26,12 +27,6 @@ BITWISE = ("bool",) + INTEGRAL
 
 CHEAP = 6  # pointwise kernels up to this cost get loops of their own for a broadcast scalar
 
-PARAM_TYPES = {
-    "Tensor", "Tensor?", "Operand", "Tensor[]", "Tensor?[]", "Scalar", "Scalar?", "int", "int?", "float", "float?", "bool", "bool?",
-    "int[]", "int[]?", "dtype", "dtype?", "device?", "str", "str?", "Generator?", "float[]?", "memory_format?", "layout?",
-}  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Param:
     type: str
@@ -40,14 +35,34 @@ class Param:
     keyword_only: bool = False
 
     @property
+    def row(self) -> ParamType:
+        return PARAM_TYPES[self.type]
+
+    @property
     def is_tensor(self) -> bool:
-        return self.type in ("Tensor", "Tensor?", "Operand", "Tensor[]", "Tensor?[]")
+        return bool(self.row.tensors)
+
+    @property
+    def is_operand(self) -> bool:
+        return self.row.tensors == "operand"
+
+    @property
+    def is_list(self) -> bool:
+        return self.row.tensors == "list"
 
 
 @dataclass(frozen=True)
 class Return:
-    type: str  # Tensor, Tensor[], bool, int, float, Scalar, None
+    type: str
     name: str
+
+    @property
+    def row(self) -> ReturnType:
+        return RETURN_TYPES[self.type]
+
+    @property
+    def is_tensor(self) -> bool:
+        return self.type in ("Tensor", "Tensor[]")
 
 
 @dataclass
@@ -111,6 +126,11 @@ class Op:
     def qualified(self) -> str:
         return f"{self.name}.{self.overload}" if self.overload else self.name
 
+    @property
+    def has_plain_results(self) -> bool:
+        """Whether its several results have no names."""
+        return all(r.name == f"result{i}" for i, r in enumerate(self.returns))
+
     def param(self, name: str) -> Param:
         return next(p for p in self.params if p.name == name)
 
@@ -153,6 +173,8 @@ def parse_schema(schema: str) -> tuple[str, str, list[Param], list[Return]]:
     returns = []
     for i, part in enumerate(_split(ret[1:-1]) if ret.startswith("(") else [ret]):
         kind, _, label = part.partition(" ")
+        if kind not in RETURN_TYPES:
+            raise ValueError(f"cannot read result {part!r} of {schema!r}")
         returns.append(Return(kind, label or ("result" if not ret.startswith("(") else f"result{i}")))
     return name, overload or "", params, returns
 

@@ -14,37 +14,12 @@
 #include "core/format.h"
 #include "core/tensor.h"
 #include "ops/record.h"
+#include "param_kinds.h"  // generated from optable/types.py
 #include "python/wrap.h"
 
 namespace retrograd {
 
 struct Generator;
-
-enum class Kind : uint8_t {
-  Tensor,
-  TensorOpt,
-  Operand,
-  Tensors,
-  TensorOptList,
-  Scalar,
-  ScalarOpt,
-  Int,
-  IntOpt,
-  Float,
-  FloatOpt,
-  Bool,
-  BoolOpt,
-  Ints,
-  IntsOpt,
-  Dtype,
-  DtypeOpt,
-  DeviceOpt,
-  Str,
-  StrOpt,
-  GeneratorOpt,
-  MemoryFormatOpt,
-  LayoutOpt,
-};
 
 enum ParamFlags : uint8_t { kKeywordOnly = 1, kHasDefault = 2 };
 

@@ -136,35 +136,6 @@ std::string type_word(PyObject* o) {
   return Py_TYPE(o)->tp_name;
 }
 
-const char* kind_word(Kind k) {
-  switch (k) {
-    case Kind::Tensor:
-    case Kind::TensorOpt:
-    case Kind::Operand: return "Tensor";
-    case Kind::Tensors:
-    case Kind::TensorOptList: return "tuple of Tensors";
-    case Kind::Scalar:
-    case Kind::ScalarOpt: return "Number";
-    case Kind::Int:
-    case Kind::IntOpt: return "int";
-    case Kind::Float:
-    case Kind::FloatOpt: return "float";
-    case Kind::Bool:
-    case Kind::BoolOpt: return "bool";
-    case Kind::Ints:
-    case Kind::IntsOpt: return "tuple of ints";
-    case Kind::Dtype:
-    case Kind::DtypeOpt: return "torch.dtype";
-    case Kind::DeviceOpt: return "torch.device";
-    case Kind::Str:
-    case Kind::StrOpt: return "str";
-    case Kind::GeneratorOpt: return "torch.Generator";
-    case Kind::MemoryFormatOpt: return "torch.memory_format";
-    case Kind::LayoutOpt: return "torch.layout";
-  }
-  return "?";
-}
-
 // With one signature the error can name the argument that is wrong.
 [[noreturn]] void explain_single(const Group& g, const Signature& s, const Args& a) {
   const int count = static_cast<int>(s.params.size());
@@ -203,7 +174,7 @@ const char* kind_word(Kind k) {
             fail(ErrorKind::Type, "expected Tensor as element ", static_cast<int64_t>(k), " in argument ", i - first, ", but got ",
                  Py_TYPE(element)->tp_name);
       const std::string where = by_position ? str_cat(" (position ", next, ")") : "";
-      fail(ErrorKind::Type, g.name, "(): argument '", spec.name, "'", where, " must be ", kind_word(spec.kind), ", not ",
+      fail(ErrorKind::Type, g.name, "(): argument '", spec.name, "'", where, " must be ", kKindWords[static_cast<int>(spec.kind)], ", not ",
            Py_TYPE(given)->tp_name);
     }
   }

@@ -6,7 +6,7 @@ import pytest
 
 import optable
 from optable.samples import S
-from tests.ops.cases import all_cases, edge_samples, resolved, specs_of
+from tests.ops.cases import all_cases, edge_samples, specs_of
 from tests.ops.harness import ids, variants_of
 
 TABLE = optable.load()
@@ -80,13 +80,13 @@ def test_a_kernel_without_derivatives_says_why():
 
 def _records_itself(entry):
     """Ops with derivatives of their own; composites and Python functions inherit theirs."""
-    return resolved(entry).kernel.kind in ("native", "pointwise", "view") and bool(resolved(entry).grad)
+    return optable.target(entry).kernel.kind in ("native", "pointwise", "view") and bool(optable.target(entry).grad)
 
 
 @pytest.mark.parametrize("entry", [e for e in PUBLIC if _records_itself(e)], ids=ids)
 def test_every_differentiated_argument_has_a_formula(entry):
     """Samples differentiate what has a formula; other floating arguments say `grad=False` in the sample or stand in `nondiff`."""
-    source = resolved(entry)
+    source = optable.target(entry)
     formulas = {name for key in source.grad for name in key.split(", ")}
     missing = floating_inputs(entry) - formulas - set(source.nondiff)
     assert not missing or entry.test.get("grad") is False, f"no formula for {sorted(missing)}: write one or declare them nondiff"

@@ -145,15 +145,8 @@ def _show(value: Any) -> str:
 
 def not_implemented(entry: optable.Op) -> set[str]:
     """Arguments whose derivative is declared to be missing."""
-    source = resolved(entry)
+    source = optable.target(entry)
     return {name for key, formula in source.grad.items() if formula.startswith("not_implemented") for name in key.split(", ")}
-
-
-def resolved(entry: optable.Op) -> optable.Op:
-    """The entry itself, or the one it is another name of."""
-    if entry.kernel.kind != "alias":
-        return entry
-    return next(e for e in optable.load() if e.cname == entry.kernel.target)
 
 
 def named_value(engine: Any, kind: str, value: Any) -> Any:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import optable
-from tests.ops.cases import Case, resolved
+from tests.ops.cases import Case
 from tests.ops.tensors import COMPLEX, INEXACT, flatten, half, paired, seed_of, tensor_numbers
 
 TORCH_NAMES = {"nll_loss": "nll_loss_nd"}  # where PyTorch's function of the entry's name takes fewer inputs
@@ -199,7 +199,7 @@ def _close(a: float, b: float, tolerance: float, scale: float) -> bool:
 
 def is_one_node(entry: optable.Op) -> bool:
     """Whether the op is one node of the graph. A composite's last node tells how it was put together, which is nobody's business."""
-    return bool(resolved(entry).grad) and entry.test.get("node") is not False
+    return bool(optable.target(entry).grad) and entry.test.get("node") is not False
 
 
 def compare_outputs(actual: Record, expected: Record, entry: optable.Op, dtype: str) -> list[str]:

@@ -14,7 +14,8 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from tests.ops.cases import Case, resolved
+import optable
+from tests.ops.cases import Case
 from tests.ops.harness import Output, Record
 from tests.ops.tensors import INEXACT
 
@@ -64,7 +65,7 @@ def read(family: str) -> dict[str, Any]:
 
 def stored(case: Case, dtype: str) -> Record | None:
     """PyTorch's result, or None where the file has none: not made for this dtype, or made from another sample."""
-    entry = resolved(case.entry)  # an alias has the results of the op it names
+    entry = optable.target(case.entry)  # an alias has the results of the op it names
     dtypes = read(entry.family).get(entry.qualified, {}).get(case.key, {})
     if dtype not in dtypes:
         return None

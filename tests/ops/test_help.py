@@ -34,7 +34,7 @@ BY_HAND = {  # not of the op table: what the core offers beside ops
     "item", "ndimension", "nelement", "numel", "promote_types", "requires_grad_", "result_type", "set_default_dtype", "set_num_threads",
     "size", "storage_offset", "stride", "tolist",
 }  # fmt: skip
-example, EXAMPLES = opgen.opgen_doc.example, opgen.opgen_doc.examples()
+example, EXAMPLES = opgen.doc.example, opgen.doc.examples()
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -11,11 +11,11 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from opgen_stub import Form, forms, of_input, united
-
 from optable import Op
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "optable" / "examples"
+from .stub import Form, forms, of_input, united
+
+EXAMPLES = Path(__file__).resolve().parent.parent.parent / "optable" / "examples"
 TYPES = {"_int": "int", "_float": "float", "_bool": "bool", "_dtype": "dtype", "_DeviceLike": "device", "_layout": "layout",
          "_memory_format": "memory_format"}  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The stub of what is written in C++ by hand, described by hand. opgen_stub.py fills in the rest.
+"""The stub of what is written in C++ by hand, described by hand. stub.py fills in the rest.
 
 Tensor has methods called int, float and bool, and the package dtypes of these names: the builtins go by _int, _float and _bool.
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parent.parent / "csrc" / "python"
+SOURCE = Path(__file__).resolve().parent.parent.parent / "csrc" / "python"
 
 HEAD = """\
 import builtins

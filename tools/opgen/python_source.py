@@ -8,7 +8,7 @@ import functools
 from collections.abc import Iterator
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parent.parent / "src"
+SOURCE = Path(__file__).resolve().parent.parent.parent / "src"
 # Tensor has methods of these names: in its body the builtins go by others.
 BUILTINS = {"int": "_int", "float": "_float", "bool": "_bool", "type": "builtins.type"}
 IN_C = {"dtype": "_dtype", "layout": "_layout", "memory_format": "_memory_format", "device": "_device"}

@@ -13,32 +13,45 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
-from optable import Op, Param
+from optable import Op, Param, Return
+from optable.types import GEOMETRY
 
-LISTS = ("Tensor[]", "Tensor?[]")
+from .plan import Plan, words
+from .signature import is_function, return_type
+from .text import fill
+
+RULE = """
+void ${name}_jvp([[maybe_unused]] const $ret& result_$params) {
+  for ([[maybe_unused]] const uint32_t level : levels_of($inputs)) {
+    $refusals
+    $body
+  }
+}
+"""
+
+ELEMENTWISE = """
+Tensor total;
+$terms
+forward::give($result, level, total);
+"""
+TERM = """
+if (const Tensor t = tangent_of(${input}_, level)) {
+  [[maybe_unused]] const Tensor grad = forward::spread(t, $result);
+  $binds
+  forward::add_to(total, $formula);
+}
+"""
+TRANSPOSED = """
+std::vector<Tensor> inputs;
+$gather
+const auto values = forward::transposed(inputs, level, [&](std::span<const Tensor> q) -> std::vector<Tensor> { $run });
+$give
+"""
 
 
 def has_rule(op: Op) -> bool:
-    return (
-        bool(op.grad)
-        and op.jvp != "zero"
-        and op.kernel.kind not in ("composite", "alias", "python")
-        and bool(op.variants & {"function", "method", "internal"})
-    )
-
-
-def geometry(tensor: str, suffix: str) -> str:
-    """The C++ expression for `<tensor>_<suffix>` of a formula, but for lists of sizes."""
-    return {
-        "dtype": f"{tensor}.dtype()",
-        "dim": f"{tensor}.dim()",
-        "numel": f"{tensor}.numel()",
-        "offset": f"{tensor}->offset()",
-        "device": f"{tensor}.device()",
-        "turned": f"runs_along_columns({tensor}.get())",
-    }[suffix]
+    return bool(op.grad) and op.jvp != "zero" and op.kernel.kind not in ("composite", "alias", "python") and is_function(op)
 
 
 def bind(op: Op, word: str) -> str:
@@ -51,14 +64,9 @@ def bind(op: Op, word: str) -> str:
             return f"[[maybe_unused]] const auto {word} = primal({result_name(op, word)}, level);"
     base, suffix = word.rsplit("_", 1)
     source = f"{base}_" if any(p.name == base for p in op.params) else result_name(op, base)
-    if any(p.name == base and p.type == "Operand" for p in op.params):
+    if any(p.name == base and p.is_operand for p in op.params):
         source = f"forward::tensor_of({source})"
-    if suffix in ("shapes", "dtypes"):
-        return f"const auto {word} = flatten_{suffix}({source});"
-    if suffix in ("sizes", "strides"):
-        return f"const IntSpan {word} = {source}.{suffix}();"
-    value = geometry(source, suffix)
-    return f"const auto {word} = {value};"
+    return f"const {'IntSpan' if suffix in ('sizes', 'strides') else 'auto'} {word} = {GEOMETRY[suffix][1].format(source)};"
 
 
 def result_name(op: Op, name: str) -> str:
@@ -67,15 +75,15 @@ def result_name(op: Op, name: str) -> str:
     return f"std::get<{[r.name for r in op.returns].index(name)}>(result_)"
 
 
-def lines(*items: str, indent: int = 4) -> str:
-    return "".join(f"{' ' * indent}{item}\n" for item in items)
+def lines(*items: str) -> str:
+    return "".join(f"{item}\n" for item in items)
 
 
 def call(op: Op, argument: Callable[[Param], str]) -> str:
     return f"ops::{op.cname}({', '.join(argument(p) for p in op.params)})"
 
 
-def give(op: Op, outputs: list[Any], value: str) -> str:
+def give(op: Op, outputs: list[Return], value: str) -> str:
     """Statements that hand the tangents in `value`, of the op's own return type, to the results."""
     view = ", true" if op.kernel.kind == "view" else ""
     if len(op.returns) == 1:
@@ -87,25 +95,23 @@ def give(op: Op, outputs: list[Any], value: str) -> str:
     return text
 
 
-def elementwise(op: Op, plan: Any) -> str:
+def elementwise(op: Op, plan: Plan) -> str:
     result = result_name(op, plan.outputs[0].name)
-    text = lines("Tensor total;")
+    terms = ""
     for (targets, expr), used in zip(plan.formulas, plan.uses, strict=True):
         if len(targets) > 1:
             raise ValueError(f"{op.schema}: an elementwise rule needs one formula per input")
-        binds = "".join(f" {bind(op, word)}" for word in sorted(used))
-        text += lines(
-            f"if (const Tensor t = tangent_of({targets[0]}_, level)) {{ [[maybe_unused]] const Tensor grad = forward::spread(t, {result});{binds} forward::add_to(total, {expr}); }}"
-        )
-    return text + lines(f"forward::give({result}, level, total);")
+        binds = "\n".join(bind(op, word) for word in sorted(used))
+        terms += fill(TERM, input=targets[0], result=result, binds=binds, formula=expr)
+    return fill(ELEMENTWISE, terms=terms, result=result)
 
 
-def linear(op: Op, plan: Any) -> str:
+def linear(op: Op, plan: Plan) -> str:
     inputs = {p.name for p in plan.inputs}
     return give(op, plan.outputs, call(op, lambda p: f"forward::tangent_or_zeros({p.name}_, level)" if p.name in inputs else f"{p.name}_"))
 
 
-def multilinear(op: Op, plan: Any) -> str:
+def multilinear(op: Op, plan: Plan) -> str:
     text = lines("Tensor total;")
     for moved in plan.inputs:
 
@@ -116,36 +122,35 @@ def multilinear(op: Op, plan: Any) -> str:
     return text + lines("forward::give(result_, level, total);")
 
 
-def expression(op: Op, plan: Any) -> str:
+def expression(op: Op, plan: Plan) -> str:
     text, formula = "", op.jvp or ""
-    words = dict.fromkeys(re.findall(r"(?<![.\w:])([A-Za-z_]\w*)", formula))
     tensors = {f"{p.name}_t": p for p in op.params if p.is_tensor}
     known = {p.name for p in op.params} | {r.name for r in op.returns}
-    for word in words:
+    for word in words(formula):
         if word in tensors:
             text += lines(f"const auto {word} = forward::tangent_or_zeros({tensors[word].name}_, level);")
-        elif word in known or plan._field(word):
+        elif word in known or plan.field(word):
             text += lines(bind(op, word))
     return text + give(op, plan.outputs, formula)
 
 
-def transposed(op: Op, plan: Any) -> str:
+def transposed(op: Op, plan: Plan) -> str:
     gather, position, at = [], {}, "0"
     for p in plan.inputs:
         position[p.name] = at
-        if p.type in LISTS:
+        if p.is_list:
             gather.append(f"inputs.insert(inputs.end(), {p.name}_.begin(), {p.name}_.end());")
             at += f" + {p.name}_.size()"
         else:
-            gather.append(f"inputs.push_back({f'forward::tensor_of({p.name}_)' if p.type == 'Operand' else f'{p.name}_'});")
+            gather.append(f"inputs.push_back({f'forward::tensor_of({p.name}_)' if p.is_operand else f'{p.name}_'});")
             at += " + 1"
 
     def argument(p: Param) -> str:
         if p.name not in position:
             return f"{p.name}_"
-        if p.type in LISTS:
+        if p.is_list:
             return f"q.subspan({position[p.name]}, {p.name}_.size())"
-        return f"forward::operand_or(q[{position[p.name]}], {p.name}_)" if p.type == "Operand" else f"q[{position[p.name]}]"
+        return f"forward::operand_or(q[{position[p.name]}], {p.name}_)" if p.is_operand else f"q[{position[p.name]}]"
 
     run = call(op, argument)
     many = len(op.returns) > 1
@@ -156,18 +161,14 @@ def transposed(op: Op, plan: Any) -> str:
         body = f"return {run};"
     else:
         body = f"return {{{run}}};"
-    text = lines("std::vector<Tensor> inputs;", *gather)
-    text += lines(
-        f"const auto values = forward::transposed(inputs, level, [&](std::span<const Tensor> q) -> std::vector<Tensor> {{ {body} }});"
-    )
     if many:
-        return text + lines(*(f"forward::give(std::get<{i}>(result_), level, values[{k}]);" for k, i in enumerate(indices)))
-    if op.returns[0].type == "Tensor[]":
-        return text + lines("forward::give(result_, level, values);")
-    return text + lines("forward::give(result_, level, values[0]);")
+        give = [f"forward::give(std::get<{i}>(result_), level, values[{k}]);" for k, i in enumerate(indices)]
+    else:
+        give = [f"forward::give(result_, level, {'values' if op.returns[0].type == 'Tensor[]' else 'values[0]'});"]
+    return fill(TRANSPOSED, gather="\n".join(gather), run=body, give="\n".join(give))
 
 
-def refusals(op: Op, plan: Any) -> str:
+def refusals(op: Op, plan: Plan) -> str:
     """Checks that no input moves whose derivative does not exist."""
     found = [(t, re.match(r'not_implemented\("(\w+)', formula)) for targets, formula in plan.formulas for t in targets]
     name = op.name
@@ -182,11 +183,13 @@ def refusals(op: Op, plan: Any) -> str:
 RULES = {"elementwise": elementwise, "symmetric": elementwise, "linear": linear, "multilinear": multilinear, None: transposed}
 
 
-def rule(op: Op, plan: Any, return_type: str, types: dict[str, str]) -> str:
-    arguments = "".join(f", [[maybe_unused]] {types[p.type]} {p.name}_" for p in op.params)
-    inputs = ", ".join(f"{p.name}_" for p in plan.inputs)
-    body = refusals(op, plan) + RULES.get(op.jvp, expression)(op, plan)
-    return (
-        f"void {op.cname}_jvp([[maybe_unused]] const {return_type}& result_{arguments}) {{\n"
-        f"  for ([[maybe_unused]] const uint32_t level : levels_of({inputs})) {{\n{body}  }}\n}}\n"
+def rule(op: Op, plan: Plan) -> str:
+    return fill(
+        RULE,
+        name=op.cname,
+        ret=return_type(op),
+        params="".join(f", [[maybe_unused]] {p.row.cpp} {p.name}_" for p in op.params),
+        inputs=", ".join(f"{p.name}_" for p in plan.inputs),
+        refusals=refusals(op, plan),
+        body=RULES.get(op.jvp, expression)(op, plan),
     )
