@@ -214,7 +214,7 @@ def composite() -> Kernel:
 
 
 def python(target: str) -> Kernel:
-    """A function of the package, "retrograd._ops.linalg:einsum", written in other ops. For what is not on a hot path."""
+    """A function of the package, "retrograd._ops.einsum:einsum", written in other ops. For what is not on a hot path."""
     return Kernel("python", target=target)
 
 

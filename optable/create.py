@@ -239,14 +239,14 @@ for _name in ("tril_indices", "triu_indices"):
 op(
     "new_tensor(Tensor self, Tensor data) -> Tensor",
     variants="method",
-    kernel=python("retrograd._ops.creation:new_tensor"),
+    kernel=python("retrograd._ops.create:new_tensor"),
     doc="A copy of data with the dtype and device of self.",
     samples=[S(T(2, grad=False), [1, 2]), S(I(2), 1.5)],
 )
 op(
     "new(Tensor self) -> Tensor",
     variants="method",
-    kernel=python("retrograd._ops.creation:new"),
+    kernel=python("retrograd._ops.create:new"),
     doc="A tensor of the type of self from sizes or data.",
     samples=[S(T(2, grad=False), [1, 2])],
 )

@@ -393,7 +393,7 @@ op(
 )
 op(
     "inner(Tensor self, Tensor other) -> Tensor",
-    kernel=python("retrograd._ops.linalg:inner"),
+    kernel=python("retrograd._ops.linalg.products:inner"),
     doc="Sum of products over the last dimension of both; a scalar multiplies.",
     samples=[S(T(3), T(3)), S(T(2, 3), T(4, 3)), S(T(3), T(2, 3)), S(T(2, 3), T()), S(T(2, 0), T(3, 0))],
     errors=(
@@ -408,7 +408,7 @@ op(
 op(
     "tensordot(Tensor a, Tensor b, int dims=2) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.linalg:tensordot"),
+    kernel=python("retrograd._ops.linalg.products:tensordot"),
     doc="Sum of products over several dimensions: a number of them, or two lists.",
     samples=[
         S(T(2, 3), T(3, 4), 1),
@@ -431,7 +431,7 @@ op(
 )
 op(
     "kron(Tensor self, Tensor other) -> Tensor",
-    kernel=python("retrograd._ops.linalg:kron"),
+    kernel=python("retrograd._ops.linalg.products:kron"),
     doc="The Kronecker product.",
     samples=[S(T(2, 2), T(3, 2)), S(T(2, 2), T(3)), S(T(), T(2)), S(T(0, 2), T(2, 2))],
     reference="numpy.kron",
@@ -439,13 +439,13 @@ op(
 op(
     "chain_matmul(Tensor[] matrices) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.linalg:chain_matmul"),
+    kernel=python("retrograd._ops.linalg.products:chain_matmul"),
     doc="The product of matrices in the cheapest order.",
     samples=[S(T(2, 3), T(3, 4), T(4, 2)), S(T(2, 3), T(3, 2))],
 )
 op(
     "matrix_power(Tensor self, int n) -> Tensor",
-    kernel=python("retrograd._ops.linalg:matrix_power"),
+    kernel=python("retrograd._ops.linalg.products:matrix_power"),
     doc="An integer power of square matrices.",
     samples=[S(T(3, 3), 3), S(T(2, 3, 3), 2), S(T(3, 3), 0), S(T(3, 3), 1), S(T(3, 3), 7), S(T(0, 0), 2)],
     errors=(
@@ -474,7 +474,7 @@ op(
 )
 op(
     "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
-    kernel=python("retrograd._ops.linalg:cross"),
+    kernel=python("retrograd._ops.linalg.older:cross"),
     doc="Vector product along dim, by default the first of size 3.",
     samples=[S(T(2, 3), T(2, 3)), S(T(3, 2), T(3, 2)), S(T(3, 3), T(3, 3), 1)],
     errors=(E(S(T(2, 4), T(2, 4)), RuntimeError, "no dimension of size 3 in input"),),
@@ -803,20 +803,20 @@ op(
 # ---- the same under the names they had before torch.linalg ----
 
 for _schema, _target, _doc, _samples in (
-    ("inverse(Tensor self) -> Tensor", "inv", "Inverses of square matrices.", [S(_REGULAR), S(T(0, 0))]),
-    ("det(Tensor self) -> Tensor", "det", "Determinants.", [S(_REGULAR), S(T(0, 0))]),
-    ("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", "slogdet", "Signs and logarithms of determinants.", [S(_REGULAR)]),
-    ("logdet(Tensor self) -> Tensor", "_logdet", "Logarithms of determinants; nan where they are negative.", [S(_SYMMETRIC)]),
-    ("cholesky(Tensor self, bool upper=False) -> Tensor", "_cholesky", "Cholesky factors.", [S(_READ_TRIANGLE)]),
+    ("inverse(Tensor self) -> Tensor", "systems:inv", "Inverses of square matrices.", [S(_REGULAR), S(T(0, 0))]),
+    ("det(Tensor self) -> Tensor", "systems:det", "Determinants.", [S(_REGULAR), S(T(0, 0))]),
+    ("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", "systems:slogdet", "Signs and logarithms of determinants.", [S(_REGULAR)]),
+    ("logdet(Tensor self) -> Tensor", "older:logdet", "Logarithms of determinants; nan where they are negative.", [S(_SYMMETRIC)]),
+    ("cholesky(Tensor self, bool upper=False) -> Tensor", "older:cholesky", "Cholesky factors.", [S(_READ_TRIANGLE)]),
     (
         "cholesky_solve(Tensor self, Tensor L, bool upper=False) -> Tensor",
-        "_cholesky_solve",
+        "older:cholesky_solve",
         "Solves systems given Cholesky factors.",
         [S(T(3, 2), _READ_TRIANGLE), S(T(3, 2), _READ_TRIANGLE, True)],
     ),
     (
         "cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
-        "_cholesky_inverse",
+        "older:cholesky_inverse",
         "Inverses given Cholesky factors.",
         [S(_READ_TRIANGLE)],
     ),
@@ -825,49 +825,49 @@ for _schema, _target, _doc, _samples in (
             "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
             "(Tensor solution, Tensor cloned_coefficient)"
         ),
-        "_triangular_solve",
+        "older:triangular_solve",
         "Solves triangular systems.",
         [S(T(3, 2), _SYMMETRIC), S(T(3, 2), _SYMMETRIC, False, True)],
     ),
-    ("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", "_qr", "Orthogonal times upper triangular.", [S(T(4, 3)), S(T(3, 4))]),
+    ("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", "older:qr", "Orthogonal times upper triangular.", [S(T(4, 3)), S(T(3, 4))]),
     (
         "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
-        "_svd",
+        "older:svd",
         "Singular values and vectors.",
         [S(T(4, 3, grad=False))],
     ),
-    ("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", "_lu_solve", "Solves systems given LU factors.", []),
+    ("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", "older:lu_solve", "Solves systems given LU factors.", []),
     (
         "lu(Tensor self, bool pivot=True, bool get_infos=False) -> (Tensor LU, Tensor pivots)",
-        "_lu",
+        "older:lu",
         "Packed LU factors and pivots.",
         [S(T(4, 3)), S(_REGULAR)],
     ),
-    ("pinverse(Tensor self, float rcond=1e-15) -> Tensor", "_pinverse", "The Moore-Penrose inverse.", [S(T(4, 3))]),
-    ("matrix_exp(Tensor self) -> Tensor", "matrix_exp", "The exponential of square matrices.", [S(_REGULAR), S(T(3, 3)), S(T(0, 0))]),
+    ("pinverse(Tensor self, float rcond=1e-15) -> Tensor", "older:pinverse", "The Moore-Penrose inverse.", [S(T(4, 3))]),
+    ("matrix_exp(Tensor self) -> Tensor", "products:matrix_exp", "The exponential of square matrices.", [S(_REGULAR), S(T(3, 3)), S(T(0, 0))]),
 ):
     # Singular vectors are fixed up to their sign only. A Cholesky factor has a real diagonal, and LAPACK reads no more of it than that; the
     # complex sample has another.
     op(
         _schema,
-        kernel=python(f"retrograd.linalg:{_target}"),
+        kernel=python(f"retrograd._ops.linalg.{_target}"),
         doc=_doc,
         samples=_samples,
-        test={"values": False} if _target == "_svd" else {"values": "real"} if _target == "_cholesky_inverse" else {},
+        test={"values": False} if _target == "older:svd" else {"values": "real"} if _target == "older:cholesky_inverse" else {},
     )
 
 # ---- products with packed reflections, and a few singular values or eigenpairs ----
 
 op(
     "orgqr(Tensor self, Tensor input2) -> Tensor",
-    kernel=python("retrograd.linalg:_orgqr"),
+    kernel=python("retrograd._ops.linalg.older:orgqr"),
     doc="Another name for `linalg.householder_product`.",
     samples=[S(T(4, 3), T(3)), S(T(3, 3), T(2)), S(T(2, 4, 2), T(2, 2)), S(T(3, 0, grad=False), T(0, grad=False))],
     errors=(E(S(T(3), T(3)), RuntimeError, "torch.linalg.householder_product: input must have at least 2 dimensions."),),
 )
 op(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
-    kernel=python("retrograd._ops.linalg:ormqr"),
+    kernel=python("retrograd._ops.linalg.decompose:ormqr"),
     doc="The product with the orthogonal matrix that geqrf packed, without making it.",
     samples=[
         S(T(4, 3), T(3), T(4, 2)),
@@ -894,7 +894,7 @@ for _name in ("svd_lowrank", "pca_lowrank"):
     op(
         f"{_name}(Tensor A, int? q={'6' if _name == 'svd_lowrank' else 'None'}) -> (Tensor, Tensor, Tensor)",
         variants="function",
-        kernel=python(f"retrograd._ops.lowrank:{_name}"),
+        kernel=python(f"retrograd._ops.linalg.lowrank:{_name}"),
         doc="About the q largest singular values and their vectors, from products with random vectors.",
         samples=[S(_RANK_TWO, 2), S(T(5, 3, grad=False)), S(T(3, 5, grad=False)), S(T(2, 4, 3, grad=False), 3), S(T(3, 0, grad=False), 0)],
         test={"values": False, "random": True},
@@ -902,7 +902,7 @@ for _name in ("svd_lowrank", "pca_lowrank"):
 op(
     "lobpcg(Tensor A, int? k=None, Tensor? B=None, Tensor? X=None) -> (Tensor, Tensor)",
     variants="function",
-    kernel=python("retrograd._ops.lobpcg:lobpcg"),
+    kernel=python("retrograd._ops.linalg.lobpcg:lobpcg"),
     doc="A few of the largest or smallest eigenvalues of large symmetric matrices, and their vectors.",
     samples=[S(_SYMMETRIC)],
     test={"values": False, "grad": False, "random": True},  # vectors are fixed up to their sign: tests/ops/test_lobpcg.py

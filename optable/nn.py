@@ -391,21 +391,21 @@ op(
 op(
     "cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.nn:cosine_similarity"),
+    kernel=python("retrograd._ops.nn.distance:cosine_similarity"),
     doc="Cosine of the angle between vectors along dim.",
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(1, 4)), S(T(4), T(4), 0), S(T(2, 3, 4), T(2, 3, 4), -1)],
 )
 op(
     "pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.nn:pairwise_distance"),
+    kernel=python("retrograd._ops.nn.distance:pairwise_distance"),
     doc="p-norm of x1 - x2 + eps along the last dim.",
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(4)), S(T(3, 4), T(3, 4), 3.0, keepdim=True), S(T(4), T(4), 1.0)],
 )
 op(
     "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.nn:bilinear"),
+    kernel=python("retrograd._ops.nn.distance:bilinear"),
     doc="x1 @ weight[k] @ x2 + bias[k] for every output k.",
     samples=[S(T(2, 3), T(2, 4), T(5, 3, 4), T(5)), S(T(3), T(4), T(5, 3, 4)), S(T(2, 2, 3), T(2, 2, 4), T(5, 3, 4), T(5))],
     errors=(

@@ -595,9 +595,10 @@ void init_modes(PyObject* module) {
                  slot(Py_tp_methods, inference_methods), slot(Py_tp_members, inference_members), slot(Py_tp_getset, mode_attributes)},
                 inference_call);
   PyModule_AddObject(module, "_DecoratorContextManager", base);
-  const std::pair<const char*, PyTypeObject*> named[] = {{"no_grad", no_grad_type},           {"enable_grad", enable_grad_type},
-                                                         {"set_grad_enabled", set_grad_type}, {"inference_mode", inference_type},
-                                                         {"_NoGrad", no_grad_type},           {"_EnableGrad", enable_grad_type}};
+  const std::pair<const char*, PyTypeObject*> named[] = {{"no_grad", no_grad_type},
+                                                         {"enable_grad", enable_grad_type},
+                                                         {"set_grad_enabled", set_grad_type},
+                                                         {"inference_mode", inference_type}};
   for (const auto& [name, type] : named) PyModule_AddObject(module, name, Py_NewRef(reinterpret_cast<PyObject*>(type)));
 }
 

@@ -73,7 +73,8 @@ from retrograd._ops import install as _install_ops
 _install_ops(globals())
 
 from retrograd import autograd as autograd
-from retrograd._creation import (
+from retrograd._memory import *  # noqa: F403
+from retrograd._ops.create import (
     as_tensor as as_tensor,
     asarray as asarray,
     from_dlpack as from_dlpack,
@@ -81,7 +82,8 @@ from retrograd._creation import (
     frombuffer as frombuffer,
     tensor as tensor,
 )
-from retrograd._functions import *  # noqa: F403
+from retrograd._ops.queries import *  # noqa: F403
+from retrograd._settings import *  # noqa: F403
 from retrograd._types import *  # noqa: F403
 from retrograd.autograd.grad_mode import (
     enable_grad as enable_grad,
@@ -119,7 +121,6 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd._generated.functions import *  # noqa: F403
     from retrograd._info import finfo as finfo, iinfo as iinfo
-    from retrograd._memory import memory_summary as memory_summary
     from retrograd._tensor_str import set_printoptions as set_printoptions
     from retrograd.autograd.anomaly_mode import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
@@ -149,7 +150,6 @@ else:
     _LAZY = {
         "finfo": "retrograd._info",
         "iinfo": "retrograd._info",
-        "memory_summary": "retrograd._memory",
         "set_printoptions": "retrograd._tensor_str",
         "load": "retrograd.serialization",
         "vmap": "retrograd.func",

@@ -1,4 +1,4 @@
-"""memory_summary: the allocator's counters for people."""
+"""The CPU allocator: what it counts, also as a table to print, and what it keeps."""
 
 from __future__ import annotations
 
@@ -6,7 +6,59 @@ from typing import Any
 
 from retrograd import _C
 
+__all__ = [
+    "cache_limit", "empty_cache", "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats", "memory_summary", "reset_peak_memory_stats", "set_cache_limit",
+]  # fmt: skip
+
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """Counters of the CPU allocator, in bytes and blocks; exact for the memory of tensors."""
+    return _C._memory_stats()
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes held by live tensors."""
+    return _C._memory_stats()["allocated"]
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes live tensors held since the start or the last reset_peak_memory_stats()."""
+    return _C._memory_stats()["peak_allocated"]
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes the allocator has taken from the system: what tensors hold, and what it keeps for later."""
+    return _C._memory_stats()["reserved"]
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most bytes the allocator had taken since the start or the last reset_peak_memory_stats()."""
+    return _C._memory_stats()["peak_reserved"]
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Starts max_memory_allocated() and max_memory_reserved() again from what there is now."""
+    _C._reset_peak_memory_stats()
+
+
+def empty_cache() -> None:
+    """Gives all memory that no tensor uses back to the system, at once. What is not used for some seconds goes back by itself."""
+    _C._empty_cache()
+
+
+def set_cache_limit(bytes: int | None) -> None:
+    """How many bytes of freed memory the allocator keeps for later at most: 0 for none, None for the default.
+
+    The default is half of what the process may use; the environment variable RETROGRAD_CACHE_LIMIT sets another.
+    """
+    _C._set_cache_limit(bytes)
+
+
+def cache_limit() -> int:
+    """How many bytes of freed memory the allocator keeps for later at most."""
+    return _C._cache_limit()
 
 
 def _readable(count: int) -> str:

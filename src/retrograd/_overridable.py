@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -20,8 +20,11 @@ def overridable(function: F) -> F:
     return asking
 
 
-def all_overridable(namespace: dict[str, Any], names: list[str]) -> None:
-    """Makes the functions of a module that are written in Python overridable; the native ones are."""
-    for name in names:
-        if type(namespace[name]) is FunctionType and not hasattr(namespace[name], "__wrapped__"):
-            namespace[name] = overridable(namespace[name])
+def offer(namespace: dict[str, Any], but: Collection[str] = ()) -> None:
+    """Makes the functions written in Python that a module of the API names its own: they say that they are from there, where pickle finds
+    them, and are overridable, `but` for some. The native ones are already."""
+    for name in namespace["__all__"]:
+        function = namespace[name]
+        if type(function) is FunctionType and not hasattr(function, "__wrapped__"):
+            function.__module__ = namespace["__name__"]
+            namespace[name] = function if name in but else overridable(function)

@@ -42,7 +42,7 @@ class Storage:
         self.dtype = tensor.dtype
         self.location = str(tensor.device)
         self.numel = nbytes // tensor.element_size()
-        with _C._NoGrad():
+        with _C.no_grad():
             self.flat = tensor.detach().as_subclass(Tensor).as_strided((self.numel,), (1,), 0)  # also keeps the memory alive
 
     def raw(self) -> memoryview | bytes:

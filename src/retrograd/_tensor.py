@@ -211,7 +211,7 @@ class _Memory:
 
     @classmethod
     def of(cls, tensor: Tensor) -> _Memory:
-        with _C._NoGrad():
+        with _C.no_grad():
             plain = tensor.detach().as_subclass(Tensor)
             return cls(plain.as_strided((tensor._storage_info()[1] // tensor.element_size(),), (1,), 0))
 
@@ -453,7 +453,7 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     if self.requires_grad:
         raise RuntimeError("cannot apply_ a function to a tensor that requires grad")
     flat = [callable(v) for v in self.reshape(-1).tolist()]
-    with _C._NoGrad():
+    with _C.no_grad():
         self.copy_(_C._tensor_from(flat, self.dtype).reshape(self.shape))
     return self
 
@@ -481,7 +481,7 @@ def _map(self: Tensor, name: str, others: dict[str, Any], callable: Callable[...
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     columns = [t.expand_as(self).reshape(-1).tolist() for t in (self, *others.values())]
     values = [callable(*row) for row in zip(*columns, strict=True)]
-    with _C._NoGrad():
+    with _C.no_grad():
         self.copy_(_C._tensor_from(values, self.dtype).reshape(self.shape))
     return self
 
@@ -618,7 +618,7 @@ def untyped_storage(self: Tensor):
 @_method
 def is_nonzero(self: Tensor) -> bool:
     """Whether a tensor of one element is not zero."""
-    from retrograd._functions import is_nonzero
+    from retrograd._ops.queries import is_nonzero
 
     return is_nonzero(self)
 

@@ -13,11 +13,11 @@ _WRITTEN_IN_PYTHON = {
     "frexp": ("retrograd._ops.pointwise", "frexp_result"),
     "histogram": ("retrograd._ops.histogram", "histogram_result"),
     "histogramdd": ("retrograd._ops.histogram", "histogramdd_result"),
-    "linalg_ldl_factor": ("retrograd.linalg", "_LdlResult"),
-    "linalg_lstsq": ("retrograd.linalg", "_LstsqResult"),
-    "linalg_lu_factor": ("retrograd.linalg", "_LuResult"),
-    "svd": ("retrograd.linalg", "_SvdResult"),
-    "triangular_solve": ("retrograd.linalg", "_TriangularResult"),
+    "linalg_ldl_factor": ("retrograd._ops.linalg.systems", "_LdlResult"),
+    "linalg_lstsq": ("retrograd._ops.linalg.rank", "_LstsqResult"),
+    "linalg_lu_factor": ("retrograd._ops.linalg.systems", "_LuResult"),
+    "svd": ("retrograd._ops.linalg.older", "_SvdResult"),
+    "triangular_solve": ("retrograd._ops.linalg.older", "_TriangularResult"),
 }
 
 
@@ -37,18 +37,18 @@ def _of(op: str) -> _typing.Callable[[_Result], _Result]:
 
 
 if _typing.TYPE_CHECKING:
-    from retrograd import linalg as _linalg
     from retrograd._generated.return_types import *  # noqa: F403
     from retrograd._ops import histogram as _histogram, pointwise as _pointwise
+    from retrograd._ops.linalg import older as _older, rank as _rank, systems as _systems
 
     frexp = _pointwise.frexp_result
     histogram = _histogram.histogram_result
     histogramdd = _histogram.histogramdd_result
-    linalg_ldl_factor = _linalg._LdlResult
-    linalg_lstsq = _linalg._LstsqResult
-    linalg_lu_factor = _linalg._LuResult
-    svd = _linalg._SvdResult
-    triangular_solve = _linalg._TriangularResult
+    linalg_ldl_factor = _systems._LdlResult
+    linalg_lstsq = _rank._LstsqResult
+    linalg_lu_factor = _systems._LuResult
+    svd = _older._SvdResult
+    triangular_solve = _older._TriangularResult
 else:
 
     def _fields(op):

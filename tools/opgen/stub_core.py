@@ -116,8 +116,6 @@ class _GradSwitch(_DecoratorContextManager):
 
 class no_grad(_GradSwitch): ...
 class enable_grad(_GradSwitch): ...
-_NoGrad = no_grad
-_EnableGrad = enable_grad
 
 class set_grad_enabled(_DecoratorContextManager):
     mode: _bool

@@ -261,7 +261,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
-        with _C._NoGrad():
+        with _C.no_grad():
             outputs = fn(ctx, *args)
         grads = args[0] if len(args) == 1 and isinstance(args[0], list) else args  # boxed_grads_call
         if not _C.is_grad_enabled() or not any(isinstance(a, Tensor) and a.requires_grad for a in grads):

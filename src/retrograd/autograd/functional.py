@@ -145,7 +145,7 @@ def vjp(
         >>> retrograd.autograd.functional.vjp(lambda x: x**2, retrograd.tensor([1.0, 2.0]), retrograd.ones(2))
         (tensor([1., 4.]), tensor([2., 4.]))
     """
-    with _C._EnableGrad():
+    with _C.enable_grad():
         many, given = _tensors(inputs, "inputs", "vjp")
         points = _fresh(given, create_graph)
         many_outputs, outputs = _tensors(func(*points), "outputs of the user-provided function", "vjp")
@@ -170,7 +170,7 @@ def jvp(
         >>> retrograd.autograd.functional.jvp(lambda x: x**2, retrograd.tensor([1.0, 2.0]), retrograd.ones(2))
         (tensor([1., 4.]), tensor([2., 4.]))
     """
-    with _C._EnableGrad():
+    with _C.enable_grad():
         _, given = _tensors(inputs, "inputs", "jvp")
         points = _fresh(given, create_graph)
         vectors = _vectors(v, points, "jvp", "the input to the user-provided function is")
@@ -194,7 +194,7 @@ def _reverse_jacobian(output: Tensor, o: int, inputs: Sequence[Tensor], create_g
     rows: list[list[Tensor | None]] = [[] for _ in inputs]
     one = _ops.zeros_like(output, requires_grad=False)
     for place in itertools.product(*(range(n) for n in output.shape)):
-        with _C._NoGrad():
+        with _C.no_grad():
             one.zero_()
             one[place] = 1
         for i, grad in enumerate(_grads((output,), inputs, (one.clone(),), create_graph, keep=True)):
@@ -311,7 +311,7 @@ def jacobian(
         raise RuntimeError(
             "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Pass one of the two."
         )
-    with _C._EnableGrad():
+    with _C.enable_grad():
         many, given = _tensors(inputs, "inputs", "jacobian")
         if strategy == "forward-mode":
             many_outputs, whole = _forward_jacobian(func, tuple(t.detach() for t in given))
@@ -410,7 +410,7 @@ def vhp(
         >>> retrograd.autograd.functional.vhp(lambda x: (x**3).sum(), retrograd.tensor([1.0, 2.0]), retrograd.ones(2))
         (tensor(9.), tensor([ 6., 12.]))
     """
-    with _C._EnableGrad():
+    with _C.enable_grad():
         many, given = _tensors(inputs, "inputs", "vhp")
         points = _fresh(given, create_graph)
         vectors = _vectors(v, points, "vhp", "the input to the user-provided function is")
@@ -431,7 +431,7 @@ def hvp(
         >>> retrograd.autograd.functional.hvp(lambda x: (x**3).sum(), retrograd.tensor([1.0, 2.0]), retrograd.ones(2))
         (tensor(9.), tensor([ 6., 12.]))
     """
-    with _C._EnableGrad():
+    with _C.enable_grad():
         many, given = _tensors(inputs, "inputs", "hvp")
         points = _fresh(given, create_graph)
         vectors = _vectors(v, points, "hvp", "the input to the user-provided function is")

@@ -254,7 +254,7 @@ class _Perturbed:
         return self.tensor
 
     def __exit__(self, *exc_info: object) -> None:
-        with _C._NoGrad():
+        with _C.no_grad():
             self.tensor.copy_(self.original)
         self.version.__exit__(*exc_info)
 
@@ -289,7 +289,7 @@ def _numerical(func: _Func, inputs: tuple[Any, ...], index: int, eps: float) -> 
             value = data[place].item()
 
             def shift(h: float, place: tuple[int, ...] = place, value: Any = value, unit: complex = 1.0) -> None:
-                with _C._NoGrad():
+                with _C.no_grad():
                     data[place] = value + h * unit
 
             where = f" on index {place}"
@@ -310,7 +310,7 @@ def _numerical_along(func: _Func, inputs: tuple[Any, ...], index: int, direction
         start = data.clone()
 
         def shift(h: float) -> None:
-            with _C._NoGrad():
+            with _C.no_grad():
                 data.copy_(start + h * direction)
 
         return _difference(func, inputs, shift, eps)
@@ -328,7 +328,7 @@ def _analytical(output: Tensor, inputs: Sequence[Tensor], check: Callable[[int, 
     jacobians = [_zeros(t.numel(), output.numel(), t) for t in inputs]
     one = _ops.zeros_like(output, requires_grad=False)
     for column, place in enumerate(_indices(output)):
-        with _C._NoGrad():
+        with _C.no_grad():
             one.zero_()
             one[place] = 1
         for i, grad in enumerate(_grads(output, inputs, one.clone())):
@@ -665,7 +665,7 @@ class _Check:
         tensor, rows = self.inputs[i], []
         one = _ops.zeros_like(tensor, requires_grad=False)
         for place in _indices(tensor):
-            with _C._NoGrad():
+            with _C.no_grad():
                 one.zero_()
                 one[place] = 1
             row = [_flat(_filled(t, o)) for t, o in zip(self.tangents(i, one.clone()), outputs, strict=True)]

@@ -423,7 +423,7 @@ class _AllowMutationOnSavedContext:
             if kept is not None and (old := kept.tensor) is not None:
                 elements = (old.storage_offset(), tuple(old.shape), old.stride(), old.dtype, old.is_conj(), old.is_neg())
                 if elements not in copies:
-                    with _C._NoGrad():
+                    with _C.no_grad():
                         copies[elements] = old.detach().clone()
                 kept.tensor = copies[elements]
                 kept.version = None

@@ -45,13 +45,13 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Uniform between a and b."""
-    with _C._NoGrad():
+    with _C.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Normal with the given mean and standard deviation."""
-    with _C._NoGrad():
+    with _C.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
@@ -66,7 +66,7 @@ def trunc_normal_(
     if tensor.is_meta:
         return tensor
     below_a, below_b = ((1.0 + math.erf((bound - mean) / std / math.sqrt(2.0))) / 2.0 for bound in (a, b))
-    with _C._NoGrad():
+    with _C.no_grad():
         if below_b - below_a > 0.3:
             return _redraw_outside(tensor, mean, std, a, b, generator)
         return _reject_by_density(tensor, mean, std, a, b, generator)
@@ -96,7 +96,7 @@ def _reject_by_density(tensor: Tensor, mean: float, std: float, a: float, b: flo
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """val everywhere."""
-    with _C._NoGrad():
+    with _C.no_grad():
         return tensor.fill_(val)
 
 
@@ -107,7 +107,7 @@ def ones_(tensor: Tensor) -> Tensor:
 
 def zeros_(tensor: Tensor) -> Tensor:
     """0 everywhere."""
-    with _C._NoGrad():
+    with _C.no_grad():
         return tensor.zero_()
 
 
@@ -115,7 +115,7 @@ def eye_(tensor: Tensor) -> Tensor:
     """The identity matrix."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    with _C._NoGrad():
+    with _C.no_grad():
         tensor.zero_()
         tensor.diagonal().fill_(1)
     return tensor
@@ -130,7 +130,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         raise ValueError("dim 0 must be divisible by groups")
     per_group = out_channels // groups
     centre = tuple(n // 2 for n in kernel)
-    with _C._NoGrad():
+    with _C.no_grad():
         tensor.zero_()
         for group in range(groups):
             for channel in range(min(per_group, in_channels)):
@@ -212,7 +212,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     q *= torch.diag(r, 0).sgn()  # makes the distribution uniform
     if rows < columns:
         q.t_()
-    with _C._NoGrad():
+    with _C.no_grad():
         tensor.view_as(q).copy_(q)
         tensor.mul_(gain)
     return tensor
@@ -224,7 +224,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
-    with _C._NoGrad():
+    with _C.no_grad():
         tensor.normal_(0, std, generator=generator)
         for column in range(columns):
             tensor[torch.randperm(rows, device=tensor.device)[:zeros], column] = 0

@@ -62,7 +62,7 @@ class Adagrad(ParameterOptimizer):
                 self.state[p]["sum"].share_memory_()
 
     def _new_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        with _C._NoGrad():
+        with _C.no_grad():
             return {"sum": _C._ops.full_like(param, group["initial_accumulator_value"])}
 
     def _update(self, param: Tensor, grad: Tensor, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:

@@ -176,12 +176,12 @@ class LBFGS(Optimizer):
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Minimises for max_iter iterations; returns the loss before the first."""
-        with _C._NoGrad():
+        with _C.no_grad():
             return self._step(closure)
 
     def _step(self, closure: Callable[[], Any]) -> Any:
         def with_grad() -> Any:
-            with _C._EnableGrad():
+            with _C.enable_grad():
                 return closure()
 
         group = self.param_groups[0]

@@ -379,7 +379,7 @@ class GroupOptimizer(Optimizer):
         """
         loss = None
         if closure is not None:
-            with _C._EnableGrad():
+            with _C.enable_grad():
                 loss = closure()
         fused, state = self._fused, self.state
         for group in self.param_groups:
@@ -387,7 +387,7 @@ class GroupOptimizer(Optimizer):
                 continue
             if fused is not None and fused(group, state):
                 continue
-            with _C._EnableGrad() if self.defaults["differentiable"] else _C._NoGrad():
+            with _C.enable_grad() if self.defaults["differentiable"] else _C.no_grad():
                 self._step_group(group)
         return loss
 
@@ -402,7 +402,7 @@ class GroupOptimizer(Optimizer):
             self._init_states(group)
             return False
         if scale is not None:
-            with _C._NoGrad():
+            with _C.no_grad():
                 for p in group["params"]:
                     if p.grad is not None:
                         p.grad.div_(scale)

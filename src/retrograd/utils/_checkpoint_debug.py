@@ -46,7 +46,7 @@ def _fingerprint(tensor: Tensor) -> Any:
         tensor = _C._unwrap_batched(tensor, level)[0]
     if tensor.numel() == 0:
         return (0.0, 0.0)
-    with _C._NoGrad():
+    with _C.no_grad():
         flat = tensor.detach().reshape(-1).double()
         weights = _C._ops.arange(1, flat.numel() + 1, dtype=_C.float64, device=flat.device) % 1009
         return str((flat.sum().item(), (flat * weights).sum().item()))

@@ -289,7 +289,7 @@ class _Region:
         self.remember(key)
         second = _SecondRun(self, self.found.setdefault(key, {}))
         count = len(self.names)
-        with surrounded(self.surroundings), _C._EnableGrad(), _second_run(self.options.random_state is not None):
+        with surrounded(self.surroundings), _C.enable_grad(), _second_run(self.options.random_state is not None):
             values = _kept_arguments(self.inputs)
             args, kwargs = values[: len(values) - count], dict(zip(self.names, values[len(values) - count :], strict=True))
             with (
@@ -471,7 +471,7 @@ class CheckpointFunction(Function):
         ctx.random_state = get_rng_state() if preserve_rng_state else None
         ctx.rest = [None if isinstance(a, Tensor) else (a,) for a in args]
         ctx.save_for_backward(*(a for a in args if isinstance(a, Tensor)))
-        with _C._NoGrad():
+        with _C.no_grad():
             return run_function(*args)
 
     @staticmethod
@@ -482,7 +482,7 @@ class CheckpointFunction(Function):
                 "use_reentrant=False, or call backward() without inputs."
             )
         inputs = detach_variable(tuple(_kept_arguments(ctx)))
-        with _random_state(ctx.random_state), _C._EnableGrad():
+        with _random_state(ctx.random_state), _C.enable_grad():
             outputs = ctx.run_function(*inputs)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         roots = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]

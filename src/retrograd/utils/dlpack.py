@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd._C import Tensor
-from retrograd._creation import from_dlpack
+from retrograd._ops.create import from_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]
 

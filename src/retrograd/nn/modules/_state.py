@@ -238,7 +238,7 @@ def _load_tensor(module: Any, name: str, key: str, current: Tensor, given: Any, 
             stacklevel=4,
         )
     try:
-        with _C._NoGrad():
+        with _C.no_grad():
             if not assign:
                 current.copy_(given)
                 return

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 from retrograd._C import Tensor
+from retrograd._ops.nn.losses import older_reduction
 from retrograd.nn import functional as F
 from retrograd.nn.modules.distance import PairwiseDistance
 from retrograd.nn.modules.module import Module
@@ -17,12 +17,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
-    reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=4)
-    return reduction
-
-
 class _Loss(Module):
     """reduction: "mean", "sum" or "none"; size_average and reduce are the names it had long ago."""
 
@@ -30,7 +24,7 @@ class _Loss(Module):
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()
-        self.reduction = reduction if size_average is None and reduce is None else _legacy_reduction(size_average, reduce)
+        self.reduction = reduction if size_average is None and reduce is None else older_reduction(size_average, reduce)
 
 
 class _WeightedLoss(_Loss):

@@ -376,7 +376,7 @@ class Module(CallWithHooks, StateDict):
         for name, param in self._parameters.items():
             if param is None:
                 continue
-            with _C._NoGrad():
+            with _C.no_grad():
                 changed = fn(param)
             grad = param.grad
             if changed.is_meta == param.is_meta:
@@ -384,7 +384,7 @@ class Module(CallWithHooks, StateDict):
             else:
                 param = self._parameters[name] = Parameter(changed, param.requires_grad)
             if grad is not None:
-                with _C._NoGrad():
+                with _C.no_grad():
                     changed = fn(grad)
                 if changed is not grad:
                     param.grad = None

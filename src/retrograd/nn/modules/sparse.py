@@ -6,19 +6,12 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
+from retrograd._ops.nn.embedding import wrap_padding_idx
 from retrograd.nn import functional as F, init
 from retrograd.nn.modules.module import Module
 from retrograd.nn.parameter import Parameter
 
 __all__ = ["Embedding", "EmbeddingBag"]
-
-
-def _wrapped_padding_idx(padding_idx: int | None, num_embeddings: int) -> int | None:
-    if padding_idx is None:
-        return None
-    if not -num_embeddings <= padding_idx < num_embeddings:
-        raise AssertionError("Padding_idx must be within num_embeddings")
-    return padding_idx % num_embeddings
 
 
 class _Table(Module):
@@ -40,7 +33,7 @@ class _Table(Module):
         """Draws the rows anew, normally distributed; the padding row becomes zero."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
-            with _C._NoGrad():
+            with _C.no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
 
@@ -70,7 +63,7 @@ class Embedding(_Table):
         super().__init__()
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
-        self.padding_idx = _wrapped_padding_idx(padding_idx, num_embeddings)
+        self.padding_idx = wrap_padding_idx(padding_idx, num_embeddings)
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
@@ -152,7 +145,7 @@ class EmbeddingBag(_Table):
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self.padding_idx = _wrapped_padding_idx(padding_idx, num_embeddings)
+        self.padding_idx = wrap_padding_idx(padding_idx, num_embeddings)
         self._make_weight(_weight, (num_embeddings, embedding_dim), False, device, dtype)
         self.mode = mode
         self.sparse = sparse

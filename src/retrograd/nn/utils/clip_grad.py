@@ -49,13 +49,13 @@ def get_total_norm(
     tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
     """The norm of all tensors, as if they were one vector."""
-    with _C._NoGrad():
+    with _C.no_grad():
         return _total_norm([tensors] if isinstance(tensors, Tensor) else list(tensors), float(norm_type), error_if_nonfinite)
 
 
 def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
     """Scales all gradients by max_norm / total_norm where that is less than 1."""
-    with _C._NoGrad():
+    with _C.no_grad():
         _clip(_grads_of(parameters), float(max_norm), total_norm)
 
 
@@ -73,7 +73,7 @@ def clip_grad_norm_(
         error_if_nonfinite: raise if the norm is infinite or not a number.
         foreach: accepted for PyTorch's sake.
     """
-    with _C._NoGrad():
+    with _C.no_grad():
         grads = _grads_of(parameters)
         total = _total_norm(grads, float(norm_type), error_if_nonfinite)
         _clip(grads, float(max_norm), total)
@@ -91,6 +91,6 @@ def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Limits every element of the gradients, in place, to [-clip_value, clip_value]."""
     clip_value = float(clip_value)
-    with _C._NoGrad():
+    with _C.no_grad():
         for grad in _grads_of(parameters):
             grad.clamp_(min=-clip_value, max=clip_value)

@@ -1,4 +1,4 @@
-"""nn ops that are written in other ops."""
+"""Distances, and products of two inputs."""
 
 from __future__ import annotations
 

@@ -21,14 +21,15 @@ _MODES = "Invalid reduction mode: {}. Expected one of 'none', 'mean', 'sum'."
 def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None, words: str = _WORDS) -> int:
     """The table's integer for a reduction; size_average and reduce are the names it had long ago."""
     if size_average is not None or reduce is not None:
-        return _REDUCTIONS[_legacy(size_average, reduce)]
+        return _REDUCTIONS[older_reduction(size_average, reduce)]
     try:
         return _REDUCTIONS[reduction]
     except (KeyError, TypeError):
         raise ValueError(words.format(reduction)) from None
 
 
-def _legacy(size_average: bool | None, reduce: bool | None) -> str:
+def older_reduction(size_average: bool | None, reduce: bool | None) -> str:
+    """The reduction that its older names ask for."""
     chosen = "none" if reduce is False else "sum" if size_average is False else "mean"
     warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.", stacklevel=4)
     return chosen
@@ -88,9 +89,7 @@ def mse_loss(
     how = _reduction(reduction, size_average, reduce, _WORDS if weight is None else _MODES)
     if input.shape != target.shape:
         input, target = _broadcast(input, target)
-    if weight is None:
-        return _ops.mse_loss(input, target, how)
-    return _weighted(_ops.mse_loss(input, target, 0), weight, how)
+    return _ops.mse_loss(input, target, how) if weight is None else _weighted(_ops.mse_loss(input, target, 0), weight, how)
 
 
 def l1_loss(
@@ -105,17 +104,19 @@ def l1_loss(
     how = _reduction(reduction, size_average, reduce, _WORDS if weight is None else _MODES)
     if input.shape != target.shape:
         input, target = _broadcast(input, target)
-    if weight is None:
-        return _ops.l1_loss(input, target, how)
-    return _weighted(_ops.l1_loss(input, target, 0), weight, how)
+    return _ops.l1_loss(input, target, how) if weight is None else _weighted(_ops.l1_loss(input, target, 0), weight, how)
+
+
+def _times(loss: Tensor, weight: Tensor) -> Tensor:
+    if weight.size() != loss.size():
+        raise ValueError("Weights and input must have the same size.")
+    return loss * weight
 
 
 def _weighted(loss: Tensor, weight: Tensor, reduction: int) -> Tensor:
     """Elements times their weights; the mean is over the sum of weights."""
-    if weight.size() != loss.size():
-        raise ValueError("Weights and input must have the same size.")
-    loss = loss * weight
-    return loss if reduction == 0 else loss.sum() if reduction == 2 else loss.sum() / weight.sum()
+    loss = _times(loss, weight)
+    return loss.sum() / weight.sum() if reduction == 1 else _reduced(loss, reduction)
 
 
 def smooth_l1_loss(
@@ -135,9 +136,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
         input, target = _broadcast(input, target)
     if weight is None:
         return _ops.huber_loss(input, target, how, delta)
-    if weight.size() != input.size():
-        raise ValueError("Weights and input must have the same size.")
-    return _reduced(_ops.huber_loss(input, target, 0, delta) * weight, how)  # unlike its siblings, a plain mean
+    return _reduced(_times(_ops.huber_loss(input, target, 0, delta), weight), how)  # unlike its siblings, a plain mean
 
 
 def binary_cross_entropy(
@@ -379,8 +378,6 @@ def triplet_margin_loss(
 ) -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
     how = _reduction(reduction, size_average, reduce)
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
 
     def distance(a: Tensor, b: Tensor) -> Tensor:
         return torch.pairwise_distance(a, b, p, eps)
@@ -400,8 +397,6 @@ def triplet_margin_with_distance_loss(
 ) -> Tensor:
     """triplet_margin_loss with any distance."""
     how = _reduction(reduction)
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
             f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, got: anchor {anchor.dim()}D, "
@@ -413,6 +408,8 @@ def triplet_margin_with_distance_loss(
 def _triplet(
     anchor: Tensor, positive: Tensor, negative: Tensor, distance: Callable[..., Tensor], margin: float, swap: bool, how: int
 ) -> Tensor:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = torch.minimum(far, distance(positive, negative))

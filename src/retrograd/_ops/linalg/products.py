@@ -1,14 +1,17 @@
-"""Products of more than two tensors, or over chosen dimensions, written in other ops."""
+"""Products over chosen dimensions, of more than two tensors, and powers of matrices."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import retrograd as torch
 from retrograd import _C, Tensor
-from retrograd._ops.out import castable, written
+from retrograd._batched import whole
+from retrograd._ops.linalg.systems import inv
+from retrograd._ops.out import castable, dtype_title, written
 
 _TENSORDOT = "tensordot: Expected the output tensor to have dtype {result}, but got an output tensor with dtype {out}"
 _MULTI_DOT = "multi_dot(): expected out tensor to have dtype {result_cpp} but got {out_cpp}"
@@ -150,7 +153,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
         return written(input.clone(memory_format=torch.contiguous_format).copy_(identity), out, None, cast=_POWER)
     if n == 1:
         return written(input.clone(memory_format=torch.contiguous_format), out, None, cast=_POWER)
-    power = torch.linalg.inv(input) if n < 0 else input
+    power = inv(input) if n < 0 else input
     n = abs(n)
     if n == 3:
         return written(torch.matmul(torch.matmul(power, power), power), out, cast=_POWER)
@@ -164,55 +167,57 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     return written(result, out, cast=_POWER)
 
 
-def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Vector product of vectors of three elements along dim."""
-    if dim is None:
-        dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
-        if dim is None:
-            raise RuntimeError("no dimension of size 3 in input")
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    """Sum of products along dim, x conjugated."""
+    if x.dtype != y.dtype:
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {dtype_title(x.dtype)} and y of type "
+            f"{dtype_title(y.dtype)} instead"
+        )
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {dtype_title(x.dtype)}")
+    return written((x.conj() * y).sum(dim), out, "linalg.vecdot: Expected out of dtype{result} but found {out}")
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    """Vector product along dim."""
     return written(_C._ops.linalg_cross(input, other, dim=dim), out)
 
 
-def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The product of other and the orthogonal matrix that geqrf() packed into input and tau, without making that matrix."""
-    for name, t in (("input", input), ("other", other)):
-        if t.dim() < 2:
-            raise RuntimeError(f"torch.ormqr: {name} must have at least 2 dimensions.")
-    side, rows, k = -2 if left else -1, input.size(-2), tau.size(-1) if tau.dim() else 0
-    if other.size(side) < k:
-        raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
-    if other.size(side) != rows:
-        raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
-    if k != min(other.size(side), input.size(-1)):
-        raise RuntimeError(f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])")
-    if input.dim() - tau.dim() != 1:
-        raise RuntimeError(
-            f"torch.ormqr: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.dim()} and input.ndim is "
-            f"equal to {input.dim()}"
-        )
-    if input.dim() != other.dim():
-        raise RuntimeError(
-            f"torch.ormqr: Expected other to have the same number of dimensions as input, but got other.ndim equal to {other.dim()} and "
-            f"input.ndim is equal to {input.dim()}"
-        )
-    for name, shape in (("tau", tau.shape[:-1]), ("other", other.shape[:-2])):
-        if shape != input.shape[:-2]:
-            raise RuntimeError(f"torch.ormqr: Expected batch dimensions of {name} to be equal to input.shape[:-2], but got {list(shape)}")
-    for name, t in (("tau", tau), ("other", other)):
-        if t.dtype != input.dtype:
-            raise RuntimeError(
-                f"torch.ormqr: Expected input and {name} to have the same dtype, but input has dtype {input.dtype} and {name} has dtype "
-                f"{t.dtype}"
-            )
-    if not (input.is_floating_point() or input.is_complex()) or input.itemsize < 4:
-        raise NotImplementedError(f"torch.ormqr: not implemented for {input.dtype}, expected float32, float64 or a complex dtype")
-    # Q = H_1 ... H_k with H_i = I - tau_i v_i v_i^H. From the right, C Q = (Q^H C^H)^H.
-    adjoint = transpose == left
-    product = other if left else other.mH
-    vectors = input.tril(-1)[..., :k] + torch.eye(rows, k, dtype=input.dtype, device=input.device)
-    factors = tau.conj() if adjoint else tau
-    for i in range(k) if adjoint else reversed(range(k)):
-        v = vectors[..., i : i + 1]
-        product = product - factors[..., i : i + 1].unsqueeze(-1) * (v @ (v.mH @ product))
-    product = product if left else product.mH
-    return written(product.mT.clone(memory_format=torch.contiguous_format).mT, out)
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The diagonals of matrices."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+def matrix_exp(A: Tensor) -> Tensor:
+    """The exponential of square matrices: a Taylor polynomial of A / 2^s, squared s times."""
+    if A.dim() < 2:
+        raise RuntimeError("linalg.matrix_exp: The input tensor A must have at least 2 dimensions.")
+    if A.size(-1) != A.size(-2):
+        raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
+    if not (A.is_floating_point() or A.is_complex()):
+        raise RuntimeError(f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {dtype_title(A.dtype)}")
+    if A.numel() == 0:
+        return A.clone()
+    with torch.no_grad():
+        largest = float(whole(A).abs().sum(-1).amax())
+    squarings = max(0, math.ceil(math.log2(largest)) + 3) if largest > 0 and math.isfinite(largest) else 0
+    x = A * 2.0**-squarings  # norm at most 1/8: the term of degree 14 is below 1e-22
+    eye = torch.eye(A.size(-1), dtype=A.dtype, device=A.device)
+    # exp(x) - 1 is kept apart from 1, or squaring would lose digits of small matrices.
+    rest = x
+    for degree in range(14, 1, -1):
+        rest = x + x @ rest / degree
+    for _ in range(squarings):
+        rest = 2 * rest + rest @ rest
+    return (rest + eye).contiguous()
+
+
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """Powers 0 to N - 1 of each element."""
+    x = x.reshape(1) if x.dim() == 0 else x
+    N = x.size(-1) if N is None else N
+    if N <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    powers = x.unsqueeze(-1).expand(*x.shape, N - 1).cumprod(-1)
+    return torch.cat([torch.ones((*x.shape, 1), dtype=powers.dtype, device=x.device), powers], -1)

@@ -1,0 +1,38 @@
+"""What a matrix that a computation cannot go on with is answered with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from retrograd import Tensor
+from retrograd._batched import whole
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that a computation cannot go on with: singular, not positive definite, not converging."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+LinAlgError.__module__ = "retrograd.linalg"  # where pickle looks
+
+
+def check_info(op: str, info: Tensor, words: str) -> None:
+    """Raises for the first matrix of a batch with a nonzero verdict; {k} in `words` stands for it."""
+    info = whole(info)
+    if not info.any():
+        return
+    if info.dim() == 0:
+        raise LinAlgError(f"{op}: {words.format(k=int(info))}")
+    first = int(info.reshape(-1).ne(0).nonzero()[0])
+    raise LinAlgError(f"{op}: (Batch element {first}): {words.format(k=int(info.reshape(-1)[first]))}")
+
+
+def converging(function: Callable[..., Any], *args: Any) -> Any:
+    """function(*args); an iteration that does not converge is a LinAlgError."""
+    try:
+        return function(*args)
+    except RuntimeError as error:
+        if "failed to converge" in str(error):
+            raise LinAlgError(str(error)) from None
+        raise

@@ -1,0 +1,124 @@
+"""The names that functions of torch.linalg had at the top of torch, with the arguments of that time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import retrograd as torch
+from retrograd import _C, Tensor
+from retrograd._ops.linalg import decompose, rank, systems
+from retrograd._ops.linalg.errors import converging
+from retrograd._ops.out import castable, written
+from retrograd.return_types import _of
+
+if TYPE_CHECKING:
+    from retrograd._generated import return_types
+
+_ops = _C._ops
+
+
+def logdet(input: Tensor) -> Tensor:
+    """log(det(A)); nan where the determinant is a negative real number."""
+    sign, value = _ops.linalg_slogdet(input)
+    if input.is_complex():
+        return sign.log() + value
+    return torch.where(sign == -1, torch.full_like(value, math.nan), value)
+
+
+def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The L of A = L L^H, or the U of A = U^H U."""
+    return written(systems.cholesky(input, upper=upper), out, None, cast=castable("cholesky"))
+
+
+def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The X of A X = B, given the Cholesky factor of A."""
+    for t, name in ((input, "b"), (L, "u")):
+        if t.dim() < 2:
+            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.dim()} dimensions instead")
+    if upper:
+        L = L.mH
+    return written(
+        systems.solve_triangular(L.mH, systems.solve_triangular(L, input, upper=False), upper=True),
+        out,
+        None,
+        cast=castable("cholesky_solve"),
+    )
+
+
+def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of A, given its Cholesky factor."""
+    if L.dim() < 2:
+        raise RuntimeError("cholesky_inverse: The input tensor A must have at least 2 dimensions.")
+    inverse = cholesky_solve(torch.eye(L.size(-1), dtype=L.dtype, device=L.device).expand(L.shape), L, upper)
+    return written(inverse, out, None, cast=castable("cholesky_inverse"))
+
+
+def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Vector product of vectors of three elements along dim."""
+    if dim is None:
+        dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return written(_ops.linalg_cross(input, other, dim=dim), out)
+
+
+@_of("triangular_solve")
+class _TriangularResult(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
+
+
+def triangular_solve(
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *, out: Sequence[Tensor] | None = None
+) -> _TriangularResult:
+    """(solution of A X = b for triangular A, a copy of A)."""
+    matrix = A.mT if transpose else A
+    result = _TriangularResult(
+        systems.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular),
+        A.mT.clone(memory_format=torch.contiguous_format).mT,
+    )
+    return written(result, out)
+
+
+def qr(input: Tensor, some: bool = True, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_qr:
+    """Q and R; without `some`, a square Q."""
+    return decompose.qr(input, "reduced" if some else "complete", out=out)
+
+
+@_of("svd")
+class _SvdResult(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Sequence[Tensor] | None = None) -> _SvdResult:
+    """U, S and V (not its adjoint)."""
+    U, S, Vh = converging(_ops._linalg_svd, input, not some, True)
+    if not compute_uv:  # square, whatever `some` says
+        (m, n), batch = input.shape[-2:], input.shape[:-2]
+        return written(_SvdResult(U.new_zeros((*batch, m, m)), S, U.new_zeros((*batch, n, n))), out)
+    return written(_SvdResult(U, S, Vh.mH), out)
+
+
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """Packed LU factors, pivots and, when asked for, LAPACK's verdicts."""
+    LU, pivots, info = _ops.linalg_lu_factor_ex(A, pivot=pivot)
+    return written((LU, pivots, info) if get_infos else (LU, pivots), out, None)
+
+
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The X of A X = b, given the LU factors of A."""
+    return systems.lu_solve(LU_data, LU_pivots, b, out=out)
+
+
+def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The first columns of the product of reflections, as householder_product()."""
+    return decompose.householder_product(input, tau, out=out)
+
+
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The Moore-Penrose inverse."""
+    return rank.pinv(input, rtol=rcond)

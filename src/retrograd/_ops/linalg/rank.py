@@ -1,0 +1,127 @@
+"""Pseudo-inverse, rank, least squares: what stands on the size of singular values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import retrograd as torch
+from retrograd import _C, Tensor
+from retrograd._ops.linalg.decompose import eigvalsh, svdvals
+from retrograd._ops.linalg.errors import converging
+from retrograd._ops.out import castable, dtype_title, written
+from retrograd.return_types import _of
+
+
+def _matrix(name: str, A: Tensor | None, input: Tensor | None) -> Tensor:
+    """The matrix of a function that takes it by two names, one of them older."""
+    if (A is None) == (input is None):
+        raise TypeError(f"{name}() takes one matrix, as A or as input, and got {'none' if A is None else 'both'}")
+    return A if input is None else input  # type: ignore[return-value]
+
+
+def _number(value: Tensor | float | None) -> float | None:
+    return float(value) if value is not None else None
+
+
+def pinv(
+    A: Tensor | None = None,
+    rcond: Tensor | float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
+    out: Tensor | None = None,
+    input: Tensor | None = None,
+) -> Tensor:
+    """The Moore-Penrose inverse; `rcond` is the older name of `rtol`, and `input` of A."""
+    A = _matrix("pinv", A, input)
+    if rcond is not None:
+        if atol is not None or rtol is not None:
+            raise TypeError("linalg.pinv(): rcond does not go together with atol= or rtol=")
+        rtol = rcond
+    atol, rtol = _number(atol), _number(rtol)
+    inverse = converging(lambda: _C._ops.linalg_pinv(A, atol=atol, rtol=rtol, hermitian=hermitian))
+    return written(inverse, out, None, cast=castable("linalg.pinv"))
+
+
+def matrix_rank(
+    A: Tensor | None = None,
+    tol: Tensor | float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
+    out: Tensor | None = None,
+    input: Tensor | None = None,
+) -> Tensor:
+    """How many singular values exceed max(atol, rtol * largest); `tol` is `atol` of old, with an `rtol` of 0, and `input` is A."""
+    A = _matrix("matrix_rank", A, input)
+    if tol is not None:
+        if atol is not None or rtol is not None:
+            raise TypeError("linalg.matrix_rank(): tol does not go together with atol= or rtol=")
+        atol, rtol = tol, 0.0
+    if A.dim() < 2:
+        raise RuntimeError("linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
+    for name, tolerance in (("atol", atol), ("rtol", rtol)):
+        if isinstance(tolerance, torch.Tensor) and tolerance.is_complex():
+            raise RuntimeError(
+                f"torch.linalg.matrix_rank: {name} tensor of complex type is not supported. Got {dtype_title(tolerance.dtype)}"
+            )
+    with torch.no_grad():
+        values = eigvalsh(A).abs() if hermitian else svdvals(A)
+        if values.numel() == 0:
+            return written(torch.zeros(A.shape[:-2], dtype=torch.int64, device=A.device), out, None)
+        absolute = 0.0 if atol is None else atol
+        if rtol is None:
+            no_atol = (absolute == 0).to(values.dtype) if isinstance(absolute, torch.Tensor) else float(absolute == 0)
+            rtol = no_atol * torch.finfo(A.dtype).eps * max(A.shape[-2:])
+        tolerance = torch.maximum(torch.as_tensor(absolute, dtype=values.dtype, device=values.device), values.amax(-1) * rtol)
+        return written((values > tolerance.unsqueeze(-1)).sum(-1), out, None)
+
+
+@_of("linalg_lstsq")
+class _LstsqResult(NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
+
+def lstsq(
+    A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Sequence[Tensor] | None = None
+) -> _LstsqResult:
+    """The X that minimises |A X - B|, the smallest one where there are many.
+
+    Residuals, rank and singular values come with it where the driver gives them.
+    """
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    if A.dim() < 2:
+        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
+    if B.dim() < 1:
+        raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
+    vector = B.dim() == 1 or (A.dim() - 1 == B.dim() and A.shape[:-1] == B.shape)
+    right = B.unsqueeze(-1) if vector else B
+    if A.size(-2) != right.size(-2):
+        name = "-1" if vector else "-2"
+        raise RuntimeError(f"torch.linalg.lstsq: input.size(-2) should match other.size({name})")
+    if A.dtype != B.dtype:
+        raise RuntimeError(
+            f"torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype {A.dtype} and other's "
+            f"dtype {B.dtype}"
+        )
+    if not (A.is_floating_point() or A.is_complex()):
+        raise RuntimeError(f"torch.linalg.lstsq: Expected a floating point or complex tensor as input. Got {dtype_title(A.dtype)}")
+    driver = driver or "gelsy"
+    m, n = A.shape[-2:]
+    rtol = rcond if rcond is not None else torch.finfo(A.dtype).eps * max(m, n)
+    solution = pinv(A, rtol=rtol) @ right
+    none = torch.empty(0, dtype=A.dtype.to_real(), device=A.device)
+    rank = torch.empty(0, dtype=torch.int64, device=A.device) if driver == "gels" else matrix_rank(A, rtol=rtol)
+    residuals = solution.abs().reshape(-1)[:0] if solution.requires_grad else none
+    if m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all())):
+        residuals = (A @ solution - right).abs().square().sum(-2)
+    values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else none
+    result = _LstsqResult(solution.squeeze(-1) if vector else solution, residuals, rank, values)
+    return written(result, out, None, cast=castable("torch.linalg.lstsq", "solution"))

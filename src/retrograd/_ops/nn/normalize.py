@@ -1,0 +1,56 @@
+"""Normalisation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import retrograd as torch
+from retrograd import _C, Tensor
+from retrograd._ops.nn.padding import pad
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """input / max(norm(input, p, dim), eps)."""
+    norm = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    return input / norm if out is None else torch.div(input, norm, out=out)
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Normalises the last dimensions to mean 0 and variance 1, then scales and shifts."""
+    return _C._ops.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """input / sqrt(mean(input ** 2) + eps) over the last dimensions, times weight."""
+    shape = tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []"
+        )
+    if tuple(input.shape[-len(shape) :]) != shape:
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got input of "
+            f"size{list(input.shape)}"
+        )
+    if not input.is_floating_point() and not input.is_complex():
+        raise NotImplementedError(f'"rms_norm" not implemented for {input.dtype}')
+    dims = tuple(range(-len(shape), 0))
+    wide = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
+    eps = torch.finfo(wide.dtype).eps if eps is None else eps
+    out = (wide * torch.rsqrt((wide * wide).mean(dims, keepdim=True) + eps)).to(input.dtype)
+    return out if weight is None else out * weight
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """input / (k + alpha * mean of squares over `size` neighbouring channels) ** beta."""
+    if input.dim() < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.dim()} dimensions)")
+    if input.numel() == 0:
+        return input
+    squares = pad(input * input, [0, 0] * (input.dim() - 2) + [size // 2, (size - 1) // 2])
+    windows = squares.unfold(1, size, 1)
+    # Of integers the mean is an integer, as in PyTorch.
+    mean = windows.mean(-1) if windows.is_floating_point() or windows.is_complex() else windows.sum(-1) // size
+    return input / (mean * alpha + k) ** beta
