@@ -905,7 +905,7 @@ op(
     kernel=python("retrograd._ops.linalg.lobpcg:lobpcg"),
     doc="A few of the largest or smallest eigenvalues of large symmetric matrices, and their vectors.",
     samples=[S(_SYMMETRIC)],
-    test={"values": False, "grad": False, "random": True},  # vectors are fixed up to their sign: tests/ops/test_lobpcg.py
+    test={"values": False, "grad": False, "random": True},  # vectors are fixed up to their sign: tests/ops/test_few_eigenpairs.py
     errors=(
         E(S(T(2, 2)), ValueError, "LOBPCG algorithm is not applicable when the number of A rows"),
         E(S(T(2, 3)), AssertionError, "A must be square, got shape"),

@@ -20,6 +20,18 @@ struct RunOptions {
   bool has_inputs = false;  // only what leads to `inputs` is computed
 };
 
+// Edges that hold their nodes.
+struct HeldEdges {
+  std::vector<Edge> items;
+  HeldEdges() = default;
+  HeldEdges(const HeldEdges&) = delete;
+  HeldEdges& operator=(const HeldEdges&) = delete;
+  ~HeldEdges() {
+    for (const Edge& e : items) Py_XDECREF(reinterpret_cast<PyObject*>(e.node));
+  }
+  void add(Edge owned) { items.push_back(owned); }
+};
+
 // Runs from `roots` with `grads`. With inputs: their gradients are returned in order (undefined where unreachable) unless accumulating.
 std::vector<Tensor> run_backward(std::span<const Edge> roots, std::span<const Tensor> grads, std::span<const Edge> inputs,
                                  RunOptions options);

@@ -7,20 +7,15 @@
 // data alone. So it gets the data alone, and the rest is kept beside it, in a tensor that has all of this and no elements.
 #pragma once
 
+#include "core/guards.h"
 #include "core/state.h"
 #include "core/tensor.h"
 
 namespace retrograd {
 
 // For what belongs to no transform, or to one further out: what is made now was not made inside those that run. See Note [Captured tensors].
-struct OutsideTransforms {
-  uint8_t depth = thread_state.transform_depth;
-  OutsideTransforms() {
-    if (depth) set_transform_depth(0);
-  }
-  ~OutsideTransforms() {
-    if (depth) set_transform_depth(depth);
-  }
+struct OutsideTransforms : Reset<set_transform_depth, uint8_t> {
+  OutsideTransforms() : Reset(thread_state.transform_depth, 0) {}
 };
 
 bool has_layers(const Tensor& t);  // tangents, or samples of a vmap

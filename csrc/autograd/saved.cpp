@@ -8,6 +8,7 @@
 #include "autograd/layers.h"
 #include "autograd/node.h"
 #include "autograd/tangent.h"
+#include "core/guards.h"
 #include "core/promote.h"
 #include "core/state.h"
 #include "core/write_notes.h"
@@ -84,10 +85,7 @@ inline void keep(SavedTensor& saved, TensorImpl* t) {  // takes over a reference
   if (saved_hooks_depth > 0) {
     const Edge edge = gradient_edge(t);
     saved.output_nr = edge.nr;
-    struct Hold {
-      Node* node;
-      ~Hold() { Py_XDECREF(reinterpret_cast<PyObject*>(node)); }
-    } hold{edge.node};
+    const Owned hold(edge.node);
     if (PyObject* kept = saved_tensor_hooks.pack(Tensor::borrow(t), edge.node)) return saved.pack(Tensor::borrow(t), kept);
   }
   Py_INCREF(t->object());
@@ -149,12 +147,6 @@ void SavedTensor::output_moves(uint32_t level, const Tensor& tangent) {
 
 namespace {
 
-// An unpack hook may run a backward that frees the saved tensor it is called for.
-struct Hold {
-  PyObject* o;
-  ~Hold() { Py_DECREF(o); }
-};
-
 // What an unpack hook returned, with the layers of the tensor that was saved. Inside a transform what the hook computed belongs to a vmap.
 Tensor unpacked(PyObject* packed, TensorImpl* layers) {
   const Tensor hold = Tensor::borrow(layers);
@@ -179,8 +171,8 @@ Tensor with_history(const Tensor& t, Node* node, uint32_t nr) {
 
 Tensor SavedTensor::unpack_plain(Node* owner) const {
   if (packed) {
-    const Hold hold{Py_NewRef(packed)};
-    return unpacked(hold.o, tensor);
+    const Owned hold(Py_NewRef(packed));  // an unpack hook may run a backward that frees what it is called for
+    return unpacked(hold.get(), tensor);
   }
   if (!tensor) {
     if (owner->has(kFreed)) fail_freed(owner);
@@ -194,10 +186,10 @@ Tensor SavedTensor::unpack_plain(Node* owner) const {
 
 Tensor SavedTensor::unpack(Node* owner) const {
   if (RG_UNLIKELY(packed != nullptr)) {
-    const Hold hold{Py_NewRef(packed)};
-    Node* history = is_output ? owner : saved_tensor_hooks.history(hold.o);
+    const Owned hold(Py_NewRef(packed));  // an unpack hook may run a backward that frees what it is called for
+    Node* history = is_output ? owner : saved_tensor_hooks.history(hold.get());
     const uint32_t nr = output_nr;
-    Tensor t = unpacked(hold.o, tensor);
+    Tensor t = unpacked(hold.get(), tensor);
     if (!history || t->grad_fn == history || t->accumulator == history) return t;  // nothing to add: the tensor itself came back
     return with_history(t, history, nr);
   }

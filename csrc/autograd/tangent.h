@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "autograd/history.h"
+#include "core/guards.h"
 
 namespace retrograd {
 
@@ -94,10 +95,8 @@ std::vector<Tensor> primal(std::span<const Tensor> list, uint32_t level);
 Tensor same_history(const Tensor& t);
 
 // Switches forward mode off for a while.
-struct TangentsOff {
-  uint32_t saved = thread_state.dual_levels;
-  TangentsOff() { set_dual_levels(0); }
-  ~TangentsOff() { set_dual_levels(saved); }
+struct TangentsOff : Reset<set_dual_levels, uint32_t> {
+  TangentsOff() : Reset(thread_state.dual_levels, 0) {}
 };
 
 }  // namespace retrograd

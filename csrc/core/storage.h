@@ -12,7 +12,7 @@
 
 namespace retrograd {
 
-// A place in a Python program: a code object (owned) and the offset of an instruction in it. See autograd/sites.h.
+// A place in a Python program: a code object (owned) and the offset of an instruction in it. Taken by current_site() (core/state.h).
 struct Site {
   PyCodeObject* code = nullptr;
   int32_t lasti = -1;

@@ -2,6 +2,7 @@
 #include "ops/engine_ops.h"
 
 #include "autograd/history.h"
+#include "core/guards.h"
 #include "ops.h"
 #include "ops/derivatives.h"
 #include "ops/util.h"
@@ -41,14 +42,8 @@ Tensor varied(const Tensor& t, const Tensor& like) { return ops::new_zeros(like,
 void copy_inplace(const Tensor& dst, const Tensor& src) { ops::copy_(dst, src, false); }
 void zero_inplace(const Tensor& dst) { ops::zero_(dst); }
 
-struct GradMode {
-  bool saved = thread_state.grad_mode;
-  GradMode() { thread_state.grad_mode = true; }
-  ~GradMode() { thread_state.grad_mode = saved; }
-};
-
 Node* as_strided_node(const Tensor& base, const TensorImpl* view) {
-  GradMode on;
+  const Restore on(thread_state.grad_mode, true);
   const bool leads_on = requires_grad(base), moved = base->storage != view->storage;
   Tensor from = base;
   if (!leads_on || moved) {  // a view that had a history of its own: the new one ends at the base

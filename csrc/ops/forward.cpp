@@ -2,6 +2,7 @@
 
 #include "autograd/engine.h"
 #include "autograd/layers.h"
+#include "core/guards.h"
 #include "ops.h"
 #include "ops/derivatives.h"
 #include "ops/util.h"
@@ -25,20 +26,6 @@ void tell_saved(const Tensor& result, uint32_t level, const Tensor& value) {
     if (saved->is_output && saved->output_nr == result->output_nr) saved->output_moves(level, value);
   }
 }
-
-struct GradMode {
-  bool saved = thread_state.grad_enabled;
-  explicit GradMode(bool on) { set_grad_mode(on); }
-  ~GradMode() { set_grad_mode(saved); }
-};
-
-struct Edges {
-  std::vector<Edge> items;
-  ~Edges() {
-    for (const Edge& e : items) Py_XDECREF(reinterpret_cast<PyObject*>(e.node));
-  }
-  void add(const Tensor& t) { items.push_back(gradient_edge(t.get())); }
-};
 
 // Whether anything behind a tensor has a history: the samples of a vmap, the tangents of outer levels.
 bool moves(const TensorImpl* t) {
@@ -163,7 +150,7 @@ std::vector<Tensor> transposed(std::span<const Tensor> inputs, uint32_t level,
                                const std::function<std::vector<Tensor>(std::span<const Tensor>)>& run) {
   bool record = false, deeper = false;
   std::vector<Tensor> leaves(inputs.size()), tangents(inputs.size());
-  Edges wanted, roots, seeds;
+  HeldEdges wanted, roots, seeds;
   for (size_t i = 0; i < inputs.size(); ++i) {
     tangents[i] = tangent_of(inputs[i], level);
     leaves[i] = primal(inputs[i], level);
@@ -187,7 +174,7 @@ std::vector<Tensor> transposed(std::span<const Tensor> inputs, uint32_t level,
   {
     const GradMode on(true);
     outputs = run(leaves);
-    for (const Tensor& leaf : leaves) leaf ? wanted.add(leaf) : wanted.items.push_back({});
+    for (const Tensor& leaf : leaves) wanted.add(leaf ? gradient_edge(leaf.get()) : Edge());
     for (const Tensor& out : outputs) {
       Tensor probe;
       if (out && requires_grad(out)) {
@@ -195,17 +182,17 @@ std::vector<Tensor> transposed(std::span<const Tensor> inputs, uint32_t level,
         probe->flags |= kRequiresGrad | kPrivateLeaf;
       }
       probes.push_back(probe);
-      probe ? roots.add(out) : roots.items.push_back({});
-      probe ? seeds.add(probe) : seeds.items.push_back({});
+      roots.add(probe ? gradient_edge(out.get()) : Edge());
+      seeds.add(probe ? gradient_edge(probe.get()) : Edge());
     }
     gradients = run_backward(roots.items, probes, wanted.items,
                              {.keep_graph = true, .create_graph = true, .accumulate = false, .has_inputs = true});
   }
-  Edges back;
+  HeldEdges back;
   std::vector<Tensor> along;
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!tangents[i] || !gradients[i] || !requires_grad(gradients[i])) continue;
-    back.add(gradients[i]);
+    back.add(gradient_edge(gradients[i].get()));
     along.push_back(fitted(tangents[i], gradients[i]));
   }
   if (along.empty()) return std::vector<Tensor>(outputs.size());

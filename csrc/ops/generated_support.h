@@ -2,6 +2,7 @@
 #pragma once
 
 #include "autograd/history.h"
+#include "core/guards.h"
 #include "ops.h"
 #include "ops/lazy.h"
 #include "ops/pointwise/checks.h"
@@ -34,15 +35,7 @@ inline bool is_inference(std::span<const Tensor> list) {
 template <class... Args> [[gnu::always_inline]] inline bool all_inference(const Args&... args) { return (is_inference(args) && ...); }
 
 // Holds a node while it is being filled in: hooks on saved tensors and the kernels of in-place ops may throw.
-class NodeGuard {
- public:
-  explicit NodeGuard(Node* node) : node_(node) {}
-  ~NodeGuard() { Py_XDECREF(reinterpret_cast<PyObject*>(node_)); }
-  Node* release() { return std::exchange(node_, nullptr); }
-
- private:
-  Node* node_;
-};
+using NodeGuard = Owned<Node>;
 
 // For an in-place op whose derivative needs the value before the write.
 Tensor inplace_original(const Tensor& self);

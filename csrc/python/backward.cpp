@@ -1,6 +1,7 @@
 // backward() and grad(): arguments, checks and the call of the engine.
 #include "autograd/engine.h"
 #include "autograd/history.h"
+#include "core/guards.h"
 #include "core/promote.h"
 #include "ops.h"
 #include "ops/util.h"
@@ -9,6 +10,7 @@
 #include "python/caller_state.h"
 #include "python/doc.h"
 #include "python/guard.h"
+#include "python/tensor_type.h"
 
 namespace retrograd {
 
@@ -24,24 +26,13 @@ void CallerState::restore() {
 }
 namespace {
 
-struct Roots {
-  std::vector<Edge> edges;
-  std::vector<Tensor> grads;
-  ~Roots() {
-    for (Edge& e : edges) Py_XDECREF(reinterpret_cast<PyObject*>(e.node));
-  }
-};
-
 // Sentences about where the history was cut, from Python.
 std::string why_no_grad(const Tensor& t) {
-  PyObject* module = checked(PyImport_ImportModule("retrograd._cuts"));
-  PyObject* text = PyObject_CallMethod(module, "explain", "O", t->object());
-  Py_DECREF(module);
-  const char* chars = text ? PyUnicode_AsUTF8(checked(text)) : nullptr;
+  const Owned module(checked(PyImport_ImportModule("retrograd._cuts")));
+  const Owned text(checked(PyObject_CallMethod(module.get(), "explain", "O", t->object())));
+  const char* chars = PyUnicode_AsUTF8(text.get());
   if (!chars) throw PythonError();
-  std::string out = chars;
-  Py_DECREF(text);
-  return out;
+  return chars;
 }
 
 void check_requires_grad(const Tensor& root, size_t i) {
@@ -98,7 +89,8 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
       RG_CHECK_AS(Type, PyTuple_Check(o) || PyList_Check(o), "_run_backward() expects tuples or lists, got ", Py_TYPE(o)->tp_name);
     RG_CHECK(length(tensors) == length(grads), "got ", static_cast<int64_t>(length(tensors)), " tensors and ",
              static_cast<int64_t>(length(grads)), " gradients");
-    Roots roots;
+    HeldEdges roots, wanted;
+    std::vector<Tensor> seeds;
     for (Py_ssize_t i = 0; i < length(tensors); ++i) {
       PyObject* t = item(tensors, i);
       PyObject* g = item(grads, i);
@@ -114,10 +106,9 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
       } else {
         RG_CHECK(grad, "grad can be implicitly created only for scalar outputs: pass a gradient for this GradientEdge");
       }
-      roots.edges.push_back(edge_of(t, "tensors"));
-      roots.grads.push_back(grad);
+      roots.add(edge_of(t, "tensors"));
+      seeds.push_back(grad);
     }
-    Roots wanted;
     if (inputs != Py_None) {
       for (Py_ssize_t i = 0; i < length(inputs); ++i) {
         PyObject* input = item(inputs, i);
@@ -127,12 +118,12 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
                                                 : "One of the differentiated Tensors does not require grad");
           if (accumulate && !is_leaf(t.get())) Py_DECREF(checked(PyObject_CallMethod(input, "retain_grad", nullptr)));
         }
-        wanted.edges.push_back(edge_of(input, "inputs"));
+        wanted.add(edge_of(input, "inputs"));
       }
     }
     const RunOptions options{keep != 0, create != 0, accumulate != 0, inputs != Py_None};
     const CallerState caller;
-    std::vector<Tensor> result = run_backward(roots.edges, roots.grads, wanted.edges, options);
+    std::vector<Tensor> result = run_backward(roots.items, seeds, wanted.items, options);
     for (Tensor& grad : result)  // as a gradient that becomes a .grad
       if (RG_UNLIKELY(grad && grad->has(kConj))) grad = ops::resolve_conj(grad);
     if (accumulate) Py_RETURN_NONE;
@@ -163,10 +154,7 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t narg
     const Tensor root = Tensor::borrow(self);
     const Tensor grads[] = {initial_gradient(root, 0)};
     Edge edge = gradient_edge(root.get());
-    struct Hold {
-      Node* n;
-      ~Hold() { Py_XDECREF(reinterpret_cast<PyObject*>(n)); }
-    } hold{edge.node};
+    const Owned hold(edge.node);
     const CallerState caller;
     run_backward({&edge, 1}, grads, {}, {});
     Py_RETURN_NONE;
@@ -265,7 +253,7 @@ PyMethodDef methods[] = {{"_is_grad_layout_enforced", py_layout, METH_NOARGS, nu
                          {"_anomaly", py_anomaly, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyMethodDef backward_def = {
-    "backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_backward)), METH_FASTCALL | METH_KEYWORDS,
+    "backward", as_method(tensor_backward), METH_FASTCALL | METH_KEYWORDS,
     RG_DOC("backward($self, gradient=None, retain_graph=None, create_graph=False, inputs=None)",
            "Adds the gradients of this tensor to .grad of the leaves it was computed from.\n\n"
            "Arguments:\n"
@@ -284,9 +272,7 @@ PyMethodDef backward_def = {
 void init_engine(PyObject* module) {
   init_hooks();
   PyModule_AddFunctions(module, methods);
-  PyObject* method = checked(PyDescr_NewMethod(tensor_type, &backward_def));
-  PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), "backward", method);
-  Py_DECREF(method);
+  add_to_tensor("backward", PyDescr_NewMethod(tensor_type, &backward_def));
 }
 
 }  // namespace retrograd

@@ -1,6 +1,7 @@
 // What the engine calls when a node has something rare attached: hooks, retained gradients, anomaly mode. See EngineHooks.
 #include "autograd/engine.h"
 #include "autograd/history.h"
+#include "core/guards.h"
 #include "ops.h"
 #include "ops/util.h"
 #include "python/autograd.h"
@@ -11,15 +12,10 @@
 namespace retrograd {
 namespace {
 
-struct Hold {
-  PyObject* o;
-  ~Hold() { Py_DECREF(o); }
-};
-
 // Calls every hook of an ordered dict; iterates over a snapshot, since a hook may remove itself.
 template <class F> void for_each_hook(PyObject* hooks, F&& f) {
   PyObject* values = checked(PyMapping_Values(hooks));
-  const Hold hold{values};
+  const Owned hold{values};
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); ++i) f(PyList_GET_ITEM(values, i));
 }
 
@@ -53,7 +49,7 @@ void run_tensor_hooks(PyObject* hooks, Tensor& grad) {
   for_each_hook(hooks, [&](PyObject* hook) {
     PyObject* result = checked(PyObject_CallOneArg(hook, grad ? grad->object() : Py_None));
     if (result != Py_None) {
-      const Hold hold{result};
+      const Owned hold{result};
       check_replacement(grad, result, hook_name(hook).c_str());
       grad = Tensor::borrow(result);
     } else {
@@ -100,7 +96,7 @@ void take_tuple(PyObject* result, std::span<Tensor> values, const char* what) {
 // Calls f(nr, value) for a dict by output number; over a snapshot, since hooks may register hooks.
 template <class F> void for_each_output(PyObject* by_output, F&& f) {
   PyObject* items = checked(PyDict_Items(by_output));
-  const Hold hold{items};
+  const Owned hold{items};
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); ++i) {
     PyObject* pair = PyList_GET_ITEM(items, i);
     const size_t nr = PyLong_AsSize_t(PyTuple_GET_ITEM(pair, 0));
@@ -128,7 +124,7 @@ void before(Node* n, std::span<Tensor> in) {
     PyObject* grads = as_tuple(in);
     PyObject* result = PyObject_CallOneArg(hook, grads);
     Py_DECREF(grads);
-    const Hold hold{checked(result)};
+    const Owned hold{checked(result)};
     take_tuple(result, in, hook_name(hook).c_str());
   });
 }
@@ -142,23 +138,23 @@ void after(Node* n, std::span<Tensor> out, std::span<const Tensor> in) {
     PyObject* result = PyObject_CallFunctionObjArgs(hook, grad_inputs, grad_outputs, nullptr);
     Py_DECREF(grad_inputs);
     Py_DECREF(grad_outputs);
-    const Hold hold{checked(result)};
+    const Owned hold{checked(result)};
     take_tuple(result, out, hook_name(hook).c_str());
   });
 }
 
 void leaf_hooks(TensorImpl* leaf, Tensor& grad) {
   PyObject* hooks = Py_NewRef(leaf->extra->hooks);
-  const Hold hold{hooks};
+  const Owned hold{hooks};
   run_tensor_hooks(hooks, grad);
 }
 
 void post_accumulate(TensorImpl* leaf) {
   PyObject* hooks = Py_NewRef(leaf->extra->post_accumulate_hooks);
-  const Hold hold{hooks};
+  const Owned hold{hooks};
   for_each_hook(hooks, [&](PyObject* hook) {
     PyObject* result = checked(PyObject_CallOneArg(hook, leaf->object()));
-    const Hold returned{result};
+    const Owned returned{result};
     RG_CHECK_AS(Type, result == Py_None || is_tensor(result), "expected Variable, but hook returned '", short_name(result), "'");
     RG_CHECK(result == Py_None || result == leaf->object(),
              "Tensor post accumulate grad hooks should return None. The gradient is in .grad of the tensor already: ", hook_name(hook),

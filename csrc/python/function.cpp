@@ -3,19 +3,17 @@
 #include <Python.h>
 
 #include <algorithm>
-#include <memory>
-#include <new>
-#include <string>
-#include <unordered_map>
 
 #include "autograd/engine.h"
 #include "autograd/history.h"
+#include "core/guards.h"
 #include "core/promote.h"
 #include "ops.h"
 #include "ops/forward.h"
 #include "ops/util.h"
 #include "python/autograd.h"
 #include "python/bind.h"
+#include "python/function.h"
 #include "python/guard.h"
 #include "python/intercept.h"
 #include "python/torch_function.h"
@@ -23,260 +21,8 @@
 namespace retrograd {
 namespace {
 
-struct TensorMeta {
-  bool is_tensor = false;
-  DType dtype = DType::Float32;
-  Device device;
-  std::vector<int64_t> sizes;
-  explicit TensorMeta(const TensorImpl* t) {
-    if (!t) return;
-    is_tensor = true;
-    dtype = t->dtype;
-    device = t->storage->device;
-    sizes.assign(t->shape().begin(), t->shape().end());
-  }
-};
-
-struct FunctionState {
-  PyObject* cls = nullptr;      // the Function subclass
-  PyObject* to_save = nullptr;  // between save_for_backward() and the end of forward
-  PyObject* dirty = nullptr;
-  PyObject* non_differentiable = nullptr;
-  PyObject* needs_input_grad = nullptr;
-  PyObject* for_forward = nullptr;  // of save_for_forward(), while apply() runs
-  std::vector<SavedTensor> saved;
-  std::vector<bool> saved_none;
-  std::vector<TensorMeta> inputs, outputs;
-  std::vector<int> edge_of_input;  // -1 for arguments that are no tensors
-  bool materialize = true;
-  bool pure_view = false;    // ctx._is_pure_view: the output is a view of the input and nothing else
-  bool handed_over = false;  // what was saved: see clear_saved_tensors_on_access
-  bool finished_forward = false;
-  bool in_jvp = false;
-
-  // What forward said about its inputs and outputs. An output holds the node, so keeping it would close a cycle.
-  void end_forward() {
-    Py_CLEAR(to_save);
-    Py_CLEAR(dirty);
-    Py_CLEAR(non_differentiable);
-    Py_CLEAR(for_forward);
-  }
-  void clear_objects() {
-    Py_CLEAR(cls);
-    Py_CLEAR(needs_input_grad);
-    end_forward();
-  }
-};
-
-struct FunctionNode : Node { FunctionState* state; };
-
-// The kind of node of all Function subclasses of one name; made on first use and kept.
-struct FunctionInfo {
-  NodeInfo info;
-  std::string name, full_name;
-};
-
-// What is known of one Function subclass: an attribute of it, freed with it.
-struct FunctionClass {
-  PyObject_HEAD
-  const NodeInfo* info;
-  int all_arguments;  // how many setup_context() expects, when forward() has defaults for some; -1 before anybody looked
-};
-PyTypeObject* class_type = nullptr;
-
-PyTypeObject* context_type = nullptr;    // base of all ctx types
 PyTypeObject* function_base = nullptr;   // base of autograd.Function
 PyObject* base_setup_context = nullptr;  // Function.setup_context, to see whether a subclass has its own
-
-FunctionNode* function_node(PyObject* self) { return reinterpret_cast<FunctionNode*>(self); }
-FunctionState& state_of(PyObject* self) { return *function_node(self)->state; }
-
-class Ref {
- public:
-  Ref() = default;
-  explicit Ref(PyObject* o) : o_(o) {}
-  Ref(Ref&& other) noexcept : o_(std::exchange(other.o_, nullptr)) {}
-  Ref& operator=(Ref&& other) noexcept {
-    std::swap(o_, other.o_);
-    return *this;
-  }
-  ~Ref() { Py_XDECREF(o_); }
-  PyObject* get() const { return o_; }
-  PyObject* release() { return std::exchange(o_, nullptr); }
-
- private:
-  PyObject* o_ = nullptr;
-};
-
-// ---- backward ----
-
-// A class attribute that is True or False.
-bool class_flag(PyObject* cls, PyObject* name) {
-  Ref value(checked(PyObject_GetAttr(cls, name)));
-  RG_CHECK(PyBool_Check(value.get()), text_of(name), " must be a bool, got ", Py_TYPE(value.get())->tp_name);
-  return value.get() == Py_True;
-}
-
-Tensor checked_gradient(const char* name, size_t index, const TensorMeta& meta, const Node* next, PyObject* object) {
-  RG_CHECK(is_tensor(object), "expected Variable or None (got ", Py_TYPE(object)->tp_name, "): gradient ", index, " returned by ", name);
-  Tensor grad = Tensor::borrow(object);
-  if (!same_sizes(grad.sizes(), meta.sizes)) {
-    // A gradient may still have the broadcast shape.
-    const size_t extra = grad.sizes().size() - meta.sizes.size();
-    bool expandable = grad.sizes().size() >= meta.sizes.size();
-    for (size_t d = 0; expandable && d < meta.sizes.size(); ++d)
-      expandable = meta.sizes[d] == 1 || meta.sizes[d] == grad.sizes()[extra + d];
-    RG_CHECK(expandable, "Function ", name, " returned an invalid gradient at index ", index, " - got ", grad.sizes(),
-             " but expected shape compatible with ", IntSpan(meta.sizes));
-    grad = engine_ops.sum_to(grad, meta.sizes);
-  }
-  RG_CHECK(grad.device() == meta.device, "Function ", name, " returned an invalid gradient at index ", index, " - expected device ",
-           device_name(meta.device), " but got ", device_name(grad.device()));
-  if (grad.dtype() != meta.dtype) {
-    RG_CHECK(is_complex(meta.dtype) || !is_complex(grad.dtype()), "Function ", name, " returned a complex gradient at index ", index,
-             " for an input of dtype ", dtype_name(meta.dtype), ". The gradient of a real input is real: return grad.real");
-    if (!takes_dtype(next, grad.dtype(), meta.dtype)) grad = engine_ops.cast(grad, meta.dtype);
-  }
-  return grad;
-}
-
-// The arguments of backward(): ctx and the gradients; with boxed_grads_call the gradients are in a list, which is all that holds them, unless
-// hooks are going to see them.
-PyObject* gradient_arguments(FunctionNode* node, std::span<Tensor> in) {
-  const FunctionState& s = *node->state;
-  static PyObject* name = PyUnicode_InternFromString("boxed_grads_call");
-  const bool boxed = class_flag(s.cls, name);
-  const auto count = static_cast<Py_ssize_t>(in.size());
-  Ref args(checked(PyTuple_New(boxed ? 2 : count + 1)));
-  PyTuple_SET_ITEM(args.get(), 0, Py_NewRef(node->object()));
-  if (boxed) PyTuple_SET_ITEM(args.get(), 1, checked(PyList_New(count)));
-  const bool gives_up = boxed && !(node->extra && node->extra->hooks);
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    const auto k = static_cast<size_t>(i);
-    Tensor g = gives_up ? std::move(in[k]) : in[k];
-    if (!g && s.materialize && k < s.outputs.size() && s.outputs[k].is_tensor)
-      g = zeros(s.outputs[k].sizes, s.outputs[k].dtype, s.outputs[k].device);
-    if (boxed) {
-      PyList_SET_ITEM(PyTuple_GET_ITEM(args.get(), 1), i, wrap(std::move(g)));
-    } else {
-      PyTuple_SET_ITEM(args.get(), i + 1, wrap(std::move(g)));
-    }
-  }
-  return args.release();
-}
-
-void apply_backward(Call& call) {
-  auto* node = static_cast<FunctionNode*>(call.node);
-  FunctionState& s = *node->state;
-  const char* name = node_name(node);
-  RG_CHECK(s.cls, "this Function's ctx was cleared by the garbage collector");
-  static PyObject* name_backward = PyUnicode_InternFromString("_backward_of");
-  Ref backward(checked(PyObject_GetAttr(s.cls, name_backward)));
-  Ref args(gradient_arguments(node, call.in));
-  Ref result(checked(PyObject_Call(backward.get(), args.get(), nullptr)));
-  PyObject* one[1] = {result.get()};
-  PyObject* const* items = one;
-  Py_ssize_t count = 1;
-  if (PyTuple_Check(result.get())) {
-    items = PySequence_Fast_ITEMS(result.get());
-    count = PySequence_Fast_GET_SIZE(result.get());
-  }
-  const auto expected = static_cast<Py_ssize_t>(s.inputs.size());
-  Py_ssize_t given = count;
-  while (given > expected && items[given - 1] == Py_None) --given;  // trailing None are forgiven
-  RG_CHECK(given == expected, "function ", name, " returned an incorrect number of gradients (expected ", static_cast<int64_t>(expected),
-           ", got ", static_cast<int64_t>(count), ")");
-  for (Py_ssize_t i = 0; i < expected; ++i) {
-    const auto k = static_cast<size_t>(i);
-    if (items[i] == Py_None) continue;
-    RG_CHECK(s.inputs[k].is_tensor, "function ", name, " returned a gradient different than None at position ", static_cast<int64_t>(i + 1),
-             ", but the corresponding forward input was not a Variable");
-    const int edge = s.edge_of_input[k];
-    if (!node->edges[edge].node) continue;
-    call.out[static_cast<size_t>(edge)] = checked_gradient(name, k, s.inputs[k], node->edges[edge].node, items[i]);
-  }
-}
-
-void destroy_state(Node* node) {
-  auto* n = static_cast<FunctionNode*>(node);
-  FunctionState* s = std::exchange(n->state, nullptr);
-  if (!s) return;
-  for (SavedTensor& t : s->saved) t.release();
-  s->clear_objects();
-  delete s;
-}
-
-int traverse_state(Node* node, visitproc visit, void* arg) {
-  const FunctionState* s = static_cast<FunctionNode*>(node)->state;
-  if (!s) return 0;
-  for (const SavedTensor& t : s->saved)
-    if (const int r = t.traverse(visit, arg)) return r;
-  for (PyObject* o : {s->cls, s->to_save, s->dirty, s->non_differentiable, s->needs_input_grad, s->for_forward}) Py_VISIT(o);
-  return 0;
-}
-
-void release_saved_tensors(Node* node) {
-  FunctionState* s = static_cast<FunctionNode*>(node)->state;
-  if (!s) return;
-  for (SavedTensor& t : s->saved) t.release();
-}
-
-// ---- the class of a ctx ----
-
-// Programs may define a Function anew at every step, and nodes outlive their class: what nodes point to is shared by name and never freed.
-const NodeInfo* node_info(const std::string& name) {
-  static std::unordered_map<std::string, FunctionInfo*> known;
-  FunctionInfo*& f = known[name];
-  if (f) return &f->info;
-  auto made = std::make_unique<FunctionInfo>();
-  made->name = name;
-  made->full_name = "torch.autograd.function." + name;
-  PyType_Slot own[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
-                       {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
-                       {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
-                       {0, nullptr}};
-  PyType_Spec spec = {made->full_name.c_str(), static_cast<int>(sizeof(FunctionNode)), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, own};
-  auto* type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(context_type))));
-  type->tp_name = made->name.c_str();  // what error messages of the interpreter say
-  made->info = NodeInfo{.name = made->name.c_str(),
-                        .bytes = sizeof(FunctionNode),
-                        .edges_offset = 0,
-                        .apply = apply_backward,
-                        .saved = {},
-                        .destroy = destroy_state,
-                        .traverse = traverse_state,
-                        .release_saved = release_saved_tensors,
-                        .type = type};
-  f = made.release();
-  return &f->info;
-}
-
-FunctionClass* class_of(PyObject* cls) {
-  static PyObject* key = PyUnicode_InternFromString("_function_class");
-  PyObject* dict = reinterpret_cast<PyTypeObject*>(cls)->tp_dict;
-  PyObject* found = PyDict_GetItemWithError(dict, key);
-  if (RG_UNLIKELY(!found || Py_TYPE(found) != class_type)) {
-    Ref made(checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(class_type))));
-    if (PyObject_SetAttr(cls, key, made.get()) != 0) throw PythonError();
-    found = made.get();  // owned by the class now
-  }
-  auto* fc = reinterpret_cast<FunctionClass*>(found);
-  if (RG_UNLIKELY(!fc->info)) {
-    fc->all_arguments = -1;
-    fc->info = node_info(text_of(reinterpret_cast<PyHeapTypeObject*>(cls)->ht_name) + "Backward");
-  }
-  return fc;
-}
-
-// Classes that are pickled by value (cloudpickle) arrive without: it is made again.
-PyObject* reduce_class(PyObject* self, PyObject*) { return Py_BuildValue("(O())", Py_TYPE(self)); }
-
-PyMethodDef class_methods[] = {{"__reduce__", reduce_class, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot class_slots[] = {{Py_tp_methods, class_methods}, {0, nullptr}};
-PyType_Spec class_spec = {"retrograd._C._FunctionClass", sizeof(FunctionClass), 0, Py_TPFLAGS_DEFAULT, class_slots};
-
-// ---- forward ----
 
 bool contains(PyObject* tuple, const TensorImpl* t) {
   if (!tuple) return false;
@@ -352,7 +98,7 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
 void save_tensors(FunctionNode* node, std::span<const Tensor> outputs, bool executable) {
   FunctionState& s = *node->state;
   if (!s.to_save || !executable) return;
-  const Ref hold(std::exchange(s.to_save, nullptr));  // a pack hook may call save_for_backward() once more
+  const Owned<> hold(std::exchange(s.to_save, nullptr));  // a pack hook may call save_for_backward() once more
   PyObject* list = hold.get();
   newest_node = node->info;
   const Py_ssize_t n = PyTuple_GET_SIZE(list);
@@ -385,17 +131,17 @@ void save_tensors(FunctionNode* node, std::span<const Tensor> outputs, bool exec
 PyObject* call_forward(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_t nargs) {
   static PyObject* name_setup = PyUnicode_InternFromString("setup_context");
   static PyObject* name_forward = PyUnicode_InternFromString("forward");
-  Ref forward(checked(PyObject_GetAttr(cls, name_forward)));
-  Ref setup(checked(PyObject_GetAttr(cls, name_setup)));
+  Owned<> forward(checked(PyObject_GetAttr(cls, name_forward)));
+  Owned<> setup(checked(PyObject_GetAttr(cls, name_setup)));
   if (setup.get() == base_setup_context) {
     std::vector<PyObject*> all{node->object()};
     all.insert(all.end(), args, args + nargs);
     return checked(PyObject_Vectorcall(forward.get(), all.data(), all.size(), nullptr));
   }
-  Ref output(checked(PyObject_Vectorcall(forward.get(), args, static_cast<size_t>(nargs), nullptr)));
-  Ref inputs(checked(PyTuple_New(nargs)));
+  Owned<> output(checked(PyObject_Vectorcall(forward.get(), args, static_cast<size_t>(nargs), nullptr)));
+  Owned<> inputs(checked(PyTuple_New(nargs)));
   for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(inputs.get(), i, Py_NewRef(args[i]));
-  Ref done(checked(PyObject_CallFunctionObjArgs(setup.get(), node->object(), inputs.get(), output.get(), nullptr)));
+  Owned<> done(checked(PyObject_CallFunctionObjArgs(setup.get(), node->object(), inputs.get(), output.get(), nullptr)));
   return output.release();
 }
 
@@ -452,7 +198,7 @@ void run_jvp(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_
   for (Py_ssize_t i = 0; i < nargs; ++i)
     if (is_tensor(args[i])) levels.add(reinterpret_cast<TensorImpl*>(args[i]));
   for (const uint32_t level : levels) {
-    Ref call(checked(PyTuple_New(nargs + 1)));
+    Owned<> call(checked(PyTuple_New(nargs + 1)));
     PyTuple_SET_ITEM(call.get(), 0, Py_NewRef(node->object()));
     std::vector<Tensor> tangents(static_cast<size_t>(nargs));  // of arguments that have one
     std::vector<uint32_t> versions(static_cast<size_t>(nargs));
@@ -466,9 +212,9 @@ void run_jvp(PyObject* cls, FunctionNode* node, PyObject* const* args, Py_ssize_
       }
       PyTuple_SET_ITEM(call.get(), i + 1, wrap(std::move(tangent)));
     }
-    Ref rule(checked(PyObject_GetAttrString(cls, "jvp")));
+    Owned<> rule(checked(PyObject_GetAttrString(cls, "jvp")));
     s.in_jvp = true;
-    Ref result(PyObject_Call(rule.get(), call.get(), nullptr));
+    Owned<> result(PyObject_Call(rule.get(), call.get(), nullptr));
     s.in_jvp = false;
     checked(result.get());
     const bool single = !PyTuple_Check(result.get());
@@ -509,20 +255,20 @@ Handler* batch_of(PyObject* const* args, Py_ssize_t nargs) {
 // Inside vmap forward runs on whole batches, below the level and tracked there as anything else is; Python knows how. The node that is
 // recorded here is the one of the samples.
 PyObject* call_forward_batched(PyObject* cls, FunctionNode* node, Handler* h, PyObject* const* args, Py_ssize_t nargs) {
-  Ref output;
+  Owned<> output;
   {
-    Ref forward(checked(PyObject_GetAttrString(cls, "_forward_batched")));
+    Owned<> forward(checked(PyObject_GetAttrString(cls, "_forward_batched")));
     std::vector<PyObject*> all{h->callable};
     all.insert(all.end(), args, args + nargs);
     const Below below(h);
-    output = Ref(checked(PyObject_Vectorcall(forward.get(), all.data(), all.size(), nullptr)));
+    output = Owned<>(checked(PyObject_Vectorcall(forward.get(), all.data(), all.size(), nullptr)));
   }
-  output = Ref(claimed_outputs(h, output.release(), args, nargs));
+  output = Owned<>(claimed_outputs(h, output.release(), args, nargs));
   const RecordingScope off(false, Off::Forward, node->site);
   const TangentsOff plain;
-  Ref inputs(checked(PyTuple_New(nargs)));
+  Owned<> inputs(checked(PyTuple_New(nargs)));
   for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(inputs.get(), i, Py_NewRef(args[i]));
-  Ref done(checked(PyObject_CallMethod(cls, "setup_context", "OOO", node->object(), inputs.get(), output.get())));
+  Owned<> done(checked(PyObject_CallMethod(cls, "setup_context", "OOO", node->object(), inputs.get(), output.get())));
   return output.release();
 }
 
@@ -548,7 +294,7 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
     }
   const bool executable = any && thread_state.grad_mode;
   auto* node = static_cast<FunctionNode*>(new_node(*fc->info, executable ? tensors : 0));
-  Ref hold(node->object());
+  Owned<> hold(node->object());
   // A ctx may hold anything: see Note [Joining the collector]. Nothing is built on it yet, so marking it is enough.
   node->flags |= kPython | kNodeMarked;
   if (!gc_tracked(node->object())) PyObject_GC_Track(node->object());
@@ -567,22 +313,19 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
     edge += t != nullptr;
   }
 
-  struct EndForward {
-    FunctionState* s;
-    ~EndForward() { s->end_forward(); }
-  } end_forward{s};  // also when forward, or a hook around what it saves, throws
-  Ref result;
+  const AtExit end_forward([s] { s->end_forward(); });  // also when forward, or a hook around what it saves, throws
+  Owned<> result;
   if (Handler* h = batch_of(args, nargs); RG_UNLIKELY(h != nullptr)) {
-    result = Ref(call_forward_batched(cls, node, h, args, nargs));
+    result = Owned<>(call_forward_batched(cls, node, h, args, nargs));
   } else {
     const RecordingScope off(false, Off::Forward, node->site);
     const TangentsOff plain;
-    result = Ref(call_forward(cls, node, args, nargs));
+    result = Owned<>(call_forward(cls, node, args, nargs));
   }
 
   const bool single = !PyTuple_Check(result.get());
   const Py_ssize_t count = single ? 1 : PyTuple_GET_SIZE(result.get());
-  Ref out(checked(PyTuple_New(count)));
+  Owned<> out(checked(PyTuple_New(count)));
   std::vector<Tensor> outputs(static_cast<size_t>(count)), raw(static_cast<size_t>(count));
   int differentiable_outputs = 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -629,7 +372,7 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
 bool needs_defaults(PyObject* cls, Py_ssize_t nargs) {
   FunctionClass* fc = class_of(cls);
   if (RG_UNLIKELY(fc->all_arguments < 0)) {
-    Ref count(checked(PyObject_CallMethod(cls, "_count_arguments", nullptr)));
+    Owned<> count(checked(PyObject_CallMethod(cls, "_count_arguments", nullptr)));
     fc->all_arguments = static_cast<int>(PyLong_AsLong(count.get()));
     if (PyErr_Occurred()) throw PythonError();
   }
@@ -641,214 +384,19 @@ PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject
     nargs = PyVectorcall_NARGS(static_cast<size_t>(nargs));
     if ((kwnames && PyTuple_GET_SIZE(kwnames)) || needs_defaults(cls, nargs)) {
       // Keyword arguments are bound to forward's signature in Python, which calls back with positional ones.
-      Ref bind(checked(PyObject_GetAttrString(cls, "_apply_keywords")));
+      Owned<> bind(checked(PyObject_GetAttrString(cls, "_apply_keywords")));
       return checked(PyObject_Vectorcall(bind.get(), args, static_cast<size_t>(nargs), kwnames));
     }
     bool overloaded = function_modes_active();
     for (Py_ssize_t i = 0; i < nargs && thread_state.torch_function_subclasses; ++i)
       overloaded |= is_tensor(args[i]) && !is_plain_tensor(args[i]);
     if (overloaded) {
-      Ref self(checked(PyObject_GetAttrString(cls, "apply")));
+      Owned<> self(checked(PyObject_GetAttrString(cls, "apply")));
       return call_torch_function(self.get(), nullptr, args, nargs, nullptr);
     }
     return run_forward(cls, args, nargs);
   });
 }
-
-// ---- ctx ----
-
-PyObject* save_for_backward(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
-  return guarded([&]() -> PyObject* {
-    FunctionState& s = state_of(self);
-    Ref list(checked(PyTuple_New(nargs)));
-    for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(list.get(), i, Py_NewRef(args[i]));
-    Py_XSETREF(s.to_save, list.release());
-    Py_RETURN_NONE;
-  });
-}
-
-template <PyObject* FunctionState::* Member> PyObject* remember(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
-  return guarded([&]() -> PyObject* {
-    FunctionState& s = state_of(self);
-    constexpr const char* refusal = Member == &FunctionState::dirty
-                                        ? "mark_dirty can only accept variables, but argument "
-                                        : "mark_non_differentiable only accepts variable arguments, but got argument ";
-    for (Py_ssize_t i = 0; i < nargs; ++i)
-      RG_CHECK(is_tensor(args[i]), refusal, static_cast<int64_t>(i), " is of type ", Py_TYPE(args[i])->tp_name);
-    Ref list(checked(PyTuple_New(nargs)));
-    for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(list.get(), i, Py_NewRef(args[i]));
-    PyObject* old = std::exchange(s.*Member, list.release());
-    Py_XDECREF(old);
-    Py_RETURN_NONE;
-  });
-}
-
-int put_materialize(PyObject* self, PyObject* on, void*) {
-  return guarded_int([&] {
-    RG_CHECK_AS(Type, on && PyBool_Check(on), "set_materialize_grads received an invalid combination of arguments - got (",
-                on ? Py_TYPE(on)->tp_name : "nothing", "), but expected (bool value)");
-    state_of(self).materialize = on == Py_True;
-  });
-}
-PyObject* set_materialize(PyObject* self, PyObject* on) {
-  if (put_materialize(self, on, nullptr) != 0) return nullptr;
-  Py_RETURN_NONE;
-}
-
-// Unlike a derivative formula, which never looks, Python gets a saved output with its history in any mode.
-Tensor unpacked(FunctionNode* node, const SavedTensor& saved) {
-  if (saved.had_history && saved.tensor && !saved.tensor->grad_fn && !thread_state.grad_enabled) {
-    struct Forgive {  // detach_() took a history that nobody asks for
-      SavedTensor& saved;
-      ~Forgive() { saved.had_history = true; }
-    } forgive{const_cast<SavedTensor&>(saved)};
-    forgive.saved.had_history = false;
-    return saved.unpack(node);
-  }
-  if (!saved.is_output || saved.packed) return saved.unpack(node);
-  const bool grad_enabled = thread_state.grad_enabled;
-  set_grad_mode(true);
-  struct Restore {
-    bool on;
-    ~Restore() { set_grad_mode(on); }
-  } restore{grad_enabled};
-  return saved.unpack(node);
-}
-
-// Until forward has ended nothing is saved; jvp() sees what was saved for it.
-PyObject* saved_tensors(PyObject* self, void*) {
-  return guarded([&]() -> PyObject* {
-    FunctionNode* node = function_node(self);
-    FunctionState& s = *node->state;
-    if (s.in_jvp && s.for_forward) return Py_NewRef(s.for_forward);
-    if (s.in_jvp || !s.finished_forward) return checked(PyTuple_New(0));
-    RG_CHECK(!s.handed_over,
-             "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
-             "autograd.Function: keep what the first access gave, or do without that flag.");
-    if (node->has(kFreed)) fail_freed(node);
-    Ref out(checked(PyTuple_New(static_cast<Py_ssize_t>(s.saved.size()))));
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(out.get()); ++i) {
-      const auto k = static_cast<size_t>(i);
-      if (s.handed_over || node->has(kFreed)) fail_freed(node);  // an unpack hook ran a backward, or asked for them itself
-      PyTuple_SET_ITEM(out.get(), i, s.saved_none[k] ? none() : wrap(unpacked(node, s.saved[k])));
-    }
-    static PyObject* name = PyUnicode_InternFromString("clear_saved_tensors_on_access");
-    if (s.cls && class_flag(s.cls, name)) {
-      s.handed_over = true;
-      for (SavedTensor& t : std::exchange(s.saved, {})) t.release();
-    }
-    return out.release();
-  });
-}
-
-PyObject* saved_variables(PyObject* self, void*) {
-  if (PyErr_WarnEx(PyExc_DeprecationWarning, "'saved_variables' is deprecated; use 'saved_tensors'", 1) != 0) return nullptr;
-  return saved_tensors(self, nullptr);
-}
-
-// Inside backward, where the graph is not kept: lets go of the saved tensors before backward ends.
-PyObject* maybe_clear(PyObject* self, PyObject*) {
-  if (in_backward() && !run_keeps_graph()) release_saved(function_node(self));
-  Py_RETURN_NONE;
-}
-
-// (sizes, dtype, device) of each output of forward, None for what is no tensor.
-PyObject* output_info(PyObject* self, void*) {
-  return guarded([&]() -> PyObject* {
-    const std::vector<TensorMeta>& outputs = state_of(self).outputs;
-    Ref out(checked(PyTuple_New(static_cast<Py_ssize_t>(outputs.size()))));
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const TensorMeta& m = outputs[i];
-      PyObject* item =
-          m.is_tensor ? checked(Py_BuildValue("(NNN)", wrap_ints(m.sizes), wrap_dtype(m.dtype), wrap_device(m.device))) : none();
-      PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), item);
-    }
-    return out.release();
-  });
-}
-
-PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("<torch.autograd.function.%s object at %p>", Py_TYPE(self)->tp_name, self); }
-
-SavedTensor* find_saved(Node* n, size_t index) {
-  FunctionState* s = static_cast<FunctionNode*>(n)->state;
-  return s && index < s->saved.size() ? &s->saved[index] : nullptr;
-}
-
-PyObject* raw_saved_tensors(PyObject* self, void*) {
-  return guarded([&]() -> PyObject* {
-    FunctionNode* node = function_node(self);
-    if (node->has(kFreed)) fail_freed(node);
-    const auto count = static_cast<Py_ssize_t>(node->state->saved.size());
-    Ref out(checked(PyTuple_New(count)));
-    for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(out.get(), i, checked(raw_saved(node, find_saved, static_cast<size_t>(i))));
-    return out.release();
-  });
-}
-
-PyObject* needs_input_grad(PyObject* self, void*) {
-  return Py_NewRef(state_of(self).needs_input_grad ? state_of(self).needs_input_grad : Py_None);
-}
-int set_needs_input_grad(PyObject* self, PyObject* value, void*) {
-  PyObject* old = std::exchange(state_of(self).needs_input_grad, Py_XNewRef(value));
-  Py_XDECREF(old);
-  return 0;
-}
-PyObject* get_pure_view(PyObject* self, void*) { return PyBool_FromLong(state_of(self).pure_view); }
-int put_pure_view(PyObject* self, PyObject* on, void*) {
-  return guarded_int([&] {
-    RG_CHECK_AS(Type, on && PyBool_Check(on), "set_is_pure_view received an invalid combination of arguments - got (",
-                on ? Py_TYPE(on)->tp_name : "nothing", "), but expected (bool value)");
-    state_of(self).pure_view = on == Py_True;
-  });
-}
-PyObject* forward_class(PyObject* self, void*) { return Py_NewRef(state_of(self).cls ? state_of(self).cls : Py_None); }
-PyObject* get_materialize(PyObject* self, void*) { return PyBool_FromLong(state_of(self).materialize); }
-template <PyObject* FunctionState::* Member> PyObject* get_list(PyObject* self, void*) {
-  return Py_NewRef(state_of(self).*Member ? state_of(self).*Member : Py_None);
-}
-template <PyObject* FunctionState::* Member> int put_list(PyObject* self, PyObject* value, void*) {
-  PyObject* old = std::exchange(state_of(self).*Member, value && value != Py_None ? Py_NewRef(value) : nullptr);
-  Py_XDECREF(old);
-  return 0;
-}
-
-template <class F> PyCFunction as_method(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
-
-PyMethodDef context_methods[] = {
-    {"save_for_backward", as_method(save_for_backward), METH_FASTCALL, "Keeps tensors for backward; they come back as ctx.saved_tensors."},
-    {"mark_dirty", as_method(remember<&FunctionState::dirty>), METH_FASTCALL,
-     "Says which inputs forward changed in place; they must be returned."},
-    {"mark_non_differentiable", as_method(remember<&FunctionState::non_differentiable>), METH_FASTCALL,
-     "Says which outputs carry no gradient."},
-    {"maybe_clear_saved_tensors", maybe_clear, METH_NOARGS, "Inside backward: frees the saved tensors now, unless the graph is kept."},
-    {"set_materialize_grads", set_materialize, METH_O, "Whether gradients that are not there arrive as zeros (the default) or as None."},
-    {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef context_getset[] = {
-    {"saved_tensors", saved_tensors, nullptr, "What save_for_backward() kept.", nullptr},
-    {"_raw_saved_tensors", raw_saved_tensors, nullptr, nullptr, nullptr},
-    {"saved_variables", saved_variables, nullptr, nullptr, nullptr},
-    {"saved_for_forward", get_list<&FunctionState::for_forward>, put_list<&FunctionState::for_forward>, "What save_for_forward() kept.",
-     nullptr},
-    {"_output_info", output_info, nullptr, nullptr, nullptr},
-    {"needs_input_grad", needs_input_grad, set_needs_input_grad, "For each argument of forward, whether its gradient is wanted.", nullptr},
-    {"_forward_cls", forward_class, nullptr, nullptr, nullptr},
-    {"materialize_grads", get_materialize, put_materialize, nullptr, nullptr},
-    {"_is_pure_view", get_pure_view, put_pure_view,
-     "Set in forward: the output is a view of the one input, and writes to it go past backward.", nullptr},
-    {"to_save", get_list<&FunctionState::to_save>, nullptr, nullptr, nullptr},
-    {"dirty_tensors", get_list<&FunctionState::dirty>, nullptr, nullptr, nullptr},
-    {"non_differentiable", get_list<&FunctionState::non_differentiable>, nullptr, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot context_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
-                               {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
-                               {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
-                               {Py_tp_repr, reinterpret_cast<void*>(repr)},
-                               {Py_tp_methods, context_methods},
-                               {Py_tp_getset, context_getset},
-                               {0, nullptr}};
-PyType_Spec context_spec = {"retrograd.autograd.function.BackwardCFunction", sizeof(FunctionNode), 0,
-                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                            context_slots};
 
 PyMethodDef function_methods[] = {
     {"apply", as_method(apply), METH_FASTCALL | METH_KEYWORDS | METH_CLASS, "Runs forward and records the op."},
@@ -875,12 +423,9 @@ PyMethodDef module_methods[] = {{"_function_node_type", node_type_of_function, M
 }  // namespace
 
 void init_function(PyObject* module) {
-  context_type =
-      reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&context_spec, reinterpret_cast<PyObject*>(node_base_type))));
+  init_function_context(module);
+  init_function_node(module);
   function_base = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&function_spec)));
-  class_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&class_spec)));
-  PyModule_AddObject(module, "_FunctionClass", Py_NewRef(reinterpret_cast<PyObject*>(class_type)));
-  PyModule_AddObject(module, "_FunctionCtx", Py_NewRef(reinterpret_cast<PyObject*>(context_type)));
   PyModule_AddObject(module, "_FunctionBase", Py_NewRef(reinterpret_cast<PyObject*>(function_base)));
   PyModule_AddFunctions(module, module_methods);
 }

@@ -18,6 +18,21 @@ inline std::string text_of(PyObject* str) {
   return text;
 }
 
+// Any method as PyMethodDef takes it.
+template <class F> PyCFunction as_method(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
+
+// Where memory is freed by whoever reads it last, on a thread of its own perhaps.
+class GilHeld {
+ public:
+  GilHeld() = default;
+  ~GilHeld() { PyGILState_Release(state_); }
+  GilHeld(const GilHeld&) = delete;
+  GilHeld& operator=(const GilHeld&) = delete;
+
+ private:
+  PyGILState_STATE state_ = PyGILState_Ensure();
+};
+
 template <class F> PyObject* guarded(F&& f) noexcept {
   try {
     return f();

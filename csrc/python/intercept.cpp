@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/guards.h"
 #include "ops/generator.h"
 #include "python/autograd.h"
 #include "python/bind.h"
@@ -264,22 +265,15 @@ PyObject* box(Generator* g) {
   return Py_NewRef(reinterpret_cast<PyObject*>(g));
 }
 
-namespace {
-struct Decref {
-  PyObject* o;
-  ~Decref() { Py_DECREF(o); }
-};
-}  // namespace
-
 Tensor Unbox<Tensor>::from(PyObject* o) {
-  Decref guard{o};
+  const Owned held(o);
   if (o == Py_None) return {};
   RG_CHECK_AS(Type, is_tensor(o), "an op handler must return a Tensor here, got ", Py_TYPE(o)->tp_name);
   return Tensor::borrow(o);
 }
 
 std::vector<Tensor> Unbox<std::vector<Tensor>>::from(PyObject* o) {
-  Decref guard{o};
+  const Owned held(o);
   RG_CHECK_AS(Type, PyTuple_Check(o) || PyList_Check(o), "an op handler must return a tuple of Tensors here, got ", Py_TYPE(o)->tp_name);
   std::vector<Tensor> out;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
@@ -288,7 +282,7 @@ std::vector<Tensor> Unbox<std::vector<Tensor>>::from(PyObject* o) {
 }
 
 Scalar Unbox<Scalar>::from(PyObject* o) {
-  Decref guard{o};
+  const Owned held(o);
   Scalar s;
   RG_CHECK_AS(Type, read_scalar(o, s), "an op handler must return a number here, got ", Py_TYPE(o)->tp_name);
   return s;

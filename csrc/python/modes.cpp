@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/allocator.h"
+#include "core/guards.h"
 #include "core/state.h"
 #include "python/autograd.h"
 #include "python/bind.h"
@@ -18,11 +19,6 @@
 
 namespace retrograd {
 namespace {
-
-struct Release {
-  void operator()(PyObject* o) const { Py_DECREF(o); }
-};
-using Ref = std::unique_ptr<PyObject, Release>;
 
 // ---- the thread's modes ----
 
@@ -286,7 +282,7 @@ template <bool On> PyObject* switch_new(PyTypeObject* type, PyObject* args, PyOb
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, On ? "|O:enable_grad" : "|O:no_grad", const_cast<char**>(names), &function))
     return nullptr;
   if (function == Py_None) return reinterpret_cast<PyObject*>(make(type));
-  Ref self(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(type)));  // @no_grad without brackets
+  Owned self(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(type)));  // @no_grad without brackets
   return self ? PyObject_CallOneArg(self.get(), function) : nullptr;
 }
 
@@ -321,7 +317,7 @@ PyObject* inference_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     if (self) self->mode = mode == Py_True;
     return reinterpret_cast<PyObject*>(self);
   }
-  Ref self(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(type)));
+  Owned self(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(type)));
   return self ? PyObject_CallOneArg(self.get(), mode) : nullptr;
 }
 int inference_init(PyObject* o, PyObject* args, PyObject* kwargs) {
@@ -335,8 +331,8 @@ int inference_init(PyObject* o, PyObject* args, PyObject* kwargs) {
 // What type.__call__ does: for arguments that want reading, and should a program have replaced __new__ or __init__.
 PyObject* call_slowly(PyObject* type, PyObject* const* args, size_t count, PyObject* names) {
   const auto positional = static_cast<Py_ssize_t>(PyVectorcall_NARGS(count));
-  Ref tuple(PyTuple_New(positional));
-  Ref keywords(names ? PyDict_New() : nullptr);
+  Owned tuple(PyTuple_New(positional));
+  Owned keywords(names ? PyDict_New() : nullptr);
   if (!tuple || (names && !keywords)) return nullptr;
   for (Py_ssize_t i = 0; i < positional; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(args[i]));
   for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
@@ -407,13 +403,13 @@ PyObject* call_inside(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   Mode* mode = make(type);
   if (!mode) return nullptr;
-  Ref held(reinterpret_cast<PyObject*>(mode));
+  Owned held(reinterpret_cast<PyObject*>(mode));
   mode->mode = as_mode(args[0])->mode;
   mode->code = reinterpret_cast<PyCodeObject*>(Py_NewRef(args[1]));
   const bool inference = type == inference_type;
-  Ref entered(inference                  ? inference_enter(held.get(), nullptr)
-              : type == enable_grad_type ? switch_enter<true>(held.get(), nullptr)
-                                         : switch_enter<false>(held.get(), nullptr));
+  Owned entered(inference                  ? inference_enter(held.get(), nullptr)
+                : type == enable_grad_type ? switch_enter<true>(held.get(), nullptr)
+                                           : switch_enter<false>(held.get(), nullptr));
   if (!entered) return nullptr;
   PyObject* result = PyObject_Call(args[2], args[3], args[4]);
   inference ? leave_inference(mode) : leave_switch(mode);
@@ -437,7 +433,7 @@ PyObject* decorate(PyObject* o, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"orig_func", nullptr};
   PyObject* function;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:__call__", const_cast<char**>(names), &function)) return nullptr;
-  Ref module(PyImport_ImportModule("retrograd.utils._contextlib"));
+  Owned module(PyImport_ImportModule("retrograd.utils._contextlib"));
   return module ? PyObject_CallMethod(module.get(), "decorate", "OO", o, function) : nullptr;
 }
 PyObject* set_grad_decorate(PyObject* o, PyObject* args, PyObject* kwargs) {
@@ -446,10 +442,6 @@ PyObject* set_grad_decorate(PyObject* o, PyObject* args, PyObject* kwargs) {
 }
 
 // ---- the types ----
-
-PyCFunction fast(PyObject* (*f)(PyObject*, PyObject* const*, Py_ssize_t)) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
-}
 
 constexpr const char* kClone = "clone($self, /)\n--\n\nA new context manager of the same mode, for one call of a decorated function.";
 constexpr const char* kBaseDoc =
@@ -510,16 +502,16 @@ Example::
 
 template <bool On>
 PyMethodDef switch_methods[] = {{"__enter__", switch_enter<On>, METH_NOARGS, nullptr},
-                                {"__exit__", fast(switch_exit), METH_FASTCALL, nullptr},
+                                {"__exit__", as_method(switch_exit), METH_FASTCALL, nullptr},
                                 {"__getnewargs__", no_arguments, METH_NOARGS, nullptr},
                                 {nullptr, nullptr, 0, nullptr}};
 PyMethodDef set_grad_methods[] = {{"__enter__", set_grad_enter, METH_NOARGS, nullptr},
-                                  {"__exit__", fast(set_grad_exit), METH_FASTCALL, nullptr},
+                                  {"__exit__", as_method(set_grad_exit), METH_FASTCALL, nullptr},
                                   {"__getnewargs__", set_grad_arguments, METH_NOARGS, nullptr},
                                   {"clone", clone_mode, METH_NOARGS, kClone},
                                   {nullptr, nullptr, 0, nullptr}};
 PyMethodDef inference_methods[] = {{"__enter__", inference_enter, METH_NOARGS, nullptr},
-                                   {"__exit__", fast(inference_exit), METH_FASTCALL, nullptr},
+                                   {"__exit__", as_method(inference_exit), METH_FASTCALL, nullptr},
                                    {"__getnewargs__", inference_arguments, METH_NOARGS, nullptr},
                                    {"clone", clone_mode, METH_NOARGS, kClone},
                                    {nullptr, nullptr, 0, nullptr}};
@@ -555,7 +547,7 @@ PyTypeObject* make_type(const char* name, PyObject* base, std::vector<PyType_Slo
                                     slot(Py_tp_setattro, mode_setattr), PyType_Slot{0, nullptr}})
     slots.push_back(shared);
   PyType_Spec spec = {name, sizeof(Mode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
-  Ref bases(checked(PyTuple_Pack(1, base)));
+  Owned bases(checked(PyTuple_Pack(1, base)));
   auto* type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&spec, bases.get())));
   type->tp_vectorcall = call;  // subclasses do not inherit it
   return type;
@@ -566,8 +558,8 @@ PyMethodDef functions[] = {
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, RG_DOC("is_grad_enabled()", "Whether ops record a graph on this thread.")},
     {"is_inference_mode_enabled", is_inference, METH_NOARGS,
      RG_DOC("is_inference_mode_enabled()", "Whether inference mode is on for this thread.")},
-    {"_clone_for", fast(clone_for), METH_FASTCALL, nullptr},
-    {"_call_inside", fast(call_inside), METH_FASTCALL, nullptr},
+    {"_clone_for", as_method(clone_for), METH_FASTCALL, nullptr},
+    {"_call_inside", as_method(call_inside), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

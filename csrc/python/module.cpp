@@ -44,7 +44,10 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
     init_node_type(module);
     init_tensor_type(module);
     init_function(module);
-    init_interop(module);
+    init_tensor_autograd();
+    init_from_data(module);
+    init_values();
+    init_dlpack(module);
     init_torch_function(module);
     init_overridable_function(module);
     init_intercept(module);

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "autograd/tangent.h"
+#include "core/guards.h"
 #include "core/promote.h"
 #include "ops/generator.h"
 #include "python/bind.h"
@@ -121,19 +122,16 @@ class Items {
  public:
   explicit Items(PyObject* o) : count_(PySequence_Fast_GET_SIZE(o)), items_(PySequence_Fast_ITEMS(o)) {
     if (RG_LIKELY(PyTuple_Check(o) || std::all_of(items_, items_ + count_, [](PyObject* item) { return PyLong_CheckExact(item); }))) return;
-    copy_ = checked(PyList_AsTuple(o));
-    items_ = PySequence_Fast_ITEMS(copy_);
+    copy_ = Owned(checked(PyList_AsTuple(o)));
+    items_ = PySequence_Fast_ITEMS(copy_.get());
   }
-  Items(const Items&) = delete;
-  Items& operator=(const Items&) = delete;
-  ~Items() { Py_XDECREF(copy_); }
   PyObject* const* get() const { return items_; }
   Py_ssize_t size() const { return count_; }
 
  private:
   Py_ssize_t count_;
   PyObject* const* items_;
-  PyObject* copy_ = nullptr;
+  Owned<> copy_;
 };
 
 }  // namespace

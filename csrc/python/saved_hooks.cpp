@@ -6,6 +6,7 @@
 #include "autograd/history.h"
 #include "autograd/layers.h"
 #include "autograd/saved.h"
+#include "core/guards.h"
 #include "python/autograd.h"
 #include "python/caller_state.h"
 #include "python/guard.h"
@@ -20,10 +21,9 @@ thread_local bool disabled = false;
 
 // While a pack hook runs, what it computes is neither recorded nor packed again, and it is outside all transforms: what it gets is data.
 struct Paused {
-  int depth = std::exchange(saved_hooks_depth, 0);
+  Restore<int> depth{saved_hooks_depth, 0};
   OutsideTransforms outside;
   RecordingScope off{false, Off::Hook, Site{}};
-  ~Paused() { saved_hooks_depth = depth; }
 };
 
 PyObject* keep_marker = nullptr;  // what a pack hook of ours returns to leave a tensor as it is
@@ -56,13 +56,7 @@ PyObject* pack_with(PyObject* hook, PyObject* unpack_hook, const Tensor& saved, 
 PyObject* pack(const Tensor& t, Node* history) {
   if (stack.empty()) return nullptr;
   const HookPair pair = stack.back();
-  struct Hold {
-    HookPair p;
-    ~Hold() {
-      Py_DECREF(p.pack);
-      Py_DECREF(p.unpack);
-    }
-  } hold{{Py_NewRef(pair.pack), Py_NewRef(pair.unpack)}};  // the hook may leave the context that put it here
+  const Owned pack(Py_NewRef(pair.pack)), unpack(Py_NewRef(pair.unpack));  // the hook may leave the context that put it here
   return pack_with(pair.pack, pair.unpack, t, history);
 }
 

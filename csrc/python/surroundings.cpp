@@ -127,10 +127,9 @@ void surrounded_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-PyMethodDef surrounded_methods[] = {
-    {"__enter__", surrounded_enter, METH_NOARGS, nullptr},
-    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(surrounded_exit)), METH_FASTCALL, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef surrounded_methods[] = {{"__enter__", surrounded_enter, METH_NOARGS, nullptr},
+                                    {"__exit__", as_method(surrounded_exit), METH_FASTCALL, nullptr},
+                                    {nullptr, nullptr, 0, nullptr}};
 PyType_Slot surrounded_slots[] = {{Py_tp_new, reinterpret_cast<void*>(surrounded_new)},
                                   {Py_tp_dealloc, reinterpret_cast<void*>(surrounded_dealloc)},
                                   {Py_tp_methods, surrounded_methods},

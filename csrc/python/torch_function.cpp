@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/guards.h"
 #include "python/caller_state.h"
 #include "python/guard.h"
 #include "python/wrap.h"
@@ -87,12 +88,6 @@ PyObject* pop_mode() {  // new reference
   count_modes();
   return mode;
 }
-
-struct Disable {
-  bool saved = thread_state.torch_function_subclasses;
-  Disable() { thread_state.torch_function_subclasses = false; }
-  ~Disable() { thread_state.torch_function_subclasses = saved; }
-};
 
 }  // namespace
 
@@ -204,7 +199,7 @@ namespace {
 PyObject* py_disabled(PyObject*, PyObject* args) {
   PyObject *func, *types, *call_args = nullptr, *kwargs = nullptr;
   if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &call_args, &kwargs)) return nullptr;
-  Disable guard;
+  const Restore off(thread_state.torch_function_subclasses, false);
   PyObject* empty = nullptr;
   if (!call_args) call_args = empty = PyTuple_New(0);
   PyObject* result = PyObject_Call(func, call_args, kwargs == Py_None ? nullptr : kwargs);
@@ -320,7 +315,7 @@ PyObject* py_call(PyObject*, PyObject* args) {
 
 PyMethodDef methods[] = {{"_disabled_torch_function_impl", py_disabled, METH_VARARGS,
                           "A __torch_function__ that opts out: runs the function on the plain tensors."},
-                         {"_overloaded", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_overloaded)), METH_FASTCALL,
+                         {"_overloaded", as_method(py_overloaded), METH_FASTCALL,
                           "_overloaded(args, kwargs): whether a call with these goes to __torch_function__"},
                          {"_get_torch_function_state", py_get_state, METH_NOARGS, nullptr},
                          {"_set_torch_function_state", py_set_state, METH_O, nullptr},

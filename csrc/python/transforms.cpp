@@ -251,8 +251,6 @@ PyObject* unpack_dual(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
-template <class F> PyCFunction as_method(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
-
 PyMethodDef transform_methods[] = {{"__enter__", transform_enter, METH_NOARGS, nullptr},
                                    {"__exit__", as_method(transform_exit), METH_FASTCALL, nullptr},
                                    {nullptr, nullptr, 0, nullptr}};

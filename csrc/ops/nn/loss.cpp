@@ -81,8 +81,6 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
 }  // namespace impl
 
 namespace composite {
-namespace {
-
 Tensor reduced(const Tensor& loss, int64_t reduction) {
   switch (static_cast<Reduction>(reduction)) {
     case Reduction::Mean: return ops::mean(loss, std::nullopt);
@@ -90,8 +88,6 @@ Tensor reduced(const Tensor& loss, int64_t reduction) {
     default: return loss;
   }
 }
-
-}  // namespace
 
 Tensor l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) { return reduced(ops::abs(self - target), reduction); }
 

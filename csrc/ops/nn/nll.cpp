@@ -138,14 +138,6 @@ Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Te
 namespace composite {
 namespace {
 
-Tensor reduced(const Tensor& loss, int64_t reduction) {
-  switch (static_cast<Reduction>(reduction)) {
-    case Reduction::Mean: return ops::mean(loss, std::nullopt);
-    case Reduction::Sum: return ops::sum(loss, std::nullopt);
-    default: return loss;
-  }
-}
-
 // A weight per class, shaped to multiply a tensor with classes along `dim`.
 Tensor class_weight(const Tensor& weight, int64_t ndim, int64_t dim) {
   int64_t sizes[kMaxDims];

@@ -8,6 +8,10 @@ namespace retrograd {
 // How a loss becomes a number; the integers of the table.
 enum class Reduction : int64_t { None = 0, Mean = 1, Sum = 2 };
 
+namespace composite {
+Tensor reduced(const Tensor& loss, int64_t reduction);  // of elements, by ops of the table
+}
+
 // An argument without a derivative must not ask for one.
 void check_constant(const Tensor& t, const char* op, const char* argument);
 

@@ -72,7 +72,7 @@ inline DType sum_dtype(const Tensor& self, OptDType dtype) {
   return is_differentiable(self.dtype()) ? self.dtype() : DType::Int64;
 }
 
-// Of complex numbers, see reduce_complex.cpp. `dtype` is complex.
+// Of complex numbers, see reduce/complex.cpp. `dtype` is complex.
 Tensor complex_sum(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, bool mean);
 Tensor complex_prod(const Tensor& self, uint64_t mask, bool keepdim, DType dtype);
 Tensor complex_cumsum(const Tensor& self, int64_t dim, DType dtype, bool reverse);

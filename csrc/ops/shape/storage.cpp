@@ -3,6 +3,7 @@
 
 #include "autograd/engine.h"
 #include "autograd/history.h"
+#include "core/guards.h"
 #include "core/write_notes.h"
 #include "ops.h"
 #include "ops/create/create.h"
@@ -43,16 +44,12 @@ const NodeInfo not_implemented = {.name = "NotImplemented",
                                   .saved = {}};
 
 // What self is now has nothing to do with what it was computed from, and nobody can say how it follows from source.
-struct SetNode {
-  Node* node = nullptr;
-  SetNode(const Tensor& self, const Tensor& source) : node(new_node(not_implemented, 2)) {
-    node->set_edge(0, self.get());
-    node->set_edge(1, source.get());
-  }
-  SetNode() = default;
-  SetNode(const SetNode&) = delete;
-  ~SetNode() { Py_XDECREF(reinterpret_cast<PyObject*>(node)); }
-};
+Owned<Node> set_node(const Tensor& self, const Tensor& source) {
+  Owned node(new_node(not_implemented, 2));
+  node.get()->set_edge(0, self.get());
+  node.get()->set_edge(1, source.get());
+  return node;
+}
 
 void use_memory(const Tensor& self, const Tensor& source, IntSpan sizes, IntSpan strides, int64_t offset, bool records) {
   RG_CHECK(self.dtype() == source.dtype(), "Could not set tensor of type ", dtype_title(source.dtype()), " to a tensor of type ",
@@ -63,7 +60,7 @@ void use_memory(const Tensor& self, const Tensor& source, IntSpan sizes, IntSpan
   RG_CHECK(!self->has(kBatched) && !source->has(kBatched), "set_() cannot be used inside vmap: a sample has no memory of its own");
   drop_tangents(self.get());
   const bool recorded = records && thread_state.grad_mode && (requires_grad(self) || requires_grad(source));
-  SetNode history = recorded ? SetNode(self, source) : SetNode();
+  Owned<Node> history = recorded ? set_node(self, source) : Owned<Node>();
   const Tensor made = impl::as_strided(source, sizes, strides, offset);
   move_to(self.get(), made->storage);
   self->data = made->data;
@@ -72,7 +69,7 @@ void use_memory(const Tensor& self, const Tensor& source, IntSpan sizes, IntSpan
   wrote_inplace(self);
   if (!self->grad_fn)
     self->accumulator = nullptr;  // another leaf: what was computed from the old one leads to a node that this one has left
-  if (recorded) return rebase_history(self, std::exchange(history.node, nullptr));
+  if (recorded) return rebase_history(self, history.release());
   if (any_follows(self, source)) note_written("set_", false, self, source);
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.optim.optimizer import ParameterOptimizer, add_product_, add_scaled_, check_lr, check_not_negative
+from retrograd.optim.optimizer import ParameterOptimizer, add_product_, add_scaled_, check_epsilon, check_lr, check_not_negative
 
 __all__ = ["Adadelta"]
 
@@ -35,8 +35,7 @@ class Adadelta(ParameterOptimizer):
         check_lr(lr)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_epsilon(eps)
         check_not_negative(weight_decay=weight_decay)
         defaults = {
             "lr": lr,

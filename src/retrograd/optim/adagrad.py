@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.optim.optimizer import ParameterOptimizer, add_quotient_, check_fused, check_lr, check_not_negative, new_count
+from retrograd.optim.optimizer import ParameterOptimizer, add_quotient_, check_epsilon, check_fused, check_lr, check_not_negative, new_count
 
 __all__ = ["Adagrad"]
 
@@ -36,8 +36,7 @@ class Adagrad(ParameterOptimizer):
     ) -> None:
         check_lr(lr)
         check_not_negative(lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value)
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_epsilon(eps)
         defaults = {
             "lr": lr,
             "lr_decay": lr_decay,

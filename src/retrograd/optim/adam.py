@@ -12,6 +12,7 @@ from retrograd.optim.optimizer import (
     add_quotient_,
     blend_,
     check_betas,
+    check_epsilon,
     check_fused,
     check_lr,
     decayed,
@@ -61,8 +62,7 @@ class Adam(GroupOptimizer):
         decoupled_weight_decay: bool = False,
     ) -> None:
         check_lr(lr, foreach, capturable)
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_epsilon(eps)
         if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
             raise ValueError("betas must be either both floats or both Tensors")
         check_betas(betas, foreach, capturable)

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.optim.optimizer import ParameterOptimizer, add_quotient_, blend_, check_betas, check_lr, check_not_negative
+from retrograd.optim.optimizer import ParameterOptimizer, add_quotient_, blend_, check_betas, check_epsilon, check_lr, check_not_negative
 
 __all__ = ["Adamax"]
 
@@ -28,8 +28,7 @@ class Adamax(ParameterOptimizer):
         capturable: bool = False,
     ) -> None:
         check_lr(lr)
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_epsilon(eps)
         check_betas(betas)
         check_not_negative(weight_decay=weight_decay)
         defaults = {

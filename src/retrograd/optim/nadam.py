@@ -12,6 +12,7 @@ from retrograd.optim.optimizer import (
     add_quotient_,
     blend_,
     check_betas,
+    check_epsilon,
     check_lr,
     check_not_negative,
     new_count,
@@ -39,8 +40,7 @@ class NAdam(ParameterOptimizer):
         differentiable: bool = False,
     ) -> None:
         check_lr(lr)
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_epsilon(eps)
         check_betas(betas)
         check_not_negative(weight_decay=weight_decay, momentum_decay=momentum_decay)
         defaults = {

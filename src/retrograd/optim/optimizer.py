@@ -537,6 +537,12 @@ def check_lr(lr: Any, foreach: bool | None = False, capturable: bool = False) ->
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
+def check_epsilon(eps: float) -> None:
+    """Refuses a negative number to add below a quotient."""
+    if not eps >= 0.0:
+        raise ValueError(f"Invalid epsilon value: {eps}")
+
+
 def check_not_negative(**values: Any) -> None:
     """check_not_negative(eps=1e-8) raises 'Invalid eps value: ...' for negative and nan values."""
     for name, value in values.items():

@@ -6,7 +6,16 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.optim.optimizer import ParameterOptimizer, add_product_, add_quotient_, add_scaled_, blend_, check_lr, check_not_negative
+from retrograd.optim.optimizer import (
+    ParameterOptimizer,
+    add_product_,
+    add_quotient_,
+    add_scaled_,
+    blend_,
+    check_epsilon,
+    check_lr,
+    check_not_negative,
+)
 
 __all__ = ["RMSprop"]
 
@@ -35,8 +44,7 @@ class RMSprop(ParameterOptimizer):
         differentiable: bool = False,
     ) -> None:
         check_lr(lr)
-        if not eps >= 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
+        check_epsilon(eps)
         check_not_negative(momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         defaults = {
             "lr": lr,
