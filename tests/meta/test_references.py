@@ -20,6 +20,7 @@ PATH = re.compile(
     r"(?<![\w/.<*{-])((?:[\w.-]+/)*\w[\w-]*(?<!_F)(?<!_N)\.(?:h|cpp|pyi?|md|txt|json|toml|cmake))\b(?![\w*(])"
 )  # docs_F.cpp: of a family
 FOLDER = re.compile(r"(?<![\w/.<*{:-])((?:[\w.-]+/){2,})(?![\w*<{.])")
+BRACES = re.compile(r"([\w./-]+\.)\{(\w+), ?(\w+)\}")  # two files at once
 NOTE = re.compile(r"Note \[([^\]]+)\](?: in `?([\w/.]+\.(?:h|cpp|py)))?")
 
 
@@ -72,7 +73,7 @@ def test_files_that_are_named_exist():
     missing = [
         f"{path.relative_to(ROOT)}:{line}: {name}"
         for path, line, text in PROSE
-        for name in PATH.findall(text)
+        for name in PATH.findall(BRACES.sub(r"\1\2 \1\3", text))
         if name not in KNOWN and name.rpartition("/")[2] not in GENERATED | EXAMPLES
     ]
     missing += [
