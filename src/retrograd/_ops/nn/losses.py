@@ -364,6 +364,11 @@ def multilabel_soft_margin_loss(
     return _reduced(loss.sum(input.dim() - 1) / input.size(input.dim() - 1), how)
 
 
+def _check_margin(margin: float) -> None:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+
+
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -378,6 +383,7 @@ def triplet_margin_loss(
 ) -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
     how = _reduction(reduction, size_average, reduce)
+    _check_margin(margin)
 
     def distance(a: Tensor, b: Tensor) -> Tensor:
         return torch.pairwise_distance(a, b, p, eps)
@@ -397,6 +403,7 @@ def triplet_margin_with_distance_loss(
 ) -> Tensor:
     """triplet_margin_loss with any distance."""
     how = _reduction(reduction)
+    _check_margin(margin)
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
             f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, got: anchor {anchor.dim()}D, "
@@ -408,8 +415,6 @@ def triplet_margin_with_distance_loss(
 def _triplet(
     anchor: Tensor, positive: Tensor, negative: Tensor, distance: Callable[..., Tensor], margin: float, swap: bool, how: int
 ) -> Tensor:
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = torch.minimum(far, distance(positive, negative))
