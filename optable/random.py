@@ -1,4 +1,4 @@
-"""Random numbers. The same seed and the same calls give the numbers PyTorch gives; see csrc/cpu/random.h for the few exceptions.
+"""Random numbers. The same seed and the same calls give the numbers PyTorch gives; see csrc/kernels/random.h for the few exceptions.
 
 In-place draws do not depend on what they overwrite, so their derivative is zero.
 """

@@ -1,4 +1,4 @@
-// Sums, products, extrema, norms, variance. The conventions are in cpu/reduce.h; the extrema with an index are in reduce_index.cpp.
+// Sums, products, extrema, norms, variance. The conventions are in kernels/reduce.h; the extrema with an index are in reduce_index.cpp.
 #include "kernels/reduce.h"
 #include "cpu/isa.h"
 

@@ -1,4 +1,4 @@
-// The driver under every reduction. Internal to kernels/; the conventions for callers are in cpu/reduce.h.
+// The driver under every reduction. Internal to kernels/; the conventions for callers are in kernels/reduce.h.
 //
 // A reduction is an Op, a struct of static functions with
 //   T, State                           the type it computes in, and what two parts of the input are merged as

@@ -1,4 +1,4 @@
-// Binary search and counting; the conventions are in cpu/sort.h.
+// Binary search and counting; the conventions are in kernels/sort.h.
 #include "cpu/kernels/search.h"
 #include "cpu/isa.h"
 

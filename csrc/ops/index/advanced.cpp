@@ -1,7 +1,7 @@
 // self[i0, :, i1, ...] with tensors for indices: reading (index) and writing (index_put_).
 //
 // A mask stands for the columns of its nonzero(), integers index as they are; all index tensors broadcast together. Where the result's dimensions
-// go is plan_index()'s business (cpu/index.h).
+// go is plan_index()'s business (kernels/index.h).
 #include <cstring>
 #include <new>
 

@@ -14,7 +14,7 @@ namespace retrograd {
 // Generators have no lock of their own, and long fills run without the GIL: one draw at a time.
 extern std::mutex draw_mutex;
 
-// Calls draw(stream, memory, n, contiguous) for the elements of `t` in memory order (see Note [Same stream] in cpu/random.h).
+// Calls draw(stream, memory, n, contiguous) for the elements of `t` in memory order (see Note [Same stream] in kernels/random.h).
 // `work` is a rough number of nanoseconds per element.
 template <class F> void draw_into(const Tensor& t, Generator* generator, int work, F draw) {
   if (is_meta(t)) return;

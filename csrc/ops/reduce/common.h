@@ -26,7 +26,7 @@ inline int64_t reduced_count(const Tensor& self, uint64_t mask) {
 }
 
 // The geometry of a reduction's outputs: their sizes for the caller, and their strides over the dims of the input (0 where reduced), which
-// is how kernels want them (see cpu/reduce.h).
+// is how kernels want them (see kernels/reduce.h).
 class ReducedShape {
  public:
   ReducedShape(const Tensor& self, uint64_t mask, bool keepdim) : self_(self) {
