@@ -3,9 +3,8 @@
 import pytest
 
 import retrograd
-from tests.programs import TOPICS, programs, read
+from tests.programs import TOPICS, missing, programs, read
 from tests.programs.runner import all_agree, difference, shown, stored, without
-from tools.make_references import missing_programs
 
 OUTCOMES = {topic: read(topic) for topic in TOPICS}
 PROGRAMS = [program for topic in TOPICS for program in programs(topic)]
@@ -27,7 +26,7 @@ def test_program(program):
 
 
 def test_every_program_has_its_outcome():
-    assert not missing_programs()
+    assert not missing()
     assert len(PROGRAMS) > 1300
 
 

@@ -78,17 +78,7 @@ def make_programs(torch: Any) -> None:
         print(f"{topic}: {len(outcomes)} programs")
 
 
-def missing_programs() -> list[str]:
-    """Programs without a stored outcome, and stored outcomes without a program."""
-    lines = []
-    for topic in programs.TOPICS:
-        names, found = [p.name for p in programs.programs(topic)], programs.read(topic)
-        lines += [f"{topic}: {name}: no stored outcome" for name in names if name not in found]
-        lines += [f"{topic}: stored outcome {name} of a program that is gone" for name in found if name not in names]
-    return lines
-
-
-def missing_ops() -> list[str]:
+def missing() -> list[str]:
     """Samples without a stored result, and stored results without a sample."""
     lines = []
     for family in optable.FAMILIES:
@@ -107,7 +97,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     if arguments.check:
-        lines = missing_ops() + missing_programs()
+        lines = missing() + programs.missing()
         print("\n".join(lines) or "every sample and every program has its stored result")
         sys.exit(bool(lines))
     import torch

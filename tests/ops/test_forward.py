@@ -8,11 +8,11 @@ from tests.ops.differences import any_layout, comparable, excused, expandable
 from tests.ops.harness import call, compare_outputs, entries, ids, report, run, variants_of
 from tests.ops.references import stored
 from tests.ops.tensors import LAYOUTS
-from tools.make_references import missing_ops
+from tools.make_references import missing
 
 
 def test_every_sample_has_its_stored_result():
-    stale = missing_ops()
+    stale = missing()
     assert not stale, "run tools/make_references.py where torch is installed:\n  " + "\n  ".join(stale[:20])
 
 

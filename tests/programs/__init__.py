@@ -74,6 +74,17 @@ def read(topic: str) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
+def missing() -> list[str]:
+    """Programs without a stored outcome, and stored outcomes without a program."""
+    lines = []
+    for topic in TOPICS:
+        names, found = [p.name for p in programs(topic)], read(topic)
+        lines += [f"{topic}: {name}: no stored outcome" for name in names if name not in found]
+        lines += [f"{topic}: stored outcome {name} of a program that is gone" for name in found if name not in names]
+    gone = [path.stem for path in OUTCOMES.glob("*.json") if path.stem not in TOPICS]
+    return lines + [f"{topic}: stored outcomes of a topic that is gone" for topic in gone]
+
+
 def write(topic: str, outcomes: dict[str, Any]) -> None:
     OUTCOMES.mkdir(exist_ok=True)
     (OUTCOMES / f"{topic}.json").write_text(json.dumps(outcomes, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -96,13 +96,13 @@ class Run:
         return self.engine.tensor(list(values) if len(values) != 1 else values[0], requires_grad=True, **options)
 
     def show(self, *values: Any) -> None:
-        self.lines.append(" ".join(v if isinstance(v, str) else self.words(v) for v in values))
+        self.lines.append(self.line(*values))
 
     def attempt(self, function: Callable[[], Any], *values: Any) -> None:
         try:
             self.show(*values, function())
         except Exception as error:
-            self.failed(" ".join([*map(self.words, values), ""]), error)
+            self.failed(self.line(*values, ""), error)
 
     def kind(self, function: Callable[[], Any], *values: Any) -> None:
         try:
@@ -112,6 +112,9 @@ class Run:
 
     def failed(self, start: str, error: Exception) -> None:
         self.lines.append(Message(f"{start}{type(error).__name__}: ", str(error)))
+
+    def line(self, *values: Any) -> str:
+        return " ".join(v if isinstance(v, str) else self.words(v) for v in values)
 
     def words(self, value: Any) -> str:
         engine = self.engine
