@@ -605,8 +605,9 @@ op(
 )
 op(
     "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
-    variants="function internal",
+    variants="function internal out",
     kernel=composite(),
+    out=Out(exact=EXPECTED),
     doc="P, L and U of packed LU factors and their pivots.",
 )
 op(

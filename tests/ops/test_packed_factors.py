@@ -108,3 +108,11 @@ def test_ldl_out():
     result = torch.linalg.ldl_factor(a, out=out)
     assert result.LD is out[0] and result.pivots is out[1]
     assert torch.equal(out[0], torch.linalg.ldl_factor(a).LD)
+
+
+def test_lu_unpack_writes_into_out():
+    factors = torch.linalg.lu_factor(torch.randn(3, 3) + 3 * torch.eye(3))
+    out = tuple(torch.empty(0) for _ in range(3))
+    result = torch.lu_unpack(*factors, out=out)
+    assert all(a is b for a, b in zip(result, out, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(out, torch.lu_unpack(*factors), strict=True))

@@ -422,6 +422,14 @@ def test_nuclear_condition_of_a_singular_matrix():
     assert math.isnan(torch.linalg.cond(torch.zeros(2, 2), "nuc").item())
 
 
+@pytest.mark.parametrize(
+    "norm", [lambda t: t.norm(p="nuc"), lambda t: torch.linalg.matrix_norm(t, "nuc"), torch.linalg.svdvals, lambda t: torch.svd(t)]
+)
+def test_singular_values_of_what_is_not_finite_are_an_error_of_linear_algebra(norm):
+    with pytest.raises(torch.linalg.LinAlgError, match="linalg.svd: The algorithm failed to converge"):
+        norm(torch.tensor([[NAN, 1.0], [1.0, 2.0]]))
+
+
 def test_cholesky_does_not_go_on_after_an_infinity():
     with pytest.raises(torch.linalg.LinAlgError, match="leading minor of order 2"):
         torch.linalg.cholesky(torch.tensor([[INF, 0.0], [0.0, 1.0]]))

@@ -133,9 +133,8 @@ std::tuple<Tensor, Tensor> _linalg_eigh(const Tensor& A, std::string_view UPLO, 
       }
     }
   });
-  RG_CHECK(!failed,
-           "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many equal eigenvalues ",
-           "(error code: ", failed, ").");
+  if (failed)
+    lapack::fail_to_converge("linalg.eigh", str_cat("is ill-conditioned or has too many equal eigenvalues (error code: ", failed, ")."));
   return {std::move(values), compute_v ? std::move(vectors) : empty(ints({0}), A.dtype(), A.device())};
 }
 
@@ -153,8 +152,7 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
   vh = compute_uv ? columns_like(A, v_rows, n) : empty(ints({0}), A.dtype(), A.device());
   const Tensor work_a = lapack::copy_columns(A);
   // LAPACK may give nonsense for them, or never return.
-  RG_CHECK(lapack::all_finite(work_a),
-           "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.");
+  if (!lapack::all_finite(work_a)) lapack::fail_to_converge("linalg.svd", "contained non-finite values.");
   const char job = !compute_uv ? 'N' : full_matrices ? 'A' : 'S';
   const int rows = static_cast<int>(m), columns = static_cast<int>(n), lda = ld(m), ldu = ld(m), ldvt = ld(compute_uv ? v_rows : 1);
   int failed = 0;
@@ -180,9 +178,8 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
       });
     }
   });
-  RG_CHECK(!failed,
-           "linalg.svd: The algorithm failed to converge because the input matrix is ill-conditioned or has too many equal singular ",
-           "values (error code: ", failed, ").");
+  if (failed)
+    lapack::fail_to_converge("linalg.svd", str_cat("is ill-conditioned or has too many equal singular values (error code: ", failed, ")."));
   return {std::move(u), std::move(s), std::move(vh)};
 }
 

@@ -71,9 +71,8 @@ std::tuple<Tensor, Tensor> _linalg_eig(const Tensor& A, bool compute_v) {
       failed = eigen(geev, static_cast<int>(n), lapack::matrix_at<T>(work_a, i), values.data<C>() + i * n,
                      compute_v ? lapack::matrix_at<C>(vectors, i) : nullptr);
   });
-  RG_CHECK(!failed,
-           "linalg.eig: The algorithm failed to converge because the input matrix is ill-conditioned or has too many equal eigenvalues ",
-           "(error code: ", failed, ").");
+  if (failed)
+    lapack::fail_to_converge("linalg.eig", str_cat("is ill-conditioned or has too many equal eigenvalues (error code: ", failed, ")."));
   return {std::move(values), std::move(vectors)};
 }
 

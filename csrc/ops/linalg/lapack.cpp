@@ -66,4 +66,13 @@ void fail_missing(const std::string& routine) {
   fail(ErrorKind::Runtime, "the LAPACK routine ", routine, " is not available", why ? ": " : "", why ? why : "");
 }
 
+void fail_to_converge(const char* name, std::string_view why) {
+  PyObject* module = checked(PyImport_ImportModule("retrograd.linalg"));
+  PyObject* type = PyObject_GetAttrString(module, "LinAlgError");
+  Py_DECREF(module);
+  PyErr_SetString(checked(type), str_cat(name, ": The algorithm failed to converge because the input matrix ", why).c_str());
+  Py_DECREF(type);
+  throw PythonError();
+}
+
 }  // namespace retrograd::lapack

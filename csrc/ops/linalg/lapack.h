@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cpu/blas.h"
@@ -40,6 +41,7 @@ template <class T> bool all_finite(const T* x, int64_t n) {
 template <class T> T* matrix_at(const Tensor& t, int64_t i) { return t.data<T>() + i * t.size(-1) * t.size(-2); }  // of empty_columns()
 
 [[noreturn]] void fail_missing(const std::string& routine);
+[[noreturn]] void fail_to_converge(const char* name, std::string_view why);  // a LinAlgError
 
 inline double magnitude(double x) { return std::fabs(x); }
 template <class R> R magnitude(Complex<R> z) { return std::hypot(z.re, z.im); }

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import retrograd as torch
 from retrograd import _C, Tensor
-from retrograd._ops.linalg.errors import converging
 from retrograd._ops.out import castable, dtype_title, written
 
 if TYPE_CHECKING:
@@ -23,34 +22,34 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Sequence[Tensor] | None = None)
 
 def eigh(A: Tensor, UPLO: str = "L", *, out: Sequence[Tensor] | None = None) -> return_types.linalg_eigh:
     """Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix."""
-    return written(converging(_ops.linalg_eigh, A, UPLO), out)
+    return written(_ops.linalg_eigh(A, UPLO), out)
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """Eigenvalues of a symmetric or Hermitian matrix, ascending."""
-    return written(converging(_ops.linalg_eigvalsh, A, UPLO), out)
+    return written(_ops.linalg_eigvalsh(A, UPLO), out)
 
 
 def svd(
     A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Sequence[Tensor] | None = None
 ) -> return_types.linalg_svd:
     """U, S and Vh with A = U diag(S) Vh."""
-    return written(converging(_ops.linalg_svd, A, full_matrices), out)
+    return written(_ops.linalg_svd(A, full_matrices), out)
 
 
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """Singular values, descending."""
-    return written(converging(_ops.linalg_svdvals, A), out)
+    return written(_ops.linalg_svdvals(A), out)
 
 
 def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_eig:
     """Eigenvalues, in no order, and eigenvectors of length 1 of a square matrix; complex, also those of a real one."""
-    return written(converging(_ops.linalg_eig, A), out, None, cast=castable("torch.linalg.eig", "eigenvalues"))
+    return written(_ops.linalg_eig(A), out, None, cast=castable("torch.linalg.eig", "eigenvalues"))
 
 
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Eigenvalues of a square matrix, in no order; complex, also those of a real one."""
-    return written(converging(_ops.linalg_eigvals, A), out, None, cast=castable("torch.linalg.eigvals", "eigenvalues"))
+    return written(_ops.linalg_eigvals(A), out, None, cast=castable("torch.linalg.eigvals", "eigenvalues"))
 
 
 def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:

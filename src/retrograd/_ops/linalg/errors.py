@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from retrograd import Tensor
 from retrograd._batched import whole
 
@@ -26,13 +23,3 @@ def check_info(op: str, info: Tensor, words: str) -> None:
         raise LinAlgError(f"{op}: {words.format(k=int(info))}")
     first = int(info.reshape(-1).ne(0).nonzero()[0])
     raise LinAlgError(f"{op}: (Batch element {first}): {words.format(k=int(info.reshape(-1)[first]))}")
-
-
-def converging(function: Callable[..., Any], *args: Any) -> Any:
-    """function(*args); an iteration that does not converge is a LinAlgError."""
-    try:
-        return function(*args)
-    except RuntimeError as error:
-        if "failed to converge" in str(error):
-            raise LinAlgError(str(error)) from None
-        raise

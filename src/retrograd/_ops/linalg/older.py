@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import retrograd as torch
 from retrograd import _C, Tensor
 from retrograd._ops.linalg import decompose, rank, systems
-from retrograd._ops.linalg.errors import converging
 from retrograd._ops.out import castable, written
 from retrograd.return_types import _of
 
@@ -96,7 +95,7 @@ class _SvdResult(NamedTuple):
 
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Sequence[Tensor] | None = None) -> _SvdResult:
     """U, S and V (not its adjoint)."""
-    U, S, Vh = converging(_ops._linalg_svd, input, not some, True)
+    U, S, Vh = _ops._linalg_svd(input, not some, True)
     if not compute_uv:  # square, whatever `some` says
         (m, n), batch = input.shape[-2:], input.shape[:-2]
         return written(_SvdResult(U.new_zeros((*batch, m, m)), S, U.new_zeros((*batch, n, n))), out)

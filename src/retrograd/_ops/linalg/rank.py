@@ -8,7 +8,6 @@ from typing import NamedTuple
 import retrograd as torch
 from retrograd import _C, Tensor
 from retrograd._ops.linalg.decompose import eigvalsh, svdvals
-from retrograd._ops.linalg.errors import converging
 from retrograd._ops.out import castable, dtype_title, written
 from retrograd.return_types import _of
 
@@ -41,7 +40,7 @@ def pinv(
             raise TypeError("linalg.pinv(): rcond does not go together with atol= or rtol=")
         rtol = rcond
     atol, rtol = _number(atol), _number(rtol)
-    inverse = converging(lambda: _C._ops.linalg_pinv(A, atol=atol, rtol=rtol, hermitian=hermitian))
+    inverse = _C._ops.linalg_pinv(A, atol=atol, rtol=rtol, hermitian=hermitian)
     return written(inverse, out, None, cast=castable("linalg.pinv"))
 
 
