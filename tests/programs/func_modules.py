@@ -238,7 +238,6 @@ def stack_module_state_without_grad(nn, func, show):
     show({k: (v.requires_grad, v.is_leaf) for k, v in p.items()})
 
 
-@own("nodes")
 def ensemble(torch, nn, func, vmap, functional_call, x23, show):
     models = [nn.Linear(2, 1).double() for _ in range(3)]
     for i, m in enumerate(models):
