@@ -151,7 +151,11 @@ Place& note(Storage* s, const Region& r, bool known, bool outside, uint32_t now)
     place = nullptr;
     make_room(n, s, now);
   }
-  if (!place) place = &n.places.emplace_back(Place{.region = r, .last = hash});
+  if (!place) {
+    place = &n.places.emplace_back();
+    place->region = r;
+    place->last = hash;
+  }
   place->known = known;
   place->span = n.span;
   place->newest = n.notes.size();

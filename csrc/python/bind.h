@@ -93,7 +93,7 @@ class Parsed {
 
   bool has_out() const { return out_ != nullptr; }
   const Tensor& out() const { return reinterpret_cast<const Tensor&>(out_); }
-  PyObject* out_object() const { return out_; }
+  PyObject* out_object() const { return reinterpret_cast<PyObject*>(out_); }
 
   // Reads one argument; false when it does not fit (no error set). Throws only for values that fit the kind but are bad (overflow).
   bool read(int i, const ParamSpec& spec, PyObject* object);
@@ -134,7 +134,7 @@ class Parsed {
   int used_ints_ = 0;
   std::vector<std::vector<Tensor>> lists_;
   std::vector<std::vector<int64_t>> long_ints_;
-  PyObject* out_ = nullptr;  // borrowed: a tensor, or a tuple of them
+  TensorImpl* out_ = nullptr;  // borrowed; may be a tuple or a list of tensors instead: see out_object()
 };
 
 // Parses and calls; never throws. `self` is null for functions.
@@ -155,8 +155,8 @@ struct GroupEntry {
 
 // What out= may be: see Out in optable/facts.py.
 struct OutRule {
-  std::span<const char* const>
-      exact;                   // words for an out= of another dtype than the result, for each result or for all; empty: any that takes it
+  // Words for an out= of another dtype than the result, for each result or for all; empty: any that takes it.
+  std::span<const char* const> exact = {};
   const char* cast = nullptr;  // words for one that does not, where they are not the usual ones
   bool silent = false;         // resized without a warning
   bool bytes = false;          // uint8 will do for bool

@@ -363,7 +363,7 @@ bool Parsed::set_out(PyObject* o) {
     for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k)
       if (!is_tensor(PySequence_Fast_GET_ITEM(o, k))) return false;
   }
-  out_ = o;
+  out_ = reinterpret_cast<TensorImpl*>(o);
   return true;
 }
 

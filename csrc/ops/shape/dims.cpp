@@ -93,9 +93,9 @@ Tensor squeeze_dim(const Tensor& self, int64_t dim) { return squeeze_mask(self, 
 Tensor squeeze_dims(const Tensor& self, IntSpan dim) { return squeeze_mask(self, dim.empty() ? 0 : dim_mask(dim, self.dim(), "squeeze")); }
 
 Tensor unsqueeze(const Tensor& self, int64_t dim) {
-  const int64_t at = wrap_dim(dim, self.dim() + 1);
+  const auto at = static_cast<int>(wrap_dim(dim, self.dim() + 1));
   Geometry g(self.get());
-  const int64_t stride = at < g.ndim ? g.sizes[at] * g.strides[at] : 1;
+  const int64_t stride = at < self->ndim ? self->size(at) * self->stride(at) : 1;
   g.insert(at, 1, stride);
   return g.on(self);
 }

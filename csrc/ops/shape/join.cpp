@@ -114,8 +114,9 @@ Tensor stack(std::span<const Tensor> tensors, int64_t dim) {
   if (RG_UNLIKELY(d < first.dim() && joined_format(tensors) != MemoryFormat::Contiguous)) {
     const Tensor joined = cat(tensors, d);  // in that format too
     g = Geometry(joined.get());
-    g.sizes[d] = first.size(d);
-    g.insert(d, static_cast<int64_t>(tensors.size()), first.size(d) * joined.stride(d));
+    const auto at = static_cast<int>(d);
+    g.sizes[at] = first->size(at);
+    g.insert(at, static_cast<int64_t>(tensors.size()), first->size(at) * joined->stride(at));
     set_geometry(joined.get(), g.shape(), {g.strides, static_cast<size_t>(g.ndim)});
     return joined;
   }
