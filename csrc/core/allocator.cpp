@@ -113,7 +113,7 @@ void* map_block(size_t capacity) {
 }
 
 void* take_from_system(size_t capacity) {
-  if (kCaching && capacity <= kSmallLimit) return take_from_slab(capacity);
+  if (caching && capacity <= kSmallLimit) return take_from_slab(capacity);
   void* block = capacity >= kMapLimit ? map_block(capacity) : std::aligned_alloc(64, capacity);
   if (block) count_reserved(static_cast<int64_t>(capacity));
   return block;
@@ -306,7 +306,7 @@ void* allocate_block(size_t bytes, size_t& capacity) {
 void free_block(void* block, size_t capacity) noexcept {
   if (capacity <= kSmallLimit) return free_small(block, small_steps(capacity));
   const int64_t kept = cached + static_cast<int64_t>(capacity);
-  if (!kCaching || (RG_UNLIKELY(kept > kept_unasked) && !may_keep(kept))) return give_back(block, capacity);
+  if (!caching || (RG_UNLIKELY(kept > kept_unasked) && !may_keep(kept))) return give_back(block, capacity);
   bool done, watched;
   {
     size_t same;

@@ -8,11 +8,11 @@
 
 namespace retrograd {
 
-// Nothing is kept in sanitizer builds, which then see every use after free and every write past the end.
+// Nothing is kept in sanitizer builds, which then see every use after free and every write past the end. Tests of the cache switch it on.
 #if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kCaching = false;
+inline bool caching = false;
 #else
-inline constexpr bool kCaching = true;
+inline constexpr bool caching = true;
 #endif
 
 inline constexpr size_t kSmallStep = 64;  // small blocks come in multiples of this
@@ -41,7 +41,7 @@ void* refill_small(size_t steps);
 void give_back_small(void* block, size_t steps) noexcept;
 
 inline void* allocate_small(size_t steps) {
-  if constexpr (!kCaching) return refill_small(steps);
+  if (!caching) return refill_small(steps);
   FreeBlock*& bin = small_bins[steps - 1];
   FreeBlock* block = bin;
   if (__builtin_expect(!block, 0)) return refill_small(steps);
@@ -49,7 +49,7 @@ inline void* allocate_small(size_t steps) {
   return block;
 }
 inline void free_small(void* block, size_t steps) noexcept {
-  if constexpr (!kCaching) return give_back_small(block, steps);
+  if (!caching) return give_back_small(block, steps);
   FreeBlock*& bin = small_bins[steps - 1];
   auto* free = static_cast<FreeBlock*>(block);
   free->next = bin;

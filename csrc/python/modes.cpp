@@ -160,7 +160,7 @@ void mode_dealloc(PyObject* o) {
     set_grad_mode((before & Found::kGrad) != 0);
   }
   self->found.~Found();
-  if (kCaching && kept_count < kKept && is_exact(type)) {
+  if (caching && kept_count < kKept && is_exact(type)) {
     kept[kept_count++] = self;
   } else {
     type->tp_free(o);

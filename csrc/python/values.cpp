@@ -100,9 +100,9 @@ int to_bool(PyObject* self) {
 
 PyObject* list_of(const TensorImpl* t, int d, const char* data) {
   if (d == t->ndim) return wrap(element_scalar(t, data));
-  const int64_t n = t->size(d), step = t->stride(d) * itemsize(t->dtype);
+  const int64_t n = t->size(d);
   PyObject* out = checked(PyList_New(n));
-  for (int64_t i = 0; i < n; ++i) PyList_SET_ITEM(out, i, list_of(t, d + 1, data + i * step));
+  for (int64_t i = 0; i < n; ++i) PyList_SET_ITEM(out, i, list_of(t, d + 1, data + i * t->stride(d) * itemsize(t->dtype)));
   return out;
 }
 PyObject* tolist(PyObject* self, PyObject*) {
