@@ -8,6 +8,7 @@
 #include "cpu/isa.h"
 #include "cpu/iterate.h"
 #include "cpu/pointwise_math.h"
+#include "kernels/element.h"
 #include "kernels/kernel_param.h"
 
 namespace retrograd::cpu {
@@ -31,10 +32,10 @@ template <class T> void gather(int64_t n, const char* from, int64_t stride, dens
     if constexpr (std::is_same_v<T, Half>)  // the compiler does not vectorise this conversion
       for (; i + 8 <= n; i += 8) _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i))));
 #endif
-    for (; i < n; ++i) to[i] = static_cast<dense_t<T>>(p[i]);
+    for (; i < n; ++i) to[i] = static_cast<dense_t<T>>(element(p + i));
     return;
   }
-  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<dense_t<T>>(*reinterpret_cast<const T*>(from + i * stride));
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<dense_t<T>>(element(reinterpret_cast<const T*>(from + i * stride)));
 }
 template <class T> void scatter(int64_t n, const dense_t<T>* from, char* to, int64_t stride) {
   if (stride == static_cast<int64_t>(sizeof(T))) {
@@ -85,9 +86,9 @@ template <template <class> class F, class T, class Out, int N> void dense_loop(i
   const T* y = N > 1 ? reinterpret_cast<const T*>(data[N > 1 ? 2 : 1]) : nullptr;
   const T* z = N > 2 ? reinterpret_cast<const T*>(data[N > 2 ? 3 : 1]) : nullptr;
   const auto at = [&](int64_t i, auto g) __attribute__((always_inline)) {
-    if constexpr (N == 1) return g(x[i]);
-    if constexpr (N == 2) return g(x[i], y[i]);
-    if constexpr (N == 3) return g(x[i], y[i], z[i]);
+    if constexpr (N == 1) return g(element(x + i));
+    if constexpr (N == 2) return g(element(x + i), element(y + i));
+    if constexpr (N == 3) return g(element(x + i), element(y + i), element(z + i));
   };
   if constexpr (requires { &F<T>::is_rare; }) {
     // Block by block, and before writing: the output may be one of the inputs.
@@ -113,14 +114,14 @@ template <template <class> class F, class T, class Out, int N> void scalar_loop(
   const F<T> f(params);
   Out* out = reinterpret_cast<Out*>(data[0]);
   const T* x = reinterpret_cast<const T*>(data[1]);
-  const T y = *reinterpret_cast<const T*>(data[2]);
+  const T y = element(reinterpret_cast<const T*>(data[2]));
   if constexpr (N == 2) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) out[i] = f(x[i], y);
+    for (int64_t i = 0; i < n; ++i) out[i] = f(element(x + i), y);
   } else {
-    const T z = *reinterpret_cast<const T*>(data[3]);
+    const T z = element(reinterpret_cast<const T*>(data[3]));
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) out[i] = f(x[i], y, z);
+    for (int64_t i = 0; i < n; ++i) out[i] = f(element(x + i), y, z);
   }
 }
 

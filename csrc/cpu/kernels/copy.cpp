@@ -152,8 +152,18 @@ void convert_complex(void* dst, DType to, const void* src, DType from, int64_t n
 }
 
 void convert(void* dst, DType to, const void* src, DType from, int64_t n) {
-  if (from == DType::Bool) from = DType::UInt8;
-  if (n == 0) return;  // dst and src may be null
+  if (n == 0) return;         // dst and src may be null
+  if (from == DType::Bool) {  // see kernels/element.h
+    if (itemsize(to) == 1) return step<bool, uint8_t>(dst, src, n);
+    constexpr int64_t kPiece = 512;
+    uint8_t part[kPiece];
+    for (int64_t i = 0; i < n; i += kPiece) {
+      const int64_t count = smaller(kPiece, n - i);
+      step<bool, uint8_t>(part, static_cast<const char*>(src) + i, count);
+      convert(static_cast<char*>(dst) + i * itemsize(to), to, part, DType::UInt8, count);
+    }
+    return;
+  }
   const int64_t to_size = itemsize(to), from_size = itemsize(from);
   if (to == from || (to_size == 1 && from_size == 1 && to != DType::Bool)) {
     std::memcpy(dst, src, static_cast<size_t>(n * to_size));

@@ -13,6 +13,7 @@
 #include "cpu/kernels/mask.h"
 #include "cpu/kernels/rows.h"
 #include "cpu/parallel.h"
+#include "kernels/element.h"
 
 namespace retrograd::cpu {
 namespace {
@@ -77,22 +78,22 @@ template <class T> struct Add {
     else
       return static_cast<C>(alpha);
   }
-  static void apply(T& x, T& y, C alpha) { y = static_cast<T>(static_cast<C>(y) + alpha * static_cast<C>(x)); }
+  static void apply(T& x, T& y, C alpha) { y = static_cast<T>(static_cast<C>(element(&y)) + alpha * static_cast<C>(element(&x))); }
 };
 template <class T> struct Prod : Unscaled {
   using C = wrapping_t<T>;
-  static void apply(T& x, T& y, int) { y = static_cast<T>(static_cast<C>(y) * static_cast<C>(x)); }
+  static void apply(T& x, T& y, int) { y = static_cast<T>(static_cast<C>(element(&y)) * static_cast<C>(element(&x))); }
 };
 template <class T> struct Amax : Unscaled {
   static void apply(T& x, T& y, int) {
-    const compute_t<T> a = x, b = y;
-    if (a > b || a != a) y = x;  // nan wins, and stays: nothing is larger
+    const compute_t<T> a = element(&x), b = element(&y);
+    if (a > b || a != a) y = element(&x);  // nan wins, and stays: nothing is larger
   }
 };
 template <class T> struct Amin : Unscaled {
   static void apply(T& x, T& y, int) {
-    const compute_t<T> a = x, b = y;
-    if (a < b || a != a) y = x;
+    const compute_t<T> a = element(&x), b = element(&y);
+    if (a < b || a != a) y = element(&x);
   }
 };
 

@@ -1,6 +1,8 @@
 #include "cpu/kernels/load.h"
 #include "cpu/isa.h"
 
+#include "kernels/element.h"
+
 namespace retrograd::cpu::RG_LEVEL_NS {
 namespace {
 
@@ -20,9 +22,9 @@ template <class T, class S> void load_as(const void* base, int64_t offset, int64
     if constexpr (std::is_same_v<S, Half> && std::is_same_v<T, float>)
       for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i))));
 #endif
-    for (; i < n; ++i) out[i] = convert_in<T>(p[i]);
+    for (; i < n; ++i) out[i] = convert_in<T>(element(p + i));
   } else {
-    for (; i < n; ++i) out[i] = convert_in<T>(p[i * stride]);
+    for (; i < n; ++i) out[i] = convert_in<T>(element(p + i * stride));
   }
 }
 
@@ -30,9 +32,9 @@ template <class S> void load_nonzero(const void* base, int64_t offset, int64_t s
   const S* __restrict p = static_cast<const S*>(base) + offset;
   int64_t* __restrict out = static_cast<int64_t*>(buffer);
   if (stride == 1) {
-    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<compute_t<S>>(p[i]) != 0;
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<compute_t<S>>(element(p + i)) != 0;
   } else {
-    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<compute_t<S>>(p[i * stride]) != 0;
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<compute_t<S>>(element(p + i * stride)) != 0;
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "cpu/kernels/rows.h"
 #include "cpu/parallel.h"
+#include "kernels/element.h"
 
 namespace retrograd::cpu {
 namespace {
@@ -25,7 +26,9 @@ template <class T> void fill_where(int64_t n, char* const* data, const int64_t* 
     if (data[1][i * strides[1]]) *reinterpret_cast<T*>(data[0] + i * strides[0]) = v;
 }
 
-template <class T> bool is_set(const char* p) { return static_cast<compute_t<T>>(*reinterpret_cast<const T*>(p)) != compute_t<T>(0); }
+template <class T> bool is_set(const char* p) {
+  return static_cast<compute_t<T>>(element(reinterpret_cast<const T*>(p))) != compute_t<T>(0);
+}
 
 // Calls f(i) for the elements of a row that are set. Their places are collected without a branch first: random masks are hard to predict.
 template <class T, class F> void for_set(const char* p, int64_t stride, int64_t n, F&& f) {
@@ -123,7 +126,7 @@ template <class T> void keep_columns(char* to, int64_t ts, const char* from, int
     return;
   }
   for (int64_t j = 0; j < columns; ++j)
-    *reinterpret_cast<T*>(to + j * ts) = j >= begin && j < end ? *reinterpret_cast<const T*>(from + j * fs) : T(0);
+    *reinterpret_cast<T*>(to + j * ts) = j >= begin && j < end ? *reinterpret_cast<const T*>(from + j * fs) : T{};
 }
 
 template <class T> void triangle(const Array& out, const Array& in, int64_t diagonal, bool lower) {

@@ -3,6 +3,7 @@
 #include "cpu/isa.h"
 
 #include "cpu/kernels/lines.h"
+#include "kernels/element.h"
 
 namespace retrograd::cpu::RG_LEVEL_NS {
 namespace {
@@ -14,7 +15,7 @@ template <class T> struct Sorted {
   const int64_t* order;
   int64_t order_stride;
 
-  compute_t<T> at(int64_t i) const { return static_cast<compute_t<T>>(data[(order ? order[i * order_stride] : i) * stride]); }
+  compute_t<T> at(int64_t i) const { return static_cast<compute_t<T>>(element(data + (order ? order[i * order_stride] : i) * stride)); }
 
   // The comparisons are negated so that NaN goes past everything.
   int64_t find(compute_t<T> x, bool right) const {
@@ -50,7 +51,7 @@ template <class T> void search(const Array& out, const Array& sequence, const Ar
       }
       const Sorted<T> sorted = {sequence.ptr<T>() + line, sequence.sizes[last], sequence.strides[last],
                                 sorter ? sorter->ptr<int64_t>() + order : nullptr, sorter ? sorter->strides[last] : 0};
-      const int64_t found = sorted.find(static_cast<compute_t<T>>(values.ptr<T>()[from]), right);
+      const int64_t found = sorted.find(static_cast<compute_t<T>>(element(values.ptr<T>() + from)), right);
       if (out.dtype == DType::Int64)
         out.ptr<int64_t>()[to] = found;
       else

@@ -11,6 +11,7 @@
 
 #include "cpu/kernels/lines.h"
 #include "cpu/kernels/search.h"
+#include "kernels/element.h"
 
 namespace retrograd::cpu {
 namespace RG_LEVEL_NS {
@@ -108,7 +109,7 @@ template <class Item, class T> void read_items(const void* base, int64_t offset,
   T* c = static_cast<T*>(copy);
   const uint64_t flip = descending ? low_bits(sizeof(T)) : 0;
   for (int64_t i = 0; i < n; ++i) {
-    c[i] = p[i * stride];
+    c[i] = element(p + i * stride);
     items[i] = Item(key_of(c[i]) ^ flip, first + i);
   }
 }

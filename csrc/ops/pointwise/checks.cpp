@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/promote.h"
+#include "kernels/element.h"
 #include "ops/util.h"
 
 namespace retrograd::impl {
@@ -87,7 +88,7 @@ bool has_zero(const Tensor& t) {
     using T = decltype(zero);
     const T* p = flat.data<T>();
     for (int64_t i = 0; i < flat.numel(); ++i)
-      if (p[i] == T(0)) return true;
+      if (element(p + i) == T(0)) return true;
     return false;
   });
 }

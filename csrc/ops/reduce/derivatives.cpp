@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "autograd/history.h"
+#include "kernels/element.h"
 #include "ops/derivatives.h"
 #include "ops/lazy.h"
 #include "ops/reduce/common.h"
@@ -37,7 +38,7 @@ template <class F> bool any_value(Tensor t, F&& test) {
     using T = decltype(zero);
     const T* p = flat.data<T>();
     for (int64_t i = 0; i < flat.numel(); ++i)
-      if (test(static_cast<compute_t<T>>(p[i]))) return true;
+      if (test(static_cast<compute_t<T>>(element(p + i)))) return true;
     return false;
   });
 }

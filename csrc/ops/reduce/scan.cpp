@@ -61,6 +61,8 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim) {
 }
 
 Tensor _linear_recurrence(const Tensor& self, const Tensor& factor, int64_t dim, bool reverse) {
+  RG_CHECK_AS(NotImplemented, is_differentiable(self.dtype()), "\"_linear_recurrence\" not implemented for '", dtype_name(self.dtype()),
+              "'");
   const int d = kernel_dim(dim, self);
   Tensor out = empty(self.sizes(), self.dtype(), self.device());
   const Tensor f = cast_data(factor, self.dtype());
