@@ -32,16 +32,23 @@ template <class T> bool is_set(const char* p) {
 
 // Calls f(i) for the elements of a row that are set. Their places are collected without a branch first: random masks are hard to predict.
 template <class T, class F> void for_set(const char* p, int64_t stride, int64_t n, F&& f) {
-  constexpr int64_t kPiece = 256;
-  int64_t places[kPiece];
-  for (int64_t begin = 0; begin < n; begin += kPiece) {
-    const int64_t end = smaller(begin + kPiece, n);
-    int64_t found = 0;
-    for (int64_t i = begin; i < end; ++i) {
-      places[found] = i;
-      found += is_set<T>(p + i * stride);
+  constexpr int64_t kPiece = 512;
+  constexpr int64_t item = sizeof(T);
+  uint32_t places[kPiece];  // from the first of the piece
+  uint8_t set[kPiece];
+  for (int64_t begin = 0; begin < n; begin += kPiece, p += kPiece * stride) {
+    const int64_t m = smaller(kPiece, n - begin);
+    if (stride == item) {
+      for (int64_t i = 0; i < m; ++i) set[i] = is_set<T>(p + i * item);
+    } else {
+      for (int64_t i = 0; i < m; ++i) set[i] = is_set<T>(p + i * stride);
     }
-    for (int64_t k = 0; k < found; ++k) f(places[k]);
+    int64_t found = 0;
+    for (int64_t i = 0; i < m; ++i) {
+      places[found] = static_cast<uint32_t>(i);
+      found += set[i];
+    }
+    for (int64_t k = 0; k < found; ++k) f(begin + places[k]);
   }
 }
 
