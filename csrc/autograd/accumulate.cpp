@@ -1,7 +1,9 @@
 // AccumulateGrad: where gradients of leaves end. The first gradient becomes .grad itself when nobody else can see it and its layout fits;
 // later ones are added in place, or out of place while a graph of the gradient is being built.
 #include "autograd/engine.h"
+#include "autograd/engine_ops.h"
 #include "autograd/history.h"
+#include "autograd/untracked.h"
 
 namespace retrograd {
 

@@ -1,6 +1,7 @@
 #include "autograd/copy_slices.h"
 
 #include "autograd/engine.h"
+#include "autograd/engine_ops.h"
 #include "autograd/history.h"
 
 namespace retrograd {

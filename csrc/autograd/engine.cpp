@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "autograd/engine_ops.h"
 #include "autograd/history.h"
+#include "autograd/untracked.h"
 #include "core/stack.h"
 #include "core/state.h"
 

@@ -1,6 +1,7 @@
 #include "autograd/history.h"
 
 #include "autograd/copy_slices.h"
+#include "autograd/engine_ops.h"
 #include "core/write_notes.h"
 
 namespace retrograd {
@@ -8,14 +9,6 @@ namespace retrograd {
 EngineOps engine_ops = {};
 
 bool view_requires_grad(const TensorImpl* t) { return requires_grad(t->base); }
-
-bool view_follows(const TensorImpl* t) { return follows(t->base); }
-
-bool follows(std::span<const Tensor> list) {
-  for (const Tensor& t : list)
-    if (follows(t)) return true;
-  return false;
-}
 
 bool requires_grad(std::span<const Tensor> list) {
   for (const Tensor& t : list)
@@ -206,22 +199,6 @@ std::string made_by(const Tensor& t) {
   std::string text = str_cat("\n  this tensor has shape ", t.sizes());
   if (n && n->site.code) text += str_cat(" and was made by ", node_name(n), " at ") + site_text(n->site);
   return text + "\n  Hint: reduce it first, for example with .sum() or .mean(), or pass a gradient of its shape.";
-}
-
-void CutInputs::add_view(const TensorImpl* t) {
-  if (requires_grad(t->base)) {
-    cut_ = true;
-    return;
-  }
-  if (t->cut) note_ = merge_cuts(note_, t->cut);
-  if (t->base->cut) note_ = merge_cuts(note_, t->base->cut);
-}
-
-void CutInputs::give_written(const Tensor& self, bool keeps) const {
-  const uint32_t now = note();
-  TensorImpl *t = self.get(), *base = t->base;
-  set_cut(t, keeps ? merge_cuts(t->cut, now) : now);
-  if (base) set_cut(base, merge_cuts(base->cut, now));
 }
 
 }  // namespace retrograd

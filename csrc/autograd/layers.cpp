@@ -1,5 +1,6 @@
 #include "autograd/layers.h"
 
+#include "autograd/engine_ops.h"
 #include "autograd/tangent.h"
 #include "core/promote.h"
 

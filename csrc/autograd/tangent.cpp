@@ -1,4 +1,6 @@
 #include "autograd/tangent.h"
+#include "autograd/engine_ops.h"
+#include "autograd/untracked.h"
 
 namespace retrograd {
 namespace {

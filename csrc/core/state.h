@@ -39,7 +39,7 @@ extern int64_t live_batched;  // tensors of vmaps that exist, see Note [Batched 
 
 // A tensor that outlived its vmap must not meet a kernel: as long as there is any, ops look around.
 // Handlers that are no levels of vmap only watch: what is computed, into which memory and from which random numbers must not depend on
-// them. So whatever has two ways of computing something chooses by `lifted`, not by `attention`, unless both give the same bits.
+// them. So `attention` is a question of the dispatch of ops alone, and whatever has two ways of computing something chooses by `lifted`.
 inline void set_attention() {
   thread_state.lifted = thread_state.mapped || thread_state.dual_levels != 0 || live_batched != 0;
   thread_state.attention = thread_state.handlers != nullptr || thread_state.lifted;

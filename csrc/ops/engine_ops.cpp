@@ -1,6 +1,7 @@
 // The ops that the autograd layer calls: it sits below them, so they are handed down at start-up.
 #include "ops/engine_ops.h"
 
+#include "autograd/engine_ops.h"
 #include "autograd/history.h"
 #include "core/guards.h"
 #include "ops.h"

@@ -1,4 +1,4 @@
-// Gives the autograd layer the ops it needs (see EngineOps in autograd/history.h).
+// Gives the autograd layer the ops it needs (see autograd/engine_ops.h).
 #pragma once
 
 namespace retrograd {

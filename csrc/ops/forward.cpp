@@ -1,6 +1,7 @@
 #include "ops/forward.h"
 
 #include "autograd/engine.h"
+#include "autograd/engine_ops.h"
 #include "autograd/layers.h"
 #include "core/guards.h"
 #include "ops.h"

@@ -1,7 +1,7 @@
 // What generated dispatch code leans on.
 #pragma once
 
-#include "autograd/history.h"
+#include "autograd/untracked.h"
 #include "core/guards.h"
 #include "ops.h"
 #include "ops/lazy.h"

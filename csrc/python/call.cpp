@@ -4,6 +4,7 @@
 #include <string>
 
 #include "autograd/history.h"
+#include "autograd/untracked.h"
 #include "bindings.h"
 #include "core/promote.h"
 #include "ops.h"

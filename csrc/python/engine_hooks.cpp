@@ -1,5 +1,6 @@
 // What the engine calls when a node has something rare attached: hooks, retained gradients, anomaly mode. See EngineHooks.
 #include "autograd/engine.h"
+#include "autograd/engine_ops.h"
 #include "autograd/history.h"
 #include "core/guards.h"
 #include "ops.h"

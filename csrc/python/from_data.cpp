@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "autograd/history.h"
+#include "autograd/untracked.h"
 #include "core/guards.h"
 #include "core/promote.h"
 #include "ops.h"

@@ -6,6 +6,7 @@
 
 #include "autograd/engine.h"
 #include "autograd/history.h"
+#include "autograd/untracked.h"
 #include "core/guards.h"
 #include "core/promote.h"
 #include "ops.h"

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "autograd/engine.h"
+#include "autograd/engine_ops.h"
 #include "autograd/history.h"
 #include "core/guards.h"
 #include "core/promote.h"

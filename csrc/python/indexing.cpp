@@ -1,5 +1,6 @@
 // x[...] and x[...] = value. Integers, slices, None and Ellipsis make views one dimension at a time; tensors, lists and masks are collected
 // and go to the index ops.
+#include "autograd/cut.h"
 #include "autograd/history.h"
 #include "core/state.h"
 #include "ops.h"

@@ -1,4 +1,5 @@
 // What Tensor shows of its history: requires_grad, grad, grad_fn, data, versions, hooks.
+#include "autograd/untracked.h"
 #include "python/overridable.h"
 #include "python/tensor_type.h"
 

@@ -1,6 +1,7 @@
 // retrograd.Tensor as Python sees it: the type, its attributes and its small methods. Ops are installed from the table (call.cpp), operators
 // live in number_slots.cpp, subscripts in indexing.cpp, conversions in interop.h; what is not hot is Python (retrograd/_tensor.py).
 #include "python/tensor_type.h"
+#include "autograd/untracked.h"
 #include "python/overridable.h"
 
 #include <Python.h>

@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "autograd/tangent.h"
+#include "autograd/untracked.h"
 #include "core/dtype.h"
 #include "core/promote.h"
 #include "ops.h"

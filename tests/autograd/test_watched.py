@@ -1,9 +1,12 @@
-"""Watching changes nothing: with a handler that lets every op pass, training steps give the same bits, write to the same memory, and draw the same random numbers."""
+"""Watching changes nothing: with a handler that lets every op pass, training steps give the same bits, write to the same memory, draw the
+same random numbers and run the same kernels; and every write is an op that the handler sees."""
 
 import contextlib
+import pathlib
 
 import pytest
 
+import optable
 import retrograd as torch
 from retrograd import _C, nn, optim
 from retrograd.nn import functional as F
@@ -11,18 +14,37 @@ from retrograd.utils.checkpoint import checkpoint, create_selective_checkpoint_c
 
 
 @contextlib.contextmanager
-def watching():
+def watching(handler=None):
     seen = []
 
-    def handler(op, args, kwargs):
+    def note(op, args, kwargs):
         seen.append(op.name)
         return op(*args, **kwargs)
 
-    _C._push_op_handler(handler)
+    _C._push_op_handler(handler or note)
     try:
         yield seen
     finally:
         _C._pop_op_handler()
+
+
+MADE_OF_OTHERS = {
+    op.qualified + mark for op in optable.load() if op.kernel.kind in ("composite", "alias") for mark in ("", "_", ".out", "_out")
+}
+
+
+@contextlib.contextmanager
+def kernels():
+    """The ops whose kernels run, written down at the bottom of the stack of handlers."""
+    names = []
+
+    def note(op, args, kwargs):
+        if op.name not in MADE_OF_OTHERS:
+            names.append(op.name)
+        return op(*args, **kwargs)
+
+    with watching(note):
+        yield names
 
 
 def digits(value):
@@ -32,17 +54,44 @@ def digits(value):
     return [digits(v) for v in value] if isinstance(value, (list, tuple)) else repr(value)
 
 
+def tensors_in(value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    return [t for v in value for t in tensors_in(v)] if isinstance(value, (list, tuple)) else []
+
+
+def aliasing(value):
+    """For each tensor the first with the same memory, and where in it the tensor lies."""
+    tensors = tensors_in(value)
+    memory = [t.untyped_storage().data_ptr() for t in tensors]
+    return [(memory.index(at), t.storage_offset()) for at, t in zip(memory, tensors, strict=True)]
+
+
 def both(program):
     """What a program gives without and with somebody who watches, and the ops that were seen."""
-    results = []
-    for context in (contextlib.nullcontext([]), watching()):
+    results, ran = [], []
+    for traced, watched in ((False, False), (True, False), (False, True), (True, True)):
         torch.manual_seed(0)
-        with context as seen:
+        with kernels() if traced else contextlib.nullcontext([]) as names, watching() if watched else contextlib.nullcontext([]) as seen:
             found = program()
-        results.append(digits([found, torch.get_rng_state()]))
+        results.append((digits([found, torch.get_rng_state()]), aliasing(found)))
+        if traced:
+            ran.append(names)
     assert seen
-    assert results[0] == results[1]
+    assert ran[0]
+    assert ran[0] == ran[1]
+    for other in results[1:]:
+        assert results[0] == other
     return seen
+
+
+def test_nothing_below_asks_who_watches():
+    """Where ops are computed there is nothing to ask: that is for the dispatch of ops, and for what hands them to handlers."""
+    sources = pathlib.Path(__file__).parents[2] / "csrc"
+    files = [path for folder in ("core", "autograd", "ops", "cpu") for path in sorted((sources / folder).rglob("*.[ch]*"))]
+    assert len(files) > 100
+    asks = [path.name for path in files if path.name != "state.h" and any(word in path.read_text() for word in (".attention", ".handlers"))]
+    assert asks == []
 
 
 def model():
@@ -225,3 +274,127 @@ def test_without_gradients():
         return results
 
     both(step)
+
+
+class Block(nn.Module):
+    """A transformer block of plain layers, with the ops that training steps are made of."""
+
+    def __init__(self, width, out):
+        super().__init__()
+        self.table = nn.Embedding(11, width)
+        self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.merge = nn.Linear(width, 3 * width), nn.Linear(width, width, bias=False)
+        self.wide, self.narrow = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+        self.head = nn.Linear(width, out)
+        self.drop = nn.Dropout(0.2)
+        self.register_buffer("mask", torch.ones(6, 6).tril().log())
+
+    def attend(self, x):
+        q, k, v = self.qkv(self.first(x)).chunk(3, dim=-1)
+        weights = (q @ k.transpose(-2, -1) / 4 + self.mask).softmax(-1)
+        return self.merge(self.drop(weights) @ v)
+
+    def feed(self, x):
+        return self.narrow(self.drop(F.gelu(self.wide(self.second(x)))))
+
+    def forward(self, tokens, recomputed):
+        x = self.table(tokens)
+        x = x + (checkpoint(self.attend, x, use_reentrant=False) if recomputed else self.attend(x))
+        x = x + self.feed(x)
+        last = x[:, -1].clone()
+        last[:, 2:4] *= 2
+        last[torch.tensor([0, 2]), 1] += 1
+        return self.head(last.relu_())
+
+
+def train(make, *, flat=False, recomputed=False, hooks=False, penalty=False, steps=3):
+    """Whole training steps; what they leave behind."""
+    net = Block(8, 5)
+    params = list(net.parameters())
+    log, bucket = [], None
+    if flat:  # the gradients are views of one buffer, as for a bucketed all-reduce
+        bucket, at = torch.zeros(sum(p.numel() for p in params)), 0
+        for p in params:
+            p.grad = bucket[at : at + p.numel()].view_as(p)
+            at += p.numel()
+    kept = [p.grad for p in params]
+    if hooks:
+        net.narrow.weight.register_hook(lambda g: g * 0.5)
+        net.head.register_full_backward_hook(lambda module, grads, outer: log.append(grads[0].clone()))
+        net.head.bias.register_post_accumulate_grad_hook(lambda p: log.append(p.grad.clone()))
+    optimizer = make(params)
+    tokens, wanted = torch.randint(0, 11, (4, 6)), torch.randint(0, 5, (4,))
+    total = torch.zeros(())
+    for _ in range(steps):
+        optimizer.zero_grad(set_to_none=not flat)
+        loss = F.cross_entropy(net(tokens, recomputed), wanted, label_smoothing=0.1)
+        if penalty:
+            (slope,) = torch.autograd.grad(loss, [net.wide.weight], create_graph=True)
+            loss = loss + slope.pow(2).sum()
+        loss.backward()
+        log.append(nn.utils.clip_grad_norm_(params, 1.0))
+        optimizer.step()
+        torch.add(total, loss.detach(), out=total)
+    same = [p.grad is g for p, g in zip(params, kept, strict=True)] if flat else []
+    states = [list(s.values()) for s in optimizer.state.values()]
+    return [total, log, params, [p.grad for p in params], [bucket] if flat else [], states, same]
+
+
+STEPS = {
+    "plain": {},
+    "flat gradients": {"flat": True},
+    "checkpoint": {"recomputed": True},
+    "hooks": {"hooks": True},
+    "double backward": {"penalty": True},
+    "all": {"flat": True, "recomputed": True, "hooks": True, "penalty": True},
+}
+
+
+@pytest.mark.parametrize("name", ["SGD", "momentum", "Adam", "AdamW", "RMSprop"])
+@pytest.mark.parametrize("options", STEPS)
+def test_whole_steps(name, options):
+    seen = both(lambda: train(OPTIMIZERS[name], **STEPS[options]))
+    step = {"SGD": "_fused_sgd_", "momentum": "_fused_sgd_", "Adam": "_fused_adam_", "AdamW": "_fused_adamw_"}
+    assert {"add_", "native_layer_norm_backward", step.get(name, "addcdiv_")} <= set(seen)
+    if STEPS[options].get("flat"):
+        with watching():
+            assert all(train(OPTIMIZERS[name], **STEPS[options])[-1])
+
+
+@pytest.mark.parametrize("name", ["SGD", "momentum", "Adam", "AdamW"])
+def test_every_write_is_seen(name):
+    """The versions of parameters, gradients and states move only inside ops that a handler sees, and that say that they write."""
+    x = torch.randn(5, 3)
+    net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(inplace=True), nn.Linear(4, 2))
+    params = list(net.parameters())
+    optimizer = OPTIMIZERS[name](params)
+
+    def step():
+        y = net(x)
+        y.pow(2).sum().backward()
+        optimizer.step()
+
+    step()
+    step()
+    watched = [*params, *(p.grad for p in params), *(t for s in optimizer.state.values() for t in s.values())]
+    before, moved, depth = [t._version for t in watched], [0] * len(watched), 0
+
+    def handler(op, args, kwargs):
+        nonlocal depth
+        depth += 1
+        start = [t._version for t in watched]
+        try:
+            return op(*args, **kwargs)
+        finally:
+            depth -= 1
+            changes = [t._version - v for t, v in zip(watched, start, strict=True)]
+            stem = op.name.split(".")[0]
+            assert not any(changes) or stem.endswith("_") or depth == 0, op.name
+            if depth == 0:
+                moved[:] = [m + c for m, c in zip(moved, changes, strict=True)]
+
+    with watching(handler):
+        step()
+    after = [t._version for t in watched]
+    assert [a - b for a, b in zip(after, before, strict=True)] == moved
+    assert all(moved)

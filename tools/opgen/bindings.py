@@ -125,7 +125,7 @@ def groups(family: str, table: list[Op], mode: str) -> dict[str, list[Op]]:
 SOURCE = """
 $generated
 
-#include "autograd/history.h"
+#include "autograd/untracked.h"
 #include "ops.h"
 #include "ops/util.h"
 #include "python/bind.h"

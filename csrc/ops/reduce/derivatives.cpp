@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autograd/engine_ops.h"
 #include "autograd/history.h"
 #include "kernels/element.h"
 #include "ops/derivatives.h"

@@ -1,6 +1,7 @@
 // The order and the number of dimensions: permute, transpose, expand, squeeze, unsqueeze, and their in-place forms.
 #include "autograd/history.h"
 #include "autograd/tangent.h"
+#include "autograd/untracked.h"
 #include "core/promote.h"
 #include "ops.h"
 #include "ops/shape/shape.h"

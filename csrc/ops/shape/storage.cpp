@@ -3,6 +3,7 @@
 
 #include "autograd/engine.h"
 #include "autograd/history.h"
+#include "autograd/untracked.h"
 #include "core/guards.h"
 #include "core/write_notes.h"
 #include "ops.h"

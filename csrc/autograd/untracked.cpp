@@ -1,0 +1,29 @@
+#include "autograd/untracked.h"
+
+namespace retrograd {
+
+bool view_follows(const TensorImpl* t) { return follows(t->base); }
+
+bool follows(std::span<const Tensor> list) {
+  for (const Tensor& t : list)
+    if (follows(t)) return true;
+  return false;
+}
+
+void CutInputs::add_view(const TensorImpl* t) {
+  if (requires_grad(t->base)) {
+    cut_ = true;
+    return;
+  }
+  if (t->cut) note_ = merge_cuts(note_, t->cut);
+  if (t->base->cut) note_ = merge_cuts(note_, t->base->cut);
+}
+
+void CutInputs::give_written(const Tensor& self, bool keeps) const {
+  const uint32_t now = note();
+  TensorImpl *t = self.get(), *base = t->base;
+  set_cut(t, keeps ? merge_cuts(t->cut, now) : now);
+  if (base) set_cut(base, merge_cuts(base->cut, now));
+}
+
+}  // namespace retrograd
