@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .facts import NO_RULE, NoGrad, Out
+from .facts import ELEMENTWISE, NO_RULE, NOTHING, PARTS, Batching, NoGrad, Out
 from .types import PARAM_TYPES, RETURN_TYPES, ParamType, ReturnType
 
 FAMILIES = ("pointwise", "complex", "reduce", "shape", "index", "linalg", "nn", "create", "random", "optim")
@@ -106,15 +106,22 @@ class Op:
     inplace: str = ""  # name of a native in-place kernel; default: compute and copy
     inplace_function: bool = False  # torch.x_ is a function too
     home: str = "torch"  # where the function is found: "torch", "nn.functional", "linalg", "special"; "": nowhere, PyTorch keeps it to itself
+    hidden: bool = False  # this overload is kept out of the errors that list them
     no_grad: NoGrad | None = None  # why there is no derivative at all
     nondiff: tuple[str, ...] = ()  # tensors without one, beside others that have
     outputs_nondiff: tuple[str, ...] = ()
-    mutates: tuple[str, ...] = ()  # arguments that the op itself writes; an in-place form writes self
     view_origin: str = "Default"
     wirtinger: bool = False  # the formulas are written for complex numbers, conjugates included; others are conjugated as a whole (see apply_node)
     out: Out = NO_RULE  # what out= may be
     random: bool = False  # draws numbers
     crosses_devices: bool = False  # takes tensors of several devices: it copies between them, or looks at sizes alone
+    syncs: bool = False  # itself reads values back, for a size or a check; composites: beside what their parts read
+    mutates: tuple[str, ...] = ()  # arguments that the op itself writes; an in-place form writes self, one with out= that
+    aliases: str = ""  # what results share with the first argument: "view", "memory" (no view of it), "maybe" (it itself, a view or a copy)
+    uninitialized: bool = False  # the values of the result mean nothing
+    autocast: str = ""  # how autocast runs it, see facts.py
+    batching: Batching | None = None  # how vmap does; pointwise ops and those that are made of others need not say
+    vmap_name: str = ""  # of the in-place form, where vmap has no room for what it writes; PyTorch's words
     copies: bool = False  # gives an inference tensor, outside inference mode, as a normal one with a history
     test: dict[str, Any] = field(default_factory=dict)  # per-op settings of the table-driven tests
 
@@ -231,6 +238,10 @@ def op(schema: str, *, kernel: Kernel, variants: str = "function method", **fiel
             if target not in known:
                 raise ValueError(f"{schema}: gradient for unknown argument {target!r}")
     _check_derivatives(entry)
+    if kernel.kind == "view":
+        entry.aliases = "view"
+    if entry.batching is None:
+        entry.batching = _batching(entry)
     entries.append(entry)
     return entry
 
@@ -250,13 +261,24 @@ def _check_derivatives(entry: Op) -> None:
         raise ValueError(f"{entry.schema}: derivatives of {sorted(formulas)}, nondiff={entry.nondiff}: each tensor is in one of them")
 
 
+def _batching(entry: Op) -> Batching:
+    """What follows from the kernel."""
+    if entry.kernel.kind in ("composite", "alias", "python"):
+        return PARTS
+    if entry.kernel.kind == "pointwise" or entry.kernel.elementwise:
+        return ELEMENTWISE
+    if entry.random or (any(p.is_tensor for p in entry.params) and any(r.type.startswith("Tensor") for r in entry.returns)):
+        raise ValueError(f"{entry.schema}: batching is missing, which says how vmap runs it")
+    return NOTHING
+
+
 def alias(name: str, of: str, *, doc: str = "", inplace_function: bool | None = None) -> None:
     """Another name for every overload of an op that is already in the table."""
     for entry in [o for o in entries if o.name == of and o.kernel.kind != "python"]:
         schema = entry.schema.replace(of, name, 1)
         variants = " ".join(v for v in sorted(entry.variants) if v != "internal")
         spelled = entry.inplace_function if inplace_function is None else inplace_function
-        op(schema, kernel=Kernel("alias", target=entry.cname), variants=variants, inplace_function=spelled, out=entry.out, doc=doc or f"Another name for `{of}`.", samples=entry.samples, errors=entry.errors, reference=entry.reference, test=entry.test)
+        op(schema, kernel=Kernel("alias", target=entry.cname), variants=variants, inplace_function=spelled, hidden=entry.hidden, out=entry.out, doc=doc or f"Another name for `{of}`.", samples=entry.samples, errors=entry.errors, reference=entry.reference, test=entry.test)
 
 
 def target(entry: Op) -> Op:

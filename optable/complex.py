@@ -8,7 +8,7 @@ Samples are of real numbers, as everywhere in the table; tests/ops/test_complex.
 from __future__ import annotations
 
 from . import FLOATING, composite, native, op, pointwise, view
-from .facts import FOUND, OBJECT, PART, Out
+from .facts import FLOAT32, FOUND, LOOP, OBJECT, PART, Out
 from .samples import BROADCAST_ERROR, E, I, S, T, binary, unary
 
 COMPLEX = [S(T(3, 4)), S(T()), S(T(0)), S(T(2, 3, 4))]  # of numbers that must be complex
@@ -16,6 +16,7 @@ COMPLEX = [S(T(3, 4)), S(T()), S(T(0)), S(T(2, 3, 4))]  # of numbers that must b
 op(
     "conj(Tensor self) -> Tensor",
     kernel=composite(),
+    aliases="maybe",
     doc="The complex conjugate, without touching memory; real tensors are returned as they are.",
     samples=unary() + [S(I(3))],
     test={"alias": "self"},
@@ -28,6 +29,7 @@ op(
     node="ConjBackward0",
     wirtinger=True,
     jvp="linear",
+    batching=LOOP,
     doc="The complex conjugate as a view.",
 )
 op(
@@ -35,6 +37,7 @@ op(
     variants="function method inplace out",
     kernel=composite(),
     out=Out(exact=FOUND),
+    aliases="maybe",
     doc="The complex conjugate, computed at once; real tensors are returned as they are.",
     samples=[S(T(3)), S(I(3))],
     test={"alias": "self"},
@@ -49,11 +52,13 @@ op(
     samples=[S(T(3)), S(T()), S(T(2, 0))],
     wirtinger=True,
     jvp="linear",
+    batching=LOOP,
     doc="The conjugate of complex numbers, computed at once.",
 )
 op(
     "resolve_conj(Tensor self) -> Tensor",
     kernel=composite(),
+    aliases="maybe",
     doc="self with any pending conjugation carried out.",
     samples=unary(),
     test={"alias": "self"},
@@ -61,6 +66,7 @@ op(
 op(
     "resolve_neg(Tensor self) -> Tensor",
     kernel=composite(),
+    aliases="maybe",
     doc="self with any pending negation carried out.",
     samples=unary(),
     test={"alias": "self"},
@@ -72,6 +78,7 @@ op(
     grad={"self": "-grad"},
     node="NegViewBackward0",
     jvp="linear",
+    batching=LOOP,
     doc="-self as a view.",
 )
 op(
@@ -81,6 +88,7 @@ op(
     grad={"self": "complex_of_pairs(grad)"},
     wirtinger=True,
     jvp="ops::view_as_real(ops::resolve_conj(self_t))",
+    batching=LOOP,
     doc="A complex tensor as a real one with a last dimension of size 2.",
     samples=COMPLEX,
     test={"only_complex": True},
@@ -93,6 +101,8 @@ op(
     grad={"self": "ops::view_as_real(ops::resolve_conj(grad))"},
     wirtinger=True,
     jvp="complex_of_pairs(self_t)",
+    autocast=FLOAT32,
+    batching=LOOP,
     doc="A real tensor whose last dimension has size 2 as a complex one without it.",
     samples=[S(T(3, 2)), S(T(2)), S(T(0, 2)), S(T(4, 3, 2))],
     test={"noncontiguous": False},  # the pairs must lie together
@@ -106,6 +116,7 @@ op(
     "real(Tensor self) -> Tensor",
     variants="function",
     kernel=composite(),
+    aliases="maybe",
     doc="The real part, a view; real tensors are returned as they are.",
     samples=unary() + [S(I(3))],
     test={"alias": "self"},
@@ -114,6 +125,7 @@ op(
     "imag(Tensor self) -> Tensor",
     variants="function",
     kernel=composite(),
+    aliases="maybe",
     doc="The imaginary part of a complex tensor, a view.",
     samples=COMPLEX,
     test={"only_complex": True},
@@ -143,6 +155,7 @@ op(
     wirtinger=True,
     jvp="abs_t * ops::polar(ops::ones_like(abs, {}, {}, {}, {}, {}, {}), angle) + angle_t * quarter_turn(result)",
     out=Out(exact=OBJECT),
+    autocast=FLOAT32,
     doc="abs * exp(i angle).",
     samples=binary(low=0.3),
     errors=(BROADCAST_ERROR, E(S(I(3), I(3)), RuntimeError, "Expected both inputs to be Half, Float or Double tensors")),
@@ -154,6 +167,7 @@ op(
     grad={"self": "angle_backward(grad, self)"},
     wirtinger=True,
     jvp="along(self_t, angle_backward(ops::ones_like(result, {}, {}, {}, {}, {}, {}), self))",
+    batching=LOOP,
     doc="The angle of each element in (-pi, pi]; of real numbers 0 or pi.",
     samples=[S(T(4)), S(T(3, low=-2, high=-1)), S(I(4, low=-2)), S(T(3, values=(0.0, -0.0, float("nan")), grad=False)), S(T()), S(T(0))],
     reference="numpy.angle",

@@ -1,7 +1,7 @@
 """Ops that make tensors: filled ones, sequences, and the `_like` and `new_` forms that take dtype and device from another tensor."""
 
 from optable import composite, native, op, python
-from optable.facts import SIZES, Out
+from optable.facts import SIZES, Out, by, leading, sized
 from optable.samples import E, I, S, T
 
 OPTIONS = "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False"
@@ -45,6 +45,7 @@ for _name, _doc in (("zeros", "Filled with zeros."), ("ones", "Filled with ones.
         variants="function",
         kernel=native(complex="lazy"),
         no_grad=SIZES,
+        batching=leading(),
         doc=f"{_doc} The size, dtype and stride order of self.",
         samples=_LIKE_SAMPLES,
     )
@@ -53,6 +54,7 @@ for _name, _doc in (("zeros", "Filled with zeros."), ("ones", "Filled with ones.
         variants="method",
         kernel=native(complex="lazy"),
         no_grad=SIZES,
+        batching=sized("size"),
         doc=f"{_doc} The dtype and device of self.",
         samples=[S(T(2, grad=False), (2, 3)), S(I(2), (2,))],
     )
@@ -61,6 +63,7 @@ op(
     variants="function out",
     kernel=native(),
     out=Out(holds="Nothing"),
+    uninitialized=True,
     doc="Memory that is not set.",
     samples=_SIZES,
     errors=_SIZE_ERRORS,
@@ -72,6 +75,8 @@ op(
     kernel=native(complex="lazy"),
     crosses_devices=True,
     no_grad=SIZES,
+    batching=leading(),
+    uninitialized=True,
     doc="Memory that is not set, of the size, dtype and stride order of self.",
     samples=_LIKE_SAMPLES,
     test=EMPTY_TEST,
@@ -81,6 +86,8 @@ op(
     variants="method",
     kernel=native(complex="lazy"),
     no_grad=SIZES,
+    batching=sized("size"),
+    uninitialized=True,
     doc="Memory that is not set, of the dtype and device of self.",
     samples=[S(T(2, grad=False), (2, 3))],
     test=EMPTY_TEST,
@@ -89,6 +96,7 @@ op(
     f"empty_strided(int[] size, int[] stride, *, {OPTIONS}) -> Tensor",
     variants="function",
     kernel=native(),
+    uninitialized=True,
     doc="Memory that is not set, with the given strides.",
     samples=[S((2, 3), (1, 2))],
     errors=(E(S((2, 2), (1,)), RuntimeError, r"dimensionality of sizes \(2\) must match dimensionality of strides \(1\)"),),
@@ -99,6 +107,8 @@ op(
     variants="method",
     kernel=native(complex="lazy"),
     no_grad=SIZES,
+    batching=by("empty_strided"),
+    uninitialized=True,
     doc="`empty_strided` with the dtype and device of self.",
     samples=[S(T(2, grad=False), (2, 3), (1, 2))],
     test=EMPTY_TEST,
@@ -107,6 +117,7 @@ op(
     f"empty_permuted(int[] size, int[] physical_layout, *, {OPTIONS}) -> Tensor",
     variants="function",
     kernel=native(),
+    uninitialized=True,
     doc="Memory that is not set, dense, with the dimensions in memory in the order physical_layout.",
     samples=[S((2, 3), (1, 0))],
     errors=(E(S((2, 3), (0, 0)), RuntimeError, "Duplicate dim not allowed"),),
@@ -129,6 +140,7 @@ op(
     variants="function",
     kernel=native(complex="lazy"),
     no_grad=SIZES,
+    batching=leading(),
     doc="Filled with a value; the size, dtype and stride order of self.",
     samples=[S(T(2, 3, grad=False), 2), S(I(3), 2.5)],
 )
@@ -137,6 +149,7 @@ op(
     variants="method",
     kernel=native(complex="lazy"),
     no_grad=SIZES,
+    batching=sized("size"),
     doc="Filled with a value; the dtype and device of self.",
     samples=[S(T(2, grad=False), (2, 3), 1.5), S(I(2), (2,), 3.5)],
 )
@@ -220,6 +233,7 @@ for _name, _base in (("linspace", ""), ("logspace", "float base=10.0, ")):
         f"{_name}.tensors(Operand start, Operand end, int steps, {_base}*, {OPTIONS}) -> Tensor",
         variants="function",
         kernel=composite(),
+        syncs=True,
         doc=f"`{_name}` between 0-d tensors.",
         samples=[S(I(values=(1,)), 3, 4), S(0, I(values=(3,)), 4)],
         errors=(

@@ -61,3 +61,62 @@ MEDIAN = (
     " (while checking arguments for median)"),
 )
 CAT = "TypeError: torch.cat(): input types can't be cast to the desired output type {out}"
+
+
+# ---- how vmap runs an op on a batch ----
+
+
+@dataclass(frozen=True)
+class Batching:
+    """The rule of src/retrograd/func/_batching*.py that runs the op on a batch, and what the rule has to know: names of arguments, mostly."""
+
+    rule: str
+    words: tuple[str, ...] = ()
+
+
+ELEMENTWISE = Batching("elementwise")  # what pointwise kernels have without saying
+PARTS = Batching("parts")  # composites: the ops they are made of
+NOTHING = Batching("nothing")  # no tensor to batch, among the arguments or the results
+LOOP = Batching("loop")  # one example after the other
+
+
+def along(dim: str, *second: str) -> Batching:
+    """Along the dimensions that one argument names, or two, of tensors of one rank. A 0-d example counts as one of size 1."""
+    return Batching("along", (dim, *second))
+
+
+def along_some(*dims: str) -> Batching:
+    """The same for an op that asks for a dimension: 0-d examples are its own to refuse."""
+    return Batching("along_some", dims)
+
+
+def along_new(dim: str) -> Batching:
+    """Along a dimension of the result, which has one more than the tensors."""
+    return Batching("along_new", (dim,))
+
+
+def over_example(op: str) -> Batching:
+    """Over all elements of an example: `op` does the same along dimensions."""
+    return Batching("over_example", (op,))
+
+
+def sized(size: str, *dims: str) -> Batching:
+    """The result has the size that an argument says; `dims` are dimensions of it."""
+    return Batching("sized", (size, *dims))
+
+
+def leading(least: int = 0) -> Batching:
+    """The op takes leading dimensions as a batch already, for examples of at least so many dimensions."""
+    return Batching("leading", (str(least),))
+
+
+def by(rule: str, *words: str) -> Batching:
+    """A rule of its own, by name."""
+    return Batching(rule, words)
+
+
+# ---- how autocast runs it, as torch.autocast("cpu", bfloat16) does ----
+
+LOWER_PRECISION = "lower precision"  # floating tensors in the dtype of autocast
+FLOAT32 = "float32"  # floating tensors in at least that
+PROMOTE = "promote"  # in the widest dtype among them

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optable import composite, native, op, python
-from optable.facts import EXPECTED, INTEGERS, Out
+from optable.facts import EXPECTED, INTEGERS, LOOP, PROMOTE, Out, along, along_some, by
 from optable.samples import B, E, I, S, T
 
 DIM_ERROR = "Dimension out of range"
@@ -18,6 +18,7 @@ op(
     jvp="linear",
     nondiff=("index",),
     out=Out(exact=EXPECTED),
+    batching=along("dim"),
     doc="out[i][j] = self[index[i][j]][j] for dim 0. sparse_grad is accepted and ignored: gradients are dense.",
     samples=[
         S(T(3, 4), 0, I(2, 4, high=3)),
@@ -67,6 +68,7 @@ op(
     jvp="linear",
     nondiff=("index",),
     out=Out(exact=EXPECTED),
+    batching=along("dim"),
     doc="self with out[index[i][j]][j] = src[i][j] for dim 0.",
     samples=[
         S(T(3, 3), 0, _PERMUTED, T(2, 3)),
@@ -87,6 +89,7 @@ op(
     jvp="symmetric",
     nondiff=("index",),
     out=Out(exact=EXPECTED),
+    batching=along("dim"),
     doc="self with out[index[i][j]][j] = value for dim 0.",
     samples=[S(T(3, 3), 0, I(2, 3, high=3), 1.5), S(T(2, 4), -1, I(2, 3), -2), S(T(), 0, I(values=(0,)), 3.0), S(I(3), 0, I(2, high=3), 7)],
     errors=(
@@ -129,6 +132,8 @@ op(
     jvp="linear",
     nondiff=("index",),
     out=Out(exact=EXPECTED),
+    batching=along("dim"),
+    vmap_name="scatter_add_",
     doc="self with out[index[i][j]][j] += src[i][j] for dim 0.",
     samples=[
         S(T(3, 4), 0, I(2, 4, high=3), T(2, 4)),
@@ -154,6 +159,7 @@ op(
     grad={"self, src": "scatter_reduce_grad(grad, self, dim, index, src, reduce, include_self, result, needs_self, needs_src)"},
     nondiff=("index",),
     out=Out(exact=EXPECTED),
+    batching=along("dim"),
     doc="Combines self with src at the indices along dim: reduce is sum, prod, mean, amax or amin; without include_self the old "
     "values there do not count.",
     samples=[
@@ -185,6 +191,7 @@ op(
     jvp="linear",
     nondiff=("index",),
     out=Out(exact=("take(): self and out expected to have the same dtype, but got self.dtype = {result} and out.dtype = {out}",)),
+    batching=by("take"),
     doc="Elements of the flattened tensor.",
     samples=[S(T(3, 4), I(2, 2, low=-12, high=12)), S(T(5), I(7, high=5)), S(T(), I(2, high=1)), S(T(3), I(0)), S(T(3), I(high=3))],
     errors=(
@@ -202,6 +209,7 @@ op(
     grad={"self": "put_self_grad(grad, index, accumulate)", "source": "ops::reshape(ops::take(grad, index), source_sizes)"},
     jvp="linear",
     nondiff=("index",),
+    batching=LOOP,
     doc="self with elements of its flattened form replaced by, or with accumulate increased by, source.",
     samples=[
         S(T(3, 4), I(2, values=(3, -1)), T(2)),
@@ -247,6 +255,7 @@ op(
     jvp="linear",
     nondiff=("index",),
     out=Out(exact=("index_select(): self and result must have the same scalar type",)),
+    batching=by("index_select"),
     doc="The slices along dim that a vector of indices names.",
     samples=[
         S(T(3, 4), 0, I(2, high=3)),
@@ -273,6 +282,8 @@ op(
     jvp="linear",
     nondiff=("index",),
     out=Out(exact=EXPECTED),
+    batching=by("index_write", "add"),
+    vmap_name="index_add_",
     doc="self with alpha * source added to the slices along dim that index names.",
     samples=[
         S(T(3, 4), 0, I(2, high=3), T(2, 4)),
@@ -310,6 +321,8 @@ op(
     jvp="linear",
     nondiff=("index",),
     out=Out(exact=EXPECTED),
+    autocast=PROMOTE,
+    batching=by("index_write", "copy"),
     doc="self with the slices along dim that index names replaced by source.",
     samples=[
         S(T(3, 4), 0, I(2, values=(2, 0)), T(2, 4)),
@@ -343,6 +356,8 @@ op(
     node="IndexFillBackward0",
     jvp="symmetric",
     nondiff=("index",),
+    batching=by("index_fill"),
+    vmap_name="index_fill_",
     doc="self with the slices along dim that index names set to a number.",
     samples=[S(T(3, 4), 0, I(2, low=-3, high=3), 1.5), S(T(3, 4), -1, I(2), -2), S(T(3), 0, I(0), 1), S(T(), 0, I(1, high=1), 4.0)],
     errors=(
@@ -362,6 +377,8 @@ op(
     node="IndexFillBackward1",
     jvp="linear",
     nondiff=("index",),
+    batching=LOOP,
+    vmap_name="index_fill_",
     doc="self with the slices along dim that index names set to the value of a 0-d tensor.",
     samples=[S(T(3, 4), 0, I(2, values=(2, 0)), T()), S(T(3, 4), -1, I(1), T())],
     errors=(
@@ -380,6 +397,7 @@ op(
     grad={"self, source": "index_reduce_grad(grad, self, dim, index, source, reduce, include_self, result, needs_self, needs_source)"},
     nondiff=("index",),
     out=Out(exact=EXPECTED),
+    batching=by("index_write", "reduce"),
     doc="Combines self with source in the slices along dim that index names: reduce is prod, mean, amax or amin.",
     samples=[
         S(T(3, 4, distinct=True), 0, I(2, high=3), T(2, 4, distinct=True), _how, include_self=_with)
@@ -405,6 +423,8 @@ op(
     grad={"self": "index_grad(grad, self_sizes, indices)"},
     jvp="linear",
     nondiff=("indices",),
+    batching=by("index"),
+    syncs=True,
     doc="self[i0, :, i1, ...] for tensors of integers or masks; None takes a dimension whole.",
     samples=[
         S(T(3, 4), [I(2, low=-3, high=3)]),
@@ -425,6 +445,9 @@ op(
     jvp="linear",
     inplace_function=True,
     nondiff=("indices",),
+    batching=by("index_put"),
+    syncs=True,
+    vmap_name="index_put_",
     doc="self with self[indices] = values, or with accumulate self[indices] += values.",
     samples=[
         S(T(3, 4), [I(2, values=(2, 0))], T(2, 4)),
@@ -468,6 +491,8 @@ op(
     jvp="linear",
     nondiff=("mask",),
     out=Out(exact=("masked_select(): self and result must have the same scalar type",)),
+    batching=by("masked_select"),
+    syncs=True,
     doc="The elements where a mask is true, as a vector.",
     samples=[S(T(3, 4), B(3, 4)), S(T(3, 4), B(4)), S(T(4), B(3, 4)), S(T(), B(2)), S(T(), B()), S(T(0), B(0))],
     errors=(
@@ -483,6 +508,8 @@ op(
     grad={"self": "masked_scatter_self_grad(grad, mask, self_sizes)", "source": "masked_scatter_source_grad(grad, mask, source_sizes)"},
     jvp="linear",
     nondiff=("mask",),
+    batching=LOOP,
+    syncs=True,
     doc="self with the elements where a mask is true taken from source in order.",
     samples=[S(T(3, 4), B(3, 4), T(12)), S(T(3, 4), B(4), T(3, 4)), S(T(4), B(4), T(5)), S(T(), B(), T(1)), S(T(0), B(0), T(0))],
     errors=(
@@ -503,6 +530,8 @@ op(
     variants="function internal",
     kernel=native(complex=True),
     no_grad=INTEGERS,
+    batching=by("dynamic_shape", "nonzero"),
+    syncs=True,
     doc="nonzero() without as_tuple.",
     samples=[S(I(3, 4, high=2))],
 )
@@ -563,6 +592,7 @@ op(
         "src": "cast_to(ops::select(grad, dim, index), src_dtype)",
     },
     jvp="linear",
+    batching=along_some("dim"),
     doc="self with self.select(dim, index) replaced by src.",
     samples=[S(T(3, 4), T(4), 0, 1), S(T(3, 4), T(3), 1, -1)],
     errors=(
@@ -578,6 +608,7 @@ op(
         "src": "cast_to(ops::slice(grad, dim, start, end, step), src_dtype)",
     },
     jvp="linear",
+    batching=along_some("dim"),
     doc="self with self[start:end:step] along dim replaced by src.",
     samples=[S(T(5, 2), T(2, 2), 0, 1, 3), S(T(2, 5), T(2, 3), 1, 0, 5, 2), S(T(3), T(3))],
     errors=(E(S(T(3, 3), T(1, 3), 0, 1), RuntimeError, "expected src to have a size equal to the slice of self"),),
@@ -590,6 +621,7 @@ op(
         "src": "cast_to(ops::diagonal(grad, offset, dim1, dim2), src_dtype)",
     },
     jvp="linear",
+    batching=along_some("dim1", "dim2"),
     doc="self with self.diagonal(offset, dim1, dim2) replaced by src.",
     samples=[S(T(3, 3), T(3)), S(T(3, 4), T(3), 1), S(T(2, 3, 3), T(3, 2), 0, 0, 2)],
     errors=(E(S(T(3, 3), T(2)), RuntimeError, _SCATTER_SIZE),),
@@ -604,6 +636,7 @@ op(
         "src": "cast_to(ops::_as_strided_transfer(grad, self_stride, self_offset, size, stride, offset, true), src_dtype)",
     },
     jvp="linear",
+    batching=LOOP,
     doc="as_strided_scatter of a tensor that lies in memory as self_stride and self_offset say.",
 )
 op(
@@ -625,6 +658,7 @@ op(
     grad={"weight": "ops::embedding_dense_backward(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq)"},
     jvp="linear",
     nondiff=("indices",),
+    batching=by("embedding"),
     doc="Rows of a table. The row padding_idx gets no gradient; scale_grad_by_freq divides each row's by how often it was read. "
     "Sparse gradients are not supported.",
     samples=[
@@ -650,6 +684,7 @@ op(
     jvp="linear",
     home="",
     nondiff=("indices",),
+    batching=by("embedding_backward"),
     doc="The gradient of a table from the gradient of the rows read from it.",
     samples=[S(T(4, 3), I(4, high=5), 5, -1, False), S(T(2, 2, 3), I(2, 2, high=5), 5, 1, True)],
 )
@@ -659,6 +694,8 @@ op(
     kernel=native(),
     home="nn.functional",
     no_grad=INTEGERS,
+    batching=by("one_hot"),
+    syncs=True,
     doc="A vector of zeros with a one at each index, as nn.functional.one_hot; num_classes -1 takes one more than the largest index.",
     samples=[S(I(4)), S(I(2, 3), 5), S(I()), S(I(0), 3)],
     errors=(

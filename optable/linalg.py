@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optable import alias, composite, native, op, python
-from optable.facts import EXPECTED, PART, SAME_AS_INPUT, Out
+from optable.facts import EXPECTED, FLOAT32, LOOP, LOWER_PRECISION, PART, SAME_AS_INPUT, Out, by, leading
 from optable.samples import B, E, I, S, T
 
 _MM_SHAPES = [((3, 4), (4, 5)), ((1, 4), (4, 1)), ((3, 0), (0, 2)), ((0, 3), (3, 2)), ((3, 3), (3, 0)), ((17, 9), (9, 33))]
@@ -16,6 +16,8 @@ op(
     grad={"self": "mm_mat1_grad(grad, mat2, self_turned)", "mat2": "mm_mat2_grad(grad, self, mat2_turned)"},
     jvp="multilinear",
     out=Out(exact=EXPECTED),
+    autocast=LOWER_PRECISION,
+    batching=by("product", "2", "2"),
     doc="Product of two matrices.",
     samples=[S(T(*a), T(*b)) for a, b in _MM_SHAPES] + [S(I(2, 3), I(3, 2))],
     errors=(
@@ -38,6 +40,8 @@ op(
     },
     jvp="multilinear",
     node="TransposedMmBackward0",
+    batching=by("transposed_product"),
+    autocast=LOWER_PRECISION,
     doc="Product of two matrices, each transposed first on request; with turned the result is laid out column by column.",
     samples=[S(T(3, 4), T(4, 5), False, False), S(T(4, 3), T(4, 5), True, False), S(T(3, 4), T(5, 4), False, True, True),
              S(T(4, 3), T(5, 4), True, True, True), S(T(0, 3), T(2, 0), True, True)],
@@ -52,6 +56,8 @@ op(
     grad={"self": "ops::bmm(grad, matrix_transposed(mat2))", "mat2": "ops::bmm(matrix_transposed(self), grad)"},
     jvp="multilinear",
     out=Out(exact=EXPECTED),
+    autocast=LOWER_PRECISION,
+    batching=by("bmm"),
     doc="Products of the matrices of two batches.",
     samples=[S(T(*a), T(*b)) for a, b in _BATCH_SHAPES] + [S(I(2, 2, 3), I(2, 3, 2))],
     errors=(
@@ -74,6 +80,7 @@ op(
     grad={"self": "ops::outer(grad, vec)", "vec": "ops::mv(ops::t(self), grad)"},
     jvp="multilinear",
     out=Out(exact=("addmv input tensors must have the same dtype, but got {out}, {result}, and {result}",)),
+    batching=by("product", "2", "1"),
     doc="Product of a matrix and a vector.",
     samples=[S(T(3, 4), T(4)), S(T(1, 1), T(1)), S(T(3, 0), T(0)), S(T(0, 3), T(3)), S(I(2, 3), I(3))],
     errors=(
@@ -90,6 +97,7 @@ op(
     grad={"self": "grad * tensor", "tensor": "grad * self"},
     jvp="multilinear",
     out=Out(exact=SAME_AS_INPUT),
+    batching=by("product", "1", "1"),
     doc="Sum of the products of two vectors' elements.",
     samples=[S(T(4), T(4)), S(T(1), T(1)), S(T(0), T(0)), S(T(67), T(67)), S(I(3), I(3))],
     errors=(
@@ -112,6 +120,7 @@ op(
     jvp="multilinear",
     wirtinger=True,
     out=Out(exact=SAME_AS_INPUT),
+    batching=by("product", "1", "1", "conjugated"),
     doc="dot() with the first vector conjugated; for real vectors the same.",
     samples=[S(T(4), T(4)), S(T(0), T(0))],
     errors=(E(S(T(2), T(3)), RuntimeError, "inconsistent tensor size"),),
@@ -123,6 +132,7 @@ op(
     variants="function method out",
     kernel=composite(),
     out=Out(exact=EXPECTED),
+    autocast=LOWER_PRECISION,
     doc="Product of vectors, matrices or batches of matrices, broadcast over the batch.",
     samples=[
         S(T(*a), T(*b))
@@ -183,6 +193,8 @@ op(
     },
     jvp="ops::addmm(ops::addmm(self_t, mat1_t, mat2, beta, alpha), mat1, mat2_t, 1, alpha)",
     out=Out(exact=EXPECTED),
+    autocast=LOWER_PRECISION,
+    batching=by("addmm"),
     doc="beta * self + alpha * (mat1 @ mat2); self is broadcast.",
     samples=[
         S(T(2, 4), T(2, 3), T(3, 4)),
@@ -210,6 +222,7 @@ op(
     jvp="ops::addmv(ops::addmv(self_t, mat_t, vec, beta, alpha), mat, vec_t, 1, alpha)",
     inplace_function=True,
     out=Out(exact=EXPECTED),
+    batching=by("added_product", "2", "1"),
     doc="beta * self + alpha * (mat @ vec).",
     samples=[S(T(3), T(3, 2), T(2)), S(T(1), T(3, 2), T(2), beta=0.5, alpha=2.0), S(T(), T(3, 2), T(2)), S(T(3), T(3, 0), T(0))],
     errors=(
@@ -229,6 +242,7 @@ op(
         "vec2": "cast_to(scaled(ops::mv(ops::t(grad), cast_to(vec1, grad.dtype())), alpha), vec2_dtype)",
     },
     jvp="ops::addr(ops::addr(self_t, vec1_t, vec2, beta, alpha), vec1, vec2_t, 1, alpha)",
+    batching=by("added_product", "1", "1"),
     doc="beta * self + alpha * outer(vec1, vec2).",
     samples=[
         S(T(3, 2), T(3), T(2)),
@@ -256,6 +270,8 @@ op(
     },
     jvp="ops::addbmm(ops::addbmm(self_t, batch1_t, batch2, beta, alpha), batch1, batch2_t, 1, alpha)",
     out=Out(exact=("self and mat2 must have the same dtype, but got {out} and {result}",), silent=True),
+    autocast=LOWER_PRECISION,
+    batching=by("added_product", "3", "3", "summed"),
     doc="beta * self + alpha * the sum over the batch of batch1[i] @ batch2[i].",
     samples=[
         S(T(3, 5), T(2, 3, 4), T(2, 4, 5)),
@@ -282,6 +298,8 @@ op(
     },
     jvp="ops::baddbmm(ops::baddbmm(self_t, batch1_t, batch2, beta, alpha), batch1, batch2_t, 1, alpha)",
     out=Out(exact=EXPECTED),
+    autocast=LOWER_PRECISION,
+    batching=by("added_product", "3", "3"),
     doc="beta * self + alpha * (batch1 @ batch2), matrix by matrix.",
     samples=[
         S(T(2, 3, 5), T(2, 3, 4), T(2, 4, 5)),
@@ -319,6 +337,7 @@ op(
     variants="function internal",
     kernel=composite(),
     home="nn.functional",
+    autocast=LOWER_PRECISION,
     doc="input @ weight.T + bias, as nn.functional.linear.",
     samples=[
         S(T(2, 3), T(4, 3)),
@@ -342,6 +361,8 @@ op(
         "bias": "sum_to(grad, bias_sizes)",
     },
     jvp="ops::_linear(input_t, weight, bias_t) + ops::_linear(input, weight_t, {})",
+    batching=by("linear"),
+    autocast=LOWER_PRECISION,
     doc="linear as one product.",
     samples=[S(T(2, 3), T(4, 3), T(4)), S(T(2, 3), T(4, 3), None), S(T(3), T(4, 3), T(4)), S(T(2, 5, 3), T(4, 3), T(4)), S(T(0, 3), T(4, 3), T(4))],
     errors=(E(S(T(2, 3), T(4, 2), None), RuntimeError, r"_linear: expected an input"),),
@@ -464,6 +485,7 @@ op(
     },
     jvp="multilinear",
     home="linalg",
+    batching=by("cross"),
     doc="Vector product of vectors of three elements along dim.",
     samples=[S(T(2, 3), T(2, 3)), S(T(3), T(3)), S(T(1, 3), T(2, 3)), S(T(3, 2), T(3, 2), dim=0), S(T(0, 3), T(0, 3))],
     errors=(
@@ -496,6 +518,7 @@ op(
     grad={"A, B": "linalg_solve_grad(grad, A, result, B_sizes, left, needs_A, needs_B)"},
     outputs_nondiff=("info",),
     home="linalg",
+    batching=by("solve"),
     doc="The X of A X = B (or X A = B), and LAPACK's verdict per matrix: 0, or the first zero pivot.",
     samples=[
         S(_REGULAR, T(2, 3, 2)),
@@ -519,6 +542,8 @@ op(
     grad={"A": "linalg_inv_grad(grad, inverse)"},
     outputs_nondiff=("info",),
     home="linalg",
+    autocast=FLOAT32,
+    batching=leading(2),
     doc="Inverses of square matrices, and LAPACK's verdict per matrix.",
     samples=[S(_REGULAR), S(_SYMMETRIC), S(T(0, 0)), S(T(0, 3, 3))],
     errors=(
@@ -532,6 +557,7 @@ op(
     kernel=native(complex=True),
     grad={"A": "linalg_det_grad(grad, A, result)"},
     home="linalg",
+    batching=leading(2),
     doc="Determinants.",
     samples=[S(_REGULAR), S(_SYMMETRIC), S(T(0, 0)), S(T(2, 2, values=(1.0, 2.0, 2.0, 4.0), grad=False))],
     errors=(E(S(T(2, 3)), RuntimeError, "linalg.det: A " + _NOT_SQUARE),),
@@ -544,6 +570,7 @@ op(
     grad={"A": "linalg_slogdet_grad(grads[0], grads[1], A, sign)"},
     wirtinger=True,
     home="linalg",
+    batching=leading(2),
     doc="Signs and logarithms of determinants.",
     samples=[S(_REGULAR), S(_SYMMETRIC), S(T(0, 0))],
     errors=(E(S(T(2, 3)), RuntimeError, "linalg.slogdet: A " + _NOT_SQUARE),),
@@ -555,6 +582,7 @@ op(
     kernel=native(complex=True),
     grad={"A, B": "linalg_solve_triangular_grad(grad, A, result, B_sizes, upper, left, unitriangular, needs_A, needs_B)"},
     home="linalg",
+    batching=by("solve_triangular"),
     doc="The X of A X = B (or X A = B) for a triangular A, of which only that triangle is read.",
     samples=[
         S(_REGULAR, T(2, 3, 2), upper=True),
@@ -580,6 +608,8 @@ op(
     outputs_nondiff=("info",),
     wirtinger=True,
     home="linalg",
+    autocast=FLOAT32,
+    batching=leading(2),
     doc="Cholesky factors of positive definite matrices, and the order of the first minor that is not.",
     samples=[S(_SYMMETRIC), S(_SYMMETRIC, upper=True), S(T(0, 0))],
     errors=(E(S(T(2, 3)), RuntimeError, "linalg.cholesky: A " + _NOT_SQUARE),),
@@ -592,6 +622,7 @@ op(
     grad={"A": "linalg_lu_factor_grad(grad, LU, pivots)"},
     outputs_nondiff=("pivots", "info"),
     home="linalg",
+    batching=leading(2),
     doc="Packed LU factors with partial pivoting, pivots from 1, and LAPACK's verdict.",
     samples=[S(_REGULAR), S(_SYMMETRIC), S(T(4, 2)), S(T(2, 4))],
     errors=(E(S(T(3)), RuntimeError, "torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: "),),
@@ -601,6 +632,7 @@ op(
     variants="internal",
     kernel=native(),
     no_grad=PART,
+    batching=leading(1),
     doc="The permutation matrix that a list of row exchanges makes.",
 )
 op(
@@ -608,6 +640,7 @@ op(
     variants="function internal out",
     kernel=composite(),
     out=Out(exact=EXPECTED),
+    syncs=True,
     doc="P, L and U of packed LU factors and their pivots.",
 )
 op(
@@ -625,6 +658,8 @@ op(
     grad={"A": "linalg_qr_grad(grads[0], grads[1], Q, R, A, mode)"},
     wirtinger=True,
     home="linalg",
+    autocast=FLOAT32,
+    batching=by("qr"),
     doc="Orthogonal times upper triangular. mode 'complete' gives a square Q, 'r' only R.",
     samples=[
         S(T(4, 3)),
@@ -649,6 +684,8 @@ op(
     "geqrf(Tensor self) -> (Tensor a, Tensor tau)",
     kernel=native(complex=True),
     grad={"self": 'not_implemented("geqrf")'},
+    autocast=FLOAT32,
+    batching=leading(2),
     doc="The reflections of a QR decomposition as LAPACK packs them: R and what is below it, and their factors.",
     samples=[S(T(4, 3)), S(T(3, 4)), S(T(2, 3, 3)), S(T(0, 3)), S(T(3, 0))],
     errors=(
@@ -663,6 +700,7 @@ op(
     grad={"self": 'not_implemented("linalg_ldl_factor_ex")'},
     outputs_nondiff=("pivots", "info"),
     home="linalg",
+    batching=leading(2),
     doc="L and the blocks of D of L D L^T as LAPACK packs them, pivots, and its verdict. The lower triangle is read.",
     samples=[S(_SYMMETRIC), S(T(4, 4)), S(T(2, 5, 5)), S(T(4, 4), hermitian=True), S(T(0, 0))],
     errors=(
@@ -679,6 +717,7 @@ op(
     grad={"LD": 'not_implemented("linalg_ldl_solve")', "B": 'not_implemented("linalg_ldl_solve")'},
     home="linalg",
     nondiff=("pivots",),
+    batching=LOOP,
     doc="The X of A X = B, given what linalg_ldl_factor_ex made of A.",
     samples=[
         S(_LD, I(3, values=(1, 2, 3)), T(3, 2)),
@@ -703,6 +742,7 @@ op(
     node="LinalgEighBackward0",
     grad={"A": "linalg_eigh_grad(grads[0], grads[1], eigenvalues, eigenvectors)"},
     wirtinger=True,
+    batching=leading(2),
     doc="Eigenvalues, ascending, and eigenvectors of symmetric matrices of which one triangle is read.",
 )
 op(
@@ -710,6 +750,7 @@ op(
     variants="function internal",
     kernel=composite(),
     home="linalg",
+    autocast=FLOAT32,
     doc="Eigenvalues, ascending, and eigenvectors of symmetric matrices.",
     samples=[S(_READ_TRIANGLE)],
     test={"values": "real"},  # complex vectors up to a factor
@@ -723,6 +764,7 @@ op(
     variants="function internal",
     kernel=composite(),
     home="linalg",
+    autocast=FLOAT32,
     doc="Eigenvalues of symmetric matrices, ascending.",
     samples=[S(_SYMMETRIC)],
     test={"symmetric": True},
@@ -735,6 +777,7 @@ op(
     node="LinalgEigBackward0",
     grad={"A": "linalg_eig_grad(grads[0], grads[1], eigenvalues, eigenvectors, A_dtype)"},
     wirtinger=True,
+    batching=leading(2),
     doc="Eigenvalues, in no order, and eigenvectors of length 1 of square matrices: complex, also of real ones.",
 )
 op(
@@ -742,6 +785,7 @@ op(
     variants="function internal",
     kernel=composite(),
     home="linalg",
+    autocast=FLOAT32,
     doc="Eigenvalues, in no order, and eigenvectors of square matrices.",
     test={"values": False},  # vectors up to a factor
     samples=[S(T(3, 3, grad=False)), S(T(2, 3, 3, grad=False)), S(T(0, 0, grad=False)), S(T(2, 0, 0, grad=False))],
@@ -755,6 +799,7 @@ op(
     variants="function internal",
     kernel=composite(),
     home="linalg",
+    autocast=FLOAT32,
     doc="Eigenvalues of square matrices, in no order.",
     samples=[S(_REGULAR), S(T(3, 3)), S(T(0, 0))],
     errors=(
@@ -769,6 +814,7 @@ op(
     node="LinalgSvdBackward0",
     grad={"A": "linalg_svd_grad(grads[0], grads[1], grads[2], U, S, Vh, A_sizes)"},
     wirtinger=True,
+    batching=leading(2),
     doc="Singular values, descending, and vectors.",
 )
 op(
@@ -776,6 +822,7 @@ op(
     variants="function internal",
     kernel=composite(),
     home="linalg",
+    autocast=FLOAT32,
     doc="Singular values, descending, and vectors: A = U diag(S) Vh.",
     test={"values": False},  # vectors up to their sign
     samples=[S(T(4, 3, grad=False)), S(T(3, 4, grad=False), False), S(T(0, 3, grad=False)), S(T(3, 0, grad=False), False)],
@@ -786,6 +833,7 @@ op(
     variants="function internal",
     kernel=composite(),
     home="linalg",
+    autocast=FLOAT32,
     doc="Singular values, descending.",
     samples=[S(T(4, 3)), S(_REGULAR), S(T(0, 3))],
 )
@@ -796,6 +844,7 @@ op(
     grad={"A": "linalg_pinv_grad(grad, A, result)"},
     wirtinger=True,
     home="linalg",
+    batching=leading(2),
     doc="The Moore-Penrose inverse; singular values up to max(atol, rtol * largest) count as zero.",
     samples=[S(T(4, 3)), S(T(3, 4)), S(_REGULAR), S(T(2, 2, values=(1.0, 2.0, 2.0, 4.0), grad=False), rtol=1e-6), S(T(0, 3))],
     reference="numpy.linalg.pinv",
@@ -898,7 +947,8 @@ for _name in ("svd_lowrank", "pca_lowrank"):
         kernel=python(f"retrograd._ops.linalg.lowrank:{_name}"),
         doc="About the q largest singular values and their vectors, from products with random vectors.",
         samples=[S(_RANK_TWO, 2), S(T(5, 3, grad=False)), S(T(3, 5, grad=False)), S(T(2, 4, 3, grad=False), 3), S(T(3, 0, grad=False), 0)],
-        test={"values": False, "random": True},
+        random=True,
+        test={"values": False},
     )
 op(
     "lobpcg(Tensor A, int? k=None, Tensor? B=None, Tensor? X=None) -> (Tensor, Tensor)",
@@ -906,7 +956,8 @@ op(
     kernel=python("retrograd._ops.linalg.lobpcg:lobpcg"),
     doc="A few of the largest or smallest eigenvalues of large symmetric matrices, and their vectors.",
     samples=[S(_SYMMETRIC)],
-    test={"values": False, "grad": False, "random": True},  # vectors are fixed up to their sign: tests/ops/test_few_eigenpairs.py
+    random=True,
+    test={"values": False, "grad": False},  # vectors are fixed up to their sign: tests/ops/test_few_eigenpairs.py
     errors=(
         E(S(T(2, 2)), ValueError, "LOBPCG algorithm is not applicable when the number of A rows"),
         E(S(T(2, 3)), AssertionError, "A must be square, got shape"),

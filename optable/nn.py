@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from optable import FLOATING, composite, native, op, pointwise, python
-from optable.facts import PART
+from optable.facts import FLOAT32, LOOP, LOWER_PRECISION, PART, along, by
 from optable.samples import E, I, S, T
 
 # ---- losses ----
@@ -26,6 +26,7 @@ op(
     jvp="linear",
     home="",
     nondiff=("target", "weight"),
+    batching=by("nll_loss"),
     doc="Negative log likelihood of classes, and the sum of the weights that counted.",
     samples=[S(T(4, 3), I(4, high=3), None, 1, -100), S(T(4, 3), I(4, high=3), T(3, low=0.5, grad=False), 2, 1)],
 )
@@ -40,6 +41,7 @@ op(
     jvp="linear",
     home="",
     nondiff=("target", "weight"),
+    batching=by("nll_loss"),
     doc="nll_loss_forward with one class per pixel.",
     samples=[S(T(2, 3, 2, 2), I(2, 2, 2, high=3), None, 1, -100), S(T(2, 3, 2, 2), I(2, 2, 2, high=3), T(3, low=0.5, grad=False), 0, 1)],
 )
@@ -52,6 +54,7 @@ op(
     jvp="linear",
     home="",
     nondiff=("self", "target", "weight", "total_weight"),
+    batching=by("nll_loss_backward"),
     doc="Gradient of nll_loss_forward.",
 )
 op(
@@ -59,6 +62,7 @@ op(
     variants="function internal",
     kernel=composite(),
     home="nn.functional",
+    autocast=FLOAT32,
     doc="Negative log likelihood: -weight[target] * self[target], for inputs [C], [N, C] or [N, C, d1, ...].",
     samples=[S(T(4, 3), I(4, high=3), None, r) for r in (0, 1, 2)]
     + [S(T(4, 3), I(4, high=3), T(3, low=0.5, grad=False), r, 1) for r in (0, 1, 2)]
@@ -76,6 +80,7 @@ op(
     variants="function internal",
     kernel=composite(),
     home="",
+    autocast=FLOAT32,
     doc="Cross entropy of softmax(self) with classes, or with probabilities of the input's shape.",
     samples=[S(T(4, 3), I(4, high=3), None, r) for r in (0, 1, 2)]
     + [S(T(4, 3), I(4, high=3), T(3, low=0.5, grad=False), r, 1, 0.1) for r in (0, 1, 2)]
@@ -96,6 +101,8 @@ op(
     kernel=native(),
     grad={"self": "mse_loss_grad(grad, self, target, reduction)", "target": "mse_loss_grad(grad, target, self, reduction)"},
     home="nn.functional",
+    autocast=FLOAT32,
+    batching=by("elementwise_loss", "reduction"),
     doc="Squared differences.",
     samples=_PAIRS,
 )
@@ -111,6 +118,7 @@ op(
     variants="function internal",
     kernel=composite(),
     home="nn.functional",
+    autocast=FLOAT32,
     doc="Absolute differences.",
     samples=_PAIRS,
 )
@@ -123,6 +131,8 @@ op(
         "target": "smooth_l1_loss_grad(grad, target, self, reduction, beta)",
     },
     home="nn.functional",
+    autocast=FLOAT32,
+    batching=by("elementwise_loss", "reduction"),
     doc="Squared differences below beta, absolute ones above.",
     samples=_PAIRS + [S(T(3, 4), T(3, 4), 1, 0.5)],
     errors=(E(S(T(3), T(3), 1, -1.0), RuntimeError, "smooth_l1_loss does not support negative values for beta."),),
@@ -145,6 +155,8 @@ op(
         "target": "huber_loss_grad(grad, target, self, reduction, delta)",
     },
     home="nn.functional",
+    autocast=FLOAT32,
+    batching=by("elementwise_loss", "reduction"),
     doc="Half the squared differences below delta, linear above.",
     samples=_PAIRS + [S(T(3, 4), T(3, 4), 1, 0.5)],
     errors=(E(S(T(3), T(3), 1, 0.0), RuntimeError, "huber_loss does not support non-positive values for delta."),),
@@ -174,6 +186,8 @@ op(
     },
     home="nn.functional",
     nondiff=("weight",),
+    autocast=FLOAT32,
+    batching=by("elementwise_loss", "reduction"),
     doc="Cross entropy of probabilities with targets in [0, 1].",
     samples=_PROBABILITIES,
     errors=(E(S(T(2, values=(0.5, 1.5)), T(2, values=(0.0, 1.0))), RuntimeError, "all elements of input should be between 0 and 1"),),
@@ -202,6 +216,8 @@ op(
         "target": "bce_with_logits_target_grad(grad, self, target, weight, pos_weight, reduction)",
     },
     nondiff=("weight", "pos_weight"),
+    autocast=FLOAT32,
+    batching=by("elementwise_loss", "reduction"),
     doc="Cross entropy of sigmoid(self) with targets in [0, 1], without overflow.",
     samples=[S(T(3, 4), T(3, 4, low=0.1, high=0.9), None, None, r) for r in (0, 1, 2)]
     + [S(T(3, 4), T(3, 4, low=0.1, high=0.9), T(3, 4, low=0.5, grad=False), T(4, low=0.5, grad=False), 1), S(T(), T(), None, None, 1)],
@@ -224,6 +240,7 @@ op(
     "kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
     variants="function internal",
     kernel=composite(),
+    autocast=FLOAT32,
     doc="target * (log(target) - self): self holds log-probabilities, target probabilities or with log_target their logarithms.",
     samples=[S(T(3, 4), T(3, 4, low=0.1, high=1), r) for r in (0, 1, 2)]
     + [S(T(3, 4), T(3, 4), 1, log_target=True), S(T(), T(low=0.1, high=1), 1)],
@@ -234,6 +251,8 @@ op(
     kernel=native(),
     grad={"self": "soft_margin_loss_grad(grad, self, target, reduction)", "target": "soft_margin_loss_grad(grad, target, self, reduction)"},
     home="nn.functional",
+    autocast=FLOAT32,
+    batching=by("elementwise_loss", "reduction"),
     doc="log(1 + exp(-target * self)).",
     samples=[S(T(3, 4), T(3, 4, grad=False), r) for r in (0, 1, 2)] + [S(T(5), T(5), 1)],
     test={"compat": False},  # torch has no derivative for the target
@@ -257,6 +276,7 @@ op(
         "self, weight, bias": "layer_norm_grad(grad, self, weight, normalized_shape, eps, mean, rstd, needs_self, needs_weight, needs_bias)"
     },
     outputs_nondiff=("mean", "rstd"),
+    batching=by("layer_norm"),
     doc="Layer normalisation, with the mean and the reciprocal deviation of each row.",
     samples=[
         S(T(3, 4), (4,), T(4), T(4), 1e-5),
@@ -272,6 +292,7 @@ op(
     home="",
     kernel=native(),
     no_grad=PART,
+    batching=LOOP,
     doc="The gradients of layer normalisation, without derivative; those that are not needed are None.",
     samples=[
         S(T(3, 4, grad=False), T(3, 4, grad=False), (4,), T(3, 1, grad=False), T(3, 1, grad=False), T(4, grad=False), True, True, True),
@@ -314,6 +335,7 @@ op(
     kernel=native(),
     grad={"self": "glu_grad(grad, self, dim)"},
     home="nn.functional",
+    batching=along("dim"),
     doc="The first half along dim times the sigmoid of the second.",
     samples=[S(T(3, 4)), S(T(4, 3), 0), S(T(2, 6, 2), 1), S(T(0, 4))],
     errors=(
@@ -349,6 +371,7 @@ op(
     "prelu(Tensor self, Tensor weight) -> Tensor",
     variants="function method internal",
     kernel=composite(),
+    autocast=LOWER_PRECISION,
     doc="self where positive, else weight * self, with one weight or one per channel (dim 1).",
     samples=[S(T(3, 4), T(1)), S(T(3, 4), T(4)), S(T(2, 3, 4), T(3)), S(T(3), T(1)), S(T(), T()), S(T(3, 4), T())],
     errors=(
@@ -366,6 +389,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "constant_pad_grad(grad, pad)"},
     jvp="ops::constant_pad_nd(self_t, pad, 0)",
+    batching=by("constant_pad"),
     doc="Adds elements of one value around a tensor, the last dimension first; negative amounts cut.",
     samples=[
         S(T(3, 4), (1, 2)),

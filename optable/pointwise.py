@@ -8,7 +8,7 @@ abs'(0) = 0, relu'(0) = 0, clamp passes the gradient at its bounds, maximum spli
 from __future__ import annotations
 
 from . import ALL, BITWISE, FLOATING, INTEGRAL, NUMERIC, Kernel, alias, composite, native, op, pointwise, python
-from .facts import FOUND, INTEGERS, PART, Out
+from .facts import FOUND, INTEGERS, PART, Out, by
 from .pointwise_activations import *
 from .pointwise_functions import EVERYWHERE, FUNCTION
 from .samples import BROADCAST_ERROR, B, E, I, S, T, binary, unary
@@ -27,6 +27,7 @@ op(
     kernel=pointwise("add_scaled(x, y, alpha)", params=("alpha",), check="check_alpha(self, other, alpha);", complex=True),
     grad={"self": "grad", "other": "times(grad, alpha)"},
     jvp="elementwise",
+    vmap_name="inplace arithmetic",
     doc="self + alpha * other.",
     samples=binary(scalar=1.5) + binary(alpha=2.5)[:3] + [S(I(3), I(3)), S(I(3), 2), S(B(3), B(3)), S(I(3), T(2, 3)), S(T(3), True)],
     errors=(
@@ -42,6 +43,7 @@ op(
     kernel=pointwise("sub_scaled(x, y, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True),
     grad={"self": "grad", "other": "times(grad, -alpha)"},
     jvp="elementwise",
+    vmap_name="inplace arithmetic",
     doc="self - alpha * other.",
     samples=binary(scalar=1.5) + binary(alpha=2.5)[:3] + [S(I(3), I(3)), S(I(3), 2), S(I(3), T(2, 3))],
     errors=(
@@ -79,6 +81,7 @@ op(
     kernel=pointwise("multiply(x, y)", exact_numbers=True, complex=True),
     grad={"self": "grad * other", "other": "grad * self"},
     jvp="elementwise",
+    vmap_name="inplace arithmetic",
     doc="self * other.",
     samples=binary(scalar=1.5) + [S(I(3), I(3)), S(I(3), 2), S(B(3), B(3)), S(I(3), T(2, 3))],
     errors=(BROADCAST_ERROR,),
@@ -90,6 +93,7 @@ op(
     kernel=pointwise("x / y", dtypes=FLOATING, out="float", cost=6, exact_numbers=True, complex=True),
     grad={"self": "grad / other", "other": "ops::_div_backward_other(grad, self, other)"},
     jvp="elementwise",
+    vmap_name="inplace arithmetic",
     doc="self / other; integers give a floating result.",
     samples=binary(low2=0.5, scalar=1.5) + [S(I(3), I(3, low=1)), S(I(3), 2)],
     errors=(BROADCAST_ERROR,),
@@ -118,6 +122,7 @@ op(
     },
     node="DivBackward2",
     jvp="elementwise",
+    vmap_name="inplace arithmetic",
     doc="self / other, rounded down ('floor') or towards zero ('trunc').",
     samples=[
         s
@@ -808,6 +813,7 @@ op(
     jvp="elementwise",
     nondiff=("condition",),
     out=Out(exact=("Expected out type to be {result} but got {out}",)),
+    batching=by("where"),
     doc="self where the condition holds, other elsewhere.",
     samples=[
         S(B(3, 4), T(3, 4), T(3, 4)),
@@ -850,6 +856,8 @@ op(
     node="MaskedFillBackward1",
     jvp="elementwise",
     nondiff=("mask",),
+    batching=by("masked_fill_tensor"),
+    vmap_name="inplace arithmetic",
     doc="self with a 0-d tensor's value where the mask is true.",
     samples=[S(T(3, 4), B(3, 4), T()), S(T(3, 4), B(4), T()), S(T(3), B(), T())],
     errors=(
@@ -864,6 +872,8 @@ op(
     grad={"self": "ops::masked_fill(grad, mask, 0)"},
     jvp="elementwise",
     nondiff=("mask",),
+    batching=by("masked_fill"),
+    vmap_name="inplace arithmetic",
     doc="self with value where the mask is true.",
     samples=[S(T(3, 4), B(3, 4), 2.0), S(T(3, 4), B(4), -1), S(T(3), B(), 0), S(T(0), B(0), 1), S(T(), B(), 1.5), S(I(4), B(4), 7)],
     errors=(
@@ -878,6 +888,7 @@ op(
     "add.left(Scalar self, Operand other, *, Scalar alpha=1) -> Tensor",
     variants="function",
     kernel=composite(),
+    hidden=True,
     doc="self + alpha * other.",
     samples=[S(2, T(3)), S(1.5, T(3), alpha=2), S(5, 2), S(1.5, 2, alpha=3)],
 )
@@ -885,6 +896,7 @@ op(
     "sub.left(Scalar self, Operand other, *, Scalar alpha=1) -> Tensor",
     variants="function",
     kernel=composite(),
+    hidden=True,
     doc="self - alpha * other.",
     samples=[S(2, T(3)), S(1.5, T(3), alpha=2), S(5, 2), S(1.5, 2, alpha=3)],
 )
@@ -892,6 +904,7 @@ op(
     "mul.left(Scalar self, Operand other) -> Tensor",
     variants="function",
     kernel=composite(),
+    hidden=True,
     doc="self * other.",
     samples=[S(2, T(3)), S(2.5, I(3)), S(1.5, 2)],
 )
@@ -899,6 +912,7 @@ op(
     "div.left(Scalar self, Operand other) -> Tensor",
     variants="function",
     kernel=composite(),
+    hidden=True,
     doc="self / other.",
     samples=[S(2, T(3, low=0.5)), S(2, I(3, low=1)), S(5, 2)],
 )
@@ -913,6 +927,7 @@ op(
     "floor_divide.left(Scalar self, Scalar other) -> Tensor",
     variants="function",
     kernel=composite(),
+    hidden=True,
     doc="self / other rounded down.",
     samples=[S(5, 2), S(-5.0, 2)],
 )
@@ -952,6 +967,7 @@ for _left, _variants in (("Tensor", EVERYWHERE), ("Scalar", "function")):
         f"true_divide{'' if _left == 'Tensor' else '.left'}({_left} self, Operand other) -> Tensor",
         variants=_variants,
         kernel=Kernel("alias", target="div" if _left == "Tensor" else "div_left"),
+        hidden=_left == "Scalar",
         doc="Another name for `div`.",
         samples=binary(low2=0.5, scalar=1.5) if _left == "Tensor" else [S(5.0, T(3, low=0.5)), S(5, 2)],
     )
@@ -964,3 +980,16 @@ for names, ops_named in (
     for name, of in zip(names.split(), ops_named.split(), strict=True):
         alias(name, of)
 alias("absolute", "abs", inplace_function=False)  # there is no torch.absolute_
+
+# An op that nothing else knows of: tests/meta/test_one_entry.py shows by it what an entry gives.
+op(
+    "_softbump(Tensor self, Scalar width=1) -> Tensor",
+    variants="function method inplace out",
+    kernel=pointwise("exp_(-x * x / width)", dtypes=FLOATING, out="float", params=("width",), cost=12),
+    grad={"self": "ops::_scaled_product(grad, result * self, -2.0 / width.to_double())"},
+    jvp="elementwise",
+    doc="A bump of the given width: exp(-self ** 2 / width).",
+    samples=[*unary(low=-1.5, high=1.5), S(T(3, 4), 2.5), S(I(3))],
+    special=(0.0, 30.0),
+    test={"compat": False},  # ours
+)

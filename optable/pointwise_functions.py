@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import FLOATING, NUMERIC, composite, native, op, pointwise, view
-from .facts import FOUND, HANDS_ON, PART, Out
+from .facts import FOUND, HANDS_ON, PART, Out, leading
 from .samples import BROADCAST_ERROR, B, E, I, S, T, binary, unary
 
 EVERYWHERE = "function method inplace out"
@@ -56,6 +56,7 @@ op(
     "positive(Tensor self) -> Tensor",
     kernel=view(),
     no_grad=HANDS_ON,
+    batching=leading(),
     doc="self.",
     samples=unary() + [S(I(3))],
     errors=(E(S(B(3)), RuntimeError, "The `\\+` operator, on a bool tensor is not supported"),),

@@ -5,11 +5,11 @@ In-place draws do not depend on what they overwrite, so their derivative is zero
 
 from optable import composite, native, op
 from optable.create import LIKE, OPTIONS
-from optable.facts import INTEGERS, SIZES, Out
+from optable.facts import INTEGERS, SIZES, Out, by
 from optable.samples import E, I, S, T
 
 GEN = "Generator? generator=None"
-RANDOM = {"random": True, "gradcheck": False}  # equal only from the same seed
+RANDOM = {"gradcheck": False}  # equal only from the same seed
 _SIZES = [S((2, 3)), S(()), S((0,)), S((40,)), S((3, 5), dtype="float64"), S((17,), dtype="float16"), S((2,), requires_grad=True)]
 _NEGATIVE = E(S((-1,)), RuntimeError, "Trying to create tensor with negative dimension -1")
 
@@ -19,6 +19,7 @@ op(
     kernel=native(),
     out=Out(size="{size}", fill="ops::uniform_inplace_(out, 0.0, 1.0, {generator})"),
     random=True,
+    batching=by("drawn", "size"),
     doc="Uniform in [0, 1).",
     samples=_SIZES,
     errors=(_NEGATIVE, E(S((2,), dtype="int64"), NotImplementedError, "not implemented for 'Long'")),
@@ -30,6 +31,7 @@ op(
     kernel=native(),
     out=Out(size="{size}", fill="ops::normal_inplace_(out, 0.0, 1.0, {generator})", resize_counts=True),
     random=True,
+    batching=by("drawn", "size"),
     doc="Normal with mean 0 and standard deviation 1.",
     samples=_SIZES,
     errors=(_NEGATIVE, E(S((2,), dtype="int64"), NotImplementedError, "not implemented for 'Long'")),
@@ -41,6 +43,7 @@ op(
     kernel=native(),
     out=Out(size="{size}", fill="ops::random_from_(out, 0, {high}, {generator})"),
     random=True,
+    batching=by("drawn", "size"),
     doc="Integers in [low, high), uniformly.",
     samples=[S(5, (2, 3)), S(10, ()), S(3, (4,), dtype="float32"), S(200, (9,), dtype="uint8")],
     errors=(
@@ -55,6 +58,7 @@ op(
     kernel=native(),
     out=Out(size="{size}", fill="ops::random_from_(out, {low}, {high}, {generator})"),
     random=True,
+    batching=by("drawn", "size"),
     doc="Integers in [low, high), uniformly.",
     samples=[S(-5, 5, (2, 3)), S(0, 2**40, (3,))],
     errors=(E(S(5, 2, (2,)), RuntimeError, "random_ expects 'from' to be less than 'to', but got from=5 >= to=2"),),
@@ -65,6 +69,7 @@ op(
     variants="function out",
     kernel=native(),
     random=True,
+    batching=by("drawn_one_by_one"),
     doc="The integers from 0 to n - 1 in random order.",
     samples=[S(5), S(0), S(1), S(50, dtype="int32"), S(5, dtype="float32")],
     errors=(E(S(-5), RuntimeError, r"negative dimension -5"), E(S(300, dtype="uint8"), RuntimeError, "without overflow")),
@@ -77,6 +82,7 @@ op(
     kernel=native(complex=True),
     no_grad=SIZES,
     random=True,
+    batching=by("drawn_like"),
     doc="`rand` with the size, dtype and stride order of self.",
     samples=_LIKES,
     test=RANDOM,
@@ -87,6 +93,7 @@ op(
     kernel=native(complex=True),
     no_grad=SIZES,
     random=True,
+    batching=by("drawn_like"),
     doc="`randn` with the size, dtype and stride order of self.",
     samples=_LIKES,
     test=RANDOM,
@@ -97,6 +104,7 @@ op(
     kernel=native(),
     no_grad=SIZES,
     random=True,
+    batching=by("drawn_like"),
     doc="`randint` with the size, dtype and stride order of self.",
     samples=[S(I(3), 5), S(T(2, 3, grad=False), 5)],
     test=RANDOM,
@@ -107,6 +115,7 @@ op(
     kernel=native(),
     no_grad=SIZES,
     random=True,
+    batching=by("drawn_like"),
     doc="`randint` with the size, dtype and stride order of self.",
     samples=[S(I(3), 2, 5)],
     test=RANDOM,
@@ -126,6 +135,7 @@ def fill(name: str, args: str, node: str, doc: str, samples: list, errors: tuple
         grad={"self": "zeros_of(grad)"},
         nondiff=("p",) if args.startswith("Tensor p") else (),
         random=True,
+        batching=by("drawn_in_place"),
         doc=doc,
         samples=samples,
         errors=errors,
@@ -225,6 +235,7 @@ op(
     jvp="zero",
     out=Out(size="{self}.sizes()", fill="impl::bernoulli_inplace_Tensor_(out, {self}, {generator})", silent=True),
     random=True,
+    batching=by("drawn_from_one"),
     doc="1 with the probabilities of self, else 0.",
     samples=[S(T(2, 3, low=0.0, high=1.0)), S(T(low=0.0, high=1.0))],
     errors=(
@@ -240,6 +251,7 @@ op(
     node="BernoulliBackward3",
     grad={"self": 'not_implemented("bernoulli")'},
     random=True,
+    batching=by("drawn_like"),
     doc="A tensor like self: 1 with probability p, else 0.",
     samples=[S(T(2, 3, grad=False), 0.5)],
     test=RANDOM,
@@ -254,6 +266,8 @@ op(
     jvp="zero",
     out=Out(name="aten::normal"),
     random=True,
+    batching=by("drawn_normal"),
+    syncs=True,
     doc="Normal with means and standard deviations from tensors.",
     samples=[S(T(3, 4), T(3, 4, low=0.5, high=2.0)), S(T(4), T(3, 1, low=0.5, high=2.0))],
     test=RANDOM,
@@ -267,6 +281,7 @@ op(
     jvp="zero",
     out=Out(name="aten::normal", size="{mean}.sizes()", fill="impl::normal_inplace_(out, 0.0, {std}, {generator}); impl::add_out(out, {mean}, Scalar(1), out)", silent=True),
     random=True,
+    batching=by("drawn_normal"),
     doc="Normal with means from a tensor.",
     samples=[S(T(3, 4)), S(T(4), 2.0)],
     errors=_NORMAL,
@@ -281,6 +296,8 @@ op(
     jvp="zero",
     out=Out(name="aten::normal"),
     random=True,
+    batching=by("drawn_normal"),
+    syncs=True,
     doc="Normal with standard deviations from a tensor.",
     samples=[S(1.0, T(3, 4, low=0.5, high=2.0))],
     errors=(E(S(0.0, T(3, low=-2.0, high=-1.0)), RuntimeError, "normal expects all elements of std >= 0.0"),),
@@ -292,6 +309,7 @@ op(
     kernel=native(),
     out=Out(name="aten::normal", size="{size}", fill="ops::normal_inplace_(out, {mean}, {std}, {generator})"),
     random=True,
+    batching=by("drawn", "size"),
     doc="Normal with the given mean and standard deviation.",
     samples=[S(1.0, 2.0, (3, 4)), S(0, 1, (20,))],
     test=RANDOM,
@@ -303,6 +321,7 @@ op(
     grad={"self": "zeros_of(grad)"},
     jvp="zero",
     random=True,
+    batching=by("drawn_from_one"),
     doc="Poisson with rates from self.",
     samples=[S(T(3, 4, low=0.1, high=5.0))],
     errors=(E(S(T(3, low=-2.0, high=-1.0)), RuntimeError, "invalid Poisson rate, expected rate to be non-negative"),),
@@ -315,6 +334,8 @@ op(
     no_grad=INTEGERS,
     out=Out(exact=("multinomial expects Long tensor out, got: {out}",), silent=True),
     random=True,
+    batching=by("multinomial"),
+    syncs=True,
     doc="Indices drawn with probabilities in proportion to the weights in each row of self.",
     samples=[
         S(T(4, low=0.1, high=1.0, grad=False), 2),
@@ -352,6 +373,7 @@ for _name, _doc in (
         kernel=composite(),
         inplace_function=True,
         random=True,
+        aliases="maybe",
         doc=_doc,
         samples=_DROPOUT if "feature" not in _name else [S(T(2, 3, 4), 0.5, True), S(T(2, 3, 4), 0.5, False)],
         errors=_P_ERROR,
@@ -365,6 +387,7 @@ op(
     outputs_nondiff=("result1",),
     jvp="elementwise",
     random=True,
+    batching=by("dropout"),
     doc="`dropout` and the mask of what it kept.",
     samples=[S(T(3, 4), 0.5, True), S(T(3, 4), 0.5, False)],
     test=RANDOM,

@@ -8,7 +8,7 @@ a norm or standard deviation of zero has derivative 0.
 from __future__ import annotations
 
 from . import composite, native, op, python, view
-from .facts import COUNTS, EXPECTED, INPUT_AND_OUT, INTEGERS, MEDIAN, SCALAR_TYPE, SEARCH, Out
+from .facts import COUNTS, EXPECTED, FLOAT32, INPUT_AND_OUT, INTEGERS, LOOP, MEDIAN, SCALAR_TYPE, SEARCH, Out, along, by, over_example
 from .samples import B, E, I, S, T
 
 FUNCTION = "function method out"
@@ -65,6 +65,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "ops::expand(grad, self_sizes, false)"},
     jvp="linear",
+    batching=by("sum_to"),
     doc="Sums over the dims that broadcasting from `size` expanded.",
     samples=[S(T(3, 4), (1, 4)), S(T(3, 4), (4,)), S(T(2, 3, 4), (3, 1)), S(T(3, 4), ()), S(T(40, 60), (60,))],
     test={"compat": False},  # ours
@@ -75,6 +76,7 @@ op(
     kernel=view(),
     grad={"self": "ops::sum_dim(grad, dim, keepdim, {})"},
     jvp="linear",
+    batching=by("expand_reduced"),
     doc="Repeats the result of a reduction over `dim` along those dims, to `size`, without copying.",
     samples=[S(T(3), (3, 4), 1, False), S(T(3, 1), (3, 4), -1, True), S(T(), (2, 3), None, False), S(T(3), (2, 3, 4), (0, 2), False)],
     test={"compat": False},  # ours
@@ -86,6 +88,7 @@ op(
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, true)"},
     jvp="linear",
     nondiff=("indices",),
+    batching=by("take_along"),
     doc="The elements of self that the indices of a selecting reduction name.",
     samples=[
         S(T(3, 4), 1, I(3), False),
@@ -103,6 +106,7 @@ op(
     grad={"self": "ops::_take_along(grad, dim, indices, keepdim)"},
     jvp="linear",
     nondiff=("indices",),
+    batching=by("put_along"),
     doc="Zeros of `size` with self at the places that the indices of a selecting reduction name.",
     samples=[
         S(T(3), 1, I(3), (3, 4), False, False),
@@ -120,6 +124,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "sum_backward(grad, self_sizes, std::nullopt, false, self_dtype)"},
     jvp="linear",
+    batching=over_example("sum.dim"),
     doc="Sum of all elements. Integers and bool give int64.",
     samples=[*over_all(), S(T(0)), S(T(2, 0, 3)), S(I(3, 4)), S(B(5)), S(T(9000, grad=False)), S(I(3), dtype="float32")],
     errors=(E(S([1, 2]), TypeError, "must be Tensor, not list|invalid combination of arguments"),),
@@ -133,6 +138,7 @@ op(
     node="SumBackward1",
     jvp="linear",
     out=Out(exact=EXPECTED, in_dtype_of_out=True),
+    batching=along("dim"),
     doc="Sum over dims.",
     samples=[*over_dims(), S(T(3, 4), ()), S(T(0, 3), 0), S(T(0, 3), 1), S(I(3, 4), 0), S(B(3, 4), 1)],
     errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, REPEATED, E(S(T(2, 3), 0.5), TypeError, "invalid combination of arguments")),
@@ -143,6 +149,7 @@ op(
     kernel=native(),
     grad={"self": "sum_backward(grad, self_sizes, dim, keepdim, self_dtype) * ops::eq(self, self)"},
     out=Out(in_dtype_of_out=True),
+    batching=along("dim"),
     doc="Sum over dims that leaves out NaN.",
     samples=[S(T(3, 4)), S(T(3, 4), 1), S(T(2, 3, 4), (0, 2), True), S(T(4, values=[1, NAN, 2, NAN], grad=False)), S(I(3)), S(T(0))],
     errors=(OUT_OF_RANGE, REPEATED),
@@ -154,6 +161,7 @@ op(
     grad={"self": "mean_backward(grad, self_sizes, std::nullopt, false, self_dtype)"},
     jvp="linear",
     out=Out(cast="mean.dtype_out(): input types can't be cast to the desired output type {out}"),
+    batching=over_example("mean.dim"),
     doc="Mean of all elements.",
     samples=[*over_all(), S(T(0)), S(I(3, 4), dtype="float32")],
     errors=(
@@ -177,6 +185,7 @@ op(
     grad={"self": "mean_backward(grad, self_sizes, dim, keepdim, self_dtype)"},
     node="MeanBackward1",
     jvp="linear",
+    batching=along("dim"),
     doc="Mean over dims.",
     samples=[*over_dims(), S(T(3, 4), []), S(T(0, 3), 1), S(T(0, 3), 0)],
     errors=(
@@ -190,6 +199,8 @@ op(
     "prod(Tensor self, *, dtype? dtype=None) -> Tensor",
     kernel=native(complex=True),
     grad={"self": "prod_backward(grad, self, result)"},
+    autocast=FLOAT32,
+    batching=over_example("prod.dim_int"),
     doc="Product of all elements.",
     samples=[
         *over_all(),
@@ -209,6 +220,8 @@ op(
     grad={"self": "prod_backward(grad, self, result, dim, keepdim)"},
     node="ProdBackward1",
     out=Out(exact=EXPECTED, in_dtype_of_out=True),
+    autocast=FLOAT32,
+    batching=along("dim"),
     doc="Product over a dim.",
     samples=[
         *along_dim(),
@@ -226,6 +239,8 @@ op(
     kernel=native(complex=True),
     grad={"self": "trace_backward(grad, self_sizes)"},
     jvp="linear",
+    autocast=FLOAT32,
+    batching=by("trace"),
     doc="Sum of the diagonal of a matrix.",
     samples=[S(T(3, 3)), S(T(2, 4)), S(T(5, 2)), S(T(0, 3)), S(I(3, 3))],
     errors=(
@@ -244,6 +259,7 @@ for name, doc in (("any", "Whether any element is true (nonzero)."), ("all", "Wh
         kernel=native(complex=True),
         no_grad=INTEGERS,
         out=truth,
+        batching=over_example(f"{name}.dims"),
         doc=doc,
         samples=[S(B(5)), S(B()), S(B(0)), S(T(3, 4, grad=False)), S(I(2, 3))],
     )
@@ -253,6 +269,7 @@ for name, doc in (("any", "Whether any element is true (nonzero)."), ("all", "Wh
         kernel=native(complex=True),
         no_grad=INTEGERS,
         out=truth,
+        batching=by("along_listed", "dim"),
         doc=doc[:-1] + " along dims.",
         samples=[
             S(B(3, 4), 1),
@@ -270,6 +287,7 @@ op(
     "count_nonzero(Tensor self, int[]? dim=None) -> Tensor",
     kernel=native(complex=True),
     no_grad=INTEGERS,
+    batching=along("dim"),
     doc="Number of elements that are not zero, along dims.",
     samples=[S(I(3, 4)), S(I(3, 4), 0), S(I(3, 4), (0, 1)), S(B(5)), S(T(3, grad=False)), S(I(), 0), S(I(0))],
     errors=(OUT_OF_RANGE,),
@@ -288,6 +306,7 @@ for name, largest in (("max", True), ("min", False)):
         kernel=native(),
         grad={"self": "shared_backward(grad, self, result, std::nullopt, false)"},
         node=f"{Name}Backward1",
+        batching=over_example(f"a{name}"),
         doc=f"{word} element. NaN wins; equal elements share the gradient.",
         samples=[*over_all(distinct=True), S(I(3, 4)), S(B(3)), S(T(3, values=[1, NAN, 2], grad=False))],
         errors=(E(S(T(0)), RuntimeError, nothing),),
@@ -309,6 +328,7 @@ for name, largest in (("max", True), ("min", False)):
         node=f"{Name}Backward0",
         outputs_nondiff=("indices",),
         out=Out(exact=EXPECTED),
+        batching=along("dim"),
         doc=f"{word} element along a dim and its first index.",
         samples=[
             *along_dim(),
@@ -330,6 +350,7 @@ for name, largest in (("amax", True), ("amin", False)):
         kernel=native(),
         grad={"self": "shared_backward(grad, self, result, dim, keepdim)"},
         out=Out(exact=INPUT_AND_OUT),
+        batching=along("dim"),
         doc=f"{'Largest' if largest else 'Smallest'} element over dims. Equal elements share the gradient.",
         samples=[*over_dims(distinct=True), *over_all(distinct=True), S(EMPTY_MATRIX, 0), S(I(3, 4), (0, 1)), S(B(2, 2))],
         errors=(
@@ -345,6 +366,7 @@ op(
     kernel=native(),
     grad={"self": "aminmax_backward(grads[0], grads[1], self, min, max, dim, keepdim)"},
     out=Out(exact=EXPECTED),
+    batching=by("along_or_over_example", "dim", "keepdim"),
     doc="Smallest and largest element, over everything or along a dim.",
     samples=[
         S(T(3, 4, distinct=True)),
@@ -366,6 +388,7 @@ for name in ("argmax", "argmin"):
         kernel=native(),
         no_grad=INTEGERS,
         out=Out(exact=EXPECTED),
+        batching=by("along_or_over_example", "dim", "keepdim"),
         doc=f"Index of the {'largest' if name == 'argmax' else 'smallest'} element along a dim or of all; the first among equals.",
         samples=[
             S(T(3, 4, distinct=True, grad=False)),
@@ -424,6 +447,7 @@ for name, word in (("var", "Variance"), ("std", "Standard deviation")):
             if name == "var"
             else "std_backward(grad, self, result, dim, correction, keepdim)"
         },
+        batching=along("dim"),
         doc=f"{word} over dims: squared deviations divided by n - correction.",
         samples=[
             S(T(3, 4), 1, correction=0),
@@ -461,6 +485,7 @@ for name, word in (("var_mean", "Variance and mean"), ("std_mean", "Standard dev
         kernel=native(complex=True),
         wirtinger=True,
         grad={"self": f"{name}_backward({args})"},
+        batching=along("dim"),
         doc=f"{word} over dims: squared deviations divided by n - correction.",
         samples=[S(T(3, 4), 1, correction=0), S(T(3, 4), correction=2), S(T(2, 3, 4), (0, 2), correction=0.5, keepdim=True)],
     )
@@ -477,6 +502,7 @@ op(
     grad={"self": "vector_norm_backward(grad, self, ord, result, dim, keepdim)"},
     home="linalg",
     out=Out(exact=EXPECTED),
+    batching=along("dim"),
     doc="Vector norm over dims: (sum |x|^ord)^(1/ord), the number of nonzeros for 0, the extremes of |x| for inf and -inf.",
     samples=[*ORDERS, S(T(3, 4)), S(T(3, 4), 2, (0, 1), True), S(T(2, 3, 4), 3, (0, 2)), S(T()), S(T(0))],
     errors=(
@@ -513,6 +539,7 @@ op(
     kernel=native(complex=True),
     wirtinger=True,
     grad={"self": "dist_backward(grad, self, other, p, result)", "other": "dist_backward(grad, other, self, p, result)"},
+    batching=by("dist"),
     doc="p-norm of self - other.",
     samples=[
         S(T(3, 4), T(3, 4)),
@@ -533,6 +560,8 @@ op(
         "x2": "cdist_backward(ops::transpose(grad, -2, -1), x2, x1, p, ops::transpose(result, -2, -1))",
     },
     node="CdistBackward0",
+    autocast=FLOAT32,
+    batching=by("cdist"),
     doc="Distances between the rows of two batches of matrices.",
     samples=[S(T(3, 4), T(2, 4), 2.0), S(T(2, 3, 4), T(2, 5, 4), 1.0), S(T(2, 20), T(9, 20), 3.0), S(T(2, 20), T(9, 20), INF)],
     test={"compat": False},  # PyTorch's takes a compute_mode
@@ -564,6 +593,7 @@ op(
     wirtinger=True,
     grad={"self": "renorm_backward(grad, self, p, dim, maxnorm)"},
     out=Out(exact=EXPECTED),
+    batching=LOOP,
     doc="Scales down the slices along dim whose p-norm exceeds maxnorm.",
     samples=[S(T(3, 4), 2, 0, 1.0), S(T(3, 4), 1, 1, 2.5), S(T(2, 3, 4), 2, 1, 2), S(T(3, 4, low=0.3), 3, -1, 1.5)],
     errors=(
@@ -582,6 +612,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "logsumexp_backward(grad, self, result, dim, keepdim)"},
     out=Out(cast="logsumexp(): Expected floating point type for result tensor, but got: {out}"),
+    batching=along("dim"),
     doc="log(sum(exp(x))) over dims, without overflow.",
     samples=[s for s in over_dims() if s.kwargs.get("dim", 0) is not None]
     + [S(T(3, 4, low=300, high=900), 1), S(T(2, 0), 1), S(I(3, 4), 0)],
@@ -596,6 +627,7 @@ for name in ("softmax", "log_softmax"):
         grad={"self": backward},
         jvp="symmetric" if name == "softmax" else "log_softmax_backward_grad(self_t, result, dim, result_dtype)",
         out=Out(exact=EXPECTED, name=f"aten::{name}"),
+        batching=along("dim"),
         doc="Softmax along a dim." if name == "softmax" else "Logarithm of softmax along a dim, without overflow.",
         samples=[*along_dim(), S(T(3, 4, low=300, high=900), 1), S(T(2, 0), 1), S(T(3, 67), -1), S(I(3, 4), 0, dtype="float32")],
         errors=(
@@ -613,6 +645,7 @@ op(
         "grad_output": "ops::_softmax_backward_data(cast_to(grad, output.dtype()), output, dim, grad_output_dtype)",
         "output": "softmax_backward_output(grad, grad_output, output, dim)",
     },
+    batching=along("dim"),
     doc="Gradient of softmax from that of its result and the result.",
     samples=[S(T(3, 4), T(3, 4), 1, "float64"), S(T(2, 3, 4), T(2, 3, 4), 1, "float64")],
     test={"compat": False},  # PyTorch refuses dtypes that differ
@@ -625,6 +658,7 @@ op(
         "grad_output": "log_softmax_backward_grad(grad, output, dim, grad_output_dtype)",
         "output": "log_softmax_backward_output(grad, grad_output, output, dim)",
     },
+    batching=along("dim"),
     doc="Gradient of log_softmax from that of its result and the result.",
     samples=[S(T(3, 4), T(3, 4), 1, "float64"), S(T(2, 3, 4), T(2, 3, 4), 1, "float64")],
     test={"compat": False},  # PyTorch refuses dtypes that differ
@@ -639,6 +673,7 @@ op(
     grad={"self": "ops::_reverse_cumsum(cast_to(grad, self_dtype), dim)"},
     jvp="linear",
     out=Out(exact=EXPECTED, in_dtype_of_out=True),
+    batching=along("dim"),
     doc="Running sum along a dim.",
     samples=[*along_dim(), S(T(0, 3), 0), S(T(2, 0), 1), S(I(3, 4), 0), S(B(4), 0)],
     errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, E(S(T(2, 3)), TypeError, 'missing 1 required positional arguments?: "dim"')),
@@ -649,6 +684,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "ops::cumsum(grad, dim, {})"},
     jvp="linear",
+    batching=along("dim"),
     doc="Running sum from the end of a dim.",
     samples=along_dim(),
     test={"compat": False},  # ours
@@ -659,6 +695,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "cumprod_backward(grad, self, dim, result)"},
     out=Out(exact=EXPECTED, in_dtype_of_out=True),
+    batching=along("dim"),
     doc="Running product along a dim.",
     samples=[
         *along_dim()[:5],
@@ -677,6 +714,7 @@ op(
         "self": "ops::_linear_recurrence(grad, factor, dim, !reverse)",
         "factor": "recurrence_factor_backward(grad, factor, dim, reverse, result)",
     },
+    batching=along("dim"),
     doc="out[i] = self[i] + factor[i] * out[i - 1] along dim; reverse: out[i] = self[i] + factor[i + 1] * out[i + 1].",
     samples=[
         S(T(5), T(5), 0, False),
@@ -695,6 +733,7 @@ for name in ("cummax", "cummin"):
         grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, true)"},
         outputs_nondiff=("indices",),
         out=Out(exact=SCALAR_TYPE),
+        batching=along("dim"),
         doc=f"Running {'maximum' if name == 'cummax' else 'minimum'} along a dim and its index.",
         samples=[*along_dim(), S(EMPTY_MATRIX, 1), S(I(3, 4), 0), S(T(5, values=[1, NAN, 3, 0, NAN], grad=False), 0)],
         errors=(OUT_OF_RANGE, E(S(T(), 1), IndexError, "Dimension out of range|Expected reduction dim")),
@@ -705,6 +744,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "logcumsumexp_backward(grad, self, dim, result)"},
     out=Out(exact=SCALAR_TYPE),
+    batching=along("dim"),
     doc="log(cumsum(exp(x))) along a dim, without overflow.",
     samples=[*along_dim(), S(T(3, 4, low=300, high=900), 1), S(T(0, 3), 0)],
     errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D, E(S(I(3), 0), RuntimeError, "\"logcumsumexp_out_cpu\" not implemented for 'Long'")),
@@ -733,6 +773,7 @@ op(
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, false)"},
     outputs_nondiff=("indices",),
     out=Out(exact=EXPECTED),
+    batching=along("dim"),
     doc="Sorts along a dim; NaN counts as largest. Equal elements keep their order.",
     samples=SORT_SAMPLES,
     errors=(OUT_OF_RANGE, OUT_OF_RANGE_0D),
@@ -745,6 +786,7 @@ op(
     node="SortBackward1",
     outputs_nondiff=("indices",),
     out=Out(exact=EXPECTED),
+    batching=along("dim"),
     doc="Sorts along a dim, keeping the order of equal elements.",
     samples=STABLE_SAMPLES,
 )
@@ -753,6 +795,7 @@ op(
     variants="function method",
     kernel=native(),
     no_grad=INTEGERS,
+    batching=along("dim"),
     doc="Indices that sort along a dim.",
     samples=SORT_SAMPLES,
     errors=(OUT_OF_RANGE,),
@@ -763,6 +806,7 @@ op(
     kernel=native(),
     no_grad=INTEGERS,
     out=Out(exact=EXPECTED, name="sort"),
+    batching=along("dim"),
     doc="Indices that sort along a dim, keeping the order of equal elements.",
     samples=STABLE_SAMPLES,
 )
@@ -781,6 +825,7 @@ op(
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, false)"},
     outputs_nondiff=("indices",),
     out=Out(exact=EXPECTED),
+    batching=along("dim"),
     doc="The k largest (or smallest) elements along a dim and their indices.",
     samples=[
         S(T(5, distinct=True), 2),
@@ -806,6 +851,7 @@ op(
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
     outputs_nondiff=("indices",),
     out=Out(exact=("output values must be of same type as input","output indices must be of scalar type Long",)),
+    batching=along("dim"),
     doc="The k-th smallest element along a dim and its index.",
     samples=[
         S(T(5, distinct=True), 2),
@@ -827,6 +873,7 @@ for name, nan in (("median", "NaN wins"), ("nanmedian", "NaN is left out")):
         variants="function method",
         kernel=native(),
         grad={"self": "shared_backward(grad, self, result, std::nullopt, false)"},
+        batching=over_example(f"{name}.dim"),
         doc=f"Lower median of all elements; {nan}.",
         samples=[
             *over_all(distinct=True),
@@ -844,6 +891,7 @@ for name, nan in (("median", "NaN wins"), ("nanmedian", "NaN is left out")):
         node=f"{Name}Backward1",
         outputs_nondiff=("indices",),
         out=Out(exact=MEDIAN),
+        batching=along("dim"),
         doc=f"Lower median along a dim and its index; {nan}.",
         samples=[
             *along_dim(),
@@ -860,6 +908,7 @@ op(
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
     outputs_nondiff=("indices",),
     out=Out(exact=("expected scalar type '{result}' but got '{out}' for values output","expected scalar type '{result}' but got '{out}' for indices output",)),
+    batching=along("dim"),
     doc="The most frequent value along a dim (the smallest of them) and the index of its last occurrence.",
     samples=[S(I(7)), S(I(3, 6), 1), S(I(6, 3), 0, True), S(T(3, 4, distinct=True)), S(T()), S(EMPTY_MATRIX, 0), S(I(2, 5, 3), 1)],
     errors=(OUT_OF_RANGE, E(S(EMPTY_MATRIX, 1), IndexError, r"mode\(\): Expected reduction dim 1 to have non-zero size.")),
@@ -895,6 +944,7 @@ op(
     kernel=native(),
     no_grad=INTEGERS,
     out=Out(exact=SEARCH),
+    batching=by("searchsorted"),
     doc="Where to insert values into a sorted sequence to keep it sorted.",
     samples=[
         S(T(4, values=[1, 3, 5, 7], grad=False), T(2, 3, low=0, high=8, grad=False)),
@@ -919,6 +969,7 @@ op(
     kernel=native(),
     no_grad=INTEGERS,
     out=Out(exact=SEARCH),
+    batching=LOOP,
     doc="Where to insert a number into a sorted sequence.",
     samples=[S(I(4, values=[1, 3, 3, 7]), 3), S(I(4, values=[1, 3, 3, 7]), 3, right=True), S(T(3, values=[1, 2, 3], grad=False), 2.5)],
     errors=(E(S(T(2, 3), 1.5), RuntimeError, "input value can be a scalar only when boundaries tensor dimension is 1"),),
@@ -929,6 +980,7 @@ op(
     kernel=native(),
     no_grad=INTEGERS,
     out=Out(exact=SEARCH),
+    batching=by("bucketize"),
     doc="The bucket each value falls into, between sorted boundaries.",
     samples=[S(T(2, 3, grad=False), T(3, values=[-1, 0, 1], grad=False)), S(I(4), I(2, values=[1, 2]), right=True, out_int32=True)],
     errors=(E(S(T(3), T(2, 3)), RuntimeError, r"boundaries tensor must be 1 dimension, but got dim\(2\)"),),
@@ -938,6 +990,7 @@ op(
     variants="function",
     kernel=native(),
     no_grad=INTEGERS,
+    batching=LOOP,
     doc="The bucket a number falls into, between sorted boundaries.",
     samples=[S(0.5, T(3, values=[-1, 0, 1], grad=False)), S(2, I(2, values=[1, 2]), right=True)],
 )
@@ -946,6 +999,8 @@ op(
     kernel=native(),
     grad={"weights": "cast_to(ops::index_select(grad, 0, self), weights_dtype)"},
     nondiff=("self",),
+    batching=LOOP,
+    syncs=True,
     doc="How often each non-negative integer occurs, or the sum of the weights of its occurrences.",
     samples=[S(I(10)), S(I(5), minlength=9), S(I(5), T(5)), S(I(0), minlength=3)],
     errors=(
@@ -962,6 +1017,8 @@ op(
     kernel=native(),
     no_grad=COUNTS,
     out=Out(exact=("torch.histogram: input tensor and hist tensor should have the same dtype, but got input {result_cpp} and hist {out_cpp}",)),
+    batching=LOOP,
+    syncs=True,
     doc="Histogram with equal bins between min and max, or over the range of the data.",
     samples=[S(T(50, grad=False), 5), S(T(3, 4, grad=False), 4, -1, 1), S(T(0), 4), S(T(3, values=[1, 1, 1], grad=False), 4)],
     errors=(
@@ -1035,6 +1092,8 @@ COUNTED = {"outputs_nondiff": ("result1", "result2"), "kernel": native(), "varia
 op(
     "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     grad={"self": 'not_implemented("_unique2")'},
+    batching=by("dynamic_shape", "_unique2"),
+    syncs=True,
     doc="Distinct elements, with the place of each element among them and their counts.",
     test={"grad": False},  # not differentiable in PyTorch either
     samples=[S(I(10)), S(I(3, 4), True, True, True), S(T(5, grad=False)), S(I(0), True, True, True), S(I())],
@@ -1043,6 +1102,8 @@ op(
 op(
     "_unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     grad={"self": 'not_implemented("unique_dim")'},
+    batching=by("dynamic_shape", "unique_dim"),
+    syncs=True,
     doc="Distinct slices along a dim.",
     samples=[S(I(6, 2, high=2), 0), S(I(3, 6, high=2), 1, True, True, True)],
     test={"grad": False, "compat": False},  # PyTorch has it under another name
@@ -1051,6 +1112,8 @@ op(
 op(
     "_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     grad={"self": 'not_implemented("unique_consecutive")'},
+    batching=by("dynamic_shape", "unique_consecutive"),
+    syncs=True,
     doc="Elements (or slices along a dim) without repetitions of the one before.",
     samples=[S(I(10, high=2)), S(I(10, high=2), True, True), S(I(6, 2, high=2), True, True, 0)],
     test={"grad": False, "compat": False},  # PyTorch has it under another name
@@ -1080,6 +1143,8 @@ op(
     "equal(Tensor self, Tensor other) -> bool",
     kernel=native(complex=True),
     no_grad=INTEGERS,
+    batching=by("one_answer"),
+    syncs=True,
     doc="Whether two tensors have the same size and elements.",
     samples=[
         S(I(3), I(3)),

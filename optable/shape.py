@@ -7,7 +7,7 @@ derivatives as ops of their own, so that second derivatives follow.
 from typing import Any
 
 from optable import Kernel, alias, composite, entries, native, op, python, view
-from optable.facts import BITS, CAT, DETACHES, EXPECTED, INTEGERS, Out
+from optable.facts import BITS, CAT, DETACHES, EXPECTED, INTEGERS, LOOP, PROMOTE, Out, along, along_new, along_some, by, leading, sized
 from optable.samples import E, I, S, T
 
 DIM_ERROR = r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"
@@ -20,6 +20,7 @@ op(
     kernel=view(),
     grad={"self": "ops::reshape(grad, self_sizes)"},
     jvp="linear",
+    batching=by("view"),
     doc="The same elements under another shape, without a copy; -1 stands for the size that fits.",
     samples=[S(T(3, 4), (2, 6)), S(T(3, 4), (-1,)), S(T(), (1, 1)), S(T(1), ()), S(T(0, 3), (3, 0)), S(T(2, 3, 4), (6, -1, 2))],
     errors=(
@@ -34,6 +35,8 @@ op(
     variants="method internal",
     kernel=native(complex="lazy"),
     no_grad=BITS,
+    aliases="memory",
+    batching=leading(1),
     doc="The same bytes read as another dtype; the last dimension grows or shrinks when the element sizes differ. Carries no gradient.",
     samples=[S(T(3, 8, grad=False), "int64"), S(T(2, 8, grad=False), "uint8"), S(T(8, grad=False), "float64"), S(T(grad=False), "float32")],
     test={"noncontiguous": False},  # the bytes of an element lie side by side in a contiguous last dimension only
@@ -44,6 +47,8 @@ op(
     kernel=native(complex=True),
     grad={"self": "ops::reshape(grad, self_sizes)"},
     jvp="linear",
+    aliases="memory",
+    batching=by("view"),
     doc="`view` of a tensor that nobody else holds: the result is not tracked as a view.",
     samples=[S(T(3, 4), (2, 6)), S(T(3, 4), (-1,))],
 )
@@ -52,6 +57,7 @@ op(
     variants="method",
     kernel=composite(),
     crosses_devices=True,
+    aliases="maybe",
     doc="`self.view(other.size())`.",
     samples=[S(T(3, 4), I(2, 6)), S(T(), I(1))],
     errors=(E(S(T(3, 4), I(5)), RuntimeError, r"shape '\[5\]' is invalid for input of size 12"),),
@@ -59,6 +65,7 @@ op(
 op(
     "reshape(Tensor self, int[] shape) -> Tensor",
     kernel=composite(),
+    aliases="maybe",
     doc="The same elements under another shape: a view where that is possible, a copy where it is not.",
     samples=[S(T(3, 4), (2, 6)), S(T(3, 4), (-1,)), S(T(), (1, 1)), S(T(0, 3), (3, 0))],
     errors=(E(S(T(3, 4), (5, 2)), RuntimeError, r"shape '\[5, 2\]' is invalid for input of size 12"),),
@@ -69,12 +76,14 @@ op(
     variants="method",
     kernel=composite(),
     crosses_devices=True,
+    aliases="maybe",
     doc="`self.reshape(other.size())`.",
     samples=[S(T(3, 4), I(2, 6))],
 )
 op(
     "flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor",
     kernel=composite(),
+    aliases="maybe",
     doc="Merges the dimensions from start_dim to end_dim into one.",
     samples=[S(T(2, 3, 4)), S(T(2, 3, 4), 1), S(T(2, 3, 4), 0, 1), S(T()), S(T(2, 0, 3), 1)],
     errors=(
@@ -85,6 +94,7 @@ op(
 op(
     "unflatten(Tensor self, int dim, int[] sizes) -> Tensor",
     kernel=composite(),
+    aliases="maybe",
     doc="Splits one dimension into several; one of the sizes may be -1.",
     samples=[S(T(3, 4), 1, (2, 2)), S(T(6, 2), 0, (-1, 3)), S(T(6), -1, (2, 3))],
     errors=(
@@ -95,6 +105,7 @@ op(
 op(
     "ravel(Tensor self) -> Tensor",
     kernel=composite(),
+    aliases="maybe",
     doc="A contiguous one-dimensional tensor of all elements.",
     samples=[S(T(2, 3)), S(T())],
 )
@@ -106,6 +117,7 @@ op(
     kernel=view(),
     grad={"self": "permute_backward(grad, dims)"},
     jvp="linear",
+    batching=by("permute"),
     doc="The dimensions of self in another order.",
     samples=[S(T(2, 3, 4), (2, 0, 1)), S(T(2, 3, 4), (-1, 1, 0)), S(T(), ()), S(T(0, 3), (1, 0))],
     errors=(
@@ -124,6 +136,7 @@ op(
     kernel=view(),
     grad={"self": "ops::transpose(grad, dim0, dim1)"},
     jvp="linear",
+    batching=along("dim0", "dim1"),
     doc="Swaps two dimensions.",
     samples=[S(T(3, 4), 0, 1), S(T(2, 3, 4), -1, 0), S(T(), 0, -1), S(T(0, 3), 0, 1)],
     errors=(E(S(T(3, 4), 0, 2), IndexError, DIM_ERROR),),
@@ -142,6 +155,7 @@ for _name in ("swapaxes", "swapdims"):
         f"{_name}(Tensor self, int {_arg}0, int {_arg}1) -> Tensor",
         variants="function method inplace",
         kernel=composite(),
+        aliases="maybe",
         doc="Swaps two dimensions: `transpose` under another name.",
         samples=[S(T(3, 4), 0, 1)],
     )
@@ -150,6 +164,7 @@ op(
     kernel=view(),
     grad={"self": "ops::t(grad)"},
     jvp="linear",
+    batching=by("matrix_t"),
     doc="The transpose of a matrix; tensors of fewer dimensions stay as they are.",
     samples=[S(T(3, 4)), S(T(3)), S(T())],
     errors=(E(S(T(2, 3, 4)), RuntimeError, r"t\(\) expects a tensor with <= 2 dimensions, but self is 3D"),),
@@ -158,12 +173,14 @@ op("t.inplace(Tensor self) -> Tensor", variants="inplace", kernel=composite(), d
 op(
     "movedim.int(Tensor self, int source, int destination) -> Tensor",
     kernel=composite(),
+    aliases="maybe",
     doc="Moves dimensions to other places, keeping the order of the rest.",
     samples=[S(T(2, 3, 4), 0, 2), S(T(2, 3, 4), -1, 0), S(T(), 0, 0)],
 )
 op(
     "movedim.intlist(Tensor self, int[] source, int[] destination) -> Tensor",
     kernel=composite(),
+    aliases="maybe",
     doc="Moves dimensions to other places, keeping the order of the rest.",
     samples=[S(T(2, 3, 4), (0, 1), (2, 0))],
     errors=(
@@ -177,6 +194,7 @@ op(
     "numpy_T(Tensor self) -> Tensor",
     variants="method",
     kernel=composite(),
+    aliases="maybe",
     doc="Tensor.T: the dimensions in reverse order.",
     samples=[S(T(3, 4))],
 )
@@ -184,12 +202,14 @@ op(
     "matrix_H(Tensor self) -> Tensor",
     variants="method",
     kernel=composite(),
+    aliases="maybe",
     doc="Tensor.H: the conjugate transpose of a matrix.",
     samples=[S(T(3, 4))],
 )
 op(
     "adjoint(Tensor self) -> Tensor",
     kernel=composite(),
+    aliases="maybe",
     doc="The conjugate transpose of matrices: the last two dimensions swapped, complex elements conjugated.",
     samples=[S(T(2, 3, 4))],
 )
@@ -202,6 +222,7 @@ op(
     kernel=view(),
     grad={"self": "sum_to(grad, self_sizes)"},
     jvp="linear",
+    batching=by("expand"),
     doc="Repeats dimensions of size one without a copy; -1 keeps a size.",
     samples=[S(T(3, 1), (3, 4)), S(T(4), (2, 3, 4)), S(T(1, 4), (3, -1)), S(T(), (2, 2)), S(T(1), (0,)), S(T(3), (3,))],
     errors=(
@@ -228,12 +249,14 @@ op(
     variants="method",
     kernel=composite(),
     crosses_devices=True,
+    aliases="maybe",
     doc="`self.expand(other.size())`.",
     samples=[S(T(4), I(3, 4))],
 )
 op(
     "broadcast_to(Tensor self, int[] size) -> Tensor",
     kernel=composite(),
+    aliases="maybe",
     doc="`expand` as a function.",
     samples=[S(T(4), (3, 4)), S(T(), (2,))],
 )
@@ -256,6 +279,7 @@ op(
     kernel=view(),
     grad={"self": "ops::reshape(grad, self_sizes)"},
     jvp="linear",
+    batching=by("squeeze"),
     doc="Drops dimensions of size one: all of them, or those given.",
     samples=[S(T(1, 3, 1)), S(T(2, 3)), S(T(1)), S(T()), S(T(1, 0))],
     reference="numpy.squeeze",
@@ -266,6 +290,7 @@ op(
     node="SqueezeBackward1",
     grad={"self": "ops::reshape(grad, self_sizes)"},
     jvp="linear",
+    batching=by("squeeze_dims"),
     doc="Drops one dimension if its size is one.",
     samples=[S(T(1, 3), 0), S(T(2, 3), 0), S(T(3, 1), -1), S(T(), 0)],
     errors=(E(S(T(1, 4), 2), IndexError, DIM_ERROR),),
@@ -276,6 +301,7 @@ op(
     node="SqueezeBackward2",
     grad={"self": "ops::reshape(grad, self_sizes)"},
     jvp="linear",
+    batching=by("squeeze_dims"),
     doc="Drops those of the given dimensions whose size is one.",
     samples=[S(T(1, 3, 1), (0, 2)), S(T(1, 3), (0, 1))],
     errors=(E(S(T(1, 4), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"),),
@@ -306,6 +332,7 @@ op(
     kernel=view(),
     grad={"self": "ops::squeeze_dim(grad, dim)"},
     jvp="linear",
+    batching=along_new("dim"),
     doc="Adds a dimension of size one at dim.",
     samples=[S(T(3, 4), 0), S(T(3, 4), -1), S(T(3, 4), 1), S(T(), 0), S(T(0), 0)],
     errors=(E(S(T(3, 4), 3), IndexError, r"Dimension out of range \(expected to be in range of \[-3, 2\], but got 3\)"),),
@@ -326,6 +353,7 @@ op(
     kernel=view(),
     grad={"self": "ops::select_backward(grad, self_sizes, dim, index)"},
     jvp="linear",
+    batching=along_some("dim"),
     doc="The slice at one index of one dimension, which disappears.",
     samples=[S(T(3, 4), 0, 1), S(T(3, 4), 1, -1), S(T(2, 3, 4), 1, 2), S(T(3, 0), 0, 1)],
     errors=(
@@ -341,6 +369,7 @@ op(
     grad={"self": "ops::select(grad, dim, index)"},
     jvp="linear",
     home="",
+    batching=sized("input_sizes", "dim"),
     doc="Zeros of input_sizes with self at one index of one dimension.",
     samples=[S(T(4), (3, 4), 0, 1), S(T(3), (3, 4), 1, -1)],
 )
@@ -351,6 +380,7 @@ op(
     grad={"self": "ops::slice_backward(grad, self_sizes, dim, start, end, step)"},
     jvp="linear",
     home="",
+    batching=along_some("dim"),
     doc="Every step-th index of one dimension from start up to end; negative ones count from the end, others are clamped.",
     samples=[S(T(5, 2), 0, 1, 4), S(T(5, 2), 0, None, None, 2), S(T(2, 5), 1, -3, -1), S(T(5), 0, 4, 2), S(T(5), 0, 1, 100)],
     errors=(E(S(T(5), 0, 0, 5, 0), RuntimeError, "slice step must be positive"),),
@@ -362,12 +392,14 @@ op(
     grad={"self": "ops::slice(grad, dim, start, end, step)"},
     jvp="linear",
     home="",
+    batching=sized("input_sizes", "dim"),
     doc="Zeros of input_sizes with self in a slice of one dimension.",
     samples=[S(T(2, 2), (5, 2), 0, 1, 3, 1)],
 )
 op(
     "narrow(Tensor self, int dim, int start, int length) -> Tensor",
     kernel=composite(),
+    aliases="maybe",
     doc="`length` indices of one dimension from start.",
     samples=[S(T(5, 2), 0, 1, 3), S(T(2, 5), 1, -2, 2), S(T(3), 0, 3, 0)],
     errors=(
@@ -380,6 +412,8 @@ op(
 op(
     "narrow.tensor(Tensor self, int dim, Tensor start, int length) -> Tensor",
     kernel=composite(),
+    aliases="maybe",
+    syncs=True,
     doc="`length` indices of one dimension from start, a 0-d tensor of an integer.",
     samples=[S(T(5, 2), 0, I(values=(1,)), 3)],
     errors=(E(S(T(3, 4), 0, I(1), 1), RuntimeError, "start must be an 0-dim integral Tensor."),),
@@ -389,6 +423,7 @@ op(
     kernel=view(),
     grad={"self": "ops::diagonal_backward(grad, self_sizes, offset, dim1, dim2)"},
     jvp="linear",
+    batching=along_some("dim1", "dim2"),
     doc="The diagonal of the matrices in dim1 and dim2, as the last dimension.",
     samples=[S(T(3, 4)), S(T(3, 4), 1), S(T(3, 4), -2), S(T(2, 3, 4), 0, 0, 2), S(T(3, 4), 5), S(T(0, 3))],
     errors=(
@@ -404,6 +439,7 @@ op(
     grad={"self": "ops::diagonal(grad, offset, dim1, dim2)"},
     jvp="linear",
     home="",
+    batching=sized("input_sizes", "dim1", "dim2"),
     doc="Zeros of input_sizes with self on a diagonal.",
     samples=[S(T(3), (3, 4), 0, 0, 1)],
 )
@@ -414,6 +450,7 @@ op(
     node="DiagonalBackward0_copy",
     grad={"self": "ops::diagonal_backward(grad, self_sizes, offset, dim1, dim2)"},
     jvp="linear",
+    batching=along_some("dim1", "dim2"),
     doc="`diagonal` as a copy.",
     samples=[S(T(3, 4), 1)],
 )
@@ -422,6 +459,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "ops::diagonal(grad, offset, dim1, dim2)"},
     jvp="linear",
+    batching=by("diag_embed"),
     doc="Matrices in dim1 and dim2 whose diagonals are the last dimension of self.",
     samples=[S(T(3)), S(T(2, 3), 1), S(T(2, 3), -1, 0, 2), S(T(0))],
     errors=(E(S(T(3), 0, 1, 1), RuntimeError, "diagonal dimensions cannot be identical 1, 1"),),
@@ -448,6 +486,7 @@ op(
     kernel=view(),
     grad={"self": "ops::unfold_backward(grad, self_sizes, dimension, size, step)"},
     jvp="linear",
+    batching=along_some("dimension"),
     doc="Windows of `size` along a dimension, every `step`, as a new last dimension.",
     samples=[S(T(7), 0, 3, 1), S(T(7), 0, 2, 3), S(T(3, 5), 1, 2, 2), S(T(), 0, 1, 1), S(T(5, 2), 0, 3, 1)],
     errors=(
@@ -463,6 +502,7 @@ op(
     grad={"self": "ops::unfold(grad, dim, size, step)"},
     jvp="linear",
     home="",
+    batching=sized("input_sizes", "dim"),
     doc="Adds windows up where they came from.",
     samples=[S(T(5, 3), (7,), 0, 3, 1)],
 )
@@ -471,6 +511,7 @@ op(
     kernel=view(),
     grad={"self": "as_strided_backward(grad, self_sizes, self_strides, self_offset, size, stride, storage_offset)"},
     jvp="linear",
+    batching=by("as_strided"),
     doc="Reads the memory of self with any sizes, strides and offset. Elements may overlap.",
     samples=[
         S(T(3, 4), (2, 2), (1, 2)),
@@ -506,6 +547,7 @@ op(
     node="AsStridedTransferBackward0",
     grad={"self": "ops::_as_strided_transfer(grad, out_stride, out_offset, self_sizes, stride, offset, !to_input)"},
     jvp="linear",
+    batching=LOOP,
     doc="Adds self up in zeroed memory under one geometry and reads it under another. The one of the two that belongs to the input of "
     "as_strided (the second if to_input) shares each sum out over the elements it has in the same place.",
     samples=[
@@ -523,6 +565,7 @@ op(
     grad={"self": "grad"},
     jvp="linear",
     home="",
+    batching=leading(),
     doc="A view of all of self.",
     samples=[S(T(3))],
     test={"compat": False},
@@ -531,6 +574,8 @@ op(
     "detach(Tensor self) -> Tensor",
     kernel=native(complex="lazy"),
     no_grad=DETACHES,
+    aliases="memory",
+    batching=leading(),
     doc="The same memory without history.",
     samples=[S(T(3, 4, grad=False)), S(T(grad=False))],
 )
@@ -544,6 +589,7 @@ op(
     node="SplitBackward0",
     grad={"self": "split_backward(grads, split_size, dim, self_sizes, self_dtype, self_device)"},
     jvp="linear",
+    batching=along_some("dim"),
     doc="Views of split_size indices each along a dimension; the last may have fewer.",
     samples=[S(T(5, 2), 2), S(T(2, 5), 3, 1), S(T(3), 5), S(T(0, 3), 1), S(T(0), 0)],
     errors=(
@@ -566,6 +612,7 @@ _SPLIT_SIZES = {
 op(
     "split.sizes(Tensor self, int[] split_size, int dim=0) -> Tensor[]",
     kernel=composite(),
+    aliases="maybe",
     doc="Views of the given sizes along a dimension.",
     **_SPLIT_SIZES,
 )
@@ -590,6 +637,7 @@ op(
     view_origin="MultiOutput",
     grad={"self": "split_sizes_backward(grads, split_sizes, dim, self_sizes, self_dtype, self_device)"},
     jvp="linear",
+    batching=along_some("dim"),
     doc="Views of the given sizes along a dimension.",
     **_SPLIT_SIZES,
 )
@@ -599,6 +647,8 @@ op(
     node="UnsafeSplitBackward0",
     grad={"self": "split_backward(grads, split_size, dim, self_sizes, self_dtype, self_device)"},
     jvp="linear",
+    aliases="memory",
+    batching=along_some("dim"),
     doc="`split` whose results may be written in place, because they are not tracked as views.",
     samples=[S(T(5, 2), 2)],
 )
@@ -607,12 +657,15 @@ op(
     kernel=native(complex=True),
     grad={"self": "split_sizes_backward(grads, split_sizes, dim, self_sizes, self_dtype, self_device)"},
     jvp="linear",
+    aliases="memory",
+    batching=along_some("dim"),
     doc="`split_with_sizes` whose results may be written in place.",
     samples=[S(T(5, 2), (2, 3))],
 )
 op(
     "chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
     kernel=composite(),
+    aliases="maybe",
     doc="At most `chunks` views of equal size along a dimension; the last may be smaller.",
     samples=[S(T(5, 2), 2), S(T(2, 7), 3, 1), S(T(3), 5), S(T(0, 3), 3)],
     errors=(
@@ -623,6 +676,7 @@ op(
 op(
     "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
     kernel=composite(),
+    aliases="maybe",
     doc="`chunk` whose results may be written in place.",
     samples=[S(T(5, 2), 2)],
 )
@@ -632,6 +686,7 @@ op(
     view_origin="MultiOutput",
     grad={"self": "unbind_backward(grads, dim, self_sizes, self_dtype, self_device)"},
     jvp="linear",
+    batching=along_some("dim"),
     doc="The slices along a dimension.",
     samples=[S(T(3, 4)), S(T(3, 4), 1), S(T(0, 3)), S(T(3))],
     errors=(E(S(T(3, 4), 2), IndexError, DIM_ERROR), E(S(T()), IndexError, "Dimension specified as 0 but tensor has no dimensions")),
@@ -639,6 +694,7 @@ op(
 op(
     "tensor_split.sections(Tensor self, int sections, int dim=0) -> Tensor[]",
     kernel=composite(),
+    aliases="maybe",
     doc="Views along a dimension: `sections` of nearly equal size, or cut at the given indices.",
     samples=[S(T(7, 2), 3), S(T(2, 5), 2, 1)],
     errors=(
@@ -650,12 +706,15 @@ op(
 op(
     "tensor_split.indices(Tensor self, int[] indices, int dim=0) -> Tensor[]",
     kernel=composite(),
+    aliases="maybe",
     doc="Views along a dimension, cut at the given indices.",
     samples=[S(T(7, 2), (1, 4)), S(T(2, 5), (3, 1, 9), 1)],
 )
 op(
     "tensor_split.tensor(Tensor self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]",
     kernel=composite(),
+    aliases="maybe",
+    syncs=True,
     doc="Views along a dimension, cut at indices from a tensor.",
     samples=[S(T(7, 2), I(2, values=(1, 4))), S(T(7, 2), I(values=(3,)))],
 )
@@ -663,6 +722,7 @@ for _name, _least, _dim in (("hsplit", 1, 1), ("vsplit", 2, 0), ("dsplit", 3, 2)
     op(
         f"{_name}.int(Tensor self, int sections) -> Tensor[]",
         kernel=composite(),
+        aliases="maybe",
         doc=f"`tensor_split` along dimension {_dim}.",
         samples=[S(T(4, 4, 4), 2)],
         errors=(
@@ -677,6 +737,7 @@ for _name, _least, _dim in (("hsplit", 1, 1), ("vsplit", 2, 0), ("dsplit", 3, 2)
     op(
         f"{_name}.array(Tensor self, int[] indices) -> Tensor[]",
         kernel=composite(),
+        aliases="maybe",
         doc=f"`tensor_split` along dimension {_dim}.",
         samples=[S(T(4, 4, 4), (1, 3))],
         errors=(
@@ -708,6 +769,8 @@ op(
     grad={"tensors": "cat_backward(grad, tensors_shapes, tensors_dtypes, dim)"},
     jvp="linear",
     out=Out(cast=CAT),
+    autocast=PROMOTE,
+    batching=by("cat"),
     doc="Joins tensors along an existing dimension.",
     samples=[
         S((T(3, 4), T(2, 4))),
@@ -729,6 +792,8 @@ op(
     grad={"tensors": "stack_backward(grad, tensors_dtypes, dim)"},
     jvp="linear",
     out=Out(cast=CAT),
+    autocast=PROMOTE,
+    batching=along_new("dim"),
     doc="Joins tensors of one shape along a new dimension.",
     samples=[S((T(3, 4), T(3, 4))), S((T(3, 4), T(3, 4), T(3, 4)), 1), S((T(3, 4), T(3, 4)), -1), S((T(), T())), S((T(0), T(0)))],
     errors=(
@@ -765,6 +830,7 @@ op(
     node="BlockDiagBackward0",
     grad={"tensors": "block_diag_backward(grad, tensors_shapes, tensors_dtypes)"},
     jvp="linear",
+    batching=LOOP,
     doc="`block_diag` of a list.",
     samples=[S((T(2, 3), T(3), T()))],
 )
@@ -784,6 +850,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "repeat_backward(grad, repeats, self_sizes)"},
     jvp="linear",
+    batching=by("repeat"),
     doc="Copies of self side by side, so many along each dimension.",
     samples=[
         S(T(2, 3), (2, 1)),
@@ -811,6 +878,8 @@ op(
     variants="function internal",
     kernel=native(complex=True),
     no_grad=INTEGERS,
+    batching=LOOP,
+    syncs=True,
     doc="Each index i of repeats, repeats[i] times.",
     samples=[S(I(4)), S(I(0))],
 )
@@ -833,6 +902,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "ops::flip(grad, dims)"},
     jvp="linear",
+    batching=by("flip"),
     doc="Reverses the order along the given dimensions.",
     samples=[S(T(3, 4), (0,)), S(T(3, 4), (0, -1)), S(T(3, 4), ()), S(T(), (0,)), S(T(0, 3), (1,))],
     errors=(
@@ -862,6 +932,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "roll_backward(grad, shifts, dims)"},
     jvp="linear",
+    batching=by("roll"),
     doc="Shifts along dimensions (of the flattened tensor without dims); what leaves at one end comes back at the other.",
     samples=[S(T(3, 4), (1,)), S(T(3, 4), (1,), (0,)), S(T(3, 4), (-1, 5), (0, 1)), S(T(), (1,)), S(T(0, 3), (1,), (0,))],
     errors=(
@@ -876,6 +947,7 @@ op(
     kernel=native(complex=True),
     grad={"self": "ops::rot90(grad, -k, dims)"},
     jvp="linear",
+    batching=by("rot90"),
     doc="Rotates the plane of two dimensions by k quarter turns.",
     samples=[S(T(3, 4)), S(T(3, 4), 2), S(T(3, 4), -1), S(T(3, 4), 4), S(T(2, 3, 4), 1, (1, 2))],
     errors=(
@@ -894,6 +966,7 @@ for _name in ("tril", "triu"):
         grad={"self": f"ops::{_name}(grad, diagonal)"},
         jvp="linear",
         out=Out(exact=EXPECTED),
+        batching=leading(2),
         doc=f"The {'lower' if _name == 'tril' else 'upper'} triangle of matrices, zero elsewhere.",
         samples=[S(T(3, 4)), S(T(4, 3), 1), S(T(2, 3, 3), -1), S(T(0, 3))],
         errors=(E(S(T(3)), RuntimeError, f"{_name}_?: input tensor must have at least 2 dimensions"),),
@@ -927,6 +1000,7 @@ op(
     grad={"self": "grad"},
     jvp="linear",
     copies=True,
+    batching=leading(),
     doc="A copy with memory of its own and the same stride order.",
     samples=[S(T(3, 4)), S(T()), S(T(0))],
     reference="numpy.copy",
@@ -938,6 +1012,7 @@ op(
     grad={"self": "grad"},
     jvp="linear",
     copies=True,
+    batching=by("clone_format"),
     doc="A copy with the given memory format.",
     samples=[
         S(T(3, 4), memory_format="contiguous_format"),
@@ -952,6 +1027,7 @@ op(
     node="CloneBackward0",
     grad={"self": "grad"},
     jvp="linear",
+    batching=by("clone_as"),
     doc="A copy with the given strides.",
     samples=[S(T(3, 4), (1, 3))],
     test={"compat": False},
@@ -960,6 +1036,7 @@ op(
     "contiguous(Tensor self) -> Tensor",
     variants="method internal",
     kernel=composite(),
+    aliases="maybe",
     doc="Self if its memory is in row-major order, else a copy that is.",
     samples=[S(T(3, 4)), S(T())],
 )
@@ -967,6 +1044,7 @@ op(
     "contiguous.format(Tensor self, *, memory_format? memory_format) -> Tensor",
     variants="method",
     kernel=composite(),
+    aliases="maybe",
     doc="Self if it has the memory format, else a copy that has.",
     samples=[S(T(3, 4), memory_format="contiguous_format"), S(T(2, 3, 2, 2), memory_format="channels_last")],
 )
@@ -978,6 +1056,7 @@ op(
     jvp="linear",
     copies=True,
     crosses_devices=True,
+    batching=leading(),
     doc="A copy with another dtype or device.",
     samples=[S(T(3, 4))],
 )
@@ -986,6 +1065,7 @@ op(
     variants="method internal",
     kernel=composite(),
     crosses_devices=True,
+    aliases="maybe",
     doc="Self with another dtype, device or both; self itself when nothing changes.",
     samples=[S(T(3, 4), "float32"), S(T(3, 4), "float64"), S(T(3), "int64"), S(T(), "float64", copy=True), S(T(0), "bool")],
 )
@@ -994,6 +1074,7 @@ op(
     variants="method",
     kernel=composite(),
     crosses_devices=True,
+    aliases="maybe",
     doc="Self with the dtype and device of another tensor.",
     samples=[S(T(3, 4), I(2)), S(T(3), T(2))],
 )
@@ -1003,6 +1084,7 @@ op(
     variants="method",
     kernel=composite(),
     crosses_devices=True,
+    aliases="maybe",
     doc="Self on another device.",
     samples=[S(T(3, 4), "cpu"), S(T(3, 4))],
     errors=(E(S(T(3), "foo"), RuntimeError, "device type at start of device string: foo"),),
@@ -1012,6 +1094,7 @@ op(
     variants="method",
     kernel=composite(),
     crosses_devices=True,
+    aliases="maybe",
     doc="Self with the dtype and device of another tensor.",
     samples=[S(T(3), I(2))],
 )
@@ -1021,6 +1104,7 @@ for _name in ("float", "double", "half", "bfloat16", "int", "long", "short", "ch
         f"{_name}.convert(Tensor self, *, memory_format? memory_format=None) -> Tensor",
         variants="method",
         kernel=composite(),
+        aliases="maybe",
         doc=f"Self converted to torch.{_name}.",
         samples=[S(T(3, 4)), S(I(2))],
     )
@@ -1033,6 +1117,8 @@ op(
     grad={"self": "zeros_of(grad)", "src": "copy_backward(grad, src_sizes, src_dtype, src_device)"},
     jvp="linear",
     crosses_devices=True,
+    batching=by("copy"),
+    vmap_name="inplace arithmetic",
     doc="Writes src into self, broadcasting and converting.",
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(4)), S(T(3, 4), T()), S(T(3, 4), I(3, 1)), S(T(0), T(1))],
     errors=(
@@ -1045,6 +1131,7 @@ op(
     variants="inplace",
     kernel=composite(),
     crosses_devices=True,
+    vmap_name="inplace arithmetic",
     doc="Writes a number into every element.",
     samples=[S(T(3), 2)],
 )
@@ -1055,6 +1142,7 @@ op(
     node="FillBackward0",
     grad={"self": "zeros_of(grad)"},
     jvp="zero",
+    batching=leading(),
     doc="A tensor like self, filled with one value.",
     samples=[S(T(3, 4), 2), S(T(), 1.5)],
 )
@@ -1065,6 +1153,7 @@ op(
     node="FillBackward1",
     grad={"self": "zeros_of(grad)", "value": "fill_value_backward(grad, value_dtype)"},
     jvp="linear",
+    batching=by("fill"),
     doc="A tensor like self, filled with the value of a 0-d tensor.",
     samples=[S(T(3, 4), T())],
 )
@@ -1077,6 +1166,8 @@ op(
     grad={"self": "zeros_of(grad)", "value": "fill_value_backward(grad, value_dtype)"},
     jvp="linear",
     inplace_function=True,
+    batching=by("fill_in_place"),
+    vmap_name="fill_",
     doc="Sets every element to the value of a 0-d tensor.",
     samples=[S(T(3, 4), T())],
     errors=(E(S(T(3), T(2)), RuntimeError, "fill_ only supports 0-dimension value tensor but got tensor with 1 dimensions."),),
@@ -1090,6 +1181,8 @@ op(
     grad={"self": "zeros_of(grad)"},
     jvp="linear",
     inplace_function=True,
+    batching=leading(),
+    vmap_name="fill_",
     doc="Sets every element to one value.",
     samples=[S(T(3, 4), 2), S(T(), 1.5), S(T(0), 1)],
 )
@@ -1101,6 +1194,7 @@ op(
     grad={"self": "zeros_of(grad)"},
     jvp="linear",
     inplace_function=True,
+    batching=leading(),
     doc="Sets every element to zero.",
     samples=[S(T(3, 4)), S(T()), S(T(0))],
 )
@@ -1163,6 +1257,7 @@ op(
     "sum_to_size(Tensor self, int[] size) -> Tensor",
     variants="method",
     kernel=composite(),
+    aliases="maybe",
     doc="Sums over the dimensions that broadcasting from `size` would have expanded.",
     samples=[S(T(3, 4), (1, 4)), S(T(3, 4), (4,)), S(T(3, 4), (3, 4)), S(T(3, 4), ())],
     errors=(E(S(T(3, 4), (2, 4)), RuntimeError, r"size \{\[2, 4\]\} is not expandable to size \{\[3, 4\]\}."),),

@@ -3,13 +3,6 @@
 #include <cstring>
 #include <string>
 
-#include "autograd/history.h"
-#include "autograd/untracked.h"
-#include "bindings.h"
-#include "core/promote.h"
-#include "ops.h"
-#include "ops/overlap.h"
-#include "ops/util.h"
 #include "python/bind.h"
 #include "python/guard.h"
 #include "python/intercept.h"
@@ -111,13 +104,12 @@ bool match(const Signature& s, const Args& a, Parsed& p) {
   }
   if (next != a.positional) return false;
   if (RG_UNLIKELY(used_keywords != a.keywords())) {
-    if (!s.has_out || used_keywords + 1 != a.keywords()) return false;
+    if (!s.out || used_keywords + 1 != a.keywords()) return false;
     for (Py_ssize_t k = 0; k < a.keywords(); ++k) {
       PyObject* name = PyTuple_GET_ITEM(a.kwnames, k);
       if (name != interned_out() && PyUnicode_Compare(name, interned_out()) != 0) continue;
       PyObject* out = a.items[a.positional + k];
-      const bool several = std::strstr(s.text, "Tensors out") != nullptr;  // only then is a tuple what is written to
-      if (!several && (PyTuple_Check(out) || PyList_Check(out))) return false;
+      if (s.out->outs == 1 && (PyTuple_Check(out) || PyList_Check(out))) return false;
       return p.set_out(out);
     }
     return false;
@@ -144,8 +136,8 @@ std::string type_word(PyObject* o) {
   Parsed p;
   for (Py_ssize_t k = 0; k < a.keywords(); ++k) {
     PyObject* name = PyTuple_GET_ITEM(a.kwnames, k);
-    bool known = s.has_out && PyUnicode_CompareWithASCIIString(name, "out") == 0;
-    if (PyObject* out = a.items[a.positional + k]; known && !is_tensor(out) && out != Py_None && !std::strstr(s.text, "Tensors out"))
+    bool known = s.out && PyUnicode_CompareWithASCIIString(name, "out") == 0;
+    if (PyObject* out = a.items[a.positional + k]; known && !is_tensor(out) && out != Py_None && s.out->outs == 1)
       fail(ErrorKind::Type, g.name, "(): argument 'out' must be Tensor, not ", Py_TYPE(out)->tp_name);
     for (int i = first; i < count; ++i) known |= keyword_is(name, s.params[static_cast<size_t>(i)]);
     if (!known) fail(ErrorKind::Type, g.name, "() got an unexpected keyword argument '", text_of(name), "'");
@@ -190,7 +182,7 @@ bool takes_count(const Signature& s, const Args& a) {
   const Py_ssize_t given = a.positional + a.keywords() + (a.self ? 1 : 0);
   Py_ssize_t required = 0;
   for (const ParamSpec& spec : s.params) required += !(spec.flags & kHasDefault);
-  return given >= required && given <= static_cast<Py_ssize_t>(s.params.size()) + s.has_out;
+  return given >= required && given <= static_cast<Py_ssize_t>(s.params.size()) + (s.out != nullptr);
 }
 
 [[noreturn, gnu::cold]] void explain(const Group& g, const Args& a) {
@@ -213,14 +205,11 @@ bool takes_count(const Signature& s, const Args& a) {
   throw Error(ErrorKind::Type, text);
 }
 
-// Tensors of several devices meet only in ops that copy between them, or that look at the sizes alone.
+// Tensors of several devices meet only in ops whose entries say so: those that copy between them, or look at sizes alone.
 void check_devices(const Group& g, const OpRecord& op, uint8_t devices) {
   const auto whole = static_cast<uint8_t>(devices & ~Parsed::kScalarOnCpu);
   const bool several = (whole & (whole - 1)) != 0, cpu_alone = whole == 1 << static_cast<int>(DeviceType::CPU);
-  if (!several && (whole == devices || cpu_alone || op.elementwise)) return;
-  for (const char* name :
-       {"copy_", "copy", "to", "_to_copy", "type_as", "expand_as", "view_as", "reshape_as", "set_", "resize_as_", "empty_like"})
-    if (std::strcmp(g.name, name) == 0) return;
+  if (op.crosses_devices || (!several && (whole == devices || cpu_alone || op.elementwise))) return;
   fail(ErrorKind::Runtime, "Expected all tensors to be on the same device, but ", g.name,
        "() got tensors on the cpu and on another device");
 }
@@ -276,172 +265,6 @@ PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_
     set_python_error();
     return nullptr;
   }
-}
-
-void check_out(const Parsed& p, const char* op, bool needs_grad) {
-  PyObject* out = p.out_object();
-  auto check = [&](PyObject* o) {
-    const bool wants = needs_grad || requires_grad(Tensor::borrow(o));
-    RG_CHECK(!(wants && thread_state.grad_mode), op,
-             "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
-    check_inplace(Tensor::borrow(o), false);  // inference tensors
-  };
-  if (is_tensor(out)) return check(out);
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(out); ++i) check(PySequence_Fast_GET_ITEM(out, i));
-}
-
-PyObject* finish_out(const Parsed& p) {
-  wrote_inplace(p.out());
-  return Py_NewRef(p.out_object());
-}
-
-namespace {
-
-void check_out_dtype(const Tensor& out, const Tensor& result, const OutRule& rule, size_t i) {
-  const DType have = out.dtype(), want = result.dtype();
-  if (have == want || (rule.bytes && have == DType::UInt8)) return;
-  if (!rule.exact.empty()) fail_out_dtype(rule.exact[std::min(i, rule.exact.size() - 1)], have, want);
-  if (!can_cast(want, have))
-    fail_out_dtype(rule.cast ? rule.cast : "result type {result} can't be cast to the desired output type {out}", have, want);
-}
-
-void write_one(const Tensor& out, const Tensor& result, bool silent) {
-  RG_CHECK_AS(NotImplemented, !any_tangent(result, out),
-              "Trying to use forward AD with an out= function that does not support it because it is an out= function");
-  if (RG_UNLIKELY(result->has(kBatched) || out->has(kBatched))) {
-    RG_CHECK(same_sizes(out.sizes(), result.sizes()), "out= cannot be resized inside vmap: it has size ", out.sizes(), ", the result has ",
-             result.sizes());
-    ops::copy_(out, result, false);
-    return;
-  }
-  silent ? resize_data(out, result.sizes()) : resize_out(out, result.sizes());
-  check_no_internal_overlap(out);
-  copy_data(out, result);
-  wrote_inplace(out);
-  if (!requires_grad(out)) set_cut(out.get(), note_of(result.get()));
-}
-
-}  // namespace
-
-PyObject* write_out(const Parsed& p, const Tensor& result, const OutRule& rule) {
-  RG_CHECK_AS(Type, is_tensor(p.out_object()), "out= must be a Tensor, not ", Py_TYPE(p.out_object())->tp_name);
-  check_out_dtype(p.out(), result, rule, 0);
-  write_one(p.out(), result, rule.silent);
-  return Py_NewRef(p.out_object());
-}
-
-PyObject* write_out(const Parsed& p, std::span<const Tensor> results, const OutRule& rule) {
-  PyObject* out = p.out_object();
-  RG_CHECK_AS(Type, !is_tensor(out) && PySequence_Fast_GET_SIZE(out) == static_cast<Py_ssize_t>(results.size()), "out= must be a tuple of ",
-              results.size(), " Tensors");
-  const auto item = [&](size_t i) { return Tensor::borrow(PySequence_Fast_GET_ITEM(out, static_cast<Py_ssize_t>(i))); };
-  for (size_t i = 0; i < results.size(); ++i) check_out_dtype(item(i), results[i], rule, i);
-  for (size_t i = 0; i < results.size(); ++i) write_one(item(i), results[i], rule.silent);
-  return Py_NewRef(out);
-}
-
-// ---- out= of factories ----
-
-DType begin_create(const Parsed& p, const char* op, std::optional<DType> dtype) {
-  RG_CHECK_AS(Type, is_tensor(p.out_object()), "out= must be a Tensor, not ", Py_TYPE(p.out_object())->tp_name);
-  check_out(p, op, false);
-  const DType have = p.out().dtype();
-  RG_CHECK(!dtype || *dtype == have, "dtype ", dtype_title(*dtype), " does not match dtype of out parameter (", dtype_title(have), ")");
-  return have;
-}
-
-namespace {
-
-PyObject* created(const Parsed& p, bool needs_grad) {
-  const Tensor& out = p.out();
-  if (needs_grad) {
-    RG_CHECK(is_differentiable(out.dtype()), "Only Tensors of floating point and complex dtype can require gradients");
-    out->flags |= kRequiresGrad;
-  }
-  return Py_NewRef(p.out_object());
-}
-
-}  // namespace
-
-PyObject* finish_create(const Parsed& p, const Tensor& result, Creates what, bool needs_grad) {
-  const Tensor& out = p.out();
-  if (RG_UNLIKELY(result->has(kBatched) || out->has(kBatched))) {
-    write_one(out, result, true);
-    return created(p, needs_grad);
-  }
-  const bool fits = same_sizes(out.sizes(), result.sizes());
-  // A sequence fills whatever shape has room for it.
-  const bool keeps = (what == Creates::Sequence || what == Creates::Range) && out.numel() == result.numel();
-  if (what == Creates::Range && !keeps && out.numel() > 0) {
-    const std::string text = str_cat("The number of elements in the out tensor of shape ", out.sizes(), " is ", out.numel(),
-                                     " which does not match the computed number of elements ", result.numel(),
-                                     ". The tensor is resized. Rounding of the step can be the reason.");
-    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw PythonError();
-  }
-  if (!fits && !keeps) resize_data(out, result.sizes());
-  if (what == Creates::Nothing) {
-    if (!fits) wrote_inplace(out);
-    return created(p, needs_grad);
-  }
-  if (what != Creates::OneValue) check_no_internal_overlap(out);
-  copy_data(out, keeps && !fits ? impl::view(result, out.sizes()) : result);
-  wrote_inplace(out);
-  return created(p, needs_grad);
-}
-
-void begin_draw(const Parsed& p, IntSpan size, bool counts) {
-  if (same_sizes(p.out().sizes(), size)) return;
-  resize_data(p.out(), size);
-  if (counts) wrote_inplace(p.out());
-}
-
-PyObject* finish_draw(const Parsed& p, bool needs_grad) { return created(p, needs_grad); }
-
-// ---- installing the groups ----
-
-namespace {
-
-// One PyMethodDef per group; they live as long as the process.
-PyMethodDef* method_def(const GroupEntry& e) {
-  auto* def = new PyMethodDef();
-  def->ml_name = e.name;
-  def->ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(e.call));
-  def->ml_flags = METH_FASTCALL | METH_KEYWORDS;
-  def->ml_doc = e.group->doc;
-  return def;
-}
-
-}  // namespace
-
-void init_bindings(PyObject* module, PyTypeObject* tensor) {
-  PyObject* functions = checked(PyModule_New("retrograd._C._functions_of_ops"));
-  PyObject* internal = checked(PyModule_New("retrograd._C._internal_ops"));
-  for (const GroupEntry* list : all_groups) {
-    for (const GroupEntry* e = list; e->name; ++e) {
-      const Group& g = *e->group;
-      PyObject* callable;
-      if (g.method) {
-        callable = checked(PyDescr_NewMethod(tensor, method_def(*e)));
-        checked(PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor), e->name, callable) == 0 ? callable : nullptr);
-      } else {
-        PyObject* home = checked(PyUnicode_FromString("retrograd"));
-        callable = checked(PyCFunction_NewEx(method_def(*e), nullptr, home));
-        Py_DECREF(home);
-        checked(PyObject_SetAttrString(g.internal ? internal : functions, e->name, callable) == 0 ? callable : nullptr);
-      }
-      g.callable = callable;
-      for (size_t i = 0; i < g.signatures.size(); ++i) {
-        OpRecord* r = g.signatures[i].record;
-        if (!r->group) {
-          r->group = &g;
-          r->overload = static_cast<int>(i);
-          register_op(*r);
-        }
-      }
-    }
-  }
-  checked(PyModule_AddObject(module, "_internal_ops", internal) == 0 ? internal : nullptr);
-  checked(PyModule_AddObject(module, "_ops", functions) == 0 ? functions : nullptr);
 }
 
 }  // namespace retrograd

@@ -1,6 +1,5 @@
 #include "python/intercept.h"
 
-#include <unordered_map>
 #include <unordered_set>
 
 #include "core/guards.h"
@@ -13,113 +12,26 @@
 namespace retrograd {
 namespace {
 
-// A callable for one table entry; calling it runs the op below the current handler.
-struct OpObject {
-  PyObject_HEAD
-  OpRecord* record;
-};
-
 thread_local Handler* running = nullptr;                   // the handler whose Python code is running
 thread_local const OpRecord* entered_composite = nullptr;  // the composite it has just called
 
-// Puts the running handler back on top while a composite runs.
-struct Reenter {
-  Handler* below = nullptr;  // with the reference of the stack
-  bool active = false;
-  explicit Reenter(const OpRecord* record) {
-    if (!record->composite || !running || running->next != thread_state.handlers) return;
-    active = true;
-    below = thread_state.handlers;
-    set_handler_stack(retain(running));
-    entered_composite = record;
-  }
-  ~Reenter() {
-    if (!active) return;
-    Handler* left = thread_state.handlers;
-    set_handler_stack(below);
-    entered_composite = nullptr;
-    release(left);
-  }
-};
-
-PyObject* op_call(PyObject* self, PyObject* args, PyObject* kwargs) {
-  const OpRecord* record = reinterpret_cast<OpObject*>(self)->record;
-  if (!record->group) {
-    PyErr_Format(PyExc_NotImplementedError, "op %s has no Python binding", record->name);
-    return nullptr;
-  }
-  // Who is asked by __torch_function__ gets this very op: what is positional here may be a keyword of the function.
-  const Group one{record->group->name, record->group->signatures.subspan(static_cast<size_t>(record->overload), 1), false, "", false, self};
-  std::vector<PyObject*> items;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) items.push_back(PyTuple_GET_ITEM(args, i));
-  PyObject* names = nullptr;
-  if (kwargs && PyDict_Size(kwargs)) {
-    names = PyTuple_New(PyDict_Size(kwargs));
-    PyObject *key, *value;
-    Py_ssize_t pos = 0, k = 0;
-    while (PyDict_Next(kwargs, &pos, &key, &value)) {
-      PyTuple_SET_ITEM(names, k++, Py_NewRef(key));
-      items.push_back(value);
-    }
-  }
-  const Reenter reenter(record);
-  PyObject* result = call_group(one, nullptr, items.data(), PyTuple_GET_SIZE(args), names, true);
-  Py_XDECREF(names);
-  return result;
-}
-
-PyObject* op_repr(PyObject* self) { return PyUnicode_FromFormat("<op %s>", reinterpret_cast<OpObject*>(self)->record->name); }
-PyObject* op_name(PyObject* self, void*) { return PyUnicode_FromString(reinterpret_cast<OpObject*>(self)->record->name); }
-PyObject* op_schema(PyObject* self, void*) { return PyUnicode_FromString(reinterpret_cast<OpObject*>(self)->record->schema); }
-PyObject* op_random(PyObject* self, void*) { return PyBool_FromLong(reinterpret_cast<OpObject*>(self)->record->random); }
-
-PyGetSetDef op_getset[] = {{"name", op_name, nullptr, "overload name, sum.dim", nullptr},
-                           {"__name__", op_name, nullptr, nullptr, nullptr},
-                           {"schema", op_schema, nullptr, nullptr, nullptr},
-                           {"random", op_random, nullptr, "whether it draws numbers", nullptr},
-                           {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot op_slots[] = {{Py_tp_call, reinterpret_cast<void*>(op_call)},
-                          {Py_tp_repr, reinterpret_cast<void*>(op_repr)},
-                          {Py_tp_getset, op_getset},
-                          {0, nullptr}};
-PyType_Spec op_spec = {"retrograd._C.Op", sizeof(OpObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, op_slots};
-PyTypeObject* op_type = nullptr;
-
-PyObject* op_object(OpRecord& record) {
-  if (!record.object) {
-    auto* o = PyObject_New(OpObject, op_type);
-    o->record = &record;
-    record.object = reinterpret_cast<PyObject*>(o);
-  }
-  return record.object;
-}
-
 }  // namespace
 
-namespace {
-std::unordered_map<std::string_view, OpRecord*>& ops_by_name() {
-  static std::unordered_map<std::string_view, OpRecord*> all;
-  return all;
+Reenter::Reenter(const OpRecord& op) {
+  if (!op.composite || !running || running->next != thread_state.handlers) return;
+  active = true;
+  below = thread_state.handlers;
+  set_handler_stack(retain(running));
+  entered_composite = &op;
 }
-PyObject* py_find_op(PyObject*, PyObject* name) {
-  const char* text = PyUnicode_AsUTF8(name);
-  if (!text) return nullptr;
-  const auto found = ops_by_name().find(text);
-  if (found == ops_by_name().end()) Py_RETURN_NONE;
-  return Py_NewRef(op_object(*found->second));
-}
-PyObject* py_op_names(PyObject*, PyObject*) {
-  PyObject* names = PyList_New(0);
-  for (const auto& [name, op] : ops_by_name()) {
-    PyObject* text = names ? PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())) : nullptr;
-    if (!text || PyList_Append(names, text) != 0) Py_CLEAR(names);
-    Py_XDECREF(text);
-  }
-  return names;
-}
-}  // namespace
 
-void register_op(OpRecord& op) { ops_by_name().emplace(op.name, &op); }
+Reenter::~Reenter() {
+  if (!active) return;
+  Handler* left = thread_state.handlers;
+  set_handler_stack(below);
+  entered_composite = nullptr;
+  release(left);
+}
 
 bool intercepts(const OpRecord& op) {
   if (RG_UNLIKELY(entered_composite == &op)) {
@@ -315,9 +227,7 @@ PyObject* py_pop(PyObject*, PyObject*) {
   }
 }
 
-PyMethodDef methods[] = {{"_op_names", py_op_names, METH_NOARGS, "the names of the ops of the table"},
-                         {"_find_op", py_find_op, METH_O, "the op of the table with this name, as handlers get it; None for none"},
-                         {"_push_op_handler", py_push, METH_O, "handler(op, args, kwargs) sees every op of this thread until popped"},
+PyMethodDef methods[] = {{"_push_op_handler", py_push, METH_O, "handler(op, args, kwargs) sees every op of this thread until popped"},
                          {"_push_batch_handler", py_push_batch, METH_VARARGS, "(callable, level): enters a level of vmap"},
                          {"_pop_op_handler", py_pop, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
@@ -325,7 +235,7 @@ PyMethodDef methods[] = {{"_op_names", py_op_names, METH_NOARGS, "the names of t
 }  // namespace
 
 void init_intercept(PyObject* module) {
-  op_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&op_spec)));
+  init_op_object(module);
   PyModule_AddFunctions(module, methods);
 }
 

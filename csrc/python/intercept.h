@@ -109,6 +109,14 @@ template <class... Ts> struct Unbox<std::tuple<Ts...>> {
 
 PyObject* call_handler(OpRecord& op, PyObject* args);  // steals args
 
+// Puts the running handler back on top while a composite that it called runs.
+struct Reenter {
+  Handler* below = nullptr;  // with the reference of the stack
+  bool active = false;
+  explicit Reenter(const OpRecord& op);
+  ~Reenter();
+};
+
 template <class R, class... Args> [[gnu::cold, gnu::noinline]] R intercept(OpRecord& op, const Args&... args) {
   PyObject* items[] = {boxing::box(args)..., nullptr};
   PyObject* tuple = checked(PyTuple_New(sizeof...(Args)));
@@ -298,8 +306,12 @@ bool inside_transform();                 // whether vmap, grad, jvp or the like 
 Tensor lift_fresh(const Tensor& fresh);  // a tensor made from data: what a factory op gives at this point
 
 void push_handler(PyObject* callable, HandlerKind kind, int32_t level = 0);
-void register_op(OpRecord& op);  // that Python may ask for by name
-PyObject* pop_handler();         // new reference to the callable
+PyObject* pop_handler();  // new reference to the callable
 void init_intercept(PyObject* module);
+
+// op_object.cpp
+PyObject* op_object(OpRecord& op);  // borrowed: as handlers get it
+void register_op(OpRecord& op);     // that Python may ask for by name
+void init_op_object(PyObject* module);
 
 }  // namespace retrograd

@@ -1,7 +1,6 @@
 """The types of results with names: `torch.max(x, 1)` is a `return_types.max(values=..., indices=...)`. Made when they are asked for."""
 
 import importlib as _importlib
-import re as _re
 import typing as _typing
 
 from retrograd import _C
@@ -51,20 +50,14 @@ if _typing.TYPE_CHECKING:
     triangular_solve = _older._TriangularResult
 else:
 
-    def _fields(op):
-        """The names of the results of an op; None when it has one, or they have no names."""
-        results = _re.fullmatch(r".*-> \((\w+ \w+(?:, \w+ \w+)*)\)", _C._find_op(op).schema)
-        names = tuple(result.split()[1] for result in results[1].split(", ")) if results else ()
-        return None if names == tuple(f"result{i}" for i in range(len(names))) else names
-
     def __getattr__(name):
         if name in _WRITTEN_IN_PYTHON:
             module, attribute = _WRITTEN_IN_PYTHON[name]
             return getattr(_importlib.import_module(module), attribute)
         for op in _C._op_names():
-            if (op == name or op.startswith(name + ".")) and (fields := _fields(op)):
+            if op.partition(".")[0] == name and (fields := _C._find_op(op).results):
                 return _C._named_result(name, fields)
         raise AttributeError(f"no function of retrograd has results named {name!r}")
 
     def __dir__():
-        return sorted({op.partition(".")[0] for op in _C._op_names() if _fields(op) and not op.startswith("_")} | _WRITTEN_IN_PYTHON.keys())
+        return sorted({op.partition(".")[0] for op in _C._op_names() if _C._find_op(op).results and not op.startswith("_")} | _WRITTEN_IN_PYTHON.keys())

@@ -4,9 +4,12 @@ import functools
 
 import pytest
 
+import optable
 import retrograd as torch
 from retrograd.testing import assert_close
 from retrograd.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
+from tests.ops.cases import cases
+from tests.ops.harness import bound
 
 pytestmark = pytest.mark.skipif(torch.__name__ != "retrograd", reason="ops are named as in our table")
 
@@ -260,3 +263,27 @@ def test_the_policy_must_answer():
         gradients(lambda x, w: checkpoint(block, x, w, use_reentrant=False, context_fn=keeping(lambda *a, **k: "yes")))
     with pytest.raises(TypeError, match="policy_fn_or_list"):
         create_selective_checkpoint_contexts(3)
+
+
+RANDOM = [e for e in optable.load() if e.random and e.samples and e.kernel.kind == "native" and e.variants & {"function", "method"}]
+
+
+@pytest.mark.parametrize("entry", RANDOM, ids=lambda e: e.qualified)
+def test_every_random_op_that_is_kept_leaves_the_numbers_after_it_as_they_were(entry):
+    """A dropout after it has the mask of the first run when it is recomputed: which ops draw numbers is a fact of the table."""
+    args, kwargs, _ = cases(entry)[0].bind(torch, grad=False)
+    kwargs.pop("requires_grad", None)
+
+    def function(x):
+        bound(torch, entry)(*args, **kwargs)
+        return torch.dropout(x * 2, 0.5, True).sin()
+
+    def gradient(run):
+        torch.manual_seed(5)
+        x = torch.ones(64, requires_grad=True)
+        run(x).sum().backward()
+        return x.grad
+
+    keep = functools.partial(create_selective_checkpoint_contexts, [entry.qualified])
+    kept = gradient(lambda x: checkpoint(function, x, use_reentrant=False, context_fn=keep))
+    assert torch.equal(kept, gradient(function))

@@ -277,7 +277,7 @@ def test_random_calls(make, seed):
 
 # ---- the table ----
 
-COMPARED = entries(lambda e: comparable(e) and not e.test.get("random") and e.test.get("values") is not False)
+COMPARED = entries(lambda e: comparable(e) and not e.random and e.test.get("values") is not False)
 BROKEN_TIES = {
     "topk",
     "sort",

@@ -81,7 +81,7 @@ def same(a, b):
 
 @pytest.mark.parametrize(
     "entry",
-    entries(lambda e: comparable(e) and e.family != "linalg" and not e.test.get("random") and e.test.get("values") is not False),
+    entries(lambda e: comparable(e) and e.family != "linalg" and not e.random and e.test.get("values") is not False),
     ids=ids,
 )
 def test_special_values(entry):

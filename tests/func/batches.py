@@ -70,7 +70,7 @@ REFUSALS = (
 def batchable(entry: optable.Op) -> bool:
     if entry.name in NOT_BATCHED or entry.qualified in NOT_BATCHED or not entry.samples or not variants_of(entry):
         return False
-    return not entry.test.get("random") and entry.family != "random" and entry.test.get("values") is not False
+    return not entry.random and entry.test.get("values") is not False
 
 
 def examples(case: Case) -> list[Case]:

@@ -5,9 +5,8 @@ import pytest
 import optable
 import retrograd
 from retrograd import _C
-from retrograd.func import grad, vmap
+from retrograd.func import _batching, grad, vmap
 from retrograd.func._batching import batching_rule
-from retrograd.func._batching_pointwise import POINTWISE
 from tests.func.batches import NOT_BATCHED, UNBATCHED_SELF, Batched, batchable, compare, patterns, usual
 from tests.ops.cases import all_cases
 from tests.ops.harness import cotangent, ids, report, variants_of
@@ -41,7 +40,7 @@ def test_values_in_place(entry):
     report(failures_of(entry, usual(entry), variants=["inplace"]))
 
 
-@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.name in POINTWISE], ids=ids)
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.batching.rule == "elementwise"], ids=ids)
 def test_values_of_integers(entry):
     report(failures_of(entry, usual(entry)[:3], dtype="int64"))
 
@@ -90,20 +89,14 @@ def test_complex_gradients(entry):
     report(failures_of(entry, complex_cases(entry), make=weighted))
 
 
-def test_the_list_of_pointwise_ops_is_complete():
-    known = {e.qualified for e in optable.load() if e.kernel.kind == "pointwise" or e.kernel.elementwise}
-    assert known - set(POINTWISE) == {"where", "masked_fill", "masked_fill.tensor"}
-    assert set(POINTWISE) <= known
+@pytest.mark.parametrize("name", sorted(_C._op_names()))
+def test_every_op_names_a_rule_that_exists(name):
+    assert callable(batching_rule(_C._find_op(name)))
 
 
-def test_every_rule_belongs_to_an_op():
-    from retrograd.func import _batching
-
-    batching_rule("sin")
-    names = {e.qualified for e in optable.load()} | {f"{e.name}_.{e.overload}" if e.overload else f"{e.name}_" for e in optable.load()}
-    assert {n for n in _batching._rules if n.rstrip("_") not in POINTWISE} - names - {
-        f"{n.split('.')[0]}_.{n.partition('.')[2]}" for n in POINTWISE
-    } == set()
+def test_every_rule_serves_an_op():
+    batching_rule(_C._find_op("sin"))
+    assert set(_batching._rules) | set(_batching._makers) == {_C._find_op(name).batching[0] for name in _C._op_names()}
 
 
 def test_vmap_of_a_sum_is_one_op():

@@ -23,7 +23,7 @@ NO_SAMPLES = {  # op: why
 }
 SETTINGS = {
     "alias", "compat", "grad", "gradcheck", "gradcheck_skip_samples", "gradgrad", "gradgrad_skip_samples", "inplace_grad",
-    "node", "noncontiguous", "only_complex", "random", "symmetric", "values", "warns",
+    "node", "noncontiguous", "only_complex", "symmetric", "values", "warns",
 }  # fmt: skip
 
 

@@ -66,6 +66,7 @@ def files(monkeypatch):
         "turn(Tensor self, angle by=1.5, *, angle? from_=None) -> Tensor",
         kernel=optable.native(),
         grad={"self": "turned(grad, by, from_)"},
+        batching=optable.facts.LOOP,
         doc="Turned.",
     )
     try:

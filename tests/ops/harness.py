@@ -72,15 +72,21 @@ def exists(engine: Any, entry: optable.Op) -> bool:
 def call(engine: Any, entry: optable.Op, args: list[Any], kwargs: dict[str, Any], variant: str = "") -> Any:
     """Calls an entry as function, method, by its spelling or in place (on a clone of the first argument, whose gradient flows through)."""
     variant = variant or variants_of(entry)[0]
-    if entry.test.get("random"):
+    if entry.random:
         engine.manual_seed(1234)
-    if variant == "function":
-        return _function(engine, entry.name)(*args, **kwargs)
-    if variant == "spelled":
-        return SPELLED[entry.name](*args)
     if variant == "inplace":
-        return inplace_function(engine, entry)(args[0].clone(), *args[1:], **kwargs)
-    return getattr(args[0], entry.name)(*args[1:], **kwargs)
+        args = [args[0].clone(), *args[1:]]
+    return bound(engine, entry, variant)(*args, **kwargs)
+
+
+def bound(engine: Any, entry: optable.Op, variant: str = "") -> Callable[..., Any]:
+    """The function of an entry in one of its variants, or the main one; a method takes the tensor first."""
+    variant = variant or variants_of(entry)[0]
+    if variant == "function":
+        return _function(engine, entry.name)
+    if variant == "spelled":
+        return SPELLED[entry.name]
+    return inplace_function(engine, entry) if variant == "inplace" else getattr(engine.Tensor, entry.name)
 
 
 # ---- what a run gives ----

@@ -103,7 +103,7 @@ def _conjugated(value):
     return value, []
 
 
-@pytest.mark.parametrize("entry", [e for e in CHECKED if not e.test.get("random") and e.name != "view_as_real"], ids=ids)
+@pytest.mark.parametrize("entry", [e for e in CHECKED if not e.random and e.name != "view_as_real"], ids=ids)
 def test_lazy_conjugates_are_like_other_tensors(entry):
     """Values, and gradients: those of the memory that is conjugated are the conjugates."""
     failures = []

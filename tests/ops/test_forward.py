@@ -44,7 +44,7 @@ def test_method_is_the_function(entry):
 
 
 def _any_layout(entry):
-    return any_layout(entry) and entry.test.get("values") is not False and not entry.test.get("random")
+    return any_layout(entry) and entry.test.get("values") is not False and not entry.random
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -33,7 +33,7 @@ def check(entry, case):
     args, kwargs, inputs = case.bind(retrograd)
     target = args[0].clone()
     version = target._version
-    if entry.test.get("random"):
+    if entry.random:
         retrograd.manual_seed(1234)
     method = getattr(target, entry.name + "_")
     if result.shape != before.shape and refuses(method, args[1:], kwargs):

@@ -8,6 +8,7 @@ from optable.types import PARAM_TYPES
 
 from . import doc
 from .out import write_out
+from .records import has_out
 from .signature import is_cpp
 from .text import fill, generated, truth
 
@@ -31,7 +32,7 @@ def signature_text(op: Op, method: bool) -> str:
             star = True
         name = "input" if p.name == "self" else p.name
         shown.append(f"{p.row.word} {name}" + (f" = {p.default}" if p.default is not None else ""))
-    if "out" in op.variants and not method:
+    if has_out(op) and not method:
         if not star:
             shown.append("*")
         shown.append("Tensor out = None" if len(op.returns) == 1 else "tuple of Tensors out = None")
@@ -46,6 +47,7 @@ PyObject* $thunk(Parsed& p) { ${cache}return $result; }
 THUNK_WITH_OUT = """
 PyObject* $thunk(Parsed& p) {
   if (p.has_out()) {
+    if (RG_UNLIKELY(thread_state.attention) && intercepts(op_$record)) return intercept_out(op_$record, p);
     $write
   }
   ${cache}return $result;
@@ -66,14 +68,14 @@ def thunk(op: Op, name: str, mode: str) -> str:
         fields = ", ".join(f'"{r.name}"' for r in op.returns)
         result = f'wrap_named(named_{op.cname}, "{op.name}", {{{fields}}}, {call})'
         cache = f"static PyTypeObject* named_{op.cname} = nullptr; "
-    if "out" in op.variants and mode == "function":
-        return fill(THUNK_WITH_OUT, thunk=name, write=write_out(op), cache=cache, result=result)
+    if has_out(op) and mode == "function":
+        return fill(THUNK_WITH_OUT, thunk=name, record=f"{op.cname}_out", write=write_out(op), cache=cache, result=result)
     return fill(THUNK, thunk=name, cache=cache, result=result)
 
 
 def param_spec(p: Param, mode: str) -> str:
     shown = "input" if p.name == "self" and mode == "function" else p.name
-    flags = ["kKeywordOnly"] * p.keyword_only + ["kHasDefault"] * (p.default is not None)
+    flags = ["kKeywordOnly"] * p.keyword_only + ["kHasDefault"] * (p.default is not None) + ["kSelf"] * (shown != p.name)
     return f'{{"{shown}", Kind::{p.row.kind}, {" | ".join(flags) or "0"}, {default_value(p)}}}'
 
 
@@ -95,9 +97,9 @@ def group(name: str, members: list[Op], mode: str) -> str:
             overloads.append(f"const ParamSpec {array}[] = {{{specs}}};")
         overloads.append(thunk(op, function, mode))
         text = signature_text(op, method=mode != "function")
-        has_out = truth(mode == "function" and "out" in op.variants)
         record = f"op_{op.cname}_" if mode == "inplace" else f"op_{op.cname}"
-        signatures.append(f'{{R"({text})", {array if specs else "{}"}, {function}, {has_out}, &{record}, {truth(op.overload == "left")}}}')
+        out = f"&op_{op.cname}_out" if mode == "function" and has_out(op) else "nullptr"
+        signatures.append(f'{{R"({text})", {array if specs else "{}"}, {function}, &{record}, {out}, {truth(op.hidden)}}}')
     return fill(
         GROUP,
         overloads="\n".join(overloads),
@@ -129,6 +131,8 @@ $generated
 #include "ops.h"
 #include "ops/util.h"
 #include "python/bind.h"
+#include "python/intercept.h"
+#include "python/out.h"
 
 namespace retrograd {
 $docs
@@ -222,9 +226,12 @@ enum class Kind : uint8_t {
   $kinds
 };
 
-// What an argument of each kind is called in the errors of a call.
+// What an argument of each kind is called in the errors of a call, and in schemas.
 inline constexpr const char* kKindWords[] = {
     $words
+};
+inline constexpr const char* kKindSpellings[] = {
+    $spellings
 };
 
 }  // namespace retrograd
@@ -239,4 +246,32 @@ def param_kinds() -> str:
         generated=generated("optable/types.py"),
         kinds="\n".join(f"{row.kind}," for row in rows),
         words="\n".join(f'"{row.word}",  // {row.kind}' for row in rows),
+        spellings="\n".join(f'"{row.spelling}",  // {row.kind}' for row in rows),
     )
+
+
+BOXED = """
+$generated
+#pragma once
+
+#include "python/bind.h"
+#include "python/intercept.h"
+
+namespace retrograd {
+
+// An argument as a handler gets it.
+inline PyObject* boxed(const Parsed& p, int i, Kind kind) {
+  switch (kind) {
+    $cases
+  }
+  Py_RETURN_NONE;
+}
+
+}  // namespace retrograd
+"""
+
+
+def boxed_arguments() -> str:
+    rows = [row for row in PARAM_TYPES.values() if row.kind]
+    cases = "\n".join(f"case Kind::{row.kind}: return boxing::box(p.{row.accessor}(i));" for row in rows)
+    return fill(BOXED, generated=generated("optable/types.py"), cases=cases)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from optable import Op, target
+from optable import Op
 
-from . import dispatch, jvp
+from . import dispatch, jvp, records
 from .kernels import KernelFiles, pointwise_impl
 from .plan import Plan, node_struct
 from .signature import is_cpp, is_function, parameters, return_type
-from .text import fill, generated, truth
+from .text import fill, generated
 
 HEADER = """
 $generated
@@ -52,7 +52,6 @@ def declared(op: Op) -> tuple[list[str], list[str], list[str], list[str]]:
     """What an op declares: its records, and functions of impl, composite and ops."""
     function = f"{return_type(op)} {op.cname}({parameters(op)});"
     inplace = "inplace" in op.variants
-    records = [f"extern OpRecord op_{op.cname};"] + [f"extern OpRecord op_{op.cname}_;"] * inplace
     impl: list[str] = []
     composite: list[str] = []
     if op.kernel.kind == "composite":
@@ -64,7 +63,7 @@ def declared(op: Op) -> tuple[list[str], list[str], list[str], list[str]]:
         if op.inplace:
             impl.append(f"void {op.inplace}({parameters(op)});")
     ops = [function] * is_function(op) + [f"const Tensor& {op.cname}_({parameters(op)});"] * inplace
-    return records, impl, composite, ops
+    return [f"extern OpRecord {name};" for name in records.names(op)], impl, composite, ops
 
 
 def ops_header(table: list[Op]) -> str:
@@ -88,6 +87,9 @@ $generated
 #include "pointwise_tables.h"
 
 namespace retrograd {
+namespace {
+$words
+}  // namespace
 
 $records
 
@@ -112,17 +114,6 @@ $dispatch
 """
 
 
-def records(op: Op) -> str:
-    source = target(op)
-    elementwise = source.kernel.kind == "pointwise" or source.kernel.elementwise
-    flags = ", ".join(truth(on) for on in (op.kernel.kind == "composite", op.random, elementwise))
-    text = f'OpRecord op_{op.cname} = {{"{op.qualified}", R"({op.schema})", {flags}}};'
-    if "inplace" in op.variants:
-        name = f"{op.name}_{'.' + op.overload if op.overload else ''}"
-        text += f'\nOpRecord op_{op.cname}_ = {{"{name}", R"({op.schema})", {flags}}};'
-    return text
-
-
 def ops_source(family: str, table: list[Op], kernels: KernelFiles) -> str:
     mine = [op for op in table if op.family == family and is_cpp(op)]
     nodes = {op.node: op for op in reversed(mine) if op.grad}  # overloads share the node of the first
@@ -134,7 +125,8 @@ def ops_source(family: str, table: list[Op], kernels: KernelFiles) -> str:
     return fill(
         SOURCE,
         generated=generated(f"optable/{family}.py"),
-        records="\n".join(records(op) for op in mine),
+        words=records.arrays(mine),
+        records="\n".join(record for op in mine for record in records.records(op)),
         impl="\n".join(pointwise_impl(op, kernels) for op in mine if op.kernel.kind == "pointwise"),
         kernels="\n".join(dispatch.guards(op) for op in mine if op.kernel.kind == "native"),
         nodes="\n".join(f"// {op.schema}\n{node_struct(op, Plan(op))}" for op in mine if op.grad and nodes[op.node] is op),

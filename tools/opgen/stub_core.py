@@ -15,7 +15,7 @@ HEAD = """\
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from types import EllipsisType, TracebackType
-from typing import Any, Literal, Protocol, Self, SupportsIndex, TypeAlias, TypeVar, overload
+from typing import Any, Literal, NamedTuple, Protocol, Self, SupportsIndex, TypeAlias, TypeVar, final, overload
 
 from retrograd._generated import native, return_types
 
@@ -229,7 +229,84 @@ class Tensor:
     def _set_retains_grad(self, retains: _bool) -> None: ...
 {questions}
 """
-TAIL = """
+TAIL = '''
+class Parameter(NamedTuple):
+    """A parameter of an op of the table."""
+
+    name: str
+    type: str
+    """As schemas spell it: Tensor, int[], Scalar?."""
+    default: Any
+    """None where there is none, too: see required."""
+    keyword_only: _bool
+    required: _bool
+
+@final
+class Op:
+    """An op of the table, in one of its forms: out of place, in place (add_) or into out= (add.out). What op handlers get to see."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the op below the handler that was given it."""
+    @property
+    def name(self) -> str:
+        """With the overload: sum.dim; in place add_, into out= add.out."""
+    @property
+    def __name__(self) -> str: ...
+    @property
+    def overload(self) -> str:
+        """What is after the dot; empty for none."""
+    @property
+    def schema(self) -> str: ...
+    @property
+    def parameters(self) -> tuple[Parameter, ...]: ...
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The names of the results; empty where they have none."""
+    @property
+    def mutates(self) -> tuple[str, ...]:
+        """The names of the arguments that it writes."""
+    @property
+    def aliases(self) -> tuple[tuple[str, str], ...]:
+        """What each result shares memory with, (argument, how); empty for nothing.
+
+        How: "view", "memory" (without being a view), "maybe" (the argument, a view of it or a copy), "same" (the argument itself)."""
+    @property
+    def functional(self) -> Op | None:
+        """The op that computes the same and writes nothing."""
+    @property
+    def composite(self) -> _bool:
+        """Whether it is made of other ops, which handlers see too."""
+    @property
+    def elementwise(self) -> _bool:
+        """Whether it broadcasts its arguments and works element by element."""
+    @property
+    def random(self) -> _bool:
+        """Whether it draws numbers."""
+    @property
+    def crosses_devices(self) -> _bool:
+        """Whether it takes tensors of several devices."""
+    @property
+    def syncs(self) -> _bool:
+        """Whether it reads values back, for a size or a check."""
+    @property
+    def uninitialized(self) -> _bool:
+        """Whether the values of its result mean nothing."""
+    @property
+    def autocast(self) -> str | None:
+        """How autocast runs it: "lower precision", "float32", "promote"; None: as it is."""
+    @property
+    def batching(self) -> tuple[str, ...]:
+        """The rule of vmap and what the op table says to it: ("elementwise",), ("along", "dim"), ("parts",) for a composite."""
+    @property
+    def vmap_name(self) -> str | None:
+        """What vmap calls it in errors; None: aten::name."""
+    @property
+    def forward(self) -> str:
+        """The rule of forward mode: elementwise, symmetric, linear, multilinear, zero, formula, transposed (backward), parts, none."""
+    @property
+    def out(self) -> str | None:
+        """The dtype that out= has to have: "exact" (that of the result), "castable", "any"; None where there is no out=."""
+
 def can_cast(from_: dtype, to: dtype, /) -> _bool: ...
 def promote_types(type1: dtype, type2: dtype, /) -> dtype: ...
 def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number, /) -> dtype: ...
@@ -254,9 +331,11 @@ channels_last_3d: memory_format
 # For the package alone.
 _ops = native
 _functions: Any
+def _find_op(name: str, /) -> Op | None: ...
+def _op_names() -> list[str]: ...
 SavedTensor: Any
 {private}
-"""
+'''
 DTYPES = """
 bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 char short int long half float double
 cfloat cdouble
@@ -298,7 +377,7 @@ def private_functions() -> Iterator[str]:
     """What the C++ sources offer to the package: functions in tables of methods, those of types among them, and objects added to the module."""
     text = "".join(path.read_text() for path in sorted(SOURCE.glob("*.cpp")))
     found = re.findall(r'\{"(_[a-z]\w+)",[^{}]*?METH_|PyModule_AddObject\(module, "(_\w+)"', text)
-    for name in sorted({function or value for function, value in found} - set(re.findall(r"^(?:class )?(_\w+)\b", HEAD + TAIL, re.M))):
+    for name in sorted({function or value for function, value in found} - set(re.findall(r"^(?:class |def )?(_\w+)\b", HEAD + TAIL, re.M))):
         yield f"{name}: Any"
 
 

@@ -430,24 +430,12 @@ class _AllowMutationOnSavedContext:
                 self._copied.add(kept)
 
     def _handle(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if op.name.split(".")[0].endswith("_") and isinstance(args[0], Tensor):
-            self._before_write(args[0])
+        if op.mutates:
+            for parameter, value in zip(op.parameters, args, strict=False):
+                if parameter.name in op.mutates:
+                    for tensor in value if isinstance(value, (tuple, list)) else (value,):
+                        self._before_write(tensor)
         return op(*args, **kwargs)
-
-
-def _watch_out(context: _AllowMutationOnSavedContext) -> Any:
-    """A mode that tells `context` of tensors given as out=, which ops do not show their handlers."""
-    from retrograd.overrides import TorchFunctionMode
-
-    class WatchOut(TorchFunctionMode):
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            out = (kwargs or {}).get("out")
-            for tensor in out if isinstance(out, (tuple, list)) else (out,):
-                if isinstance(tensor, Tensor):
-                    context._before_write(tensor)
-            return func(*args, **(kwargs or {}))
-
-    return WatchOut()
 
 
 _mutation_allowed = threading.local()
@@ -478,8 +466,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
         with saved_tensors_hooks(context._pack, context._unpack):
             _C._push_op_handler(context._handle)
             try:
-                with _watch_out(context):  # above the other, which calls ops itself
-                    yield context
+                yield context
             finally:
                 _C._pop_op_handler()
     finally:

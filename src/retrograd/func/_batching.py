@@ -1,19 +1,22 @@
 """How an op runs on a batch: the handler of a vmap level, and the table of rules.
 
 A tensor that is batched at a level looks to the program like one example; its physical value has the whole batch, always along dimension 0
-here. An op that meets one calls the handler of the level, which takes the physical values out and runs the op's rule:
+here. An op that meets one calls the handler of the level, which takes the physical values out and runs the rule that the entry of the op
+names (`batching`, see optable/facts.py):
 
-    @rule("cumsum", "cumprod")
-    def _(batch, op, values, batched): ...
+    @rule("trace")
+    def _trace(batch, op, values, batched): ...
 
 `values` are the arguments of the op with physical tensors, `batched` says for each of them whether it has the batch dimension (for a list of
 tensors a list). A rule returns physical results, all with the batch at dimension 0. It runs below its level: what it calls are ordinary
-ops on ordinary tensors, or on tensors of the vmap outside. An op without a rule takes `loop`: one example after the other.
+ops on ordinary tensors, or on tensors of the vmap outside. Rules that serve many ops are made for each, from what the entry says to them:
+
+    @maker("sized")
+    def _sized(op, size, *dims): return run
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,70 +31,72 @@ Flags = list[Any]  # bool, or list[bool] for a list of tensors
 Rule = Callable[["Batch", Any, Values, Flags], Any]
 
 _rules: dict[str, Rule] = {}
-_random_rules: dict[str, Rule] = {}
-_logical_rules: set[str] = set()
+_makers: dict[str, Callable[..., Rule]] = {}
 
 
-def rule(*names: str, random: bool = False, logical: bool = False) -> Callable[[Any], Any]:
-    """Registers the rule of ops, by overload name.
+def rule(name: str) -> Callable[[Any], Any]:
+    """Registers a rule."""
+    return _registers(_rules, name)
 
-    Args:
-        random: the rule runs also where nothing is batched, and makes its results tensors of the level itself.
-        logical: the first argument of the op, as the program sees it, is added to the end of `values`.
-    """
 
+def maker(name: str) -> Callable[[Any], Any]:
+    """Registers maker(op, *words): it makes the rule of an op when the op is first met."""
+    return _registers(_makers, name)
+
+
+def _registers(table: dict[str, Any], name: str) -> Callable[[Any], Any]:
     def register(function: Any) -> Any:
-        if logical:
-            _logical_rules.update(names)
-        for name in names:
-            if name in _rules or name in _random_rules:
-                raise ValueError(f"{name} has two batching rules")
-            (_random_rules if random else _rules)[name] = function
+        if name in _rules or name in _makers:
+            raise ValueError(f"there are two batching rules {name!r}")
+        table[name] = function
         return function
 
     return register
 
 
-def batching_rule(name: str) -> Rule | None:
-    """The rule of an op, by overload name: "sum.dim", "mul_". None where the loop is used."""
+def batching_rule(op: Any) -> Rule:
+    """The rule that the entry of an op names."""
     from retrograd.func import _batching_rules  # noqa: F401  (fills the tables)
 
-    return _rules.get(name) or _random_rules.get(name)
+    name, *words = op.batching
+    if name in _makers:
+        return _makers[name](op, *words)
+    if name not in _rules or words:
+        raise NotImplementedError(f"vmap: the op table names the batching rule {op.batching} for {op.name}, which does not exist")
+    return _rules[name]
+
+
+def place(op: Any, name: str) -> int:
+    """Which argument of the op has this name."""
+    return [p.name for p in op.parameters].index(name)
+
+
+def tensor_places(op: Any) -> tuple[int, ...]:
+    return tuple(i for i, p in enumerate(op.parameters) if p.type in ("Tensor", "Tensor?", "Operand"))
+
+
+def list_places(op: Any) -> tuple[int, ...]:
+    return tuple(i for i, p in enumerate(op.parameters) if p.type in ("Tensor[]", "Tensor?[]"))
 
 
 Runner = Callable[["Batch", Any, tuple[Any, ...]], Any]
 
 _runners: dict[Any, Runner] = {}
-_PARAMETER = re.compile(r"(\S+) \w+(?:=.*)?")
-
-
-def parameter_types(schema: str) -> list[str]:
-    """The types in a schema: `f(Tensor a, int[] b=[0, 1]) -> Tensor` has Tensor and int[]."""
-    arguments = schema[schema.index("(") + 1 : schema.rindex(") -> ")]
-    parts = re.split(r", (?![^\[]*\])", arguments)
-    return [match[1] for part in parts if (match := _PARAMETER.fullmatch(part))]
 
 
 def _runner_of(op: Any) -> Runner:
     """What the handler does for an op; made when it is first seen."""
-    name: str = op.name
-    found = batching_rule(name)
-    types = parameter_types(op.schema)
-    tensors = tuple(i for i, t in enumerate(types) if t in ("Tensor", "Tensor?", "Operand"))
-    lists = tuple(i for i, t in enumerate(types) if t in ("Tensor[]", "Tensor?[]"))
-    run = _general_runner(found or loop, name, tensors, lists)
-    if found in _short_ways and len(tensors) <= 2 and not lists:
+    tensors, lists = tensor_places(op), list_places(op)
+    run = _general_runner(batching_rule(op), op, tensors, lists)
+    if op.batching == ("elementwise",) and not op.mutates and len(tensors) <= 2:
         run = _unary_runner(tensors[0]) if len(tensors) == 1 else _binary_runner(tensors, run)
     _runners[op] = run
     return run
 
 
-_short_ways: set[Rule] = set()  # rules of ops on elements, out of place
-
-
-def _general_runner(function: Rule, name: str, tensors: tuple[int, ...], lists: tuple[int, ...]) -> Runner:
-    random, logical = name in _random_rules, name in _logical_rules
-    inplace = name.split(".")[0].endswith("_")
+def _general_runner(function: Rule, op: Any, tensors: tuple[int, ...], lists: tuple[int, ...]) -> Runner:
+    random, inplace = op.random, bool(op.mutates)
+    logical = op.batching == ("as_strided",)  # its rule asks for the first argument as the program sees it
 
     def run(batch: Batch, op: Any, args: tuple[Any, ...]) -> Any:
         level = batch.level
@@ -111,7 +116,7 @@ def _general_runner(function: Rule, name: str, tensors: tuple[int, ...], lists: 
             any_batched = any_batched or True in batched[i]
         if inplace:
             if any_batched and not batched[0]:
-                raise RuntimeError(_unbatched_self(name))
+                raise RuntimeError(_unbatched_self(op))
             (function if any_batched or random else _plain)(batch, op, values, batched)
             return args[0]
         if random:
@@ -203,18 +208,28 @@ class Batch:
         return value if batched else value.expand(self.size, *value.shape)
 
 
+@rule("parts")
+@rule("nothing")
 def _plain(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
-    """The op itself: for ops that treat leading dimensions as a batch already."""
+    """The op itself."""
     return op(*values)
 
 
-_ARITHMETIC = ("add_", "sub_", "mul_", "div_", "masked_fill_", "copy_")
-_BY_NAME = ("fill_", "scatter_add_", "index_add_", "index_fill_", "index_put_")
+@maker("leading")
+def _leading(op: Any, least: str) -> Rule:
+    """For an op that takes leading dimensions as a batch already, on examples of at least so many dimensions."""
+    if least == "0":
+        return _plain
+    enough = int(least) + 1
+
+    def run(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
+        return op(*values) if values[0].ndim >= enough else loop(batch, op, values, batched)
+
+    return run
 
 
-def _unbatched_self(op: str) -> str:
-    stem = op.split(".")[0]
-    name = "inplace arithmetic" if stem in _ARITHMETIC else stem if stem in _BY_NAME else f"aten::{stem}"
+def _unbatched_self(op: Any) -> str:
+    name = op.vmap_name or f"aten::{op.name.partition('.')[0]}"
     return (
         f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements "
         "than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over: all examples share `self`, "
@@ -257,7 +272,7 @@ def _none(result: Any) -> Any:
 def loop(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     """Runs an op for each example and stacks the results."""
     rows = [op(*(_example(v, b, i) for v, b in zip(values, batched, strict=True))) for i in range(batch.size)]
-    if op.name.split(".")[0].endswith("_"):
+    if op.mutates:
         return values[0]
     if not rows:
         return _none(op(*(_imagined(v, b) for v, b in zip(values, batched, strict=True))))
@@ -307,8 +322,4 @@ def examples_like(values: Sequence[Tensor], batched: Sequence[bool]) -> list[Ten
     return [padded(v, ndim) if b else v for v, b in zip(values, batched, strict=True)]
 
 
-for _name in (
-    "_to_copy", "alias.view", "clone", "conj", "detach", "imag", "positive", "real", "resolve_conj", "resolve_neg", "zero_",
-    "fill.Scalar", "fill_.inplace_Scalar", "zeros_like", "ones_like", "empty_like", "full_like",
-):  # fmt: skip
-    rule(_name)(_plain)
+rule("loop")(loop)

@@ -6,28 +6,12 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.func._batching import Batch, Flags, Values, loop, padded, rule, wrap_dim, wrap_dims
+from retrograd.func._batching import Batch, Flags, Rule, Values, loop, maker, padded, rule, wrap_dim
 
 _ops = _C._ops
 
 
 # -- along a dimension ----------------------------------------------------------------------------
-
-
-@rule(
-    "gather", "scatter.src", "scatter.value", "scatter_add", "scatter_reduce.two", "scatter_.src", "scatter_.value", "scatter_add_",
-    "scatter_reduce_.two",
-)  # fmt: skip
-def _by_index(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
-    """Tensors of one rank, with a dimension at argument 1."""
-    places = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
-    ranks = {values[i].ndim - batched[i] for i in places}
-    if len(ranks) != 1 or 0 in ranks:
-        return loop(batch, op, values, batched)
-    for i in places:
-        values[i] = batch.full(values[i], batched[i])
-    values[1] = wrap_dim(values[1], ranks.pop())
-    return op(*values)
 
 
 def _spread(batch: Batch, index: Tensor, batched: bool, shape: tuple[int, ...], dim: int) -> Tensor:
@@ -53,31 +37,33 @@ def _index_select(batch: Batch, op: Any, values: Values, batched: Flags) -> Tens
     return found.view((*shape[: at - 1], *index.shape, *shape[at:])).movedim(at - 1, 0)
 
 
-@rule("index_add", "index_copy", "index_reduce", "index_add_", "index_copy_", "index_reduce_")
-def _index_write(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
-    value, dim, index, source, *rest = values
-    ndim = value.ndim - batched[0]
-    if not ndim or index.ndim - batched[2] != 1 or source.ndim - batched[3] != ndim:
-        return loop(batch, op, values, batched)
-    at = wrap_dim(dim, ndim)
-    value, source = batch.full(value, batched[0]), batch.full(source, batched[3])
-    if not batched[2]:
-        return op(value, at, index, source, *rest)
-    name = op.name.rstrip("_")
-    if name == "index_reduce" or source.shape[at] != index.shape[1] or _sizes_but(value, at) != _sizes_but(source, at):
-        return loop(batch, op, values, batched)
-    places = _spread(batch, index, True, source.shape, at)
-    if name == "index_add":
-        source = source if rest[0] == 1 else source * rest[0]
-        return value.scatter_add_(at, places, source) if op.name.endswith("_") else value.scatter_add(at, places, source)
-    return value.scatter_(at, places, source) if op.name.endswith("_") else value.scatter(at, places, source)
+@maker("index_write")
+def _index_write(op: Any, how: str) -> Rule:
+    def run(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
+        value, dim, index, source, *rest = values
+        ndim = value.ndim - batched[0]
+        if not ndim or index.ndim - batched[2] != 1 or source.ndim - batched[3] != ndim:
+            return loop(batch, op, values, batched)
+        at = wrap_dim(dim, ndim)
+        value, source = batch.full(value, batched[0]), batch.full(source, batched[3])
+        if not batched[2]:
+            return op(value, at, index, source, *rest)
+        if how == "reduce" or source.shape[at] != index.shape[1] or _sizes_but(value, at) != _sizes_but(source, at):
+            return loop(batch, op, values, batched)
+        places = _spread(batch, index, True, source.shape, at)
+        if how == "add":
+            source = source if rest[0] == 1 else source * rest[0]
+            return value.scatter_add_(at, places, source) if op.mutates else value.scatter_add(at, places, source)
+        return value.scatter_(at, places, source) if op.mutates else value.scatter(at, places, source)
+
+    return run
 
 
 def _sizes_but(value: Tensor, dim: int) -> list[int]:
     return [n for d, n in enumerate(value.shape) if d != dim]
 
 
-@rule("index_fill.int_Scalar", "index_fill_.int_Scalar")
+@rule("index_fill")
 def _index_fill(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     value, dim, index, number = values
     ndim = value.ndim - batched[0]
@@ -88,7 +74,7 @@ def _index_fill(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     if not batched[2]:
         return op(value, at, index, number)
     places = _spread(batch, _ops.where(index < 0, index + value.shape[at], index), True, value.shape, at)
-    return value.scatter_(at, places, number) if "_." in op.name else value.scatter(at, places, number)
+    return value.scatter_(at, places, number) if op.mutates else value.scatter(at, places, number)
 
 
 @rule("take")
@@ -163,7 +149,7 @@ def _to_place(result: Tensor, place: int | None, ndim: int) -> Tensor:
     return result.permute(order)
 
 
-@rule("index_put", "index_put_")
+@rule("index_put")
 def _index_put(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     target, indices, source, accumulate = values
     if any(_is_mask(i) and (b or not i.ndim) for i, b in zip(indices, batched[1], strict=True)):
@@ -212,25 +198,6 @@ def _broadcast(shape: Any, mask: Any) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-# -- writing a part -------------------------------------------------------------------------------
-
-
-@rule("select_scatter", "slice_scatter")
-def _part_scatter(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    value, source, dim, *rest = values
-    value, source = batch.full(value, batched[0]), batch.full(source, batched[1])
-    if value.ndim == 1:
-        return loop(batch, op, values, batched)
-    return op(value, source, wrap_dim(dim, value.ndim - 1), *rest)
-
-
-@rule("diagonal_scatter")
-def _diagonal_scatter(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    value, source, offset, *dims = values
-    value, source = batch.full(value, batched[0]), batch.full(source, batched[1])
-    return op(value, source, offset, *wrap_dims(dims, value.ndim - 1))
-
-
 # -- embeddings -----------------------------------------------------------------------------------
 
 
@@ -254,7 +221,7 @@ def _embedding(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return result
 
 
-@rule("embedding_dense_backward")
+@rule("embedding_backward")
 def _embedding_backward(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     grad, indices, count, padding, by_frequency = values
     if by_frequency:

@@ -7,7 +7,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.func._batching import Batch, Flags, Values, examples_like, loop, padded, rank, rule, wrap_dim
+from retrograd.func._batching import Batch, Flags, Rule, Values, examples_like, loop, maker, padded, rank, rule, wrap_dim
 
 _ops = _C._ops
 
@@ -31,18 +31,22 @@ def _product(first: Tensor, first_batched: bool, second: Tensor, second_batched:
     return _ops.matmul(first, second)
 
 
-@rule("mm", "mv", "dot", "vdot")
-def _matrix_product(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    wanted = {"mm": (2, 2), "mv": (2, 1)}.get(op.name, (1, 1))
-    if _ranks(values, batched, 0, 1) != wanted or values[0].dtype is not values[1].dtype:
-        return loop(batch, op, values, batched)  # an error
-    if values[0].shape[-1] != values[1].shape[-min(2, wanted[1])]:
-        return loop(batch, op, values, batched)
-    first = values[0].conj() if op.name == "vdot" else values[0]
-    return _product(first, batched[0], values[1], batched[1])
+@maker("product")
+def _matrix_product(op: Any, first_rank: str, second_rank: str, conjugated: str = "") -> Rule:
+    wanted = (int(first_rank), int(second_rank))
+
+    def run(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
+        if _ranks(values, batched, 0, 1) != wanted or values[0].dtype is not values[1].dtype:
+            return loop(batch, op, values, batched)  # an error
+        if values[0].shape[-1] != values[1].shape[-min(2, wanted[1])]:
+            return loop(batch, op, values, batched)
+        first = values[0].conj() if conjugated else values[0]
+        return _product(first, batched[0], values[1], batched[1])
+
+    return run
 
 
-@rule("_mm")
+@rule("transposed_product")
 def _transposed_product(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     if _ranks(values, batched, 0, 1) != (2, 2) or values[0].dtype is not values[1].dtype:
         return loop(batch, op, values, batched)  # an error
@@ -52,7 +56,7 @@ def _transposed_product(batch: Batch, op: Any, values: Values, batched: Flags) -
     return _product(first, batched[0], second, batched[1])
 
 
-@rule("_linear")
+@rule("linear")
 def _linear(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     value, weight, bias = values
     if batched[0] and not batched[1] and not batched[2]:  # the rows of all examples are the rows of one matrix
@@ -73,14 +77,27 @@ def _bmm(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return result.view((*first.shape[:2], *result.shape[1:]))
 
 
+def _then_written(rule: Rule) -> Rule:
+    """In place: the op that is not, then copied. A batch of matrices has no kernel that accumulates in strided memory."""
+
+    def run(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
+        if not op.mutates:
+            return rule(batch, op, values, batched)
+        values[0].copy_(rule(batch, op.functional, values.copy(), batched))
+        return None
+
+    return run
+
+
 @rule("addmm")
+@_then_written
 def _addmm(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     target, first, second, beta, alpha = values
     if _ranks(values, batched, 1, 2) != (2, 2) or first.shape[-1] != second.shape[-2] or not _one_dtype(values):
         return loop(batch, op, values, batched)
     if batched[1] and not batched[2] and not batched[0] and (target.ndim < 2 or target.shape[0] == 1):
         # A linear layer: the rows of all examples are the rows of one matrix.
-        result = op(target, first.flatten(0, 1), second, beta=beta, alpha=alpha)
+        result = op(target, first.flatten(0, 1), second, beta, alpha)
         return result.view((*first.shape[:2], result.shape[1]))
     full = padded(target, 2) if batched[0] else target
     return _ops.baddbmm(full, batch.full(first, batched[1]), batch.full(second, batched[2]), beta=beta, alpha=alpha)
@@ -90,57 +107,46 @@ def _one_dtype(values: Values) -> bool:
     return len({v.dtype for v in values if isinstance(v, Tensor)}) == 1
 
 
-@rule("addmv", "addr", "addbmm", "baddbmm")
-def _added_product(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    target, _, _, beta, alpha = values
-    wanted = {"addmv": (2, 1), "addr": (1, 1), "addbmm": (3, 3), "baddbmm": (3, 3)}[op.name]
-    if _ranks(values, batched, 1, 2) != wanted or not _one_dtype(values) or beta == 0:
-        return loop(batch, op, values, batched)
-    result = _bare_product(op.name, batch, values, batched)
-    if result is None or rank(target, batched[0]) > result.ndim - 1:
-        return loop(batch, op, values, batched)
-    shape = result.shape
-    if alpha != 1:
-        result = result * alpha
-    result = result.add(padded(target, result.ndim - 1) if batched[0] else target, alpha=beta)
-    return result if result.shape == shape else loop(batch, op, values, batched)
+@maker("added_product")
+def _added_product(op: Any, first_rank: str, second_rank: str, summed: str = "") -> Rule:
+    wanted = (int(first_rank), int(second_rank))
+
+    @_then_written
+    def run(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
+        target, _, _, beta, alpha = values
+        if _ranks(values, batched, 1, 2) != wanted or not _one_dtype(values) or beta == 0:
+            return loop(batch, op, values, batched)
+        result = _bare_product(batch, values, batched)
+        if result is not None and summed:
+            result = result.sum(1)
+        if result is None or rank(target, batched[0]) > result.ndim - 1:
+            return loop(batch, op, values, batched)
+        shape = result.shape
+        if alpha != 1:
+            result = result * alpha
+        result = result.add(padded(target, result.ndim - 1) if batched[0] else target, alpha=beta)
+        return result if result.shape == shape else loop(batch, op, values, batched)
+
+    return run
 
 
-def _bare_product(name: str, batch: Batch, values: Values, batched: Flags) -> Tensor | None:
+def _bare_product(batch: Batch, values: Values, batched: Flags) -> Tensor | None:
+    """Of two vectors (all pairs), a matrix and a vector, or two batches of matrices."""
     _, first, second = values[:3]
-    if not batched[1] and not batched[2]:
-        first = batch.full(first, False)
-        batched[1] = True
-    if name == "addr":
-        return batch.full(first, batched[1]).unsqueeze(2) * batch.full(second, batched[2]).unsqueeze(1)
-    if name == "addmv":
-        return _product(first, batched[1], second, batched[2]) if first.shape[-1] == second.shape[-1] else None
+    first_batched, second_batched = batched[1:3]
+    if not first_batched and not second_batched:
+        first, first_batched = batch.full(first, False), True
+    ranks = (first.ndim - first_batched, second.ndim - second_batched)
+    if ranks == (1, 1):
+        return batch.full(first, first_batched).unsqueeze(2) * batch.full(second, second_batched).unsqueeze(1)
+    if ranks == (2, 1):
+        return _product(first, first_batched, second, second_batched) if first.shape[-1] == second.shape[-1] else None
     if first.shape[-1] != second.shape[-2] or first.shape[-3] != second.shape[-3]:
         return None
-    result = _ops.matmul(*examples_like((first, second), batched[1:3]))
-    return result.sum(1) if name == "addbmm" else result
+    return _ops.matmul(*examples_like((first, second), (first_batched, second_batched)))
 
 
-@rule("addmm_", "addmv_", "addr_", "addbmm_", "baddbmm_")
-def _added_product_inplace(batch: Batch, op: Any, values: Values, batched: Flags) -> None:
-    """The op that is not in place, then copied: a batch of matrices has no kernel that accumulates in strided memory."""
-    outer = _OutOfPlace(op.name[:-1])
-    result = (_addmm if outer.name == "addmm" else _added_product)(batch, outer, values, batched)
-    values[0].copy_(result)
-
-
-class _OutOfPlace:
-    """An op of the table by name, called as handlers call ops: all arguments by position."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.function = getattr(_ops, name)
-
-    def __call__(self, target: Tensor, first: Tensor, second: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
-        return self.function(target, first, second, beta=beta, alpha=alpha)
-
-
-@rule("linalg_cross")
+@rule("cross")
 def _cross(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     first, second = examples_like(values[:2], batched[:2])
     if values[0].ndim - batched[0] != values[1].ndim - batched[1] or _ranks(values, batched, 0) == (0,):
@@ -149,22 +155,13 @@ def _cross(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return op(first, second, dim=wrap_dim(values[2], first.ndim - 1))
 
 
-@rule("linalg_qr")
+@rule("qr")
 def _qr(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
-    q, r = _decomposition(batch, op, values, batched)
+    q, r = op(*values) if values[0].ndim >= 3 else loop(batch, op, values, batched)
     return (q.new_empty((batch.size, 0)), r) if values[1] == "r" else (q, r)
 
 
-@rule(
-    "linalg_inv_ex", "linalg_det", "linalg_slogdet", "linalg_cholesky_ex", "linalg_lu_factor_ex", "_linalg_eig", "_linalg_eigh", "_linalg_svd",
-    "linalg_pinv", "_lu_permutation", "geqrf", "linalg_ldl_factor_ex",
-)  # fmt: skip
-def _decomposition(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
-    fits = values[0].ndim >= (2 if op.name == "_lu_permutation" else 3)
-    return op(*values) if fits else loop(batch, op, values, batched)
-
-
-@rule("linalg_solve_ex")
+@rule("solve")
 def _solve(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     matrix, right, left = values
     shapes = [v.shape[1:] if b else v.shape for v, b in zip(values[:2], batched, strict=False)]
@@ -183,7 +180,7 @@ def _solve(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     return result.squeeze(-1), info
 
 
-@rule("linalg_solve_triangular")
+@rule("solve_triangular")
 def _solve_triangular(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     if min(_ranks(values, batched, 0, 1)) < 2:
         return loop(batch, op, values, batched)

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.func._batching import Batch, Flags, Values, examples_like, loop, padded, rule
+from retrograd.func._batching import Batch, Flags, Rule, Values, examples_like, loop, maker, padded, place, rule
 
 _ops = _C._ops
 _NONE, _MEAN = 0, 1
@@ -22,29 +22,23 @@ def _reduced(loss: Tensor, reduction: int) -> Tensor:
     return loss.mean(dims) if reduction == _MEAN else loss.sum(dims)
 
 
-_REDUCTION = {
-    "mse_loss": 2,
-    "smooth_l1_loss": 2,
-    "huber_loss": 2,
-    "soft_margin_loss": 2,
-    "binary_cross_entropy": 3,
-    "binary_cross_entropy_with_logits": 4,
-}
+@maker("elementwise_loss")
+def _elementwise_loss(op: Any, reduction: str) -> Rule:
+    at = place(op, reduction)
 
+    def run(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
+        places = [i for i in range(at) if values[i] is not None]
+        shapes = {tuple(values[i].shape[1:] if batched[i] else values[i].shape) for i in places[:2]}
+        if len(shapes) != 1:
+            return loop(batch, op, values, batched)  # the op warns of broadcasting, or refuses
+        for i, value in zip(places, examples_like([values[i] for i in places], [batched[i] for i in places]), strict=True):
+            values[i] = value
+        for i in (0, 1):
+            values[i] = batch.full(values[i], batched[i])
+        how, values[at] = values[at], _NONE
+        return _reduced(op(*values), how)
 
-@rule(*_REDUCTION)
-def _elementwise_loss(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    at = _REDUCTION[op.name]
-    places = [i for i in range(at) if values[i] is not None]
-    shapes = {tuple(values[i].shape[1:] if batched[i] else values[i].shape) for i in places[:2]}
-    if len(shapes) != 1:
-        return loop(batch, op, values, batched)  # the op warns of broadcasting, or refuses
-    for i, value in zip(places, examples_like([values[i] for i in places], [batched[i] for i in places]), strict=True):
-        values[i] = value
-    for i in (0, 1):
-        values[i] = batch.full(values[i], batched[i])
-    reduction, values[at] = values[at], _NONE
-    return _reduced(op(*values), reduction)
+    return run
 
 
 # -- negative log likelihood ----------------------------------------------------------------------
@@ -74,7 +68,7 @@ def _checked(values: Values, batched: Flags, first: int) -> bool:
     return len(scores) > 1 and tuple(target) == (*scores[:1], *scores[2:])
 
 
-@rule("nll_loss_forward", "nll_loss2d_forward")
+@rule("nll_loss")
 def _nll_loss(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     scores, target, weight, reduction, ignore = values
     if not _checked(values, batched, 0):
@@ -120,7 +114,7 @@ def padded_right(value: Tensor, ndim: int) -> Tensor:
 # -- normalisation and padding --------------------------------------------------------------------
 
 
-@rule("native_layer_norm")
+@rule("layer_norm")
 def _layer_norm(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     value, shape, weight, bias, eps = values
     if value.ndim - batched[0] < len(shape):
@@ -142,6 +136,6 @@ def _layer_norm(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     return result, mean, rstd
 
 
-@rule("constant_pad_nd")
+@rule("constant_pad")
 def _constant_pad(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return op(*values) if len(values[1]) <= 2 * (values[0].ndim - 1) else loop(batch, op, values, batched)

@@ -7,35 +7,9 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.func._batching import Batch, Flags, Values, _short_ways, padded, rule
+from retrograd.func._batching import Batch, Flags, Rule, Values, maker, padded, rule
 
 _ops = _C._ops
-
-# A new pointwise op that is not listed here is looped over: correct, but slow. tests/func/test_batching_table.py compares with the op table.
-POINTWISE = (
-    "complex", "polar", "_angle", "_polar", "relu", "threshold_backward", "threshold", "leaky_relu", "leaky_relu_backward", "elu", "elu_backward", "celu", "softplus",
-    "softplus_backward", "log_sigmoid", "_log_sigmoid", "log_sigmoid_backward", "silu", "silu_backward", "mish", "mish_backward",
-    "gelu", "_gelu", "_gelu_tanh", "_gelu_backward", "_gelu_tanh_backward", "_sinc_backward", "_erfcx_backward",
-    "_log_ndtr_backward", "_log_ndtr_curve", "_prelu_backward", "_bce_slope", "hardtanh", "hardtanh_backward", "hardsigmoid", "hardswish",
-    "hardswish_backward", "hardshrink", "softshrink", "_shrink_backward", "neg", "abs", "sign", "sgn", "pow", "pow.scalar",
-    "pow.self_scalar", "_pow_left", "_pow", "_scaled_product", "_square", "sqrt", "rsqrt", "reciprocal", "exp", "log", "exp2", "expm1",
-    "log2", "log10", "log1p", "logaddexp", "logaddexp2", "xlogy", "xlogy.scalar", "xlogy.self_scalar", "sin", "cos", "tan", "asin",
-    "acos", "atan", "atan2", "sinc", "hypot", "deg2rad", "rad2deg", "tanh", "tanh_backward", "sigmoid", "sigmoid_backward", "sinh",
-    "cosh", "asinh", "acosh", "atanh", "logit", "_logit", "erf", "erfc", "erfinv", "lgamma", "digamma", "i0", "special_i0e",
-    "special_i1", "special_i1e", "special_erfcx", "special_ndtri", "special_log_ndtr", "special_entr", "polygamma", "mvlgamma",
-    "_mvlgamma", "igamma", "igammac", "special_xlog1py", "special_zeta", "special_xlog1py.scalar", "special_zeta.scalar",
-    "special_xlog1py.self_scalar", "special_zeta.self_scalar", "add", "sub", "rsub", "rsub.scalar", "mul", "div", "_div_backward_other",
-    "div.mode", "_div_trunc", "floor_divide", "floor_divide.self_scalar", "remainder", "remainder.scalar", "remainder.self_scalar",
-    "fmod", "fmod.scalar", "addcmul", "addcdiv", "lerp.tensor", "lerp", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf",
-    "isfinite", "isposinf", "isneginf", "isreal", "signbit", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and",
-    "bitwise_and.self_scalar", "bitwise_or", "bitwise_or.self_scalar", "bitwise_xor", "bitwise_xor.self_scalar", "bitwise_not",
-    "bitwise_left_shift", "bitwise_left_shift.self_scalar", "bitwise_right_shift", "bitwise_right_shift.self_scalar", "gcd", "lcm",
-    "floor", "ceil", "round", "trunc", "round.decimals", "_round_decimals", "frac", "clamp.tensor", "clamp", "clamp_min.tensor",
-    "clamp_min", "clamp_max.tensor", "clamp_max", "_clamp", "_clamp_below", "_clamp_above", "_clamp_backward", "maximum",
-    "_maximum_backward", "fmax", "minimum", "_minimum_backward", "fmin", "nan_to_num", "_nan_to_num", "copysign", "copysign.scalar",
-    "nextafter", "_nextafter", "ldexp", "heaviside", "_squared_difference", "_smooth_l1", "_huber", "_binary_cross_entropy",
-    "_bce_with_logits", "_bce_with_logits_weighted", "_soft_margin", "_prelu_kernel",
-)  # fmt: skip
 
 
 def _category(dtype: Any) -> int:
@@ -117,11 +91,9 @@ def check_broadcast(target: Tensor, value: Tensor, batched: bool, ndim: int) -> 
         raise RuntimeError(f"output with shape {list(target.shape[1:])} doesn't match the broadcast shape {shape}")
 
 
-_short_ways.add(pointwise)
-for _name in POINTWISE:
-    _stem, _, _overload = _name.partition(".")
-    rule(_name)(pointwise)
-    rule(f"{_stem}_.{_overload}" if _overload else f"{_stem}_")(pointwise_)
+@maker("elementwise")
+def _elementwise(op: Any) -> Rule:
+    return pointwise_ if op.mutates else pointwise
 
 
 @rule("where")
@@ -130,21 +102,21 @@ def _where(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return op(*values)
 
 
-@rule("masked_fill", "masked_fill_")
+@rule("masked_fill")
 def _masked_fill(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    if op.name == "masked_fill_":
+    if op.mutates:
         check_broadcast(values[0], values[1], batched[1], values[0].ndim - 1)
     _align(values, batched, (0, 1), ())
     return op(*values)
 
 
-@rule("masked_fill.tensor", "masked_fill_.tensor")
+@rule("masked_fill_tensor")
 def _masked_fill_tensor(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     if values[2].ndim - batched[2] != 0:
         raise RuntimeError(
             f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {values[2].ndim - batched[2]} dimension(s)."
         )
-    inplace = op.name == "masked_fill_.tensor"
+    inplace = bool(op.mutates)
     if inplace:
         check_broadcast(values[0], values[1], batched[1], values[0].ndim - 1)
     _align(values, batched, (0, 1), ())
@@ -156,7 +128,7 @@ def _masked_fill_tensor(batch: Batch, op: Any, values: Values, batched: Flags) -
     return target.copy_(filled) if inplace else filled
 
 
-@rule("copy_")
+@rule("copy")
 def _copy(batch: Batch, op: Any, values: Values, batched: Flags) -> None:
     if batched[1]:
         missing = values[0].ndim - values[1].ndim
@@ -175,7 +147,7 @@ def _copy(batch: Batch, op: Any, values: Values, batched: Flags) -> None:
     op(*values)
 
 
-@rule("fill.Tensor")
+@rule("fill")
 def _fill(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     target, value = values
     if value.ndim - batched[1] != 0:
@@ -186,7 +158,7 @@ def _fill(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return padded(value.to(target.dtype), full.ndim - 1).expand(full.shape).clone()
 
 
-@rule("fill_.inplace_Tensor")
+@rule("fill_in_place")
 def _fill_inplace(batch: Batch, op: Any, values: Values, batched: Flags) -> None:
     target, value = values
     if value.ndim - batched[1] != 0:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.func._batching import Batch, Flags, Rule, Values, examples_like, loop, padded, rule, wrap_dim, wrap_dims
+from retrograd.func._batching import (
+    Batch,
+    Flags,
+    Rule,
+    Values,
+    examples_like,
+    loop,
+    maker,
+    padded,
+    place,
+    rule,
+    tensor_places,
+    wrap_dim,
+    wrap_dims,
+)
 
 _ops = _C._ops
 
@@ -22,61 +35,64 @@ def _squeezed(result: Any) -> Any:
     return [_squeezed(r) for r in result]
 
 
-def along(place: int) -> Rule:
-    """For an op on one tensor with a dimension, or a list of them (none: all), at argument `place`."""
+@maker("along")
+def along(op: Any, *dims: str) -> Rule:
+    """Tensors of one rank, and dimensions of them. A 0-d example gets a dimension of size 1, which its result loses."""
+    places, tensors = [place(op, d) for d in dims], tensor_places(op)
+    first = places[0]
+
+    def several(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
+        if len({values[i].ndim - batched[i] for i in tensors}) > 1:
+            return loop(batch, op, values, batched)
+        for i in tensors:
+            values[i] = batch.full(values[i], batched[i])
+        return one(batch, op, values, batched)
+
+    def one(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
+        ndim = values[0].ndim - 1
+        if not ndim:
+            for i in tensors:
+                values[i] = values[i].unsqueeze(1)
+            return _squeezed(one(batch, op, values, batched))
+        dim = values[first]
+        values[first] = wrap_dim(dim, ndim) if isinstance(dim, int) else wrap_dims(dim, ndim) if dim else tuple(range(1, ndim + 1))
+        if len(places) > 1:
+            values[places[1]] = wrap_dim(values[places[1]], ndim)
+        return op(*values)
+
+    return several if len(tensors) > 1 else one
+
+
+@maker("along_some")
+def along_some(op: Any, *dims: str) -> Rule:
+    """A tensor, maybe further ones of other ranks, and dimensions of the first, which has to have some."""
+    places, others = [place(op, d) for d in dims], tensor_places(op)[1:]
 
     def run(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
-        ndim = values[0].ndim - 1
-        dim = values[place]
-        scalar = ndim == 0
-        if scalar:
-            values[0] = values[0].unsqueeze(1)
-            ndim = 1
-        if isinstance(dim, int):
-            values[place] = wrap_dim(dim, ndim)
-        else:
-            values[place] = wrap_dims(dim, ndim) if dim else tuple(range(1, ndim + 1))
-        result = op(*values)
-        return _squeezed(result) if scalar else result
+        ndim = values[0].ndim - batched[0]
+        if not ndim:  # an error, or unfold: each example by itself
+            return loop(batch, op, values, batched)
+        if others:
+            values[0] = batch.full(values[0], batched[0])
+            for i in others:
+                values[i] = batch.full(values[i], batched[i])
+        for i in places:
+            values[i] = wrap_dim(values[i], ndim)
+        return op(*values)
 
     return run
 
 
-for _place, _names in {
-    1: (
-        "sum.dim", "nansum", "mean.dim", "prod.dim_int", "count_nonzero", "max.dim", "min.dim", "amax", "amin",
-        "var.correction", "std.correction", "var_mean.correction", "std_mean.correction", "logsumexp", "softmax", "log_softmax", "cumsum",
-        "_reverse_cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "sort", "argsort", "median.dim", "nanmedian.dim", "mode",
-        "glu",
-    ),
-    2: ("sort.stable", "argsort.stable", "topk", "kthvalue", "linalg_vector_norm"),
-}.items():  # fmt: skip
-    rule(*_names)(along(_place))
-
-
-@rule("any.dims", "all.dims")
-def _any_all(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
+@maker("along_listed")
+def _along_listed(op: Any, dim: str) -> Rule:
     """An empty list of dimensions is none here."""
-    return op(*values) if values[1] is not None and not len(values[1]) else _along_one(batch, op, values, batched)
+    usual, at = along(op, dim), place(op, dim)
 
+    def run(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
+        empty = values[at] is not None and not len(values[at])
+        return op(*values) if empty else usual(batch, op, values, batched)
 
-@rule("cumsum_", "cumprod_")
-def _scan_inplace(batch: Batch, op: Any, values: Values, batched: Flags) -> None:
-    if values[0].ndim == 1:
-        values[0] = values[0].unsqueeze(1)
-    values[1] = wrap_dim(values[1], values[0].ndim - 1)
-    op(*values)
-
-
-@rule("_softmax_backward_data", "_log_softmax_backward_data", "_linear_recurrence")
-def _along_with_two(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    """Two tensors of one shape and a dimension."""
-    first, second = batch.full(values[0], batched[0]), batch.full(values[1], batched[1])
-    scalar = first.ndim == 1
-    if scalar:
-        first, second = first.unsqueeze(1), second.unsqueeze(1)
-    result = op(first, second, wrap_dim(values[2], first.ndim - 1), *values[3:])
-    return _squeezed(result) if scalar else result
+    return run
 
 
 # -- over all of an example -----------------------------------------------------------------------
@@ -87,65 +103,46 @@ def _rows(value: Tensor) -> Tensor:
     return value.unsqueeze(1) if value.ndim == 1 else value.flatten(1)
 
 
-def _over_all(reduce: Callable[..., Any]) -> Rule:
-    """reduce(value, dims, further arguments)."""
+@maker("over_example")
+def _over_example(op: Any, along: str) -> Rule:
+    """All elements of an example: the op of that name does the same along dimensions, one or several of them."""
+    other: Any = _C._find_op(along)
+    names = [p.name for p in other.parameters]
+    template, dim = [p.default for p in other.parameters], names.index("dim")
+    same = [(names.index(p.name), i) for i, p in enumerate(op.parameters) if i]
+    one, several = other.parameters[dim].type == "int", len(other.results) > 1
 
     def run(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
-        value = values[0]
-        if value.ndim == 1:
-            value = value.unsqueeze(1)
-        return reduce(value, tuple(range(1, value.ndim)), *values[1:])
+        value = _rows(values[0]) if one or values[0].ndim == 1 else values[0]
+        if several and not value.shape[1]:
+            return loop(batch, op, values, batched)
+        arguments = template.copy()
+        arguments[0], arguments[dim] = value, 1 if one else tuple(range(1, value.ndim))
+        for there, here in same:
+            arguments[there] = values[here]
+        result = other(*arguments)
+        return result[0] if several else result
 
     return run
 
 
-rule("sum")(_over_all(lambda value, dims, dtype: _ops.sum(value, dims, dtype=dtype)))
-rule("mean")(_over_all(lambda value, dims, dtype: _ops.mean(value, dims, dtype=dtype)))
-rule("any")(_over_all(lambda value, dims: _ops.any(value, dims)))
-rule("all")(_over_all(lambda value, dims: _ops.all(value, dims)))
-rule("max")(_over_all(lambda value, dims: _ops.amax(value, dims)))
-rule("min")(_over_all(lambda value, dims: _ops.amin(value, dims)))
+@maker("along_or_over_example")
+def _along_or_over_example(op: Any, dim: str, keepdim: str) -> Rule:
+    """Along a dimension, or over all elements where there is none."""
+    usual, at, keep = along(op, dim), place(op, dim), place(op, keepdim)
 
+    def run(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
+        if values[at] is not None:
+            return usual(batch, op, values, batched)
+        value, kept = values[0], values[keep]
+        values[0], values[at], values[keep] = _rows(value), 1, False
+        result = op(*values)
+        if not kept:
+            return result
+        shape = (value.shape[0], *(1,) * (value.ndim - 1))
+        return result.view(shape) if isinstance(result, Tensor) else [r.view(shape) for r in result]
 
-@rule("prod")
-def _prod(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    return _ops.prod(_rows(values[0]), 1, dtype=values[1])
-
-
-@rule("median")
-def _median(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    rows = _rows(values[0])
-    return _ops.median(rows, 1)[0] if rows.shape[1] else loop(batch, op, values, batched)
-
-
-@rule("nanmedian")
-def _nanmedian(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    rows = _rows(values[0])
-    return _ops.nanmedian(rows, 1)[0] if rows.shape[1] else loop(batch, op, values, batched)
-
-
-@rule("argmax", "argmin")
-def _arg_extremum(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    value, dim, keepdim = values
-    if dim is not None:
-        return _along_one(batch, op, values, batched)
-    result = op(_rows(value), 1, False)
-    return result.view((value.shape[0], *(1,) * (value.ndim - 1))) if keepdim else result
-
-
-@rule("aminmax")
-def _aminmax(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
-    value, dim, keepdim = values
-    if dim is not None:
-        return _along_one(batch, op, values, batched)
-    low, high = op(_rows(value), dim=1, keepdim=False)
-    if not keepdim:
-        return low, high
-    shape = (value.shape[0], *(1,) * (value.ndim - 1))
-    return low.view(shape), high.view(shape)
-
-
-_along_one = along(1)
+    return run
 
 
 @rule("trace")
@@ -158,7 +155,7 @@ def _trace(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
 # -- sizes ----------------------------------------------------------------------------------------
 
 
-@rule("_sum_to")
+@rule("sum_to")
 def _sum_to(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     value, size = values
     missing = value.ndim - 1 - len(size)
@@ -166,7 +163,7 @@ def _sum_to(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return result.view((batch.size, *size)) if missing else result
 
 
-@rule("_expand_reduced")
+@rule("expand_reduced")
 def _expand_reduced(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     value, size, dim, keepdim = values
     ndim = len(size)
@@ -176,7 +173,7 @@ def _expand_reduced(batch: Batch, op: Any, values: Values, batched: Flags) -> Te
     return op(value, (batch.size, *size), dims, keepdim)
 
 
-@rule("_take_along")
+@rule("take_along")
 def _take_along(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     value, dim, indices, keepdim = values
     value, indices = batch.full(value, batched[0]), batch.full(indices, batched[2])
@@ -185,7 +182,7 @@ def _take_along(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor
     return op(value, wrap_dim(dim, value.ndim - 1), indices, keepdim)
 
 
-@rule("_put_along")
+@rule("put_along")
 def _put_along(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     value, dim, indices, size, keepdim, accumulate = values
     value, indices = batch.full(value, batched[0]), batch.full(indices, batched[2])
@@ -206,7 +203,7 @@ def _dist(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return _ops.linalg_vector_norm(difference, values[2], tuple(range(1, difference.ndim)))
 
 
-@rule("_cdist_forward")
+@rule("cdist")
 def _cdist(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     first, second = values[:2]
     ndim = max(first.ndim - batched[0], second.ndim - batched[1])
@@ -216,12 +213,12 @@ def _cdist(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
 # -- searching ------------------------------------------------------------------------------------
 
 
-@rule("bucketize.Tensor")
+@rule("bucketize")
 def _bucketize(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return loop(batch, op, values, batched) if batched[1] else op(*values)
 
 
-@rule("searchsorted.Tensor")
+@rule("searchsorted")
 def _searchsorted(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     boundaries, wanted, out_int32, right, side, sorter = values
     if not batched[0] and not batched[5] and boundaries.ndim == 1:
@@ -240,15 +237,17 @@ def _dynamic(name: str) -> str:
     )
 
 
-@rule("_unique2", "_unique_dim", "_unique_consecutive", "_nonzero")
-def _dynamic_shape(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
-    public = {"_nonzero": "nonzero", "_unique_dim": "unique_dim", "_unique_consecutive": "unique_consecutive"}
-    raise RuntimeError(_dynamic(public.get(op.name, op.name)))
+@maker("dynamic_shape")
+def _dynamic_shape(op: Any, name: str) -> Rule:
+    def run(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
+        raise RuntimeError(_dynamic(name))
+
+    return run
 
 
-@rule("equal")
+@rule("one_answer")
 def _equal(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     raise RuntimeError(
-        "Batching rule not implemented for aten::equal. We could not generate a fallback. It gives one bool, which cannot differ between "
+        f"Batching rule not implemented for aten::{op.name}. We could not generate a fallback. It gives one bool, which cannot differ between "
         "examples: compare with `(a == b).all()`."
     )

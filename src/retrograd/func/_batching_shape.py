@@ -7,7 +7,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.func._batching import Batch, Flags, Values, loop, padded, rule, wrap_dim, wrap_dims
+from retrograd.func._batching import Batch, Flags, Rule, Values, list_places, loop, maker, padded, place, rule, wrap_dim, wrap_dims
 
 _ops = _C._ops
 
@@ -23,17 +23,12 @@ def _numbers(value: Tensor, size: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([count // known if n == -1 else n for n in size])
 
 
-@rule("view", "_unsafe_view")
+@rule("view")
 def _view(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     value, size = values
     if any(n < -1 for n in size):
         return loop(batch, op, values, batched)
     return op(value, (value.shape[0], *_numbers(value, size)))
-
-
-@rule("view.dtype")
-def _view_dtype(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    return op(*values) if values[0].ndim > 1 else loop(batch, op, values, batched)
 
 
 @rule("permute")
@@ -44,17 +39,7 @@ def _permute(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return op(value, (0, *wrap_dims(dims, len(dims))))
 
 
-@rule("transpose")
-def _transpose(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    value, dim0, dim1 = values
-    ndim = value.ndim - 1
-    if not ndim:
-        wrap_dims((dim0, dim1), 1)
-        return value.view(value.shape)
-    return op(value, wrap_dim(dim0, ndim), wrap_dim(dim1, ndim))
-
-
-@rule("t")
+@rule("matrix_t")
 def _t(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     ndim = values[0].ndim - 1
     if ndim > 2:
@@ -78,7 +63,7 @@ def _squeeze(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return value.view((shape[0], *(n for n in shape[1:] if n != 1)))
 
 
-@rule("squeeze.dim", "squeeze.dims")
+@rule("squeeze_dims")
 def _squeeze_dims(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     value, dims = values
     ndim = value.ndim - 1
@@ -88,39 +73,35 @@ def _squeeze_dims(batch: Batch, op: Any, values: Values, batched: Flags) -> Tens
     return op(value, wrap_dim(dims, ndim) if isinstance(dims, int) else wrap_dims(dims, ndim))
 
 
-@rule("unsqueeze")
-def _unsqueeze(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    return op(values[0], wrap_dim(values[1], values[0].ndim))
+@maker("along_new")
+def _along_new(op: Any, dim: str) -> Rule:
+    """A dimension of the result, which has one more than the tensor, or each of a list of tensors."""
+    at, lists = place(op, dim), list_places(op)
+
+    def run(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
+        if lists:
+            values[0] = [batch.full(t, b) for t, b in zip(values[0], batched[0], strict=True)]
+        values[at] = wrap_dim(values[at], (values[0][0] if lists else values[0]).ndim)
+        return op(*values)
+
+    return run
 
 
-@rule("select", "slice", "split_with_sizes", "split.Tensor", "unsafe_split.Tensor", "unsafe_split_with_sizes", "unbind", "unfold")
-def _along_one(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
-    if values[0].ndim == 1:  # an error, or unfold: each example by itself
-        return loop(batch, op, values, batched)
-    place = 2 if "split" in op.name else 1
-    values[place] = wrap_dim(values[place], values[0].ndim - 1)
-    return op(*values)
+@maker("sized")
+def _sized(op: Any, size: str, *dims: str) -> Rule:
+    """The result has the size that an argument says; `dims` are dimensions of it."""
+    at, places = place(op, size), [place(op, d) for d in dims]
 
+    def run(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
+        sizes = values[at]
+        if places and not sizes:
+            return loop(batch, op, values, batched)
+        values[at] = (batch.size, *sizes)
+        for i in places:
+            values[i] = wrap_dim(values[i], len(sizes))
+        return op(*values)
 
-@rule("select_backward", "slice_backward", "unfold_backward")
-def _view_backward(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    value, sizes, dim, *rest = values
-    if not sizes:
-        return loop(batch, op, values, batched)
-    return op(value, (batch.size, *sizes), wrap_dim(dim, len(sizes)), *rest)
-
-
-@rule("diagonal", "diagonal_copy")
-def _diagonal(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    value, offset, dim1, dim2 = values
-    ndim = value.ndim - 1
-    return op(value, offset, wrap_dim(dim1, ndim), wrap_dim(dim2, ndim))
-
-
-@rule("diagonal_backward")
-def _diagonal_backward(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    value, sizes, offset, dim1, dim2 = values
-    return op(value, (batch.size, *sizes), offset, wrap_dim(dim1, len(sizes)), wrap_dim(dim2, len(sizes)))
+    return run
 
 
 @rule("diag_embed")
@@ -149,13 +130,6 @@ def _cat(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
         for p in parts
     ]
     return op(parts, at)
-
-
-@rule("stack")
-def _stack(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    tensors, dim = values
-    parts = [batch.full(t, b) for t, b in zip(tensors, batched[0], strict=True)]
-    return op(parts, wrap_dim(dim, parts[0].ndim))
 
 
 @rule("repeat")
@@ -193,15 +167,10 @@ def _rot90(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return op(value, k, wrap_dims(dims, value.ndim - 1))
 
 
-@rule("tril", "triu", "tril_", "triu_")
-def _triangle(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
-    return loop(batch, op, values, batched) if values[0].ndim < 3 else op(*values)
-
-
 # -- memory ---------------------------------------------------------------------------------------
 
 
-@rule("clone.format")
+@rule("clone_format")
 def _clone_format(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     if values[1] in (None, _C.contiguous_format, _C.preserve_format):
         return op(*values)
@@ -213,19 +182,19 @@ def _extent(size: tuple[int, ...], stride: tuple[int, ...]) -> int:
     return 1 + sum([(n - 1) * s for n, s in zip(size, stride, strict=True)]) if 0 not in size else 0
 
 
-@rule("_clone_as")
+@rule("clone_as")
 def _clone_as(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     value, stride = values
     return op(value, (_extent(value.shape[1:], stride), *stride))
 
 
-@rule("new_empty_strided")
+@rule("empty_strided")
 def _new_empty_strided(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     value, size, stride, *rest = values
     return op(value, (batch.size, *size), (_extent(size, stride), *stride), *rest)
 
 
-@rule("as_strided", logical=True)
+@rule("as_strided")
 def _as_strided(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     """Examples lie stride(0) apart. An offset is counted from where the example begins that this one is a view of."""
     value, size, stride, offset, example = values

@@ -86,7 +86,7 @@ def _step(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Step:
 
 
 def _values(op: Any, result: Any) -> tuple[Any, ...]:
-    return () if op.name.startswith(("empty", "new_empty")) else tuple(_fingerprint(t) for t in _tensors(result))
+    return () if op.uninitialized else tuple(_fingerprint(t) for t in _tensors(result))
 
 
 class _Comparer(_Recorder):

@@ -86,7 +86,6 @@ class _Store:
         self.policy = policy
         self.allow_mutation = allow_mutation
         self.calls: dict[str, list[_Kept | None]] = {}
-        self.composites: set[str] = set()  # ops that call others: those are asked about instead
         self.complete = False  # the forward run is over
 
     def wants(self, context: SelectiveCheckpointContext, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -126,12 +125,13 @@ class _Handler:
         raise NotImplementedError
 
 
+def _ignored(op: Any) -> bool:
+    """Whether the policy is not asked: about ops that compute nothing, and those that are made of others, which it is asked about."""
+    return op.composite or op.name in SAC_IGNORED_OPS
+
+
 class _Caching(_Handler):
     """The forward run: keeps results."""
-
-    def __init__(self, store: _Store) -> None:
-        super().__init__(store)
-        self.seen = 0
 
     def __exit__(self, *exc_info: object) -> None:
         super().__exit__(*exc_info)
@@ -141,10 +141,8 @@ class _Caching(_Handler):
         from retrograd.utils.checkpoint import _settings
 
         store = self.store
-        if op.name in SAC_IGNORED_OPS:
+        if _ignored(op):
             return op(*args, **kwargs)
-        self.seen += 1
-        seen: int = self.seen
         saved: list[tuple[Tensor, str]] = []
         outer, _settings.saving = _settings.saving, lambda tensor, node: saved.append((tensor, node))
         try:
@@ -154,9 +152,6 @@ class _Caching(_Handler):
         if outer is not None:
             for tensor, node in saved:
                 outer(tensor, node)
-        if self.seen != seen:
-            store.composites.add(op.name)
-            return result
         calls = store.calls.setdefault(op.name, [])
         keep = store.wants(SelectiveCheckpointContext(is_recompute=False, op_output=result), op, args, kwargs)
         inputs = _tensors(args) + _tensors(list(kwargs.values()))
@@ -186,7 +181,7 @@ class _Cached(_Handler):
         from retrograd.utils.checkpoint import _settings
 
         store = self.store
-        if op.name in SAC_IGNORED_OPS or op.name in store.composites:
+        if _ignored(op):
             return op(*args, **kwargs)
         at = self.at.get(op.name, 0)
         self.at[op.name] = at + 1

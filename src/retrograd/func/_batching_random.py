@@ -1,4 +1,4 @@
-"""New tensors: made from a batched one, or random."""
+"""Random numbers."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.func._batching import Batch, Flags, Values, examples_like, padded, rule
+from retrograd.func._batching import Batch, Flags, Rule, Values, examples_like, maker, padded, place, rule
 
 _ops = _C._ops
 
 
-@rule("new_zeros", "new_ones", "new_empty", "new_full")
-def _new(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
-    value, size, *rest = values
-    return op(value, (batch.size, *size), *rest)
-
-
-# -- random numbers -------------------------------------------------------------------------------
+# The rules of random ops run also where nothing is batched, and make their results tensors of the level themselves.
 #
 # With randomness="different" an op draws the whole batch at once. With "same" it draws for one example, and the result is not batched.
 
@@ -45,24 +39,21 @@ def _one(value: Tensor, batched: bool) -> Tensor:
     return value.new_empty(value.shape[1:]) if batched else value
 
 
-def _factory(place: int) -> Any:
-    """For an op that makes a tensor of the size at argument `place`."""
+@maker("drawn")
+def _factory(op: Any, size: str) -> Rule:
+    """For an op that makes a tensor of the size that an argument says."""
+    at = place(op, size)
 
     def run(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
         if not _different(batch):
             return op(*values)
-        values[place] = (batch.size, *values[place])
+        values[at] = (batch.size, *values[at])
         return batch.close(op(*values))
 
     return run
 
 
-rule("rand", "randn", random=True)(_factory(0))
-rule("randint", random=True)(_factory(1))
-rule("randint.low", "normal.float_float", random=True)(_factory(2))
-
-
-@rule("randperm", random=True)
+@rule("drawn_one_by_one")
 def _randperm(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     if not _different(batch):
         return op(*values)
@@ -71,7 +62,7 @@ def _randperm(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return batch.close(_ops.stack([op(*values) for _ in range(batch.size)]))
 
 
-@rule("rand_like", "randn_like", "randint_like", "randint_like.low", "bernoulli.p", random=True)
+@rule("drawn_like")
 def _like(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     """Random numbers whose distribution does not depend on the tensor."""
     value, *rest = values
@@ -80,13 +71,10 @@ def _like(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return op(_one(value, batched[0]), *rest)
 
 
-@rule(
-    "uniform_.inplace", "normal_.inplace", "log_normal_.inplace", "exponential_.inplace", "cauchy_.inplace", "geometric_.inplace",
-    "bernoulli_.inplace", "bernoulli_.inplace_Tensor", "random_.inplace", "random_.to", "random_.from", random=True,
-)  # fmt: skip
+@rule("drawn_in_place")
 def _inplace(batch: Batch, op: Any, values: Values, batched: Flags) -> None:
     target = values[0]
-    by_tensor = op.name == "bernoulli_.inplace_Tensor"
+    by_tensor = len(values) > 1 and isinstance(values[1], Tensor)
     if _different(batch):
         if not batched[0]:
             raise RuntimeError(
@@ -106,7 +94,7 @@ def _inplace(batch: Batch, op: Any, values: Values, batched: Flags) -> None:
         op(*values)
 
 
-@rule("bernoulli", "poisson", random=True)
+@rule("drawn_from_one")
 def _drawn_from_one(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     if _different(batch):
         return batch.close(op(batch.full(values[0], batched[0]), *values[1:]))
@@ -114,7 +102,7 @@ def _drawn_from_one(batch: Batch, op: Any, values: Values, batched: Flags) -> Te
     return op(*values)
 
 
-@rule("normal.Tensor_Tensor", "normal.Tensor_float", "normal.float_Tensor", random=True)
+@rule("drawn_normal")
 def _normal(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     places = [i for i in (0, 1) if isinstance(values[i], Tensor)]
     if not _different(batch):
@@ -126,7 +114,7 @@ def _normal(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     return batch.close(op(*values))
 
 
-@rule("multinomial", random=True)
+@rule("multinomial")
 def _multinomial(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     value, *rest = values
     if not _different(batch):
@@ -139,7 +127,7 @@ def _multinomial(batch: Batch, op: Any, values: Values, batched: Flags) -> Tenso
     return batch.close(drawn.view((*value.shape[:-1], drawn.shape[-1])))
 
 
-@rule("native_dropout", random=True)
+@rule("dropout")
 def _native_dropout(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     value, p, train = values
     if train is False:
