@@ -2,6 +2,7 @@
 
     python benchmarks/run.py                     every case
     python benchmarks/run.py --filter matmul     cases whose name contains a word
+    python benchmarks/run.py --ops add sum.dim   a row for each of these ops of the table; --ops alone: for all
     python benchmarks/run.py --markdown          the table of the README
     python benchmarks/run.py --smoke             two short rounds: does everything run?
 
@@ -23,6 +24,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass, field, replace
 
+from ops import PREFIX, op_cases
 from registry import Case, all_cases
 
 HERE = pathlib.Path(__file__).parent
@@ -206,6 +208,7 @@ def start(names: list[str], threads: int) -> list[Engine]:
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--filter", metavar="TEXT", action="append", default=[], help="only cases whose name contains TEXT")
+    parser.add_argument("--ops", metavar="NAME", nargs="*", help="rows of ops of the table instead, by name or overload name; none: of all")
     parser.add_argument("--rounds", type=int, default=11, help="rounds per case (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.05, help="length of a round (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="threads of each engine (default: %(default)s)")
@@ -223,10 +226,18 @@ def parse_arguments() -> argparse.Namespace:
     return options
 
 
+def offered(ops: list[str] | None) -> list[Case]:
+    """The cases, or rows of ops where some are asked for."""
+    if ops is None:
+        return list(all_cases().values())
+    qualified = {name.removeprefix(PREFIX): case for name, case in op_cases().items()}
+    return [case for name, case in qualified.items() if not ops or name in ops or name.partition(".")[0] in ops]
+
+
 def main() -> int:
     options = parse_arguments()
     wanted = [w.lower() for w in options.filter]
-    cases = [c for c in all_cases().values() if not wanted or any(w in c.name.lower() for w in wanted)]
+    cases = [c for c in offered(options.ops) if not wanted or any(w in c.name.lower() for w in wanted)]
     if options.smoke:
         cases = [replace(c, target=None) for c in cases]  # rounds this short say nothing about speed
     if options.list or not cases:

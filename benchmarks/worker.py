@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ops import PREFIX, op_cases
 from registry import Case, Program, all_cases
 
 
@@ -66,13 +67,15 @@ class Round:
 
 
 def serve(engine: Any, requests, answer: Callable[[dict], None]) -> None:
-    cases = all_cases()
+    cases = dict(all_cases())
     current: Round | None = None
     for line in requests:
         request = json.loads(line)
         try:
             if "prepare" in request:
                 current = None  # free the last case's tensors first
+                if request["prepare"].startswith(PREFIX) and request["prepare"] not in cases:
+                    cases |= op_cases()
                 current = Round(engine, cases[request["prepare"]], request["seconds"])
                 answer({"count": current.count})
             else:

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 CSRC, PACKAGE = ROOT / "csrc", ROOT / "src" / "retrograd"
-GENERATED = {"ops.h": "ops", "pointwise_tables.h": "ops", "bindings.h": "python", "param_kinds.h": "python"}
+GENERATED = {"ops.h": "ops", "pointwise_tables.h": "ops", "bindings.h": "python", "param_kinds.h": "python", "boxed_arguments.h": "python"}
 
 MAY_INCLUDE = {
     "kernels": {"kernels"},

@@ -1,4 +1,5 @@
 // _C.Op: a record as Python sees it. Calling it runs the op below the current handler; its attributes are the facts of the entry.
+#include <Python.h>
 #include <structmember.h>
 
 #include <string_view>

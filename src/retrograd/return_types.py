@@ -60,4 +60,7 @@ else:
         raise AttributeError(f"no function of retrograd has results named {name!r}")
 
     def __dir__():
-        return sorted({op.partition(".")[0] for op in _C._op_names() if _C._find_op(op).results and not op.startswith("_")} | _WRITTEN_IN_PYTHON.keys())
+        return sorted(
+            {op.partition(".")[0] for op in _C._op_names() if _C._find_op(op).results and not op.startswith("_")}
+            | _WRITTEN_IN_PYTHON.keys()
+        )

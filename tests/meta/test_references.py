@@ -12,7 +12,16 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("csrc", "src", "tools", "optable", "tests", "benchmarks", "examples", "docs", ".ci")
 SUFFIXES = {".h", ".cpp", ".py", ".pyi", ".md", ".txt", ".json", ".toml", ".cmake"}
 # Written by the build, not kept.
-GENERATED = {"ops.h", "bindings.h", "param_kinds.h", "boxed_arguments.h", "pointwise_tables.h", "functions.pyi", "python_ops.py", "return_types.pyi"}
+GENERATED = {
+    "ops.h",
+    "bindings.h",
+    "param_kinds.h",
+    "boxed_arguments.h",
+    "pointwise_tables.h",
+    "functions.pyi",
+    "python_ops.py",
+    "return_types.pyi",
+}
 # Programs of users in examples and messages, and files of others.
 EXAMPLES = {"train.py", "x.py", "model.py", "setup.py"}
 
