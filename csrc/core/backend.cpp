@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "core/errors.h"
 #include "kernels/family.h"
 
 namespace retrograd {
@@ -29,6 +28,16 @@ void register_backend(DeviceType type, const Backend& backend) {
   slot = &backend;
 }
 
-void kernels::fail_missing() { fail(ErrorKind::NotImplemented, "the device has no kernel for this operation"); }
+thread_local Device launched_device;
+
+MissingKernel::MissingKernel(Device device)
+    : Error(ErrorKind::NotImplemented, str_cat("the device '", device_name(device), "' has no kernel for this operation")),
+      device_(device) {}
+
+std::string MissingKernel::of(const char* op) const {
+  return str_cat("Could not run '", op, "' on the device '", device_name(device_), "': it has no kernel for it");
+}
+
+void kernels::fail_missing() { throw MissingKernel(launched_device); }
 
 }  // namespace retrograd

@@ -7,6 +7,7 @@
 
 #include "core/allocator.h"
 #include "core/device.h"
+#include "core/errors.h"
 
 namespace retrograd {
 
@@ -32,6 +33,17 @@ struct Backend {
 
 extern const Backend* backends[kDeviceTypes];  // null for meta, and for what is not there
 inline const Backend& backend_of(Device device) { return *backends[static_cast<int>(device.type)]; }
+
+// A device was asked for a kernel that it does not have. The boundary to Python names the op.
+class MissingKernel : public Error {
+ public:
+  explicit MissingKernel(Device device);
+  std::string of(const char* op) const;
+
+ private:
+  Device device_;
+};
+extern thread_local Device launched_device;  // of the last Launch that was not for the CPU, which has them all
 
 void register_backend(DeviceType type, const Backend& backend);
 

@@ -1,5 +1,6 @@
 #include "core/device.h"
 
+#include "core/backend.h"
 #include "core/errors.h"
 
 namespace retrograd {
@@ -8,6 +9,7 @@ const char* device_type_name(DeviceType type) {
   switch (type) {
     case DeviceType::CUDA: return "cuda";
     case DeviceType::Meta: return "meta";
+    case DeviceType::Plugin: return backend_of({type}).name;
     case DeviceType::CPU: break;
   }
   return "cpu";
@@ -29,6 +31,8 @@ Device parse_device(const std::string& text) {
     device.type = DeviceType::CUDA;
   } else if (name == "meta") {
     device.type = DeviceType::Meta;
+  } else if (const Backend* plugin = backends[static_cast<int>(DeviceType::Plugin)]; plugin && name == plugin->name) {
+    device.type = DeviceType::Plugin;
   } else {
     fail(ErrorKind::Runtime, "Expected one of cpu, cuda, meta device type at start of device string: ", text);
   }

@@ -5,6 +5,7 @@
 namespace retrograd {
 
 void Launch::begin() {
+  launched_device = device_;
   const Backend* backend = backends[static_cast<int>(device_.type)];
   if (backend && backend->begin) backend->begin(device_, stream_);
 }

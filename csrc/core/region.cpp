@@ -4,6 +4,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/transfer.h"
+
 namespace retrograd {
 namespace {
 
@@ -133,17 +135,22 @@ bool disjoint(const Region& a, const Region& b) {
 
 uint64_t hash_region(const Region& r, const Storage* s) {
   uint64_t h = 0;
-  const char* data = static_cast<const char*>(s->data);
-  for_each_run(r, [&](int64_t at, int64_t) { h = hash_bytes(data + at, static_cast<size_t>(r.run), h); });
+  const HostBytes bytes(s, r.begin, r.end);
+  for_each_run(r, [&](int64_t at, int64_t) { h = hash_bytes(bytes.at(at), static_cast<size_t>(r.run), h); });
   return h;
 }
 
 void read_region(const Region& r, const Storage* s, char* to) {
-  const char* data = static_cast<const char*>(s->data);
-  for_each_run(r, [&](int64_t at, int64_t read) { std::memcpy(to + read, data + at, static_cast<size_t>(r.run)); });
+  const HostBytes bytes(s, r.begin, r.end);
+  for_each_run(r, [&](int64_t at, int64_t read) { std::memcpy(to + read, bytes.at(at), static_cast<size_t>(r.run)); });
 }
 
-uint64_t hash_elements(const TensorImpl* t) { return hash_elements(t, t->data); }
+uint64_t hash_elements(const TensorImpl* t) {
+  if (RG_LIKELY(t->device.is_cpu())) return hash_elements(t, t->data);
+  const Region r = region_of(t);
+  const HostBytes bytes(t->storage, r.begin, r.end);
+  return hash_elements(t, bytes.at(r.begin));
+}
 
 uint64_t hash_elements(const TensorImpl* t, const void* data) {
   const auto bytes = static_cast<size_t>(t->numel * itemsize(t->dtype));

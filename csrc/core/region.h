@@ -29,9 +29,9 @@ bool disjoint(const Region& a, const Region& b);
 
 inline bool lies_in(const Region& r, const Storage* s) { return r.end <= static_cast<int64_t>(s->nbytes); }
 uint64_t hash_region(const Region& r, const Storage* s);
-void read_region(const Region& r, const Storage* s, char* to);  // bytes() of them
-uint64_t hash_elements(const TensorImpl* t);                    // in the order of its elements, however they lie in memory
-uint64_t hash_elements(const TensorImpl* t, const void* data);  // as if they lay there
+void read_region(const Region& r, const Storage* s, char* to);       // bytes() of them
+uint64_t hash_elements(const TensorImpl* t);                         // in the order of its elements, however they lie in memory
+uint64_t hash_elements(const TensorImpl* t, const void* host_data);  // as if they lay there
 
 // f(offset in the storage, offset among the bytes of the region), for each run.
 template <class F> void for_each_run(const Region& r, F f) {

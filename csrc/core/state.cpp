@@ -8,6 +8,7 @@
 namespace retrograd {
 
 thread_local constinit ThreadState thread_state;
+bool naming_ops = false;
 int64_t live_batched = 0;
 
 namespace {
@@ -19,6 +20,12 @@ void set_birth_bits() {
 }
 
 }  // namespace
+
+void set_naming_ops(bool on) {
+  naming_ops = on;
+  thread_state.op = nullptr;
+  set_attention();
+}
 
 void set_inference_mode(bool on) {
   thread_state.inference_mode = on;

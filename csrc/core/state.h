@@ -32,9 +32,11 @@ struct ThreadState {
   uint64_t fresh_bits = 0;                   // and one with memory of its own: kInference too
   Site mode_site;                            // where recording was switched off (owned); a function's own line for a decorator
   Off off = Off::User;                       // and by whom
+  const char* op = nullptr;                  // the op entered last, while ops leave their names: see set_naming_ops()
 };
 
 extern thread_local constinit ThreadState thread_state;
+extern bool naming_ops;       // of this process; a thread notices when its attention is set next
 extern int64_t live_batched;  // tensors of vmaps that exist, see Note [Batched tensors]; guarded by the GIL
 
 // A tensor that outlived its vmap must not meet a kernel: as long as there is any, ops look around.
@@ -42,7 +44,7 @@ extern int64_t live_batched;  // tensors of vmaps that exist, see Note [Batched 
 // them. So `attention` is a question of the dispatch of ops alone, and whatever has two ways of computing something chooses by `lifted`.
 inline void set_attention() {
   thread_state.lifted = thread_state.mapped || thread_state.dual_levels != 0 || live_batched != 0;
-  thread_state.attention = thread_state.handlers != nullptr || thread_state.lifted;
+  thread_state.attention = thread_state.handlers != nullptr || thread_state.lifted || naming_ops;
 }
 inline void set_handlers(Handler* top, bool mapped) {
   thread_state.handlers = top;
@@ -54,6 +56,7 @@ inline void set_dual_levels(uint32_t count) {
   set_attention();
 }
 
+void set_naming_ops(bool on);  // each op leaves its name in thread_state.op, for tests of devices
 void set_inference_mode(bool on);
 void set_transform_depth(uint8_t depth);
 

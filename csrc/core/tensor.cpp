@@ -1,53 +1,23 @@
+// Making tensors: their geometry, new ones, and others on the same memory.
 #include "core/tensor.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "core/allocator.h"
-#include "core/chain.h"
 #include "core/format.h"
 #include "core/inline_storage.h"
-#include "core/pool.h"
+#include "core/launch.h"
 #include "core/state.h"
-#include "core/write_notes.h"
+#include "core/tensor_pool.h"
+#include "kernels/copy.h"
 
 namespace retrograd {
 
-PyTypeObject* tensor_type = nullptr;
-void (*track_all_nodes)() = nullptr;
-void (*mark_node)(Node*) = nullptr;
-
 namespace {
-
-Pool pool(sizeof(TensorImpl));
-
-int64_t* reserve_dims(TensorImpl* t, int ndim) {
-  if (t->dims != t->inline_dims && t->dims) PyMem_Free(t->dims);
-  t->dims = ndim <= kInlineDims ? t->inline_dims : static_cast<int64_t*>(PyMem_Malloc(sizeof(int64_t) * 2 * static_cast<size_t>(ndim)));
-  t->ndim = static_cast<uint8_t>(ndim);
-  return t->dims;
-}
-
-void release_extra(TensorImpl* t) {
-  TensorExtra* e = t->extra;
-  if (!e) return;
-  drop_tangents(t);
-  t->extra = nullptr;
-  Py_XDECREF(e->hooks);
-  Py_XDECREF(e->post_accumulate_hooks);
-  Py_XDECREF(e->name);
-  if (RG_UNLIKELY(e->batched != nullptr)) {
-    Py_DECREF(e->batched->object());
-    if (--live_batched == 0) set_attention();
-  }
-  if (e->version_cell && --e->version_cell->refs == 0) delete e->version_cell;
-  if (RG_UNLIKELY(e->moves != nullptr)) forget_moves(*e);
-  delete e;
-}
 
 // From the pool, with everything behind the inline dimensions zero; the caller fills in the rest, beginning with traits and dims.
 inline TensorImpl* take_tensor() {
-  auto* t = reinterpret_cast<TensorImpl*>(pool.take());
+  auto* t = reinterpret_cast<TensorImpl*>(tensor_pool.take());
   first_reference(t->object());
   Py_SET_TYPE(t->object(), tensor_type);  // no reference is taken: the type outlives every tensor
   t->grad_fn = nullptr;
@@ -60,70 +30,7 @@ inline TensorImpl* take_tensor() {
   return t;
 }
 
-// Whether there is any of what few tensors have.
-inline bool has_rare(const TensorImpl* t) {
-  auto bits = [](const void* p) { return reinterpret_cast<uintptr_t>(p); };
-  return (bits(t->base) | bits(t->grad) | bits(t->extra) | bits(t->dict) | bits(t->weakrefs)) != 0;
-}
-
-[[gnu::noinline]] void release_rare(TensorImpl* t) {
-  if (t->base) Py_DECREF(t->base->object());
-  if (t->grad) let_go([](void* grad) { Py_DECREF(static_cast<PyObject*>(grad)); }, t->grad);
-  Py_XDECREF(t->dict);
-  if (RG_UNLIKELY(t->extra != nullptr)) release_extra(t);
-}
-
 }  // namespace
-
-size_t live_tensors() { return pool.live(); }
-
-namespace {
-
-// Instances of Python subclasses do not live in the pool: a list of them would cost every nn.Parameter, so the collector's list of objects
-// is asked instead. Which of the two it is shows in the flag, not in the type: programs assign to __class__.
-template <class F> void for_each_living(F f) {
-  auto visit = [&](PyObject* o) { f(reinterpret_cast<TensorImpl*>(o)); };
-  const int collecting = PyGC_Disable();  // nothing runs in between that could make or free tensors
-  pool.for_each([&](PyObject* o) {
-    if (Py_REFCNT(o) > 0) visit(o);
-  });
-  PyObject* gc = PyImport_ImportModule("gc");
-  PyObject* objects = gc ? PyObject_CallMethod(gc, "get_objects", nullptr) : nullptr;
-  Py_XDECREF(gc);
-  if (collecting) PyGC_Enable();
-  if (!objects) throw PythonError();
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); ++i) {
-    PyObject* o = PyList_GET_ITEM(objects, i);
-    if (PyType_IsSubtype(Py_TYPE(o), tensor_type) && !reinterpret_cast<TensorImpl*>(o)->has(kPooled)) visit(o);
-  }
-  Py_DECREF(objects);
-}
-
-template <class F> void for_each_on(const Storage* storage, F f) {
-  for_each_living([&](TensorImpl* t) {
-    if (t->storage == storage) f(t);
-  });
-}
-
-}  // namespace
-
-void for_each_tensor(void (*f)(TensorImpl*, void*), void* context) {
-  for_each_living([&](TensorImpl* t) { f(t, context); });
-}
-
-// Tensors keep the address of their first element; when a storage moves, all tensors on it follow. By nothing: it is going to.
-void init_tensors() {
-  moved_storage = [](Storage* storage, ptrdiff_t by) {
-    uint32_t found = 0;
-    if (by == 0) {
-      for_each_on(storage, [&](TensorImpl*) { ++found; });
-      RG_CHECK(found == storage->refs, "Trying to resize storage that is not resizable: it moves, and of the ", storage->refs,
-               " tensors on it ", storage->refs - found, " cannot be found. Does gc.freeze() hide them? Call gc.unfreeze() first.");
-      return;
-    }
-    for_each_on(storage, [&](TensorImpl* t) { t->data = static_cast<char*>(t->data) + by; });
-  };
-}
 
 Tensor new_tensor_object() {
   TensorImpl* t = take_tensor();
@@ -363,7 +270,15 @@ Tensor from_storage(Storage* storage, DType dtype, IntSpan sizes, IntSpan stride
 
 Tensor scalar_tensor(Scalar value, DType dtype, Device device) {
   Tensor t = empty({}, dtype, device);
-  if (!is_meta(t)) value.store(dtype, t->data);
+  if (RG_UNLIKELY(!t->device.is_cpu())) {
+    if (is_meta(t)) return t;
+    alignas(16) char element[kMaxItemSize];
+    value.store(dtype, element);
+    const Launch launch(t);
+    kernels::copy(t->device).fill(t.array(), element);
+    return t;
+  }
+  value.store(dtype, t->data);
   return t;
 }
 
@@ -406,169 +321,9 @@ Tensor without_lifts(Tensor t) {
 
 bool is_batched(const TensorImpl* t, int32_t level) { return t->has(kBatched) && t->extra->batch_level == level; }
 
-void drop_tangent(Tangent* tangent) {
-  TensorImpl* owner = tangent->owner;
-  Tangent** at = &owner->extra->tangents;
-  while (*at != tangent) at = &(*at)->next;
-  *at = tangent->next;
-  if (!owner->extra->tangents) owner->flags &= static_cast<uint16_t>(~kDual);
-  *tangent->link = tangent->next_of_level;
-  if (tangent->next_of_level) tangent->next_of_level->link = tangent->link;
-  TensorImpl* value = tangent->value;
-  delete tangent;
-  Py_DECREF(value->object());
-}
-
-void drop_tangents(TensorImpl* t) {
-  while (t->extra && t->extra->tangents) drop_tangent(t->extra->tangents);
-}
-
 TensorExtra& extra_of(TensorImpl* t) {
   if (!t->extra) t->extra = new TensorExtra();
   return *t->extra;
-}
-
-namespace {
-
-void use_cell(TensorImpl* t, VersionCell* cell) {
-  TensorExtra& extra = extra_of(t);
-  ++cell->refs;
-  if (extra.version_cell && --extra.version_cell->refs == 0) delete extra.version_cell;
-  extra.version_cell = cell;
-  t->flags |= kOwnVersion;
-  t->storage->flags |= kStorageCounters;
-}
-
-}  // namespace
-
-void share_version(TensorImpl* t, const TensorImpl* source) { use_cell(t, source->extra->version_cell); }
-void give_version(TensorImpl* t, uint32_t version) { use_cell(t, new VersionCell{.refs = 0, .version = version}); }
-
-// Whoever saved `t` sees that it has other memory now. Its views stay where they are, and keep counting with it.
-void move_to(TensorImpl* t, Storage* storage) {
-  if (t->storage == storage) return;
-  note_move(t, storage);
-  if (!has_version(t)) {
-    retain(storage);
-    release(std::exchange(t->storage, storage));
-    return;
-  }
-  const uint32_t unseen = unseen_writes(t);
-  if (!t->has(kOwnVersion)) {
-    Storage* old = t->storage;
-    give_version(t, old->version);
-    if (old->refs > 1)
-      for_each_on(old, [&](TensorImpl* other) {
-        if (!other->has(kOwnVersion)) share_version(other, t);
-      });
-  }
-  retain(storage);
-  storage->flags |= kStorageCounters;
-  release(std::exchange(t->storage, storage));
-  t->extra->unseen_base += unseen + 1 - unseen_writes(t);
-}
-
-void bump_version(TensorImpl* t) {
-  Storage* s = t->storage;
-  if (RG_UNLIKELY(t->has(kOwnVersion))) {
-    ++t->extra->version_cell->version;
-    ++s->hidden_writes;
-  } else {
-    ++s->version;
-  }
-  if (RG_UNLIKELY(is_saved(s))) note_written(t);
-}
-
-// ---- collector ----
-
-void track_tensor(TensorImpl* t) {
-  if (!gc_tracked(t->object())) PyObject_GC_Track(t->object());
-}
-
-bool track_everything = false;
-
-void track_all_live() {
-  static int calls = 0;
-  if (track_everything) return;
-  if (++calls > 8) track_everything = true;
-  pool.for_each([](PyObject* o) {
-    if (!gc_tracked(o) && Py_REFCNT(o) > 0) PyObject_GC_Track(o);
-  });
-  track_all_nodes();
-}
-
-// Objects of the pools do not count towards the collector's thresholds, so cycles made of nothing else (a leaf whose .grad has a history)
-// would wait for a collection forever. A marked tensor therefore has a dictionary, which counts. The thresholds know nothing of sizes:
-// when tensors hold more than twice what they held after the last such collection, it does not wait for them. May run any Python code.
-static void help_collector(TensorImpl* t) {
-  static int64_t held = 0;
-  if (!t->dict) {
-    PyObject* counted = checked(PyDict_New());
-    Py_XSETREF(t->dict, counted);
-  }
-  constexpr int64_t kMuch = 256 << 20;
-  if (RG_UNLIKELY(memory_stats().allocated > 2 * held + kMuch) && PyGC_IsEnabled()) {
-    PyGC_Collect();
-    held = memory_stats().allocated;
-  }
-}
-
-void join_collector(TensorImpl* t) {
-  if (t->has(kMarked)) return;
-  help_collector(t);
-  t->flags |= kMarked;
-  if (t->accumulator) mark_node(t->accumulator);
-  if (t->grad_fn) mark_node(t->grad_fn);
-  track_all_live();
-  track_tensor(t);
-}
-
-int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
-  auto* t = reinterpret_cast<TensorImpl*>(self);
-  if (Py_TYPE(self) != tensor_type) Py_VISIT(Py_TYPE(self));
-  Py_VISIT(reinterpret_cast<PyObject*>(t->grad_fn));
-  Py_VISIT(reinterpret_cast<PyObject*>(t->base));
-  Py_VISIT(reinterpret_cast<PyObject*>(t->grad));
-  Py_VISIT(t->dict);
-  if (t->extra) {
-    Py_VISIT(t->extra->hooks);
-    Py_VISIT(t->extra->post_accumulate_hooks);
-    for (const Tangent* tangent = t->extra->tangents; tangent; tangent = tangent->next) Py_VISIT(tangent->value->object());
-    Py_VISIT(reinterpret_cast<PyObject*>(t->extra->batched));
-  }
-  return 0;
-}
-
-int tensor_clear(PyObject* self) {
-  auto* t = reinterpret_cast<TensorImpl*>(self);
-  Py_CLEAR(t->grad_fn);
-  Py_CLEAR(t->base);
-  Py_CLEAR(t->grad);
-  Py_CLEAR(t->dict);
-  if (t->extra) {
-    Py_CLEAR(t->extra->hooks);
-    Py_CLEAR(t->extra->post_accumulate_hooks);
-    drop_tangents(t);
-  }
-  return 0;
-}
-
-void tensor_dealloc(PyObject* self) {
-  auto* t = reinterpret_cast<TensorImpl*>(self);
-  if (gc_tracked(self)) PyObject_GC_UnTrack(self);
-  const bool rare = has_rare(t);
-  if (RG_UNLIKELY(rare) && t->weakrefs) PyObject_ClearWeakRefs(self);
-  if (t->grad_fn) Py_DECREF(reinterpret_cast<PyObject*>(t->grad_fn));
-  if (RG_UNLIKELY(rare)) release_rare(t);
-  if (t->storage) release_inline(t->storage);
-  if (t->dims != t->inline_dims && t->dims) PyMem_Free(t->dims);
-  PyTypeObject* type = Py_TYPE(self);
-  if (RG_LIKELY(t->has(kPooled))) {
-    pool.give(self);
-  } else {
-    type->tp_free(self);
-  }
-  if (RG_UNLIKELY(type != tensor_type)) Py_DECREF(type);
 }
 
 }  // namespace retrograd

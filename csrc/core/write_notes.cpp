@@ -9,6 +9,7 @@
 
 #include "core/region.h"
 #include "core/state.h"
+#include "core/transfer.h"
 
 namespace retrograd {
 
@@ -198,8 +199,8 @@ bool bytes_at(const WriteNotes& n, const Storage* s, const Region& r, std::span<
   if (r.end - r.begin > kExactLimit || !lies_in(r, s)) return false;
   for (const Note* note : notes)
     if (!note->copy) return false;
-  const char* data = static_cast<const char*>(s->data);
-  was.assign(data + r.begin, data + r.end);
+  const HostBytes now(s, r.begin, r.end);
+  was.assign(now.at(r.begin), now.at(r.end));
   for (size_t i = notes.size(); i > 0; --i) {  // the earliest last
     const Note& note = *notes[i - 1];
     const Region& from = n.places[note.place].region;
@@ -216,10 +217,10 @@ bool bytes_at(const WriteNotes& n, const Storage* s, const Region& r, std::span<
 bool same_bytes(const WriteNotes& n, const Storage* s, const Region& r, std::span<const Note* const> notes) {
   std::vector<char> was;
   if (!bytes_at(n, s, r, notes, was)) return false;
-  const char* data = static_cast<const char*>(s->data);
+  const HostBytes now(s, r.begin, r.end);
   bool same = true;
   for_each_run(r, [&](int64_t at, int64_t) {
-    same = same && std::memcmp(data + at, &was[static_cast<size_t>(at - r.begin)], static_cast<size_t>(r.run)) == 0;
+    same = same && std::memcmp(now.at(at), &was[static_cast<size_t>(at - r.begin)], static_cast<size_t>(r.run)) == 0;
   });
   return same;
 }

@@ -1,35 +1,35 @@
 #include "cpu/cpu.h"
 
 #include "cpu/families.h"
-#include "cpu/iterate.h"
+#include "kernels/create.h"
 #include "kernels/matmul.h"
+#include "kernels/optim.h"
+#include "kernels/pointwise.h"
 #include "kernels/random.h"
 #include "kernels/recurrence.h"
+#include "kernels/select.h"
+#include "kernels/values.h"
 
 namespace retrograd::cpu {
 
-namespace {
-
-constexpr PointwiseKernels pointwise_kernels = {.iterate = iterate};
-
-}  // namespace
-
 void provide_kernels(DeviceType type) {
   provide(type, copy());
+  provide(type, create_kernels);
   provide(type, distance());
   provide(type, indexing());
   provide(type, loss());
   provide(type, matmul_kernels);
   provide(type, norm());
-  provide(type, optim());
-  provide(type, pointwise_kernels);
+  provide(type, optim_kernels);
+  provide(type, pointwise_kernels());
   provide(type, random_kernels);
   provide(type, recurrence_kernels);
   provide(type, reduce());
   provide(type, scan());
-  provide(type, selection());
+  provide(type, select_kernels);
   provide(type, softmax());
   provide(type, sort());
+  provide(type, value_kernels);
 }
 
 }  // namespace retrograd::cpu

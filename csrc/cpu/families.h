@@ -7,24 +7,29 @@
 #include "kernels/index.h"
 #include "kernels/loss.h"
 #include "kernels/norm.h"
-#include "kernels/optim.h"
 #include "kernels/reduce.h"
 #include "kernels/scan.h"
-#include "kernels/select.h"
 #include "kernels/softmax.h"
 #include "kernels/sort.h"
 
 namespace retrograd::cpu {
+
+// A function that returns the first bad index as a kernel that writes it to memory.
+template <auto function> struct Reporting;
+template <class... Args, IndexError (*function)(Args...)> struct Reporting<function> {
+  static void run(Args... args, IndexError* error) {
+    const IndexError found = function(args...);
+    if (!found.ok) *error = found;
+  }
+};
 
 RG_DECLARE_KERNELS(CopyKernels, copy)
 RG_DECLARE_KERNELS(DistanceKernels, distance)
 RG_DECLARE_KERNELS(IndexKernels, indexing)
 RG_DECLARE_KERNELS(LossKernels, loss)
 RG_DECLARE_KERNELS(NormKernels, norm)
-RG_DECLARE_KERNELS(OptimKernels, optim)
 RG_DECLARE_KERNELS(ReduceKernels, reduce)
 RG_DECLARE_KERNELS(ScanKernels, scan)
-RG_DECLARE_KERNELS(SelectKernels, selection)
 RG_DECLARE_KERNELS(SoftmaxKernels, softmax)
 RG_DECLARE_KERNELS(SortKernels, sort)
 

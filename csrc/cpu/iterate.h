@@ -1,4 +1,5 @@
-// N-dimensional iteration for elementwise kernels: see kernels/pointwise.h.
+// N-dimensional iteration for elementwise kernels. A loop works on one dimension; iterate() merges and orders the dimensions so that the innermost
+// is long and contiguous where that is possible, then calls the loop row by row, on several threads when there is enough work.
 #pragma once
 
 #include "cpu/isa.h"
@@ -7,5 +8,17 @@
 namespace retrograd::cpu {
 
 void iterate(const Operands& ops, Loop loop, const void* params, int cost = 4);
+
+// Loops for it that are compiled for each level of processor.
+struct OptimLoops {
+  Loop sgd[kNumDTypes];  // null for dtypes that are not floating
+  Loop adam[kNumDTypes];
+};
+RG_DECLARE_KERNELS(OptimLoops, optim_loops)
+
+struct SelectLoops {
+  Loop select[5];  // by log2 of the element size
+};
+RG_DECLARE_KERNELS(SelectLoops, select_loops)
 
 }  // namespace retrograd::cpu

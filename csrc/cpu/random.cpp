@@ -472,6 +472,25 @@ void randperm(Generator& g, void* out, DType dtype, int64_t n) {
   });
 }
 
+template <class T> WeightFault find_fault(const T* weights, int64_t rows, int64_t categories) {
+  for (int64_t r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (int64_t i = 0; i < categories; ++i) {
+      const auto weight = static_cast<double>(weights[r * categories + i]);
+      if (weight < 0) return WeightFault::Negative;
+      if (!std::isfinite(weight)) return WeightFault::NotFinite;
+      sum += weight;
+    }
+    if (!(sum > 0)) return WeightFault::NoWeight;
+  }
+  return WeightFault::None;
+}
+
+void check_weights(WeightFault* fault, const void* weights, DType dtype, int64_t rows, int64_t categories) {
+  *fault = dtype == DType::Float64 ? find_fault(static_cast<const double*>(weights), rows, categories)
+                                   : find_fault(static_cast<const float*>(weights), rows, categories);
+}
+
 void multinomial(Generator& g, int64_t* out, int64_t n_samples, const void* probs, DType dtype, int64_t n_categories, void* cumulative) {
   if (dtype == DType::Float64)
     multinomial_row(g, out, n_samples, static_cast<const double*>(probs), n_categories, static_cast<double*>(cumulative));
@@ -505,6 +524,7 @@ const RandomKernels random_kernels = {
     .random_from = random_from,
     .random_full = random_full,
     .randperm = randperm,
+    .check_weights = check_weights,
     .multinomial = multinomial,
     .poisson = poisson,
 };

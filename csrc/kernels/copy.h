@@ -8,6 +8,8 @@
 //   fill(dst, host_value) dst[i] = *host_value, which points at one element of dst's dtype.
 #pragma once
 
+#include <cstddef>
+
 #include "kernels/array.h"
 #include "kernels/family.h"
 
@@ -16,6 +18,8 @@ namespace retrograd::kernels {
 struct CopyKernels {
   Kernel<void(const Array& dst, const Array& src)> copy;
   Kernel<void(const Array& dst, const void* host_value)> fill;
+  // `bytes` bytes to each of `rows` places, dst_step bytes apart, from one run of memory. On the calling thread.
+  Kernel<void(void* dst, int64_t dst_step, const void* src, int64_t rows, size_t bytes)> rows;
   // n elements, both contiguous; on the calling thread. from == to is a memcpy.
   Kernel<void(void* dst, DType to, const void* src, DType from, int64_t n)> convert;
 };

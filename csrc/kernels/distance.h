@@ -14,6 +14,8 @@ struct DistanceKernels {
   Kernel<void(void* out, const void* x1, const void* x2, DType dtype, int64_t batch, int64_t rows1, int64_t rows2, int64_t columns,
               double p)>
       cdist;
+  // norms[i] becomes what a slice of that norm is multiplied with so that its norm is at most `limit`. n floating elements, contiguous.
+  Kernel<void(void* norms, DType dtype, int64_t n, double limit)> shrink;
 };
 RG_KERNEL_FAMILY(DistanceKernels, distance)
 

@@ -1,7 +1,8 @@
 // Reading and writing at places that other arrays name.
 //
-// Index arrays are int64. Every function that follows indices checks all of them before it writes anything and returns the first bad one
-// (in row-major order of the index array) instead of writing; `ok` says that there was none. Where PyTorch lets negative indices
+// Index arrays are int64. Every function that follows indices checks all of them before it writes anything. If there is a bad one it writes
+// nothing but *error, with the first (in row-major order of the index array). `error` is memory of the device, and holds an error with
+// `ok` set before: a device may leave one there and report it when something is read next. Where PyTorch lets negative indices
 // count from the end so do we; each function says.
 //
 // Written arrays have distinct elements and do not overlap the others. Where several indices name the same element, assignments leave the
@@ -14,7 +15,7 @@
 
 namespace retrograd::kernels {
 
-struct [[nodiscard]] IndexError {
+struct IndexError {
   bool ok = true;
   int dim = 0;        // the dim of the indexed array that `value` does not fit
   int64_t value = 0;  // as found, not wrapped
@@ -46,50 +47,54 @@ struct Indexing {
 
 struct IndexKernels {
   // out[i][j] = in[index[i][j]][j] for dim 0. out and index have the same sizes; in's may be larger but along dim. Negative: bad.
-  Kernel<IndexError(const Array& out, const Array& in, int dim, const Array& index)> gather;
+  Kernel<void(const Array& out, const Array& in, int dim, const Array& index, IndexError* error)> gather;
 
   // dst[index[i][j]][j] = src[i][j] for dim 0. index may be smaller than src and dst (dst: but along dim). Negative: bad.
-  Kernel<IndexError(const Array& dst, int dim, const Array& index, const Array& src)> scatter;
-  Kernel<IndexError(const Array& dst, int dim, const Array& index, const void* host_value)> scatter_value;
+  Kernel<void(const Array& dst, int dim, const Array& index, const Array& src, IndexError* error)> scatter;
+  Kernel<void(const Array& dst, int dim, const Array& index, const void* host_value, IndexError* error)> scatter_value;
   // As scatter, combining with what is there. Without include_self, elements that an index names start from the reduction's identity.
   // Mean divides by the count, rounding down for integers. Amax and amin let nan win. scatter_add is Sum with include_self.
-  Kernel<IndexError(const Array& dst, int dim, const Array& index, const Array& src, Reduce op, bool include_self)> scatter_reduce;
+  Kernel<void(const Array& dst, int dim, const Array& index, const Array& src, Reduce op, bool include_self, IndexError* error)>
+      scatter_reduce;
 
   // idx is 1-d of length n. Sizes along dim: n for out and src, any for in and dst; the other dims agree. index_fill wraps negative
   // indices; for the others they are bad. embedding(weight, idx) is index_select on dim 0 with idx flattened.
-  Kernel<IndexError(const Array& out, const Array& in, int dim, const Array& idx)> index_select;
-  Kernel<IndexError(const Array& dst, int dim, const Array& idx, const Array& src)> index_copy;
-  Kernel<IndexError(const Array& dst, int dim, const Array& idx, const void* host_value)> index_fill;
-  Kernel<IndexError(const Array& dst, int dim, const Array& idx, const Array& src, double alpha)> index_add;
+  Kernel<void(const Array& out, const Array& in, int dim, const Array& idx, IndexError* error)> index_select;
+  Kernel<void(const Array& dst, int dim, const Array& idx, const Array& src, IndexError* error)> index_copy;
+  Kernel<void(const Array& dst, int dim, const Array& idx, const void* host_value, IndexError* error)> index_fill;
+  Kernel<void(const Array& dst, int dim, const Array& idx, const Array& src, double alpha, IndexError* error)> index_add;
   // dst as for scatter_reduce, with an index per slice.
-  Kernel<IndexError(const Array& dst, int dim, const Array& idx, const Array& src, Reduce op, bool include_self)> index_reduce;
+  Kernel<void(const Array& dst, int dim, const Array& idx, const Array& src, Reduce op, bool include_self, IndexError* error)> index_reduce;
   // grad_weight[idx[i]] += grad[i] for grad [n, e], grad_weight [v, e] (zeroed by the caller), skipping idx[i] == padding_idx (-1: none).
   // scale_by_count divides each grad[i] by the number of times idx[i] occurs.
-  Kernel<IndexError(const Array& grad_weight, const Array& idx, const Array& grad, int64_t padding_idx, bool scale_by_count)>
+  Kernel<void(const Array& grad_weight, const Array& idx, const Array& grad, int64_t padding_idx, bool scale_by_count, IndexError* error)>
       embedding_backward;
 
   // out[i] = in.flatten()[index[i]], and the reverse. Same sizes for out / src and index; in and dst any layout. Negative indices wrap.
-  Kernel<IndexError(const Array& out, const Array& in, const Array& index)> take;
-  Kernel<IndexError(const Array& dst, const Array& index, const Array& src, bool accumulate)> put;
+  Kernel<void(const Array& out, const Array& in, const Array& index, IndexError* error)> take;
+  Kernel<void(const Array& dst, const Array& index, const Array& src, bool accumulate, IndexError* error)> put;
 
   // out has plan.sizes. values too (broadcast by the caller, stride 0 allowed). Negative indices wrap.
-  Kernel<IndexError(const Array& out, const Array& in, const Indexing& plan)> index;
-  Kernel<IndexError(const Array& dst, const Indexing& plan, const Array& values, bool accumulate)> index_put;
+  Kernel<void(const Array& out, const Array& in, const Indexing& plan, IndexError* error)> index;
+  Kernel<void(const Array& dst, const Indexing& plan, const Array& values, bool accumulate, IndexError* error)> index_put;
 
   // Masks are Bool and have the sizes of the other array (stride 0 allowed). Order is row-major.
   Kernel<void(const Array& dst, const Array& mask, const void* host_value)> masked_fill;
   Kernel<void(const Array& out, const Array& in, const Array& mask)> masked_select;    // out: 1-d, count_nonzero(mask) elements
   Kernel<void(const Array& dst, const Array& mask, const Array& src)> masked_scatter;  // src: contiguous, >= count_nonzero(mask) elements
 
-  Kernel<int64_t(const Array& in)> count_nonzero;           // any dtype; nan counts
-  Kernel<void(const Array& out, const Array& in)> nonzero;  // out: int64 [count_nonzero(in), in.ndim], any strides
+  Kernel<void(int64_t* count, const Array& in)> count_nonzero;  // any dtype; nan counts
+  Kernel<void(const Array& out, const Array& in)> nonzero;      // out: int64 [count_nonzero(in), in.ndim], any strides
 
   // out and in are [..., rows, columns], same sizes, may be the same array. Keeps column - row <= diagonal (tril), >= (triu), else zero.
   Kernel<void(const Array& out, const Array& in, int64_t diagonal)> tril;
   Kernel<void(const Array& out, const Array& in, int64_t diagonal)> triu;
 
   // out[index[i]] of the last dim is 1, the rest 0: out is [..., classes], index [...]. Any dtype. Negative: bad.
-  Kernel<IndexError(const Array& out, const Array& index)> one_hot;
+  Kernel<void(const Array& out, const Array& index, IndexError* error)> one_hot;
+
+  // numbers[i] /= counts[i / parts] where that is more than 1. n numbers of a floating dtype, contiguous.
+  Kernel<void(void* numbers, const void* counts, DType dtype, int64_t n, int64_t parts)> share_out;
 
   // out[j] = i, repeats[i] times each: what to index_select with. repeats are >= 0 and out holds their sum. Both contiguous.
   Kernel<void(int64_t* out, const int64_t* repeats, int64_t n)> repeat_index;

@@ -11,11 +11,11 @@ namespace retrograd::kernels {
 
 enum class Reduction : uint8_t { None, Mean, Sum };
 struct LossKernels {
-  Kernel<IndexError(const Array& out, void* total_weight, const Array& in, const Array& target, const void* weight, int64_t ignore_index,
-                    Reduction reduction)>
+  Kernel<void(const Array& out, void* total_weight, const Array& in, const Array& target, const void* weight, int64_t ignore_index,
+              Reduction reduction, IndexError* error)>
       nll_loss;
-  Kernel<IndexError(const Array& grad_in, const Array& grad_out, const void* total_weight, const Array& target, const void* weight,
-                    int64_t ignore_index, Reduction reduction)>
+  Kernel<void(const Array& grad_in, const Array& grad_out, const void* total_weight, const Array& target, const void* weight,
+              int64_t ignore_index, Reduction reduction, IndexError* error)>
       nll_loss_backward;
 };
 RG_KERNEL_FAMILY(LossKernels, loss)

@@ -1,4 +1,4 @@
-// One optimizer step for one tensor, as loops for iterate(): all of a step's arithmetic in a single pass over memory.
+// One optimizer step for one tensor: all of a step's arithmetic in a single pass over memory. All operands have one floating dtype.
 // 16-bit floats compute in float and are rounded when they are stored.
 #pragma once
 
@@ -22,8 +22,8 @@ struct AdamStep {
 };
 
 struct OptimKernels {
-  Loop sgd[kNumDTypes];  // null for dtypes that are not floating
-  Loop adam[kNumDTypes];
+  Kernel<void(const Operands& ops, DType dtype, const SgdStep& step)> sgd;
+  Kernel<void(const Operands& ops, DType dtype, const AdamStep& step)> adam;
 };
 RG_KERNEL_FAMILY(OptimKernels, optim)
 

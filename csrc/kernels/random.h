@@ -74,6 +74,8 @@ struct Generator {
   uint32_t state_[kN];
 };
 
+enum class WeightFault : uint8_t { None, Negative, NotFinite, NoWeight };
+
 // Fills. `dtype` is the dtype of `out`; the caller has checked arguments (from <= to, 0 <= p <= 1, std >= 0, lambda > 0, ...).
 struct RandomKernels {
   // [from, to) for floating dtypes: 24 bits for float and the 16-bit types, 53 for double. A value that rounds to `to` becomes `from`.
@@ -99,6 +101,9 @@ struct RandomKernels {
   Kernel<void(Generator& g, void* out, DType dtype, int64_t n)> random_full;
 
   Kernel<void(Generator& g, void* out, DType dtype, int64_t n)> randperm;
+
+  // What is wrong with [rows, categories] weights of float or double as a distribution: the first fault, row by row.
+  Kernel<void(WeightFault* fault, const void* weights, DType dtype, int64_t rows, int64_t categories)> check_weights;
 
   // torch.multinomial draws without replacement, or a single sample, as the topk (argmax) of `probs / q` with q = exponential(1) of
   // probs' shape and dtype. This is the other case, several samples with replacement, for one row of float or double weights

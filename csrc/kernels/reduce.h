@@ -27,6 +27,10 @@ struct ReduceKernels {
   Kernel<void(const Array& out, const Array& in)> all;
   Kernel<void(const Array& out, const Array& in)> count_nonzero;  // out: usually int64
 
+  // A sum or mean of few contiguous floats or doubles over adjacent dims, [outer, n, inner] -> [outer, inner], n > 0. It adds up in an order of
+  // its own, which depends on the sizes alone.
+  Kernel<void(void* out, const void* in, DType dtype, int64_t outer, int64_t n, int64_t inner, bool mean)> small_sum;
+
   // (sum |x|^p)^(1/p) for any p; p = 0 counts nonzeros, inf and -inf are the largest and smallest |x|. out is floating.
   Kernel<void(const Array& out, const Array& in, double p)> norm;
 

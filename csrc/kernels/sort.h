@@ -26,6 +26,10 @@ struct SortKernels {
   // (all NaN gives NaN). An empty slice gives NaN / 0 and index 0.
   Kernel<void(const Array& values, const Array& indices, const Array& in, int dim, bool ignore_nan)> median;
 
+  // The mode of each row of a sorted [rows, n] array, contiguous: the longest run of equals, and of the smallest such the last place.
+  // `places` (int64, of the same sizes) says where each element was; values and indices have `rows` elements.
+  Kernel<void(void* values, int64_t* indices, DType dtype, const void* sorted, const int64_t* places, int64_t rows, int64_t n)> mode;
+
   // out (int64 or int32) has the sizes of `values`. `sequence` is sorted along its last dim and has the same dtype as `values`; either it is 1-d
   // and serves all values, or all its dims but the last equal those of values. right: first position > value, else first >= value.
   // `sorter` (int64, sizes of sequence) or nullptr: a permutation that sorts the sequence. bucketize(x, edges) is this with a 1-d sequence.
@@ -33,12 +37,12 @@ struct SortKernels {
 
   // Unique elements of the flattened (row-major) input, sorted unless `consecutive`, which only merges neighbours. Writes up to in.numel()
   // elements of in's dtype to `values` (contiguous), and, where not nullptr, the index into values of each element to inverse[numel] and the
-  // number of each to counts. Returns how many there are. Each NaN is its own element.
-  Kernel<int64_t(void* values, int64_t* inverse, int64_t* counts, const Array& in, bool consecutive)> unique;
+  // number of each to counts. *found is how many there are. Each NaN is its own element.
+  Kernel<void(int64_t* found, void* values, int64_t* inverse, int64_t* counts, const Array& in, bool consecutive)> unique;
 
   // The same for slices along `dim`, compared lexicographically: first[i] is the index along dim of the first slice in group i (take them with index_select),
-  // inverse and counts as above, each of in.sizes[dim] elements at most; inverse and counts may be nullptr. Returns the number of groups.
-  Kernel<int64_t(int64_t* first, int64_t* inverse, int64_t* counts, const Array& in, int dim, bool consecutive)> unique_dim;
+  // inverse and counts as above, each of in.sizes[dim] elements at most; inverse and counts may be nullptr. *found is the number of groups.
+  Kernel<void(int64_t* found, int64_t* first, int64_t* inverse, int64_t* counts, const Array& in, int dim, bool consecutive)> unique_dim;
 
   // Histogram of in over out.sizes[0] equal bins of [low, high]; elements outside and NaN are left out; high falls into the last bin.
   // out: 1-d of the dtype of in (floating) as torch.histc. The caller resolves low == high (see torch.histc) and checks finiteness.

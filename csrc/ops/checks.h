@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/promote.h"
+#include "core/transfer.h"
 #include "kernels/index.h"
 #include "ops/overlap.h"
 #include "ops/util.h"
@@ -13,19 +14,10 @@ namespace retrograd {
 }
 
 // Whether all elements of a floating tensor are in [low, high]; false for nan.
-inline bool all_within(const Tensor& t, double low, double high) {
-  const Tensor flat = contiguous_data(t);
-  return visit_floating(t.dtype(), [&](auto zero) {
-    using V = decltype(zero);
-    const V* data = flat.data<V>();
-    bool fits = true;
-    for (int64_t i = 0; i < flat.numel(); ++i) {
-      const double v = static_cast<double>(data[i]);  // bounds that are finite in double may not be in V
-      fits &= v >= low && v <= high;
-    }
-    return fits;
-  });
-}
+inline bool all_within(const Tensor& t, double low, double high) { return !any_element(t, kernels::Is::Outside, low, high); }
+
+// The smallest and the largest element of an int64 tensor that has any; waits for the device.
+std::pair<int64_t, int64_t> integer_range(const Tensor& t);
 
 // A factor of an integer op must be a number its dtype can hold.
 inline void check_fits(const Scalar& s, DType t) {
@@ -64,6 +56,8 @@ inline bool may_overlap(const TensorImpl* a, const TensorImpl* b) {
 
 // `t`, or a copy of it when it lies in the memory of `written`: kernels may then write and read in any order.
 inline Tensor apart_from(const Tensor& t, const Tensor& written) { return may_overlap(t.get(), written.get()) ? clone_data(t) : t; }
+
+using IndexSlot = Answer<kernels::IndexError>;
 
 inline void check_index_found(const kernels::IndexError& e, ErrorKind kind) {
   if (RG_UNLIKELY(!e.ok)) fail(kind, "index ", e.value, " is out of bounds for dimension ", e.dim, " with size ", e.size);

@@ -3,8 +3,11 @@
 #include <bit>
 
 #include "core/promote.h"
+#include "core/transfer.h"
 #include "core/write_notes.h"
 #include "kernels/copy.h"
+#include "kernels/reduce.h"
+#include "ops/checks.h"
 #include "ops/lazy.h"
 
 namespace retrograd {
@@ -47,6 +50,7 @@ void copy_data(const Tensor& dst, const Tensor& src) {
   RG_CHECK(!src->has(kBatched), "a tensor that belongs to a vmap was used where its memory is needed; it may have outlived the vmap");
   if (RG_UNLIKELY(src->has(kNeg) && !is_differentiable(dst.dtype())))
     return copy_data(dst, resolved(src));  // not every integer has a negative
+  if (RG_UNLIKELY(src->device != dst->device)) return copy_data(dst, moved_to(src, dst->device));
   int64_t strides[kMaxDims];
   const bool same = same_sizes(dst.get(), src.get());
   if (!same) strides_in(src, dst.sizes(), strides);
@@ -86,6 +90,27 @@ Tensor expand_data(const Tensor& t, IntSpan sizes) {
   int64_t strides[kMaxDims];
   strides_in(t, sizes, strides);
   return alias_as(t, sizes, {strides, sizes.size()}, t->offset());
+}
+
+bool any_element(const Tensor& t, kernels::Is what, double low, double high) {
+  const Tensor flat = contiguous_data(t);
+  Answer<bool> found(flat->device);
+  {
+    const Launch launch(flat, flat.numel());
+    kernels::values(flat->device).any(found.data(), flat->dtype, flat->data, flat.numel(), what, low, high);
+  }
+  return found.read();
+}
+
+std::pair<int64_t, int64_t> integer_range(const Tensor& t) {
+  Answer<int64_t> low(t->device), high(t->device);
+  const int64_t zeros[kMaxDims] = {};
+  {
+    const Launch launch(t, t.numel());
+    kernels::reduce(t->device).min({low.data(), DType::Int64, t->ndim, t->sizes(), zeros}, t.array());
+    kernels::reduce(t->device).max({high.data(), DType::Int64, t->ndim, t->sizes(), zeros}, t.array());
+  }
+  return {low.read(), high.read()};
 }
 
 void fill_data(const Tensor& t, Scalar value) {

@@ -7,6 +7,7 @@
 
 #include "core/launch.h"
 #include "core/tensor.h"
+#include "kernels/values.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace retrograd {
@@ -22,7 +23,8 @@ Tensor expand_data(const Tensor& t, IntSpan sizes);    // alias, stride 0 where 
 Tensor full(IntSpan sizes, Scalar value, DType dtype, Device device);
 void fill_data(const Tensor& t, Scalar value);
 Tensor zeros(IntSpan sizes, DType dtype, Device device = {});
-Tensor operand_tensor(const Operand& o, DType dtype, Device device);  // a 0-d tensor for a number
+bool any_element(const Tensor& t, kernels::Is what, double low = 0, double high = 0);  // of any dtype that is not complex, on any device
+Tensor operand_tensor(const Operand& o, DType dtype, Device device);                   // a 0-d tensor for a number
 
 std::string dtype_title(DType dtype);              // "Float"
 const char* cpp_type_name(DType dtype);            // "float", "long int": as a few messages have it

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/backend.h"
 #include "python/bind.h"
 #include "python/guard.h"
 #include "python/intercept.h"
@@ -261,6 +262,9 @@ PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_
       return call_torch_function(g.callable, self, items, args.positional, kwnames);
     if (PyObject* result = call_in_older_order(g, args)) return result;
     explain(g, args);
+  } catch (const MissingKernel& e) {
+    PyErr_SetString(PyExc_NotImplementedError, e.of(g.name).c_str());
+    return nullptr;
   } catch (...) {
     set_python_error();
     return nullptr;

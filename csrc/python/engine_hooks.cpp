@@ -3,6 +3,7 @@
 #include "autograd/engine_ops.h"
 #include "autograd/history.h"
 #include "core/guards.h"
+#include "core/transfer.h"
 #include "ops.h"
 #include "ops/util.h"
 #include "python/autograd.h"
@@ -170,7 +171,7 @@ Tensor whole_batch(Tensor t) {
 
 bool any_nan(const Tensor& t) {  // inside vmap: of any sample
   if (!t || !is_differentiable(t.dtype()) || t.device().type == DeviceType::Meta) return false;
-  return *whole_batch(ops::any(ops::isnan(whole_batch(t)))).data<bool>();
+  return read_scalar(whole_batch(ops::any(ops::isnan(whole_batch(t))))).i != 0;
 }
 
 void anomaly(Node* n, std::span<const Tensor> out) {

@@ -5,6 +5,7 @@
 #include "autograd/untracked.h"
 #include "core/guards.h"
 #include "core/promote.h"
+#include "core/transfer.h"
 #include "ops.h"
 #include "ops/util.h"
 #include "python/bind.h"
@@ -132,8 +133,8 @@ void store_nested(PyObject* o, size_t depth, std::span<const int64_t> sizes, DTy
   }
   if (is_tensor(o)) {
     const TensorImpl* source = readable(reinterpret_cast<TensorImpl*>(o), "torch.tensor()");
-    RG_CHECK(source->device.type == DeviceType::CPU, "torch.tensor() cannot read meta tensors: they have no values");
-    const Tensor t = contiguous_data(cast_data(Tensor::borrow(const_cast<TensorImpl*>(source)), dtype));
+    RG_CHECK(source->device.type != DeviceType::Meta, "torch.tensor() cannot read meta tensors: they have no values");
+    const Tensor t = contiguous_data(cast_data(on_host(Tensor::borrow(const_cast<TensorImpl*>(source))), dtype));
     const bool same = t.sizes().size() == sizes.size() - depth &&
                       std::equal(t.sizes().begin(), t.sizes().end(), sizes.begin() + static_cast<std::ptrdiff_t>(depth));
     RG_CHECK_AS(Value, same, "expected sequence of tensors of equal shape");

@@ -229,6 +229,7 @@ template <class R, class... A>
 [[gnu::cold, gnu::noinline]] R attend(bool& done, OpRecord& op, R (*whole)(A...), R (*kernel)(A...),
                                       std::type_identity_t<void (*)(const R&, A...)> rule, std::type_identity_t<A>... args) {
   const bool tangents = !std::exchange(tangents_are_taken_care_of, false);
+  thread_state.op = op.name;
   if (intercepts(op)) {
     done = true;
     return intercept<R>(op, args...);
@@ -262,6 +263,7 @@ inline void check_not_captured(const Tensor& self, const auto&...) {
 // The same for a write in place: true when everything is done.
 template <class... A>
 [[gnu::cold, gnu::noinline]] bool attend_inplace(OpRecord& op, const Tensor& (*whole)(A...), std::type_identity_t<A>... args) {
+  thread_state.op = op.name;
   if (intercepts(op)) {
     intercept<Tensor>(op, args...);
     return true;

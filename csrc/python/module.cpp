@@ -15,6 +15,7 @@
 #include "python/tensor_type.h"
 #include "python/torch_function.h"
 #include "python/types.h"
+#include "testing/guarded.h"
 
 namespace {
 
@@ -60,6 +61,7 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
     init_saved_hooks(module);
     init_module_type(module);
     init_optim(module);
+    init_guarded(module);
     register_engine_ops();
     init_bindings(module, tensor_type);
     return module;

@@ -4,6 +4,7 @@
 #include "autograd/tangent.h"
 #include "core/guards.h"
 #include "core/promote.h"
+#include "core/transfer.h"
 #include "ops/generator.h"
 #include "python/bind.h"
 #include "python/torch_function.h"
@@ -243,9 +244,9 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
       if (is_tensor(o)) {  // a 0-d tensor that needs no gradient counts as a number
         auto* t = reinterpret_cast<TensorImpl*>(o);
         if (t->ndim != 0 || t->grad_fn || t->has(kRequiresGrad) || (thread_state.dual_levels && has_tangent(t)) ||
-            t->device.type != DeviceType::CPU)
+            t->device.type == DeviceType::Meta)
           return false;
-        v.scalar = element_scalar(t, t->data);
+        v.scalar = read_scalar(t);
         return true;
       }
       return false;
@@ -267,8 +268,8 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
       if (!read_scalar(o, s)) {
         if (!is_tensor(o)) return false;
         auto* t = reinterpret_cast<TensorImpl*>(o);
-        if (t->numel != 1 || t->device.type != DeviceType::CPU) return false;
-        s = element_scalar(t, t->data);
+        if (t->numel != 1 || t->device.type == DeviceType::Meta) return false;
+        s = read_scalar(t);
       }
       if (s.is_complex()) return false;
       v.scalar = Scalar(s.to_double());

@@ -343,32 +343,8 @@ bool read_device(PyObject* o, Device& out) {
   } else {
     return false;
   }
-  if (out.type == DeviceType::CPU) out.index = -1;  // "cpu:0" is the CPU
+  if (out.type == DeviceType::CPU || out.type == DeviceType::Plugin) out.index = -1;  // there is one: "cpu:0" is the CPU
   return true;
-}
-
-Scalar element_scalar(DType dtype, const void* data) {
-  return visit_all(dtype, [&](auto zero) -> Scalar {
-    using T = decltype(zero);
-    std::conditional_t<std::is_same_v<T, bool>, uint8_t, T> v;  // view(torch.bool) shows bytes that are no bool
-    std::memcpy(&v, data, sizeof v);
-    if constexpr (DTypeOf<T>::value == DType::Bool) {
-      return Scalar(v != 0);
-    } else if constexpr (is_complex_v<T>) {
-      return Scalar(Complex<double>(v));
-    } else if constexpr (is_floating(DTypeOf<T>::value)) {
-      return Scalar(static_cast<double>(static_cast<compute_t<T>>(v)));
-    } else {
-      return Scalar(static_cast<int64_t>(v));
-    }
-  });
-}
-
-Scalar element_scalar(const TensorImpl* t, const void* data) {
-  Scalar s = element_scalar(t->dtype, data);
-  if (RG_UNLIKELY(t->has(kConj))) s = s.conj();
-  if (RG_UNLIKELY(t->has(kNeg))) s = -s;
-  return s;
 }
 
 void init_types(PyObject* module) {

@@ -32,8 +32,6 @@ PyObject* dtype_object(DType t);  // borrowed
 PyObject* wrap_memory_format(MemoryFormat format);
 PyObject* wrap_layout(Layout layout);
 inline bool is_generator(PyObject* o) { return PyObject_TypeCheck(o, generator_type); }
-Scalar element_scalar(DType dtype, const void* data);
-Scalar element_scalar(const TensorImpl* t, const void* data);  // with the tensor's lazy flags applied
 
 void init_types(PyObject* module);
 void init_formats(PyObject* module);

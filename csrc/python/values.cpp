@@ -1,4 +1,5 @@
 // The elements of a tensor as Python numbers: item(), float(), bool(), tolist().
+#include "core/transfer.h"
 #include "python/bind.h"
 #include "python/doc.h"
 #include "python/guard.h"
@@ -20,8 +21,8 @@ const TensorImpl* readable(const TensorImpl* t, const char* what) {
 
 Scalar first_element(const TensorImpl* t) {
   t = readable(t, ".item()");
-  RG_CHECK(t->device.type == DeviceType::CPU, "Tensor.item() cannot be called on meta tensors: they have no values");
-  return element_scalar(t, t->data);
+  RG_CHECK(t->device.type != DeviceType::Meta, "Tensor.item() cannot be called on meta tensors: they have no values");
+  return read_scalar(t);
 }
 
 namespace {
@@ -98,19 +99,20 @@ int to_bool(PyObject* self) {
   return result;
 }
 
-PyObject* list_of(const TensorImpl* t, int d, const char* data) {
-  if (d == t->ndim) return wrap(element_scalar(t, data));
-  const int64_t n = t->size(d);
+PyObject* list_of(const TensorImpl* t, int d, int64_t offset) {
+  if (d == t->ndim) return wrap(read_scalar(t, offset));
+  const int64_t n = t->size(d), step = t->stride(d);
   PyObject* out = checked(PyList_New(n));
-  for (int64_t i = 0; i < n; ++i) PyList_SET_ITEM(out, i, list_of(t, d + 1, data + i * t->stride(d) * itemsize(t->dtype)));
+  for (int64_t i = 0; i < n; ++i) PyList_SET_ITEM(out, i, list_of(t, d + 1, offset + i * step));
   return out;
 }
 PyObject* tolist(PyObject* self, PyObject*) {
   if (RG_UNLIKELY(overridden(self))) return override_method(self, "tolist");
   return guarded([&]() -> PyObject* {
     const TensorImpl* t = readable(reinterpret_cast<TensorImpl*>(self), ".tolist()");
-    RG_CHECK(t->device.type == DeviceType::CPU, "tolist() needs data, and a ", device_name(t->device), " tensor has none here");
-    return list_of(t, 0, static_cast<const char*>(t->data));
+    RG_CHECK(t->device.type != DeviceType::Meta, "tolist() needs data, and a ", device_name(t->device), " tensor has none here");
+    const Tensor host = on_host(Tensor::borrow(const_cast<TensorImpl*>(t)));
+    return list_of(host.get(), 0, 0);
   });
 }
 

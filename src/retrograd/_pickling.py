@@ -48,7 +48,7 @@ class Storage:
     def raw(self) -> memoryview | bytes:
         if not self.numel:
             return b""
-        return memoryview(self.flat if self.flat.dtype == _C.uint8 else self.flat.view(_C.uint8))
+        return memoryview((self.flat if self.flat.dtype == _C.uint8 else self.flat.view(_C.uint8)).cpu())
 
 
 class Storages:

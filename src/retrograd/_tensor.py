@@ -216,15 +216,16 @@ class _Memory:
             return cls(plain.as_strided((tensor._storage_info()[1] // tensor.element_size(),), (1,), 0))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        data = bytes(memoryview(self.flat.resolve_conj().resolve_neg().view(_C.uint8))) if self.flat.numel() else b""
-        return (_memory_from_bytes, (data, self.flat.dtype))
+        data = bytes(memoryview(self.flat.resolve_conj().resolve_neg().cpu().view(_C.uint8))) if self.flat.numel() else b""
+        where = () if self.flat.device.type == "cpu" else (str(self.flat.device),)
+        return (_memory_from_bytes, (data, self.flat.dtype, *where))
 
 
-def _memory_from_bytes(data: bytes, dtype: Any) -> _Memory:
+def _memory_from_bytes(data: bytes, dtype: Any, device: str = "cpu") -> _Memory:
     raw = _C._ops.empty((len(data),), dtype=_C.uint8, device="cpu")
     if data:
         memoryview(raw)[:] = data
-    return _Memory(raw.view(dtype))
+    return _Memory(raw.view(dtype).to(device))
 
 
 def _rebuild(

@@ -154,7 +154,12 @@ def _default_location(flat: Tensor, location: str) -> Tensor:
             "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. Pass map_location='cpu' to "
             "torch.load to put its storages on the CPU."
         )
-    raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})")
+    try:
+        device = _C.device(location)
+    except RuntimeError:
+        words = f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})"
+        raise RuntimeError(words) from None
+    return flat.to(device)
 
 
 def _make_restore(map_location: Any) -> Callable[[Tensor, str], Tensor]:

@@ -18,6 +18,7 @@ GENERATED = {
     "param_kinds.h",
     "boxed_arguments.h",
     "pointwise_tables.h",
+    "pointwise_rows.h",
     "functions.pyi",
     "python_ops.py",
     "return_types.pyi",

@@ -142,7 +142,8 @@ def cotangent(engine: Any, tensor: Any, salt: int = 0) -> Any:
     rng = seed_of(f"cotangent {tuple(tensor.shape)} {salt}")
     count = math.prod(tensor.shape) * (2 if tensor.is_complex() else 1)
     values = [half(0.5 + rng.random()) * (1 if rng.random() < 0.5 else -1) for _ in range(count)]
-    return engine.tensor(paired(values) if tensor.is_complex() else values, dtype=tensor.dtype).reshape(tuple(tensor.shape))
+    made = engine.tensor(paired(values) if tensor.is_complex() else values, dtype=tensor.dtype).reshape(tuple(tensor.shape))
+    return made.to(tensor.device)
 
 
 def gradients(engine: Any, outputs: list[Any], inputs: list[Any], salt: int = 0, **options: Any) -> list[Any]:

@@ -1,7 +1,7 @@
 """Turns the op table (optable/) into C++, stubs and documentation.
 
 Per family F of the table: ops_F.cpp (dispatch and graph nodes), bindings_F.cpp (Python signatures), docs_F.cpp (docstrings), kernels_F_N.cpp (pointwise kernels,
-compiled once per CPU level); and ops.h, pointwise_tables.h, param_kinds.h, boxed_arguments.h, bindings.h for all, stubs (*.pyi) for type checkers.
+compiled once per CPU level); and ops.h, pointwise_tables.h, pointwise_rows.h, param_kinds.h, boxed_arguments.h, bindings.h for all, stubs (*.pyi) for type checkers.
 The generated code is meant to be read: each piece names the entry it came from.
 
     plan        what a graph node saves, and its apply function
@@ -29,7 +29,9 @@ def generate() -> dict[str, str]:
     pointwise = kernels.KernelFiles(table)
     out = {
         "ops.h": sources.ops_header(table),
-        "pointwise_tables.h": kernels.pointwise_tables(pointwise.files),
+        "pointwise_tables.h": kernels.pointwise_tables(pointwise),
+        "pointwise_rows.h": kernels.row_numbers(pointwise),
+        "kernels_rows.cpp": kernels.row_source(pointwise),
         "param_kinds.h": bindings.param_kinds(),
         "boxed_arguments.h": bindings.boxed_arguments(),
         "bindings.h": bindings.bindings_header(),

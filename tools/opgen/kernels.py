@@ -1,4 +1,4 @@
-"""Pointwise kernels: a functor from each expression, tables of loops over dtypes, and impl::<op>, which picks the loop."""
+"""Pointwise kernels: a functor from each expression, tables of loops over dtypes, and impl::<op>, which names its row."""
 
 from __future__ import annotations
 
@@ -45,22 +45,21 @@ class KernelFiles:
             group = [op for op in table if op.family == family and op.kernel.kind == "pointwise" and self.owner(op) is op]
             for i in range(0, len(group), KERNELS_PER_FILE):
                 self.files[f"kernels_{family}_{i // KERNELS_PER_FILE}"] = group[i : i + KERNELS_PER_FILE]
-        self._file_of = {op.cname: name for name, group in self.files.items() for op in group}
+        self.rows = {op.cname: name for name, group in self.files.items() for op in group}
 
     def owner(self, op: Op) -> Op:
         k = op.kernel
         return self._first.setdefault((k.expr, k.complex, k.dtypes, k.out, k.params, k.rare, len(inputs_of(op))), op)
 
-    def table(self, op: Op) -> str:
-        """The C++ expression for the loops of an op."""
-        name = self.owner(op).cname
-        return f"cpu::{self._file_of[name]}().{name}"
+    def row(self, op: Op) -> str:
+        """The name of the number of its kernel, by which a device knows it: see kernels/pointwise.h."""
+        return f"kernels::rows::{self.owner(op).cname}"
 
 
 # ---- impl::<op> ----
 
 IMPL = """
-const PointwiseInfo pw_$name = {"$label", $dtypes, PointwiseOut::$out, $count, $cost, [] { return $table; }$exceptions};
+const PointwiseInfo pw_$name = {"$label", $dtypes, PointwiseOut::$out, $count, $cost, $row$exceptions};
 Tensor $name($params) {
   $check
   $kernel_params
@@ -105,7 +104,7 @@ def pointwise_impl(op: Op, kernels: KernelFiles) -> str:
         out=op.kernel.out.capitalize(),
         count=str(len(inputs)),
         cost=str(op.kernel.cost),
-        table=kernels.table(op),
+        row=kernels.row(op),
         exceptions=f", {', '.join(exceptions)}" if exceptions != ["false", "nullptr", "nullptr", "false"] else "",
         params=parameters(op),
         check="\n".join(check),
@@ -210,6 +209,39 @@ namespace retrograd::cpu {
 
 $tables
 
+// All of them, by the number of the row and the dtype.
+struct PointwiseLoops {
+  const Loop* rows[$count];
+};
+RG_DECLARE_KERNELS(PointwiseLoops, pointwise_loops)
+
+}  // namespace retrograd::cpu
+"""
+NUMBERS = """
+$generated
+#pragma once
+
+#include <cstdint>
+
+namespace retrograd::kernels::rows {
+
+enum : uint16_t {
+  $names
+};
+
+}  // namespace retrograd::kernels::rows
+"""
+ROWS = """
+$generated
+
+#include "pointwise_tables.h"
+
+namespace retrograd::cpu {
+
+RG_EXPORT_KERNELS(PointwiseLoops, pointwise_loops) = {{
+    $rows
+}};
+
 }  // namespace retrograd::cpu
 """
 TABLE = """
@@ -220,9 +252,18 @@ RG_DECLARE_KERNELS($struct, $name)
 """
 
 
-def pointwise_tables(files: dict[str, list[Op]]) -> str:
+def row_numbers(kernels: KernelFiles) -> str:
+    return fill(NUMBERS, generated=generated(), names="\n".join(f"{name}," for name in kernels.rows))
+
+
+def row_source(kernels: KernelFiles) -> str:
+    rows = [f"RG_CAT({file}, RG_LEVEL).{name}," for name, file in kernels.rows.items()]
+    return fill(ROWS, generated=generated(), rows="\n".join(rows))
+
+
+def pointwise_tables(kernels: KernelFiles) -> str:
     tables = [
         fill(TABLE, struct=optable.camel(name), name=name, members="\n".join(f"Loop {op.cname}[kNumDTypes];" for op in group))
-        for name, group in files.items()
+        for name, group in kernels.files.items()
     ]
-    return fill(TABLES, generated=generated(), tables="\n".join(tables))
+    return fill(TABLES, generated=generated(), tables="\n".join(tables), count=str(len(kernels.rows)))

@@ -84,7 +84,7 @@ $generated
 #include "ops/pointwise/pointwise.h"
 #include "ops/forward.h"
 #include "ops/generated_support.h"
-#include "pointwise_tables.h"
+#include "pointwise_rows.h"
 
 namespace retrograd {
 namespace {

@@ -451,8 +451,13 @@ void fill_array(const Array& dst, const void* value) {
   copy_planes(dims, count, dst.ptr<char>(), static_cast<const char*>(value), size, plane_fn(size));
 }
 
+void copy_rows(void* dst, int64_t dst_step, const void* src, int64_t rows, size_t bytes) {
+  for (int64_t i = 0; i < rows; ++i)
+    std::memcpy(static_cast<char*>(dst) + i * dst_step, static_cast<const char*>(src) + i * static_cast<int64_t>(bytes), bytes);
+}
+
 }  // namespace
 
-RG_EXPORT_KERNELS(CopyKernels, copy) = {.copy = copy_array, .fill = fill_array, .convert = convert};
+RG_EXPORT_KERNELS(CopyKernels, copy) = {.copy = copy_array, .fill = fill_array, .rows = copy_rows, .convert = convert};
 
 }  // namespace retrograd::cpu

@@ -107,9 +107,20 @@ void cdist(void* out, const void* x1, const void* x2, DType dtype, int64_t batch
   cdist_of<float>(out, x1, x2, batch, rows1, rows2, columns, p);
 }
 
+void shrink(void* norms, DType dtype, int64_t n, double limit) {
+  visit_floating(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    T* s = static_cast<T*>(norms);
+    for (int64_t i = 0; i < n; ++i) {
+      const compute_t<T> norm = s[i];
+      s[i] = T(norm > limit ? static_cast<compute_t<T>>(limit / (norm + 1e-7)) : compute_t<T>(1));
+    }
+  });
+}
+
 }  // namespace
 }  // namespace RG_LEVEL_NS
 
-RG_EXPORT_KERNELS(DistanceKernels, distance) = {.cdist = RG_LEVEL_NS::cdist};
+RG_EXPORT_KERNELS(DistanceKernels, distance) = {.cdist = RG_LEVEL_NS::cdist, .shrink = RG_LEVEL_NS::shrink};
 
 }  // namespace retrograd::cpu

@@ -566,6 +566,17 @@ IndexError one_hot(const Array& out, const Array& index) {
   return scatter_value(out, last, column, one);
 }
 
+void share_out(void* numbers, const void* counts, DType dtype, int64_t n, int64_t parts) {
+  visit_floating(dtype, [&](auto zero) {
+    using V = decltype(zero);
+    for (int64_t i = 0; i < n; ++i) {
+      const double count = static_cast<double>(static_cast<const V*>(counts)[i / parts]);
+      V& number = static_cast<V*>(numbers)[i];
+      if (count > 1) number = static_cast<V>(static_cast<compute_t<V>>(static_cast<double>(number) / count));
+    }
+  });
+}
+
 void repeat_index(int64_t* out, const int64_t* repeats, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
     for (int64_t r = repeats[i]; r > 0; --r) *out++ = i;
@@ -574,20 +585,20 @@ void repeat_index(int64_t* out, const int64_t* repeats, int64_t n) {
 }  // namespace
 
 RG_EXPORT_KERNELS(IndexKernels, indexing) = {
-    .gather = gather,
-    .scatter = scatter,
-    .scatter_value = scatter_value,
-    .scatter_reduce = scatter_reduce,
-    .index_select = index_select,
-    .index_copy = index_copy,
-    .index_fill = index_fill,
-    .index_add = index_add,
-    .index_reduce = index_reduce,
-    .embedding_backward = embedding_backward,
-    .take = take,
-    .put = put,
-    .index = index,
-    .index_put = index_put,
+    .gather = Reporting<gather>::run,
+    .scatter = Reporting<scatter>::run,
+    .scatter_value = Reporting<scatter_value>::run,
+    .scatter_reduce = Reporting<scatter_reduce>::run,
+    .index_select = Reporting<index_select>::run,
+    .index_copy = Reporting<index_copy>::run,
+    .index_fill = Reporting<index_fill>::run,
+    .index_add = Reporting<index_add>::run,
+    .index_reduce = Reporting<index_reduce>::run,
+    .embedding_backward = Reporting<embedding_backward>::run,
+    .take = Reporting<take>::run,
+    .put = Reporting<put>::run,
+    .index = Reporting<index>::run,
+    .index_put = Reporting<index_put>::run,
     .masked_fill = RG_LEVEL_NS::masked_fill,
     .masked_select = RG_LEVEL_NS::masked_select,
     .masked_scatter = RG_LEVEL_NS::masked_scatter,
@@ -595,7 +606,8 @@ RG_EXPORT_KERNELS(IndexKernels, indexing) = {
     .nonzero = RG_LEVEL_NS::nonzero,
     .tril = RG_LEVEL_NS::tril,
     .triu = RG_LEVEL_NS::triu,
-    .one_hot = one_hot,
+    .one_hot = Reporting<one_hot>::run,
+    .share_out = share_out,
     .repeat_index = repeat_index,
 };
 

@@ -104,6 +104,6 @@ IndexError nll_loss_backward(const Array& grad_in, const Array& grad_out, const 
 
 }  // namespace
 
-RG_EXPORT_KERNELS(LossKernels, loss) = {.nll_loss = nll_loss, .nll_loss_backward = nll_loss_backward};
+RG_EXPORT_KERNELS(LossKernels, loss) = {.nll_loss = Reporting<nll_loss>::run, .nll_loss_backward = Reporting<nll_loss_backward>::run};
 
 }  // namespace retrograd::cpu

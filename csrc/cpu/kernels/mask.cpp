@@ -189,8 +189,8 @@ void masked_scatter(const Array& dst, const Array& mask, const Array& src) {
   });
 }
 
-int64_t count_nonzero(const Array& in) {
-  return visit_all(in.dtype, [&](auto zero) {
+void count_nonzero(int64_t* found, const Array& in) {
+  *found = visit_all(in.dtype, [&](auto zero) {
     using T = decltype(zero);
     int64_t count = 0;
     for_rows(in, [&](const char* p, int64_t stride, int64_t n) {

@@ -9,7 +9,7 @@ namespace retrograd::cpu::RG_LEVEL_NS {
 void masked_fill(const Array& dst, const Array& mask, const void* value);
 void masked_select(const Array& out, const Array& in, const Array& mask);
 void masked_scatter(const Array& dst, const Array& mask, const Array& src);
-int64_t count_nonzero(const Array& in);
+void count_nonzero(int64_t* found, const Array& in);
 void nonzero(const Array& out, const Array& in);
 void tril(const Array& out, const Array& in, int64_t diagonal);
 void triu(const Array& out, const Array& in, int64_t diagonal);

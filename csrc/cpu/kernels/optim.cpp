@@ -1,6 +1,6 @@
 // The update of one element is a small struct; rows of it run over dense memory, which the compiler vectorises, or over strides.
 #include "kernels/optim.h"
-#include "cpu/isa.h"
+#include "cpu/iterate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -139,7 +139,7 @@ template <class T> void adam_loop(int64_t n, char* const* data, const int64_t* s
 }  // namespace
 
 static_assert(static_cast<int>(DType::Float16) == 6 && static_cast<int>(DType::Float64) == 9, "the tables below go by position");
-RG_EXPORT_KERNELS(OptimKernels, optim) = {
+RG_EXPORT_KERNELS(OptimLoops, optim_loops) = {
     .sgd = {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, sgd_loop<Half>, sgd_loop<BFloat16>, sgd_loop<float>, sgd_loop<double>},
     .adam = {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, adam_loop<Half>, adam_loop<BFloat16>, adam_loop<float>,
              adam_loop<double>},

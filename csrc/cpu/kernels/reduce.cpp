@@ -4,6 +4,7 @@
 
 #include "cpu/kernels/reduce_index.h"
 #include "cpu/kernels/reduce_ops.h"
+#include "cpu/kernels/reduce_small.h"
 #include "cpu/vecmath.h"
 
 namespace retrograd::cpu {
@@ -351,6 +352,7 @@ RG_EXPORT_KERNELS(ReduceKernels, reduce) = {
     .any = RG_LEVEL_NS::any_all<false>,
     .all = RG_LEVEL_NS::any_all<true>,
     .count_nonzero = RG_LEVEL_NS::count_nonzero,
+    .small_sum = RG_LEVEL_NS::small_sum,
     .norm = RG_LEVEL_NS::norm,
     .var_mean = RG_LEVEL_NS::var_mean,
     .argmax = RG_LEVEL_NS::argmax,

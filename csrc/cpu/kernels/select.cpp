@@ -1,5 +1,5 @@
 #include "kernels/select.h"
-#include "cpu/isa.h"
+#include "cpu/iterate.h"
 
 namespace retrograd::cpu {
 namespace {
@@ -40,7 +40,7 @@ template <class T> void select(int64_t n, char* const* data, const int64_t* stri
 
 }  // namespace
 
-RG_EXPORT_KERNELS(SelectKernels,
-                  selection) = {.select = {select<uint8_t>, select<uint16_t>, select<uint32_t>, select<uint64_t>, select<Complex<double>>}};
+RG_EXPORT_KERNELS(SelectLoops, select_loops) = {
+    .select = {select<uint8_t>, select<uint16_t>, select<uint32_t>, select<uint64_t>, select<Complex<double>>}};
 
 }  // namespace retrograd::cpu

@@ -285,7 +285,7 @@ template <class Same, class Original, class Begin> int64_t group(int64_t n, int6
   return groups;
 }
 
-int64_t unique(void* values, int64_t* inverse, int64_t* counts, const Array& in, bool consecutive) {
+int64_t find_unique(void* values, int64_t* inverse, int64_t* counts, const Array& in, bool consecutive) {
   const int64_t n = numel(in), bytes = itemsize(in.dtype);
   const bool floating = is_floating(in.dtype);
   const uint64_t nan = nan_key(in.dtype);
@@ -302,7 +302,7 @@ int64_t unique(void* values, int64_t* inverse, int64_t* counts, const Array& in,
   });
 }
 
-int64_t unique_dim(int64_t* first, int64_t* inverse, int64_t* counts, const Array& in, int dim, bool consecutive) {
+int64_t find_unique_dim(int64_t* first, int64_t* inverse, int64_t* counts, const Array& in, int dim, bool consecutive) {
   const int64_t n = in.sizes[dim], total = numel(in), width = n ? total / n : 0;
   int64_t after = 1;
   for (int d = dim + 1; d < in.ndim; ++d) after *= in.sizes[d];
@@ -333,6 +333,33 @@ int64_t unique_dim(int64_t* first, int64_t* inverse, int64_t* counts, const Arra
       n, inverse, counts, same, [&](int64_t i) { return order.data()[i]; }, [&](int64_t g, int64_t i) { first[g] = order.data()[i]; });
 }
 
+void unique(int64_t* found, void* values, int64_t* inverse, int64_t* counts, const Array& in, bool consecutive) {
+  *found = find_unique(values, inverse, counts, in, consecutive);
+}
+void unique_dim(int64_t* found, int64_t* first, int64_t* inverse, int64_t* counts, const Array& in, int dim, bool consecutive) {
+  *found = find_unique_dim(first, inverse, counts, in, dim, consecutive);
+}
+
+template <class T> void find_modes(T* values, int64_t* indices, const T* p, const int64_t* places, int64_t rows, int64_t n) {
+  using C = compute_t<T>;
+  for (int64_t r = 0; r < rows; ++r, p += n, places += n) {
+    int64_t best = 0, longest = 0;
+    for (int64_t begin = 0, end; begin < n; begin = end) {
+      for (end = begin + 1; end < n && static_cast<C>(element(p + end)) == static_cast<C>(element(p + begin));) ++end;
+      if (end - begin > longest) longest = end - begin, best = end - 1;
+    }
+    values[r] = element(p + best);
+    indices[r] = places[best];
+  }
+}
+
+void mode(void* values, int64_t* indices, DType dtype, const void* sorted, const int64_t* places, int64_t rows, int64_t n) {
+  visit_dtype(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    find_modes(static_cast<T*>(values), indices, static_cast<const T*>(sorted), places, rows, n);
+  });
+}
+
 }  // namespace
 }  // namespace RG_LEVEL_NS
 
@@ -341,6 +368,7 @@ RG_EXPORT_KERNELS(SortKernels, sort) = {
     .topk = RG_LEVEL_NS::topk,
     .kthvalue = RG_LEVEL_NS::kthvalue,
     .median = RG_LEVEL_NS::median,
+    .mode = RG_LEVEL_NS::mode,
     .searchsorted = RG_LEVEL_NS::searchsorted,
     .unique = RG_LEVEL_NS::unique,
     .unique_dim = RG_LEVEL_NS::unique_dim,

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/promote.h"
-#include "kernels/copy.h"
+#include "kernels/create.h"
 #include "ops.h"
 #include "ops/create/create.h"
 #include "ops/lazy.h"
@@ -12,15 +12,11 @@
 namespace retrograd::impl {
 namespace {
 
-// Fills a contiguous tensor with value(i), computed as `double` (or as `float` for float tensors, where that is what PyTorch does).
-template <class F> void generate(const Tensor& out, F value) {
+// Fills a new tensor with a kernel of the family.
+template <class K, class... Args> void generate(const Tensor& out, K kernel, const Args&... args) {
   if (is_meta(out)) return;
   const Launch launch(out, out.numel() * 2);
-  visit_dtype(out.dtype(), [&](auto zero) {
-    using V = decltype(zero);
-    V* data = out.data<V>();
-    for (int64_t i = 0; i < out.numel(); ++i) data[i] = static_cast<V>(static_cast<compute_t<V>>(value(i)));
-  });
+  (kernels::create(out->device).*kernel)(out.array(), args...);
 }
 
 void check_range(double start, double end, bool step_is_zero, bool forward) {
@@ -52,53 +48,27 @@ Tensor arange_of(Scalar start, Scalar end, Scalar step, std::optional<DType> dty
     const uint64_t distance = s > 0 ? to - from : from - to, by = s > 0 ? by_signed : 0 - by_signed;
     const bool nothing = s > 0 ? b <= a : b >= a;
     Tensor out = retrograd::empty(ints({nothing ? 0 : static_cast<int64_t>((distance - 1) / by + 1)}), type, device);
-    generate(out, [from, by_signed](int64_t i) { return static_cast<int64_t>(from + static_cast<uint64_t>(i) * by_signed); });
+    generate(out, &kernels::CreateKernels::count, from, by_signed);
     return out;
   }
   const double a = start.to_double(), b = end.to_double(), s = step.to_double();
   check_range(a, b, s == 0, s > 0);
   Tensor out = retrograd::empty(ints({checked_length(std::ceil((b - a) / s))}), type, device);
   if (is_floating(type)) {
-    generate(out, [a, s](int64_t i) { return a + s * static_cast<double>(i); });
+    generate(out, &kernels::CreateKernels::step, a, s);
   } else {
-    const auto from = static_cast<uint64_t>(start.to_int()), by = static_cast<uint64_t>(step.to_int());
-    generate(out, [from, by](int64_t i) { return static_cast<int64_t>(from + by * static_cast<uint64_t>(i)); });
+    generate(out, &kernels::CreateKernels::count, static_cast<uint64_t>(start.to_int()), static_cast<uint64_t>(step.to_int()));
   }
   return created(std::move(out), requires_grad);
 }
 
-// by * n + from; rounded once for floats, as PyTorch's kernels do.
-template <class C> C at(C by, C n, C from) {
-  if constexpr (std::is_floating_point_v<C>) {
-    return std::fma(by, n, from);
-  } else {
-    return by * n + from;
-  }
-}
-
-// Counts up from start and down from end, so that both are met exactly and the middle is symmetric.
-template <class C, class F> void spread(const Tensor& out, C start, C end, F map) {
-  const int64_t steps = out.numel();
-  const C step = steps > 1 ? (end - start) / static_cast<C>(steps - 1) : C(0);
-  generate(out, [=](int64_t i) {
-    return map(i < steps / 2 || steps == 1 ? at(step, static_cast<C>(i), start) : at(-step, static_cast<C>(steps - i - 1), end));
-  });
-}
-
-template <class F> Tensor space(Scalar start, Scalar end, int64_t steps, std::optional<DType> dtype, Device device,
-                                std::optional<bool> requires_grad, F map) {
+Tensor space(const kernels::Spread& spread, int64_t steps, std::optional<DType> dtype, Device device, std::optional<bool> requires_grad) {
   RG_CHECK(steps >= 0, "number of steps must be non-negative");
   const DType type = dtype.value_or(default_dtype());
   RG_CHECK(!requires_grad.value_or(false) || is_differentiable(type),
            "Only Tensors of floating point and complex dtype can require gradients");
   Tensor out = retrograd::empty(ints({steps}), type, device);
-  if (type == DType::Float32) {
-    spread(out, static_cast<float>(start.to_double()), static_cast<float>(end.to_double()), map);
-  } else if (is_integral(type)) {  // the ends are whole before the steps are taken
-    spread(out, std::trunc(start.to_double()), std::trunc(end.to_double()), map);
-  } else {
-    spread(out, start.to_double(), end.to_double(), map);
-  }
+  generate(out, &kernels::CreateKernels::spread, spread);
   return created(std::move(out), requires_grad);
 }
 
@@ -126,7 +96,7 @@ Tensor range(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, 
   check_range(a, b, s == 0, s > 0);
   Tensor out = retrograd::empty(ints({checked_length(std::floor((b - a) / s) + 1)}), dtype.value_or(default_dtype()),
                                 creation_device(device, {}, layout, pin_memory));
-  generate(out, [a, s](int64_t i) { return a + s * static_cast<double>(i); });
+  generate(out, &kernels::CreateKernels::step, a, s);
   return created(std::move(out), requires_grad);
 }
 
@@ -141,15 +111,16 @@ Tensor linspace(Scalar start, Scalar end, int64_t steps, std::optional<DType> dt
     return created(impl::complex(part(a.re, b.re), part(a.im, b.im)), requires_grad);
   }
   RG_CHECK(!complex, "linspace(): inferred dtype is complex, which the dtype ", dtype_name(type), " cannot hold");
-  return space(start, end, steps, dtype, creation_device(device, {}, layout, pin_memory), requires_grad, [](auto x) { return x; });
+  return space({start.to_double(), end.to_double(), 0, false}, steps, dtype, creation_device(device, {}, layout, pin_memory),
+               requires_grad);
 }
 
 Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, std::optional<DType> dtype, std::optional<Layout> layout,
                 std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
   for (const Scalar& s : {start, end}) check_real("logspace", s);
   if (dtype && is_complex(*dtype)) fail_complex("logspace", *dtype);
-  return space(start, end, steps, dtype, creation_device(device, {}, layout, pin_memory), requires_grad,
-               [base](auto x) { return std::pow(static_cast<decltype(x)>(base), x); });
+  return space({start.to_double(), end.to_double(), base, true}, steps, dtype, creation_device(device, {}, layout, pin_memory),
+               requires_grad);
 }
 
 Tensor eye(int64_t n, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
@@ -178,8 +149,6 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
   // In row r, columns below edge(r) belong to the lower triangle, those from there on to the upper.
   const int64_t shift = lower ? offset + 1 : offset;
   auto edge = [&](int64_t r) { return std::clamp<int64_t>(r + shift, 0, columns); };
-  auto first = [&](int64_t r) { return lower ? 0 : edge(r); };
-  auto last = [&](int64_t r) { return lower ? edge(r) : columns; };
   // The sum of edge(r): it is 0 at first, then climbs one by one, then stays at `columns`.
   const int64_t flat = std::clamp<int64_t>(-shift, 0, rows), top = std::clamp<int64_t>(columns - shift, flat, rows);
   int64_t below, all, climb, stay;
@@ -189,16 +158,7 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
   RG_CHECK(!overflow, "Storage size calculation overflowed with row=", rows, " and col=", columns);
   const int64_t count = lower ? below : all - below;
   Tensor out = retrograd::empty(ints({2, count}), dtype, device);
-  if (is_meta(out)) return out;
-  auto fill = [&](auto* data) {
-    int64_t i = 0;
-    for (int64_t r = lower ? flat : 0; r < rows && i < count; ++r)
-      for (int64_t c = first(r); c < last(r); ++c, ++i) {
-        data[i] = static_cast<std::remove_pointer_t<decltype(data)>>(r);
-        data[count + i] = static_cast<std::remove_pointer_t<decltype(data)>>(c);
-      }
-  };
-  dtype == DType::Int64 ? fill(out.data<int64_t>()) : fill(out.data<int32_t>());
+  generate(out, &kernels::CreateKernels::triangle, rows, columns, shift, lower);
   return out;
 }
 

@@ -2,8 +2,9 @@
 //
 // A mask stands for the columns of its nonzero(), integers index as they are; all index tensors broadcast together. Where the result's dimensions
 // go is plan_index()'s business (kernels/index.h).
-#include <cstring>
+#include <algorithm>
 #include <new>
+#include <vector>
 
 #include "ops.h"
 #include "ops/checks.h"
@@ -85,7 +86,7 @@ class Indices {
                   " does not match the shape of the indexed tensor ", self.sizes(), " at index ", count_ + j);
     }
     RG_CHECK_AS(NotImplemented, !is_meta(mask), "indexing with a mask needs its values, and a meta tensor has none");
-    const int64_t n = kernels::indexing(self->device).count_nonzero(mask.array());
+    const int64_t n = count_set(mask);
     const Tensor where = empty_strided(ints({n, mask.dim()}), ints({1, n}), DType::Int64, self.device());
     if (n) {
       const Launch launch(self, mask.numel());
@@ -133,13 +134,25 @@ bool is_whole_mask(const Tensor& self, std::span<const Tensor> indices) {
 }
 
 Tensor select_mask(const Tensor& self, const Tensor& mask) {
-  const int64_t n = kernels::indexing(self->device).count_nonzero(mask.array());
+  const int64_t n = count_set(mask);
   Tensor out = empty(ints({n}), self.dtype(), self.device());
   if (n) {
     const Launch launch(self, self.numel() * 2);
     kernels::indexing(self->device).masked_select(out.array(), self.array(), mask.array());
   }
   return out;
+}
+
+// Indices on the CPU go with tensors of any device that has memory.
+bool have_cpu_indices(const Tensor& self, std::span<const Tensor> indices) {
+  if (RG_LIKELY(self->device.is_cpu()) || is_meta(self)) return false;
+  return std::ranges::any_of(indices, [](const Tensor& t) { return t && t->device.is_cpu(); });
+}
+std::vector<Tensor> beside(const Tensor& self, std::span<const Tensor> indices) {
+  std::vector<Tensor> list(indices.begin(), indices.end());
+  for (Tensor& t : list)
+    if (t && t->device.is_cpu()) t = moved_to(t, self->device);
+  return list;
 }
 
 // `values` as an array of the result's shape, or an error.
@@ -159,6 +172,7 @@ Tensor expand_values(const Tensor& values, IntSpan sizes) {
 namespace impl {
 
 Tensor index(const Tensor& self, std::span<const Tensor> indices) {
+  if (RG_UNLIKELY(have_cpu_indices(self, indices))) return index(self, beside(self, indices));
   if (is_whole_mask(self, indices)) return select_mask(self, indices[0]);
   for (const Tensor& t : indices)
     if (t) check_same_device(self.get(), t.get(), "index");
@@ -167,12 +181,12 @@ Tensor index(const Tensor& self, std::span<const Tensor> indices) {
   const bool any = list.plan(&plan, self);
   Tensor out = empty({plan.sizes, static_cast<size_t>(plan.ndim)}, self.dtype(), self.device());
   if (!any || is_meta(out)) return out;
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, out.numel() * 2);
-    e = kernels::indexing(self->device).index(out.array(), self.array(), plan);
+    kernels::indexing(self->device).index(out.array(), self.array(), plan, e.data());
   }
-  check_index_found(e, ErrorKind::Index);
+  check_index_found(e.read(), ErrorKind::Index);
   return out;
 }
 
@@ -181,12 +195,10 @@ void index_put_into(const Tensor& self, std::span<const Tensor> indices, const T
            " for the destination and ", dtype_title(values.dtype()), " for the source.");
   check_same_device(self.get(), values.get(), "index_put_");
   warn_expanded_write(self, "index_put_");
-  if (!accumulate && values.numel() == 1 && is_whole_mask(self, indices) && !may_overlap(self.get(), indices[0].get())) {
-    const Element value = [&] {
-      Element e(Scalar(0), self.dtype());
-      std::memcpy(e.bytes, values->data, static_cast<size_t>(itemsize(self.dtype())));
-      return e;
-    }();
+  if (RG_UNLIKELY(have_cpu_indices(self, indices))) return index_put_into(self, beside(self, indices), values, accumulate);
+  if (!accumulate && values.numel() == 1 && self->device.is_cpu() && is_whole_mask(self, indices) &&
+      !may_overlap(self.get(), indices[0].get())) {
+    const Element value(read_scalar(values), self.dtype());
     const Launch launch(self, self.numel());
     kernels::indexing(self->device).masked_fill(self.array(), indices[0].array(), value.get());
     return;
@@ -205,12 +217,12 @@ void index_put_into(const Tensor& self, std::span<const Tensor> indices, const T
   const Tensor given = expand_values(values, {plan.sizes, static_cast<size_t>(plan.ndim)});
   if (!any || is_meta(self)) return;
   const Tensor source = apart_from(given, self);
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, given.numel() * 4);
-    e = kernels::indexing(self->device).index_put(self.array(), plan, source.array(), accumulate);
+    kernels::indexing(self->device).index_put(self.array(), plan, source.array(), accumulate, e.data());
   }
-  check_index_found(e, ErrorKind::Index);
+  check_index_found(e.read(), ErrorKind::Index);
 }
 
 Tensor index_put(const Tensor& self, std::span<const Tensor> indices, const Tensor& values, bool accumulate) {

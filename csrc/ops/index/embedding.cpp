@@ -33,12 +33,12 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, boo
   if (indices.numel() == 0 || is_meta(out)) return out;
   const Tensor at = flat_indices(indices);
   const int64_t rows[2] = {indices.numel(), weight.size(1)}, steps[2] = {weight.size(1), 1};
-  kernels::IndexError e;
+  IndexSlot e(out->device);
   {
     const Launch launch(out, out.numel());
-    e = kernels::indexing(out->device).index_select({out->data, out->dtype, 2, rows, steps}, weight.array(), 0, at.array());
+    kernels::indexing(out->device).index_select({out->data, out->dtype, 2, rows, steps}, weight.array(), 0, at.array(), e.data());
   }
-  RG_CHECK_AS(Index, e.ok, "index out of range in self");
+  RG_CHECK_AS(Index, e.read().ok, "index out of range in self");
   return out;
 }
 
@@ -54,13 +54,13 @@ Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices
   if (n == 0 || is_meta(out)) return out;
   const Tensor at = flat_indices(indices), grad = contiguous_data(grad_output);
   const int64_t rows[2] = {n, width}, steps[2] = {width, 1};
-  kernels::IndexError e;
+  IndexSlot e(out->device);
   {
     const Launch launch(out, grad.numel() * 2);
-    e = kernels::indexing(out->device)
-            .embedding_backward(out.array(), at.array(), {grad->data, grad->dtype, 2, rows, steps}, padding_idx, scale_grad_by_freq);
+    kernels::indexing(out->device)
+        .embedding_backward(out.array(), at.array(), {grad->data, grad->dtype, 2, rows, steps}, padding_idx, scale_grad_by_freq, e.data());
   }
-  RG_CHECK_AS(Index, e.ok, "index out of range in self");
+  RG_CHECK_AS(Index, e.read().ok, "index out of range in self");
   return out;
 }
 
@@ -69,11 +69,10 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   RG_CHECK(self.numel() != 0 || num_classes > 0, "Can not infer total number of classes from empty tensor.");
   RG_CHECK_AS(NotImplemented, !is_meta(self) || num_classes > 0, "one_hot: a meta tensor has no values to infer num_classes from");
   if (self.numel() && !is_meta(self)) {
-    const Tensor values = contiguous_data(self);
-    const auto [low, high] = std::minmax_element(values.data<int64_t>(), values.data<int64_t>() + values.numel());
-    RG_CHECK(*low >= 0, "Class values must be non-negative.");
-    if (num_classes == -1) num_classes = *high + 1;
-    RG_CHECK(*high < num_classes, "Class values must be smaller than num_classes.");
+    const auto [low, high] = integer_range(self);
+    RG_CHECK(low >= 0, "Class values must be non-negative.");
+    if (num_classes == -1) num_classes = high + 1;
+    RG_CHECK(high < num_classes, "Class values must be smaller than num_classes.");
   }
   int64_t sizes[kMaxDims];
   RG_CHECK(self.dim() < kMaxDims, "one_hot: too many dimensions");
@@ -81,8 +80,9 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   sizes[self.dim()] = num_classes;
   Tensor out = empty({sizes, static_cast<size_t>(self.dim() + 1)}, DType::Int64, self.device());
   if (out.numel() == 0 || is_meta(out)) return out;
+  IndexSlot unused(self->device);  // the range is known
   const Launch launch(self, out.numel());
-  (void)kernels::indexing(self->device).one_hot(out.array(), self.array());
+  kernels::indexing(self->device).one_hot(out.array(), self.array(), unused.data());
   return out;
 }
 

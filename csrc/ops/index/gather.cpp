@@ -82,36 +82,36 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
              " to be no larger than self ", self.sizes(), " apart from dimension ", dim);
   }
   if (is_meta(out)) return out;
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, out.numel() * 2);
-    e = kernels::indexing(self->device).gather(vector_array(out), vector_array(self), static_cast<int>(dim), vector_array(at));
+    kernels::indexing(self->device).gather(vector_array(out), vector_array(self), static_cast<int>(dim), vector_array(at), e.data());
   }
-  check_index_found(e, ErrorKind::Runtime);
+  check_index_found(e.read(), ErrorKind::Runtime);
   return out;
 }
 
 void scatter_src_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
   const Scatter s("scatter", self, dim, index, src);
   if (s.empty) return;
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, index.numel() * 2);
-    e = kernels::indexing(self->device).scatter(vector_array(self), s.dim, vector_array(s.index), vector_array(s.src));
+    kernels::indexing(self->device).scatter(vector_array(self), s.dim, vector_array(s.index), vector_array(s.src), e.data());
   }
-  check_index_found(e, ErrorKind::Runtime);
+  check_index_found(e.read(), ErrorKind::Runtime);
 }
 
 void scatter_value_into(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) {
   const Scatter s("scatter", self, dim, index, {});
   if (s.empty) return;
   const Element element(value, self.dtype());
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, index.numel() * 2);
-    e = kernels::indexing(self->device).scatter_value(vector_array(self), s.dim, vector_array(s.index), element.get());
+    kernels::indexing(self->device).scatter_value(vector_array(self), s.dim, vector_array(s.index), element.get(), e.data());
   }
-  check_index_found(e, ErrorKind::Runtime);
+  check_index_found(e.read(), ErrorKind::Runtime);
 }
 
 void scatter_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
@@ -119,13 +119,13 @@ void scatter_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, c
   const kernels::Reduce kind = parse_reduce(reduce);
   const Scatter s("scatter_reduce", self, dim, index, src);
   if (s.empty) return;
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, index.numel() * 4);
-    e = kernels::indexing(self->device)
-            .scatter_reduce(vector_array(self), s.dim, vector_array(s.index), vector_array(s.src), kind, include_self);
+    kernels::indexing(self->device)
+        .scatter_reduce(vector_array(self), s.dim, vector_array(s.index), vector_array(s.src), kind, include_self, e.data());
   }
-  check_index_found(e, ErrorKind::Runtime);
+  check_index_found(e.read(), ErrorKind::Runtime);
 }
 
 void scatter_add_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
@@ -171,12 +171,12 @@ Tensor take(const Tensor& self, const Tensor& index) {
   check_same_device(self.get(), index.get(), "take");
   Tensor out = empty(index.sizes(), self.dtype(), self.device());
   if (out.numel() == 0 || is_meta(out)) return out;
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, out.numel() * 2);
-    e = kernels::indexing(self->device).take(vector_array(out), vector_array(self), vector_array(index));
+    kernels::indexing(self->device).take(vector_array(out), vector_array(self), vector_array(index), e.data());
   }
-  if (RG_UNLIKELY(!e.ok)) fail_take(e);
+  if (RG_UNLIKELY(!e.read().ok)) fail_take(e.read());
   return out;
 }
 
@@ -195,13 +195,13 @@ void put_into(const Tensor& self, const Tensor& index, const Tensor& source, boo
   if (index.numel() == 0 || is_meta(self)) return;
   const int64_t n = index.numel(), one = 1;
   const Tensor at = contiguous_data(apart_from(index, self)), src = contiguous_data(apart_from(source, self));
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, n * 4);
-    e = kernels::indexing(self->device)
-            .put(vector_array(self), {at->data, DType::Int64, 1, &n, &one}, {src->data, src->dtype, 1, &n, &one}, accumulate);
+    kernels::indexing(self->device)
+        .put(vector_array(self), {at->data, DType::Int64, 1, &n, &one}, {src->data, src->dtype, 1, &n, &one}, accumulate, e.data());
   }
-  if (RG_UNLIKELY(!e.ok)) fail_take(e);
+  if (RG_UNLIKELY(!e.read().ok)) fail_take(e.read());
 }
 
 Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {

@@ -4,7 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "core/tensor.h"
+#include "core/launch.h"
+#include "core/transfer.h"
 #include "kernels/index.h"
 
 namespace retrograd {
@@ -18,5 +19,15 @@ inline kernels::Array vector_array(const Tensor& t) {
 
 Tensor index_as_int64(const Tensor& index, const char* op);
 kernels::Reduce parse_reduce(std::string_view reduce);
+
+// How many elements are set; waits for the device.
+inline int64_t count_set(const Tensor& t) {
+  Answer<int64_t> found(t->device);
+  {
+    const Launch launch(t, t.numel() / 2);
+    kernels::indexing(t->device).count_nonzero(found.data(), vector_array(t));
+  }
+  return found.read();
+}
 
 }  // namespace retrograd

@@ -20,7 +20,7 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
   need_values(self, "masked_select");
   const Shape shape = broadcast_shapes(mask.sizes(), self.sizes());
   const Tensor at = expand_data(mask, shape), from = expand_data(self, shape);
-  const int64_t n = kernels::indexing(self->device).count_nonzero(vector_array(at));
+  const int64_t n = count_set(at);
   Tensor out = empty(ints({n}), self.dtype(), self.device());
   if (n) {
     const Launch launch(self, at.numel() * 2);
@@ -42,8 +42,7 @@ void masked_scatter_into(const Tensor& self, const Tensor& mask, const Tensor& s
   check_no_internal_overlap(self);
   if (self.numel() == 0 || is_meta(self)) return;
   const Tensor at = expand_data(apart_from(mask, self), shape), from = contiguous_data(apart_from(source, self));
-  RG_CHECK(kernels::indexing(self->device).count_nonzero(vector_array(at)) <= from.numel(),
-           "Number of elements of source < number of ones in mask");
+  RG_CHECK(count_set(at) <= from.numel(), "Number of elements of source < number of ones in mask");
   const Launch launch(self, self.numel() * 2);
   kernels::indexing(self->device).masked_scatter(vector_array(self), vector_array(at), vector_array(from));
 }
@@ -58,11 +57,7 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
 
 Tensor _nonzero(const Tensor& self) {
   need_values(self, "nonzero");
-  int64_t n;
-  {
-    const Launch launch(self, self.numel() / 2);
-    n = kernels::indexing(self->device).count_nonzero(vector_array(self));
-  }
+  const int64_t n = count_set(self);
   const int64_t sizes[2] = {n, self.dim()};
   if (n == 0 || self.dim() == 0) return empty(sizes, DType::Int64, self.device());
   const int64_t strides[2] = {1, n};  // one run of memory per dimension: what indexing with the columns wants

@@ -47,12 +47,12 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   Tensor out = empty({sizes, static_cast<size_t>(self.dim())}, self.dtype(), self.device());
   if (n == 0 || is_meta(out)) return out;
   const Tensor at = cast_data(index, DType::Int64);
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, out.numel());
-    e = kernels::indexing(self->device).index_select(vector_array(out), vector_array(self), static_cast<int>(dim), vector_array(at));
+    kernels::indexing(self->device).index_select(vector_array(out), vector_array(self), static_cast<int>(dim), vector_array(at), e.data());
   }
-  if (RG_UNLIKELY(!e.ok)) fail_range();
+  if (RG_UNLIKELY(!e.read().ok)) fail_range();
   return out;
 }
 
@@ -64,14 +64,14 @@ void index_add_into(const Tensor& self, int64_t dim, const Tensor& index, const 
   const Tensor at = apart_from(cast_data(index, DType::Int64), self),
                src = apart_from(alpha.is_complex() ? mul(source, alpha) : source, self);
   if (alpha.is_complex()) alpha = Scalar(1);
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, source.numel() * 2);
-    e = kernels::indexing(self->device)
-            .index_add(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), alpha.to_double());
+    kernels::indexing(self->device)
+        .index_add(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), alpha.to_double(), e.data());
   }
-  if (RG_UNLIKELY(!e.ok) && self.dim() <= 1) fail_range();
-  check_index_found(e, ErrorKind::Runtime);
+  if (RG_UNLIKELY(!e.read().ok) && self.dim() <= 1) fail_range();
+  check_index_found(e.read(), ErrorKind::Runtime);
 }
 
 Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
@@ -89,14 +89,14 @@ void index_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, con
   if (self.dtype() == DType::Bool && (!include_self || reduce == "mean")) fail_not_implemented("index_reduce_func", self.dtype());
   if (index.numel() == 0 || is_meta(self)) return;
   const Tensor at = apart_from(cast_data(index, DType::Int64), self), src = apart_from(source, self);
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, source.numel() * 4);
-    e = kernels::indexing(self->device)
-            .index_reduce(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), parse_reduce(reduce),
-                          include_self);
+    kernels::indexing(self->device)
+        .index_reduce(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), parse_reduce(reduce), include_self,
+                      e.data());
   }
-  if (RG_UNLIKELY(!e.ok)) fail_range();
+  if (RG_UNLIKELY(!e.read().ok)) fail_range();
 }
 
 Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
@@ -144,20 +144,21 @@ void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const
   const Tensor at = apart_from(index, self);
   Tensor src = apart_from(source, self);
   if (self.dim() == 0 && src.dim() == 1 && n > 1) {
-    for (int64_t i = 0; i < n; ++i)
-      RG_CHECK_AS(Index, contiguous_data(at).data<int64_t>()[i] == 0, "index_copy_(): index ", contiguous_data(at).data<int64_t>()[i],
-                  " is out of bounds for dimension 0 with size 1");
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t place = read_scalar(at, i * at.stride(0)).i;
+      RG_CHECK_AS(Index, place == 0, "index_copy_(): index ", place, " is out of bounds for dimension 0 with size 1");
+    }
     copy_data(self, select(src, 0, n - 1));
     return;
   }
   if (src.dim() != self.dim()) src = expand_data(src.dim() ? alias_as(src, {}, {}, src->offset()) : src, expected);
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, source.numel() * 2);
-    e = kernels::indexing(self->device).index_copy(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src));
+    kernels::indexing(self->device).index_copy(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), e.data());
   }
-  if (RG_UNLIKELY(!e.ok))
-    fail(ErrorKind::Index, "index_copy_(): index ", e.value, " is out of bounds for dimension ", dim, " with size ", e.size);
+  if (RG_UNLIKELY(!e.read().ok))
+    fail(ErrorKind::Index, "index_copy_(): index ", e.read().value, " is out of bounds for dimension ", dim, " with size ", e.read().size);
 }
 
 Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
@@ -177,12 +178,12 @@ void index_fill_into(const Tensor& self, int64_t dim, const Tensor& index, Scala
   if (index.numel() == 0 || self.numel() == 0 || is_meta(self)) return;
   const Tensor at = apart_from(index, self);
   const Element element(value, self.dtype());
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, self.numel());
-    e = kernels::indexing(self->device).index_fill(vector_array(self), static_cast<int>(dim), vector_array(at), element.get());
+    kernels::indexing(self->device).index_fill(vector_array(self), static_cast<int>(dim), vector_array(at), element.get(), e.data());
   }
-  check_index_found(e, ErrorKind::Index);
+  check_index_found(e.read(), ErrorKind::Index);
 }
 
 namespace {
@@ -190,9 +191,7 @@ namespace {
 Scalar element_of(const Tensor& value) {
   RG_CHECK(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");
   if (is_meta(value)) return Scalar(0);  // nor will anything be written: self is on the same device
-  if (is_complex(value.dtype())) return Scalar(*cast_data(value, DType::Complex128).data<Complex<double>>());
-  const Tensor wide = cast_data(value, is_floating(value.dtype()) ? DType::Float64 : DType::Int64);
-  return is_floating(value.dtype()) ? Scalar(*wide.data<double>()) : Scalar(*wide.data<int64_t>());
+  return read_scalar(value);
 }
 
 }  // namespace

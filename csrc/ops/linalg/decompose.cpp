@@ -102,7 +102,7 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
     }
   });
   Tensor r = lapack::copy_columns(slice(work_a, -2, 0, wide, 1));
-  kernels::indexing(r->device).triu(r.array(), r.array(), 0);
+  triu_(r, 0);
   return {std::move(q), std::move(r)};
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/state.h"
+#include "core/transfer.h"
 #include "ops/derivatives.h"
 
 namespace retrograd::derivatives {
@@ -48,8 +49,8 @@ void check_phase(const Tensor& turning, const char* where, const char* what) {
   Tensor whole = turning;
   while (whole->has(kBatched)) whole = Tensor::borrow(whole->extra->batched);
   if (is_meta(whole)) return;
-  const Tensor speed = contiguous_data(cast_data(whole, DType::Float64));
-  for (int64_t i = 0; i < speed.numel(); ++i) RG_CHECK(!(std::fabs(speed.data<double>()[i]) > 0.01), where, what);
+  const Tensor speed = impl::abs(whole);
+  RG_CHECK(!any_element(speed, kernels::Is::Above, 0, 0.01), where, what);
 }
 
 }  // namespace
@@ -77,7 +78,8 @@ Tensor linalg_det_grad(const Tensor& grad, const Tensor& A, const Tensor& result
   Tensor whole = result;
   while (whole->has(kBatched)) whole = Tensor::borrow(whole->extra->batched);
   const Tensor invertible = is_meta(whole) ? Tensor() : without_lifts(ops::all(ops::ne(whole, 0.0)));
-  if (!invertible || *invertible.data<bool>()) return column(column(grad * ops::linalg_det(A))) * mT(std::get<0>(ops::linalg_inv_ex(A)));
+  if (!invertible || read_scalar(invertible).i != 0)
+    return column(column(grad * ops::linalg_det(A))) * mT(std::get<0>(ops::linalg_inv_ex(A)));
   const auto [U, S, Vh] = ops::_linalg_svd(A, true, true);
   const int64_t n = A.size(-1);
   const Tensor off = 1 - eye(S, n);

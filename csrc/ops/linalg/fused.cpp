@@ -208,6 +208,7 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar b
   }
   if (!beta.equals(0)) copy_data(out, added);
   const Tensor a = cast_data(vec1, dtype), b = cast_data(vec2, dtype);
+  const Launch launch(out, product_ns(dtype, sizes[0], sizes[1], 1));
   kernels::matmul(out->device)
       .gemm(dtype, sizes[0], sizes[1], 1, alpha.to_complex(), {a->data, a.stride(0), 1}, {b->data, 1, b.stride(0)}, beta.to_complex(),
             matrix_of(out));

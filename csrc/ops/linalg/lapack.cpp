@@ -1,6 +1,7 @@
 #include "ops/linalg/lapack.h"
 
 #include "autograd/tangent.h"
+#include "ops/lazy.h"
 
 namespace retrograd::lapack {
 
@@ -56,9 +57,7 @@ int64_t batch_count(const Tensor& t) {
 bool is_differentiated(const Tensor& A) { return (thread_state.grad_mode && requires_grad(A)) || has_tangent(A) || A->has(kBatched); }
 
 bool all_finite(const Tensor& t) {
-  bool finite = true;
-  visit(t, [&](auto zero) { finite = all_finite(t.data<decltype(zero)>(), t.numel()); });
-  return finite;
+  return !any_element(is_complex(t.dtype()) ? real_pairs(contiguous_data(t)) : t, kernels::Is::NotFinite);
 }
 
 void fail_missing(const std::string& routine) {

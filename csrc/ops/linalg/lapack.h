@@ -55,8 +55,9 @@ template <class T, class Fn> Fn* routine(const char* real_name, const char* comp
   return reinterpret_cast<Fn*>(found);
 }
 
-// Calls f(T{}) with t's type of element.
+// Calls f(T{}) with t's type of element, as one kernel: LAPACK is called from above the seam still.
 template <class F> void visit(const Tensor& t, F&& f) {
+  const Launch launch(t);
   switch (t.dtype()) {
     case DType::Float32: return f(float{});
     case DType::Float64: return f(double{});

@@ -109,7 +109,10 @@ Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B,
   Tensor x = lapack::copy_columns(with(B, {n, B.size(-1)}));
   if (x.numel() == 0) return x;
   const int order = static_cast<int>(n), columns = static_cast<int>(B.size(-1));
-  for (int64_t i = 0; i < lapack::batch_count(x); ++i) check_pivots(rows.data<int>() + i * n, n);
+  {
+    const Tensor known = on_host(rows);
+    for (int64_t i = 0; i < lapack::batch_count(x); ++i) check_pivots(known.data<int>() + i * n, n);
+  }
   lapack::visit(x, [&](auto zero) {
     using T = decltype(zero);
     auto* solve = lapack::routine<T, Sytrs>("sytrs_", hermitian ? "hetrs_" : "sytrs_");

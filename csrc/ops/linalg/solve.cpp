@@ -237,8 +237,7 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& A, bool upper) {
       }
     }
   });
-  (upper ? kernels::indexing(out->device).triu : kernels::indexing(out->device).tril)(out.array(), out.array(),
-                                                                                      0);  // LAPACK leaves the other triangle as it was
+  upper ? triu_(out, 0) : tril_(out, 0);  // LAPACK leaves the other triangle as it was
   return {std::move(out), std::move(info)};
 }
 
@@ -253,7 +252,7 @@ Tensor _lu_permutation(const Tensor& pivots, int64_t rows, DType dtype) {
   const DType computed = dtype == DType::Float64 ? dtype : DType::Float32;  // an empty LU may be of any precision, a full one complex
   Tensor p = zeros({sizes, batch_dims + 2}, computed, pivots.device());
   RG_CHECK(!is_meta(pivots), "lu_unpack needs the values of its pivots, and this tensor has none to read here");
-  const Tensor given = contiguous_data(cast_data(pivots, DType::Int64));
+  const Tensor given = on_host(contiguous_data(cast_data(pivots, DType::Int64)));
   const int64_t k = pivots.size(-1), batch = k ? pivots.numel() / k : checked_numel({sizes, batch_dims});
   std::vector<int64_t> order(static_cast<size_t>(rows));
   lapack::visit(p, [&](auto zero) {

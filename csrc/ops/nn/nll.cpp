@@ -73,14 +73,14 @@ std::tuple<Tensor, Tensor> forward(const Tensor& self, const Tensor& target, con
   Tensor total = zeros({}, self.dtype(), self.device());
   if (is_meta(out) || (!whole && out.numel() == 0)) return {std::move(out), std::move(total)};
   const int64_t out_strides[2] = {whole ? 0 : classes.d, whole ? 0 : 1};
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, classes.n * classes.d * 2);
-    e = kernels::loss(self->device)
-            .nll_loss({out->data, out->dtype, 2, classes.target_sizes, out_strides}, total->data, classes.array(classes.input),
-                      classes.target_array(), classes.weight_data(), ignore_index, kernel_reduction(reduction));
+    kernels::loss(self->device)
+        .nll_loss({out->data, out->dtype, 2, classes.target_sizes, out_strides}, total->data, classes.array(classes.input),
+                  classes.target_array(), classes.weight_data(), ignore_index, kernel_reduction(reduction), e.data());
   }
-  check_target(e);
+  check_target(e.read());
   return {std::move(out), std::move(total)};
 }
 
@@ -122,14 +122,14 @@ Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Te
            dtype_name(total_weight.dtype()));
   const Tensor grad = contiguous_data(cast_data(grad_output, self.dtype()));
   const int64_t grad_strides[2] = {whole ? 0 : classes.d, whole ? 0 : 1};
-  kernels::IndexError e;
+  IndexSlot e(self->device);
   {
     const Launch launch(self, out.numel());
-    e = kernels::loss(self->device)
-            .nll_loss_backward(classes.array(out), {grad->data, grad->dtype, 2, classes.target_sizes, grad_strides}, total_weight->data,
-                               classes.target_array(), classes.weight_data(), ignore_index, kernel_reduction(reduction));
+    kernels::loss(self->device)
+        .nll_loss_backward(classes.array(out), {grad->data, grad->dtype, 2, classes.target_sizes, grad_strides}, total_weight->data,
+                           classes.target_array(), classes.weight_data(), ignore_index, kernel_reduction(reduction), e.data());
   }
-  check_target(e);
+  check_target(e.read());
   return out;
 }
 

@@ -22,7 +22,7 @@ class Step {
     lists_[count_++] = list.data();
   }
 
-  // Whether one pass can do it: CPU memory of one floating dtype and one shape for each parameter, none shared, and nobody to be asked
+  // Whether one pass can do it: memory of one device, one floating dtype and one shape for each parameter, none shared, and nobody to be asked
   // about the write (inference tensors outside inference mode, forward-mode tangents, samples of a vmap, views).
   bool fits() const {
     for (size_t i = 0; i < params_.size(); ++i)
@@ -30,7 +30,7 @@ class Step {
     return true;
   }
 
-  void run(size_t i, const kernels::Loop* loops, const void* options, int cost) const;  // and counts the writes; `cost` as in iterate()
+  template <class K, class Options> void run(size_t i, K kernel, const Options& options, int cost) const;  // and counts the writes
 
  private:
   TensorImpl* at(size_t list, size_t i) const { return lists_[list][i].get(); }
@@ -56,7 +56,9 @@ bool Step::fits(size_t i) const {
   if (!is_floating(first->dtype)) return false;
   for (size_t l = 0; l < count_; ++l) {
     const TensorImpl* t = at(l, i);
-    if (!t->device.is_cpu() || t->dtype != first->dtype || !same_sizes(t, first) || t->has(kBatched) || (t->flags & kLazy)) return false;
+    if (t->device.type == DeviceType::Meta || t->device != first->device || t->dtype != first->dtype || !same_sizes(t, first) ||
+        t->has(kBatched) || (t->flags & kLazy))
+      return false;
     if ((t->extra && t->extra->tangents) || (l + 1 < count_ && !can_write(t))) return false;
     for (size_t k = 0; k < l; ++k)
       if (share_memory(at(k, i)->storage, t->storage)) return false;
@@ -64,28 +66,20 @@ bool Step::fits(size_t i) const {
   return true;
 }
 
-void Step::run(size_t i, const kernels::Loop* loops, const void* options, int cost) const {
+// `cost` is a rough number of nanoseconds per 8 elements.
+template <class K, class Options> void Step::run(size_t i, K kernel, const Options& options, int cost) const {
   const TensorImpl* first = at(0, i);
-  const kernels::Loop loop = loops[static_cast<int>(first->dtype)];
-  const int64_t item = itemsize(first->dtype), work_ns = first->numel * cost / 8;
   bool flat = true;
   for (size_t l = 0; l < count_; ++l) flat = flat && at(l, i)->is_contiguous();
   for (size_t l = 0; l + 1 < count_; ++l) before_write(at(l, i));
-  if (RG_LIKELY(flat && work_ns < 10'000)) {
-    char* data[kMaxOperands];
-    int64_t strides[kMaxOperands];
-    for (size_t l = 0; l < count_; ++l) {
-      data[l] = static_cast<char*>(at(l, i)->data);
-      strides[l] = item;
-    }
-    if (first->numel) loop(first->numel, data, strides, options);
-  } else if (first->numel) {
+  if (first->numel) {
+    static constexpr int64_t kOne[] = {1};
     kernels::Operands operands;
-    operands.ndim = first->ndim;
-    operands.sizes = first->sizes();
-    for (size_t l = 0; l < count_; ++l) operands.add(at(l, i)->data, at(l, i)->strides(), item);
-    const Launch launch(first->device, work_ns);
-    kernels::pointwise(first->device).iterate(operands, loop, options, cost);
+    operands.ndim = flat ? 1 : first->ndim;
+    operands.sizes = flat ? &first->numel : first->sizes();
+    for (size_t l = 0; l < count_; ++l) operands.add(at(l, i)->data, flat ? kOne : at(l, i)->strides(), itemsize(first->dtype));
+    const Launch launch(first->device, first->numel * cost / 8);
+    (kernels::optim(first->device).*kernel)(operands, first->dtype, options);
   }
   for (size_t l = 0; l + 1 < count_; ++l)
     if (TensorImpl* t = at(l, i); RG_LIKELY(!t->has(kInference))) bump_version(t);
@@ -121,7 +115,7 @@ bool adam_step(const Step& step, std::span<const Tensor> counts, kernels::AdamSt
       options.root_correction = std::sqrt(1 - std::pow(options.beta2, count));
       last = count;
     }
-    step.run(i, kernels::optim(counts[i]->device).adam, &options, 8);
+    step.run(i, &kernels::OptimKernels::adam, options, 8);
   }
   return true;
 }
@@ -139,7 +133,7 @@ bool _fused_sgd_(Tensors self, Tensors grads, Tensors buffers, double weight_dec
   step.add(grads);
   if (!step.fits()) return false;
   const kernels::SgdStep options{lr, momentum, dampening, weight_decay, nesterov, maximize};
-  for (size_t i = 0; i < self.size(); ++i) step.run(i, kernels::optim(self[i]->device).sgd, &options, momentum != 0 ? 3 : 2);
+  for (size_t i = 0; i < self.size(); ++i) step.run(i, &kernels::OptimKernels::sgd, options, momentum != 0 ? 3 : 2);
   return true;
 }
 

@@ -82,17 +82,6 @@ bool representable(const Scalar& s, DType dtype) {
   }
 }
 
-bool has_zero(const Tensor& t) {
-  const Tensor flat = contiguous_data(t);
-  return visit_dtype(flat.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const T* p = flat.data<T>();
-    for (int64_t i = 0; i < flat.numel(); ++i)
-      if (element(p + i) == T(0)) return true;
-    return false;
-  });
-}
-
 }  // namespace
 
 void check_representable(const Scalar& value, DType dtype) {
@@ -104,7 +93,7 @@ void check_representable(const Scalar& value, DType dtype) {
 void check_divisor(const Operand& self, const Operand& other) {
   if ((self.tensor && self.tensor->numel == 0) || (other.tensor && other.tensor->numel == 0)) return;  // nothing is divided
   if (other.tensor && other.tensor->device.type == DeviceType::Meta) return;
-  RG_CHECK(other.tensor ? !has_zero(Tensor::borrow(other.tensor)) : other.scalar.to_int() != 0, "ZeroDivisionError");
+  RG_CHECK(other.tensor ? !any_element(Tensor::borrow(other.tensor), kernels::Is::Zero) : other.scalar.to_int() != 0, "ZeroDivisionError");
 }
 
 }  // namespace retrograd::impl

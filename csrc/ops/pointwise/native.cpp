@@ -116,24 +116,6 @@ Tensor pow_self_scalar(const Operand& self, const Tensor& exponent) { return _po
 
 // ---- steps ----
 
-namespace {
-
-// The 16-bit float next to `from` in the direction of `to`: neighbours differ by one when their bits are read as an integer.
-template <class T> T step16(T from, T to) {
-  const float a = from, b = to;
-  if (a != a || b != b) return a != a ? from : to;
-  if (a == b) return to;
-  T out;
-  if (a == 0) {
-    out.bits = static_cast<uint16_t>(b < 0 ? 0x8001 : 0x0001);
-  } else {
-    out.bits = static_cast<uint16_t>(from.bits + ((a < b) == (a > 0) ? 1 : -1));
-  }
-  return out;
-}
-
-}  // namespace
-
 Tensor nextafter(const Tensor& self, const Tensor& other) {
   const DType dtype = result_type(self, other);
   if (dtype != DType::Float16 && dtype != DType::BFloat16) return _nextafter(self, other);
@@ -142,11 +124,8 @@ Tensor nextafter(const Tensor& self, const Tensor& other) {
                to = contiguous_data(expand_data(cast_data(other, dtype), shape));
   Tensor out = empty(shape, dtype, is_meta(other) ? other.device() : self.device());
   if (is_meta(self) || is_meta(other)) return out;
-  const auto run = [&](auto zero) {
-    using T = decltype(zero);
-    for (int64_t i = 0; i < out.numel(); ++i) out.data<T>()[i] = step16(from.data<T>()[i], to.data<T>()[i]);
-  };
-  dtype == DType::Float16 ? run(Half{}) : run(BFloat16{});
+  const Launch launch(out, out.numel());
+  kernels::pointwise(out->device).next_after(out->data, from->data, to->data, dtype, out.numel());
   return out;
 }
 void nextafter_inplace(const Tensor& self, const Tensor& other) {

@@ -4,6 +4,7 @@
 
 #include "core/format.h"
 #include "core/promote.h"
+#include "core/transfer.h"
 #include "ops/overlap.h"
 #include "ops/util.h"
 
@@ -25,17 +26,21 @@ DType result_dtype(const PointwiseInfo& op, DType compute) {
   fail(ErrorKind::NotImplemented, "\"", op.name, "_cpu\" not implemented for '", name, "'");
 }
 
+// The CPU's loop.
 kernels::Loop find_loop(const PointwiseInfo& op, DType dtype) {
-  kernels::Loop loop = op.loops()[static_cast<int>(dtype)];
+  kernels::Loop loop = kernels::pointwise(Device{}).loops[op.row][static_cast<int>(dtype)];
   if (RG_UNLIKELY(!loop)) fail_dtype(op, dtype);
   return loop;
 }
 
+void check_dtype(const PointwiseInfo& op, DType dtype) {
+  if (RG_UNLIKELY(!(op.dtypes >> static_cast<int>(dtype) & 1))) fail_dtype(op, dtype);
+}
+
 // Everything contiguous and of one dtype: the row is the whole tensor.
-void run_flat(const PointwiseInfo& op, kernels::Loop loop, int64_t numel, int count, void* const* data, const int64_t* items,
-              const void* params) {
+void run_flat(const PointwiseInfo& op, DType dtype, int64_t numel, int count, void* const* data, const int64_t* items, const void* params) {
   if (RG_LIKELY(is_quick(numel, op.cost))) {
-    if (numel) loop(numel, reinterpret_cast<char* const*>(data), items, params);
+    if (numel) find_loop(op, dtype)(numel, reinterpret_cast<char* const*>(data), items, params);
     return;
   }
   const int64_t one[1] = {1}, zero[1] = {0}, size[1] = {numel};
@@ -44,7 +49,7 @@ void run_flat(const PointwiseInfo& op, kernels::Loop loop, int64_t numel, int co
   ops.sizes = size;
   for (int i = 0; i < count; ++i) ops.add(data[i], items[i] ? one : zero, items[i] ? items[i] : 1);
   const Launch launch(Device{}, work_ns(numel, op.cost));
-  kernels::pointwise(Device{}).iterate(ops, loop, params, op.cost);
+  kernels::pointwise(Device{}).run(op.row, dtype, ops, params, op.cost);
 }
 
 bool number_fits(const Scalar& s, DType dtype) {
@@ -83,10 +88,10 @@ struct Flat {
   }
 
   void run(const PointwiseInfo& op, std::span<const Operand> in, const void* params, TensorImpl* out) {
-    kernels::Loop loop = find_loop(op, in[0].tensor->dtype);
+    check_dtype(op, in[0].tensor->dtype);
     data[0] = out->data;
     items[0] = itemsize(out->dtype);
-    run_flat(op, loop, out->numel, static_cast<int>(in.size()) + 1, data, items, params);
+    run_flat(op, in[0].tensor->dtype, out->numel, static_cast<int>(in.size()) + 1, data, items, params);
   }
 };
 
@@ -116,7 +121,7 @@ Tensor try_fast(const PointwiseInfo& op, std::span<const Operand> in, const void
   Flat flat;
   if (!flat.inputs(op, in)) return {};
   const TensorImpl* a = in[0].tensor;
-  find_loop(op, a->dtype);  // before there is an output
+  check_dtype(op, a->dtype);  // before there is an output
   Tensor out = empty_dense(a, result_dtype(op, a->dtype));
   flat.run(op, in, params, out.get());
   return out;
@@ -168,7 +173,7 @@ Prepared prepare(const PointwiseInfo& op, std::span<const Operand> in) {
 
 void run(const PointwiseInfo& op, const Prepared& p, std::span<const Operand> in, const void* params, const Tensor& out) {
   if (out.numel() == 0 || is_meta(out)) return;
-  kernels::Loop loop = find_loop(op, p.compute);
+  check_dtype(op, p.compute);
   const IntSpan shape = p.shape;
   Tensor converted[kMaxInputs];
   alignas(16) char numbers[kMaxInputs][kMaxItemSize];
@@ -181,15 +186,19 @@ void run(const PointwiseInfo& op, const Prepared& p, std::span<const Operand> in
     if (in[i].tensor) {
       converted[i] = cast_data(Tensor::borrow(in[i].tensor), p.compute);
       broadcast_strides(converted[i].get(), shape, strides[i]);
+      if (RG_UNLIKELY(converted[i]->device != out->device)) {  // a CPU scalar beside tensors of another device
+        ops.add_host(converted[i]->data, strides[i], itemsize(p.compute));
+        continue;
+      }
       ops.add(converted[i]->data, strides[i], itemsize(p.compute));
     } else {
       in[i].scalar.store(p.compute, numbers[i]);
       for (int d = 0; d < p.shape.ndim; ++d) strides[i][d] = 0;
-      ops.add(numbers[i], strides[i], itemsize(p.compute));
+      ops.add_host(numbers[i], strides[i], itemsize(p.compute));
     }
   }
   const Launch launch(out, work_ns(out.numel(), op.cost));
-  kernels::pointwise(out->device).iterate(ops, loop, params, op.cost);
+  kernels::pointwise(out->device).run(op.row, p.compute, ops, params, op.cost);
 }
 
 Tensor new_output(const Prepared& p, DType dtype) {
@@ -210,13 +219,13 @@ bool loses_digits(const PointwiseInfo& op, std::span<const Operand> in) {
   for (size_t i = 0; i < 2; ++i) {
     const TensorImpl *beside = in[1 - i].tensor, *t = in[i].tensor;
     if (!beside || in[i].scalar.is_complex() || (beside->dtype != DType::Float16 && beside->dtype != DType::BFloat16)) continue;
-    if (beside->device.type != DeviceType::CPU || beside->has(kBatched)) continue;
-    if (t && t->device.type != DeviceType::CPU) continue;
+    if (beside->device.type == DeviceType::Meta || (t && t->device.type == DeviceType::Meta)) continue;
     double value;
     if (!t) {
       value = in[i].scalar.to_double();
-    } else if (t->ndim == 0 && beside->ndim > 0 && (t->dtype == DType::Float32 || t->dtype == DType::Float64) && !t->has(kBatched)) {
-      value = t->dtype == DType::Float32 ? *static_cast<const float*>(t->data) : *static_cast<const double*>(t->data);
+    } else if (t->ndim == 0 && beside->ndim > 0 && (t->dtype == DType::Float32 || t->dtype == DType::Float64)) {
+      if (!t->device.is_cpu()) return true;  // it may; asking would mean to wait, and a number that fits gives the same bits either way
+      value = read_scalar(t).to_double();
     } else {
       continue;
     }
@@ -232,7 +241,7 @@ Tensor pointwise_wide(const PointwiseInfo& op, std::span<const Operand> in, std:
   Prepared p = prepare(op, in);
   if (p.compute != DType::Float16 && p.compute != DType::BFloat16) return Tensor();
   const DType narrow = std::exchange(p.compute, DType::Float32);
-  find_loop(op, p.compute);
+  check_dtype(op, p.compute);
   Tensor wide = new_output(p, DType::Float32);
   run(op, p, in, params.data(), wide);
   return cast_data(wide, narrow);
@@ -245,7 +254,7 @@ Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span
     if (Tensor exact = pointwise_wide(op, in, params)) return exact;
   if (Tensor fast = try_fast(op, in, params.data())) return fast;
   const Prepared p = prepare(op, in);
-  find_loop(op, p.compute);
+  check_dtype(op, p.compute);
   Tensor out = new_output(p, result_dtype(op, p.compute));
   run(op, p, in, params.data(), out);
   return out;
@@ -282,7 +291,7 @@ void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::sp
   if (RG_UNLIKELY(!can_cast(dtype, out.dtype())))
     fail_out_dtype(op.out_cast ? op.out_cast : "result type {result} can't be cast to the desired output type {out}", out.dtype(), dtype);
   if (!fits) {
-    find_loop(op, p.compute);  // fails before anything is changed
+    check_dtype(op, p.compute);  // fails before anything is changed
     resize_out(out, p.shape);
     if (p.layout && !p.layout->is_contiguous()) {  // it gets the strides a new tensor would have
       const Tensor like =
@@ -290,7 +299,7 @@ void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::sp
       set_geometry(out.get(), like.sizes(), like.strides());
     }
   }
-  find_loop(op, p.compute);
+  check_dtype(op, p.compute);
   RG_CHECK(out->device == p.device, "Expected all tensors to be on the same device, but found at least two devices, ",
            device_name(out.device()), " and ", device_name(p.device), "!");
   const bool direct = apart && out.dtype() == dtype && !(out->flags & kLazy);

@@ -23,7 +23,7 @@ struct PointwiseInfo {
   PointwiseOut out;
   uint8_t inputs;
   uint8_t cost;
-  const kernels::Loop* (*loops)();  // by dtype
+  uint16_t row;                     // of pointwise_rows.h: how devices know the kernel
   bool exact_numbers = false;       // a number beside a 16-bit tensor is not rounded to its dtype
   const char* out_exact = nullptr;  // words for an out= of another dtype than the result, where it has to have that
   const char* out_cast = nullptr;   // words for one that cannot take the result, where they are not the usual ones

@@ -1,5 +1,6 @@
 // where and masked_fill: a condition of one dtype chooses between values of another, which the pointwise executor does not do.
 #include "core/promote.h"
+#include "core/transfer.h"
 #include "kernels/select.h"
 #include "ops.h"
 #include "ops/derivatives.h"
@@ -18,16 +19,17 @@ struct Source {
   alignas(16) char number[kMaxItemSize];
   int64_t strides[kMaxDims];
 
-  void* prepare(const Operand& o, DType dtype, IntSpan shape) {
+  void add(kernels::Operands& ops, const Operand& o, DType dtype, IntSpan shape, Device device) {
     if (!o.tensor) {
       o.scalar.store(dtype, number);
       for (size_t d = 0; d < shape.size(); ++d) strides[d] = 0;
-      return number;
+      return ops.add_host(number, strides, itemsize(dtype));
     }
     if (o.tensor->dtype != dtype) converted = cast_data(Tensor::borrow(o.tensor), dtype);
     const TensorImpl* t = converted ? converted.get() : o.tensor;
     broadcast_strides(t, shape, strides);
-    return t->data;
+    if (RG_UNLIKELY(t->device != device)) return ops.add_host(t->data, strides, itemsize(dtype));  // a CPU scalar
+    ops.add(t->data, strides, itemsize(dtype));
   }
 };
 
@@ -44,10 +46,10 @@ void select_into(const Tensor& out, const Tensor& condition, const Operand& a, c
   ops.add(out->data, out->strides(), item);
   broadcast_strides(condition.get(), shape, mask_strides);
   ops.add(condition->data, mask_strides, 1);
-  ops.add(x.prepare(a, dtype, shape), x.strides, item);
-  ops.add(y.prepare(b, dtype, shape), y.strides, item);
+  x.add(ops, a, dtype, shape, out->device);
+  y.add(ops, b, dtype, shape, out->device);
   const Launch launch(out, out.numel() * kCost / 8);
-  kernels::pointwise(out->device).iterate(ops, kernels::select_loop(out->device, item), nullptr, kCost);
+  kernels::select(out->device).select(ops, item);
 }
 
 // Laid out like the first operand of the full size whose memory has no gaps.
@@ -78,10 +80,16 @@ Tensor where_flat(const TensorImpl* condition, const Operand& self, const Operan
     number.store(dtype, value);
   }
   Tensor out = empty(first->shape(), dtype);
-  char* const data[] = {static_cast<char*>(out->data), static_cast<char*>(condition->data), a ? static_cast<char*>(a->data) : value,
-                        b ? static_cast<char*>(b->data) : value};
-  const int64_t strides[] = {item, 1, a ? item : 0, b ? item : 0};
-  if (out.numel()) kernels::select_loop(out->device, item)(out.numel(), data, strides, nullptr);
+  if (out.numel() == 0) return out;
+  static constexpr int64_t kOne[] = {1}, kZero[] = {0};
+  kernels::Operands ops;
+  ops.ndim = 1;
+  ops.sizes = &out->numel;
+  ops.add(out->data, kOne, item);
+  ops.add(condition->data, kOne, 1);
+  a ? ops.add(a->data, kOne, item) : ops.add_host(value, kZero, item);
+  b ? ops.add(b->data, kOne, item) : ops.add_host(value, kZero, item);
+  kernels::select(out->device).select(ops, item);
   return out;
 }
 
@@ -105,8 +113,7 @@ void check_fill_value(const Tensor& self, const Operand& value) {
     RG_CHECK(value.tensor->ndim == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
              static_cast<int64_t>(value.tensor->ndim), " dimension(s).");
     if (RG_UNLIKELY(is_complex(value.tensor->dtype) && !is_complex(self.dtype()) && value.tensor->device.is_cpu())) {
-      const Tensor wide = cast_data(Tensor::borrow(value.tensor), DType::Complex128);
-      impl::check_representable(Scalar(*wide.data<Complex<double>>()), self.dtype());
+      impl::check_representable(read_scalar(value.tensor), self.dtype());
     }
     return;
   }

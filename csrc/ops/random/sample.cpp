@@ -115,19 +115,15 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Ge
   const bool one_by_one = replacement && num_samples > 1;
   RG_CHECK(one_by_one || all_within(self, 0, kHuge), "probability tensor contains either `inf`, `nan` or element < 0");
   const Tensor weights = contiguous_data(is_floating(self.dtype()) && itemsize(self.dtype()) < 4 ? cast_data(self, DType::Float32) : self);
-  visit_floating(weights.dtype(), [&](auto zero) {
-    using V = decltype(zero);
-    for (int64_t r = 0; r < rows; ++r) {
-      double sum = 0;
-      for (int64_t i = 0; i < categories; ++i) {
-        const auto weight = static_cast<double>(weights.data<V>()[r * categories + i]);
-        RG_CHECK(!(weight < 0), "invalid multinomial distribution (encountering probability entry < 0)");
-        RG_CHECK(std::isfinite(weight), "invalid multinomial distribution (encountering probability entry = infinity or NaN)");
-        sum += weight;
-      }
-      RG_CHECK(sum > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
-    }
-  });
+  Answer<kernels::WeightFault> fault(weights->device);
+  {
+    const Launch launch(weights, weights.numel());
+    kernels::random(weights->device).check_weights(fault.data(), weights->data, weights.dtype(), rows, categories);
+  }
+  using Fault = kernels::WeightFault;
+  RG_CHECK(fault.read() != Fault::Negative, "invalid multinomial distribution (encountering probability entry < 0)");
+  RG_CHECK(fault.read() != Fault::NotFinite, "invalid multinomial distribution (encountering probability entry = infinity or NaN)");
+  RG_CHECK(fault.read() != Fault::NoWeight, "invalid multinomial distribution (sum of probabilities <= 0)");
   if (!one_by_one) {
     // The largest of weight / exponential are a sample without replacement.
     Tensor race = retrograd::empty_like(self);
@@ -137,7 +133,7 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Ge
     return std::get<1>(topk(race, num_samples, -1, true, true));
   }
   Tensor out = retrograd::empty(result_sizes(), DType::Int64, self.device());
-  const Tensor scratch = retrograd::empty(ints({categories}), weights.dtype());
+  const Tensor scratch = retrograd::empty(ints({categories}), weights.dtype(), weights->device);
   draw_into(out, generator, 20, [&](kernels::Generator& g, void* data, int64_t, bool) {
     const int64_t row_bytes = categories * itemsize(weights.dtype());
     for (int64_t r = 0; r < rows; ++r)

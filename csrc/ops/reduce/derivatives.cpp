@@ -29,34 +29,20 @@ int64_t reduced_count(IntSpan sizes, OptInts dim) {
   return n;
 }
 
-// Any element for which test() holds. For small results of a reduction.
-template <class F> bool any_value(Tensor t, F&& test) {
-  while (t->has(kBatched)) t = Tensor::borrow(t->extra->batched);  // any sample's
+// Any element of it, of any sample; for complex numbers, of either part.
+bool any_value(Tensor t, kernels::Is what, double high = 0) {
+  while (t->has(kBatched)) t = Tensor::borrow(t->extra->batched);
   if (t.numel() == 0 || is_meta(t)) return false;
-  if (is_complex(t.dtype())) t = real_pairs(contiguous_data(t));  // either part's
-  const Tensor flat = contiguous_data(t);
-  return visit_dtype(t.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const T* p = flat.data<T>();
-    for (int64_t i = 0; i < flat.numel(); ++i)
-      if (test(static_cast<compute_t<T>>(element(p + i)))) return true;
-    return false;
-  });
+  if (is_complex(t.dtype())) t = real_pairs(contiguous_data(t));
+  return any_element(t, what, 0, high);
 }
 bool has_zero(const Tensor& t) {
-  if (is_complex(t.dtype())) return any_value(ops::eq(ops::detach(t), 0), [](auto x) { return x != 0; });
-  return any_value(t, [](auto x) { return x == 0; });
+  if (is_complex(t.dtype())) return any_value(ops::ne(ops::detach(t), 0), kernels::Is::Zero);
+  return any_value(t, kernels::Is::Zero);
 }
-bool has_nan(const Tensor& t) {
-  return any_value(t, [](auto x) { return x != x; });
-}
-bool has_minus_inf(const Tensor& t) {
-  return any_value(t, [](auto x) { return static_cast<double>(x) == -HUGE_VAL; });
-}
-
-bool has_inf(const Tensor& t) {
-  return any_value(t, [](auto x) { return std::isinf(static_cast<double>(x)); });
-}
+bool has_nan(const Tensor& t) { return any_value(t, kernels::Is::NaN); }
+bool has_minus_inf(const Tensor& t) { return any_value(t, kernels::Is::MinusInfinite); }
+bool has_inf(const Tensor& t) { return any_value(t, kernels::Is::Infinite); }
 
 // t moved by one towards the end of `dim`, with `fill` in front.
 Tensor shift(const Tensor& t, int64_t dim, double fill) {
@@ -83,9 +69,7 @@ namespace {
 bool hides_factors(const Tensor& product, const Tensor& factors) { return has_zero(product) || (has_nan(product) && has_zero(factors)); }
 }  // namespace
 
-bool any_above(const Tensor& t, double bound) {
-  return any_value(t, [&](auto x) { return static_cast<double>(x) > bound; });
-}
+bool any_above(const Tensor& t, double bound) { return any_value(t, kernels::Is::Above, bound); }
 
 Tensor sum_backward(const Tensor& grad, IntSpan sizes, OptInts dim, bool keepdim, DType dtype) {
   return expand_reduced(cast_to(grad, dtype), sizes, dim, keepdim);

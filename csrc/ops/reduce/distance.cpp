@@ -1,6 +1,7 @@
 // Distances and comparisons of whole tensors, and what is built on a norm.
 #include <cmath>
 
+#include "core/transfer.h"
 #include "kernels/distance.h"
 #include "ops.h"
 #include "ops/reduce/common.h"
@@ -45,15 +46,8 @@ Tensor renorm(const Tensor& self, Scalar p, int64_t dim, Scalar maxnorm) {
     if (d != kept) rest[n++] = d;
   const Tensor scale = linalg_vector_norm(self, p, IntSpan(rest, static_cast<size_t>(n)), true, {});
   if (!is_meta(self)) {
-    const double limit = maxnorm.to_double();
-    visit_floating(scale.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      T* s = scale.data<T>();
-      for (int64_t i = 0; i < scale.numel(); ++i) {
-        const compute_t<T> norm = s[i];
-        s[i] = T(norm > limit ? static_cast<compute_t<T>>(limit / (norm + 1e-7)) : compute_t<T>(1));
-      }
-    });
+    const Launch launch(scale);
+    kernels::distance(scale->device).shrink(scale->data, scale->dtype, scale.numel(), maxnorm.to_double());
   }
   return mul(contiguous_data(self), scale);  // contiguous, as PyTorch's
 }
@@ -66,7 +60,7 @@ bool equal(const Tensor& given, const Tensor& with) {
   if (!same_sizes(self.get(), other.get())) return false;
   if (self.numel() == 0) return true;
   const Tensor same = all(eq(self, other));
-  return *same.data<bool>();
+  return read_scalar(same).i != 0;
 }
 
 }  // namespace impl

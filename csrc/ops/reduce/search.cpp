@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/reduce.h"
 #include "kernels/sort.h"
 #include "ops.h"
+#include "ops/checks.h"
 #include "ops/reduce/common.h"
 
 namespace retrograd {
@@ -33,9 +33,8 @@ void check_search(const Tensor& sequence, const Tensor& values, const Tensor& so
   RG_CHECK(sorter.dtype() == DType::Int64, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype ",
            dtype_title(sorter.dtype()));
   if (sorter.numel() && !is_meta(sorter)) {
-    const Tensor flat = contiguous_data(sorter);
-    const int64_t *p = flat.data<int64_t>(), n = sequence.size(-1);
-    for (int64_t i = 0; i < flat.numel(); ++i) RG_CHECK(p[i] >= 0 && p[i] < n, "torch.searchsorted(): sorter index out of range");
+    const auto [low, high] = integer_range(sorter);
+    RG_CHECK(low >= 0 && high < sequence.size(-1), "torch.searchsorted(): sorter index out of range");
   }
 }
 
@@ -93,14 +92,14 @@ Triple unique_elements(const Tensor& self, bool consecutive, bool return_inverse
   Tensor values = empty(ints({n}), self.dtype(), self.device());
   Tensor inverse = return_inverse ? empty(self.sizes(), DType::Int64, self.device()) : places(0, false, self.device());
   Tensor counts = places(n, return_counts, self.device());
-  int64_t found = 0;
+  Answer<int64_t> found(self->device);
   const Tensor elements = only_elements(self);
   run_kernel(elements, 500, [&] {
-    found = kernels::sort(self->device)
-                .unique(values->data, return_inverse ? inverse.data<int64_t>() : nullptr, return_counts ? counts.data<int64_t>() : nullptr,
-                        elements.array(), consecutive);
+    kernels::sort(self->device)
+        .unique(found.data(), values->data, return_inverse ? inverse.data<int64_t>() : nullptr,
+                return_counts ? counts.data<int64_t>() : nullptr, elements.array(), consecutive);
   });
-  return {head(values, found), inverse, return_counts ? head(counts, found) : counts};
+  return {head(values, found.read()), inverse, return_counts ? head(counts, found.read()) : counts};
 }
 
 Triple unique_slices(const Tensor& self, int64_t dim, bool consecutive, bool return_inverse, bool return_counts) {
@@ -111,13 +110,14 @@ Triple unique_slices(const Tensor& self, int64_t dim, bool consecutive, bool ret
   RG_CHECK(self.numel() != 0 || n == 0, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
   Tensor first = places(n, true, self.device()), inverse = places(n, return_inverse, self.device()),
          counts = places(n, return_counts, self.device());
-  int64_t found = 0;
+  Answer<int64_t> found(self->device);
   run_kernel(self, 500, [&] {
-    found = kernels::sort(self->device)
-                .unique_dim(first.data<int64_t>(), return_inverse ? inverse.data<int64_t>() : nullptr,
-                            return_counts ? counts.data<int64_t>() : nullptr, self.array(), d, consecutive);
+    kernels::sort(self->device)
+        .unique_dim(found.data(), first.data<int64_t>(), return_inverse ? inverse.data<int64_t>() : nullptr,
+                    return_counts ? counts.data<int64_t>() : nullptr, self.array(), d, consecutive);
   });
-  return {impl::index_select(self, d, head(first, found)), inverse, return_counts ? head(counts, found) : counts};
+  const int64_t n_found = found.read();
+  return {impl::index_select(self, d, head(first, n_found)), inverse, return_counts ? head(counts, n_found) : counts};
 }
 
 }  // namespace
@@ -155,12 +155,10 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   const Tensor in = cast_data(self, DType::Int64);
   int64_t bins = minlength;
   bool good = self.dim() == 1;
-  if (good) {
-    const int64_t *p = in.data<int64_t>(), step = in.stride(0);
-    for (int64_t i = 0; i < in.numel(); ++i) {
-      good = good && p[i * step] >= 0;
-      bins = std::max(bins, p[i * step] + 1);
-    }
+  if (good && in.numel()) {
+    const auto [low, high] = integer_range(in);
+    good = low >= 0;
+    if (good) bins = std::max(bins, high + 1);
   }
   RG_CHECK(good, "bincount only supports 1-d non-negative integral inputs.");
   const DType dtype = !weights ? DType::Int64 : weights.dtype() == DType::Float32 ? DType::Float32 : DType::Float64;
@@ -176,15 +174,8 @@ Tensor histc(const Tensor& self, int64_t bins, Scalar min, Scalar max) {
   RG_CHECK(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
   double low = min.to_double(), high = max.to_double();
   if (low == high && self.numel() > 0 && !is_meta(self)) {  // the range of the data
-    alignas(8) char element[2][8];
-    const int64_t zeros[kMaxDims] = {};
-    kernels::reduce(self->device).min({element[0], self->dtype, self->ndim, self->sizes(), zeros}, self.array());
-    kernels::reduce(self->device).max({element[1], self->dtype, self->ndim, self->sizes(), zeros}, self.array());
-    visit_floating(self.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      low = static_cast<double>(*reinterpret_cast<T*>(element[0]));
-      high = static_cast<double>(*reinterpret_cast<T*>(element[1]));
-    });
+    low = read_scalar(impl::min(self)).to_double();
+    high = read_scalar(impl::max(self)).to_double();
   }
   RG_CHECK(std::isfinite(low) && std::isfinite(high), "torch.histc: range of [", low, ", ", high, "] is not finite");
   if (low == high) {

@@ -2,6 +2,7 @@
 // derivative, so derivatives of selecting reductions of any order stay inside this file.
 #include "kernels/index.h"
 #include "ops.h"
+#include "ops/checks.h"
 #include "ops/reduce/common.h"
 
 namespace retrograd::impl {
@@ -65,10 +66,11 @@ Tensor _take_along(const Tensor& self, int64_t dim, const Tensor& indices, bool 
   const bool present = keepdim || self.dim() == 0;
   const WithDim out_dims(out, d, present), index_dims(indices, d, present);
   check_along(self, d, index_dims, self, indices);
-  kernels::IndexError error;
-  run_kernel(indices, 16,
-             [&] { error = kernels::indexing(self->device).gather(out_dims.array(out), self.array(), d, index_dims.array(indices)); });
-  check_places(error);
+  IndexSlot error(self->device);
+  run_kernel(indices, 16, [&] {
+    kernels::indexing(self->device).gather(out_dims.array(out), self.array(), d, index_dims.array(indices), error.data());
+  });
+  check_places(error.read());
   return out;
 }
 
@@ -80,13 +82,14 @@ Tensor _put_along(const Tensor& self, int64_t dim, const Tensor& indices, IntSpa
   check_along(out, d, index_dims, self, indices);
   RG_CHECK(same_sizes(self.get(), indices.get()), "a gradient of size ", self.sizes(), " does not go with indices of size ",
            indices.sizes());
-  kernels::IndexError error;
+  IndexSlot error(self->device);
   run_kernel(indices, 16, [&] {
     const kernels::Array src = src_dims.array(self), index = index_dims.array(indices);
-    error = accumulate ? kernels::indexing(self->device).scatter_reduce(out.array(), d, index, src, kernels::Reduce::Sum, true)
-                       : kernels::indexing(self->device).scatter(out.array(), d, index, src);
+    const auto& k = kernels::indexing(self->device);
+    if (!accumulate) return k.scatter(out.array(), d, index, src, error.data());
+    k.scatter_reduce(out.array(), d, index, src, kernels::Reduce::Sum, true, error.data());
   });
-  check_places(error);
+  check_places(error.read());
   return out;
 }
 

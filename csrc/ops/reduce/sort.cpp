@@ -144,19 +144,7 @@ Pair mode(const Tensor& self, int64_t dim, bool keepdim) {
   Tensor ordered = empty(last_dim.sizes(), self.dtype(), self.device()), places = empty(last_dim.sizes(), DType::Int64, self.device());
   run_kernel(self, sort_cost(self, d), [&] {
     kernels::sort(self->device).sort(ordered.array(), places.array(), last_dim.array(), static_cast<int>(last_dim.dim()) - 1, false);
-    visit_dtype(self.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      const T* p = ordered.data<T>();
-      for (int64_t s = 0; s < slices; ++s, p += n) {
-        int64_t best = 0, longest = 0;
-        for (int64_t begin = 0, end; begin < n; begin = end) {
-          for (end = begin + 1; end < n && static_cast<compute_t<T>>(p[end]) == static_cast<compute_t<T>>(p[begin]);) ++end;
-          if (end - begin > longest) longest = end - begin, best = end - 1;
-        }
-        values.data<T>()[s] = p[best];
-        indices.data<int64_t>()[s] = places.data<int64_t>()[s * n + best];
-      }
-    });
+    kernels::sort(self->device).mode(values->data, indices.data<int64_t>(), self->dtype, ordered->data, places.data<int64_t>(), slices, n);
   });
   return finish(std::move(out), d, keepdim);
 }

@@ -36,50 +36,6 @@ Tensor reduce_all(const Tensor& self, DType dtype, Kernel kernel) {
 // A sum of a few hundred contiguous floats over adjacent dims, [outer, n, inner] -> [outer, inner]: planning it would take longer.
 constexpr int64_t kSmall = 1024;
 
-template <class T> struct Lanes {
-  typedef T Vector __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
-  static constexpr int64_t kCount = 16 / sizeof(T);
-  static Vector load(const T* p) { return *reinterpret_cast<const Vector*>(p); }
-};
-
-template <class T> T row_sum(const T* in, int64_t n) {
-  using L = Lanes<T>;
-  T total = 0;
-  int64_t i = 0;
-  if (n >= 2 * L::kCount) {
-    auto a = L::load(in), b = L::load(in + L::kCount);
-    for (i = 2 * L::kCount; i + 2 * L::kCount <= n; i += 2 * L::kCount) a += L::load(in + i), b += L::load(in + i + L::kCount);
-    a += b;
-    for (int64_t l = 0; l < L::kCount; ++l) total += a[l];
-  }
-  for (; i < n; ++i) total += in[i];
-  return total;
-}
-
-template <class T> void small_sum(T* __restrict out, const T* __restrict in, int64_t outer, int64_t n, int64_t inner, T divisor) {
-  using L = Lanes<T>;
-  T* const begin = out;
-  for (int64_t o = 0; o < outer; ++o, in += n * inner, out += inner) {
-    if (inner == 1) {
-      *out = row_sum(in, n);
-      continue;
-    }
-    int64_t c = 0;
-    for (; c + L::kCount <= inner; c += L::kCount) {
-      auto total = L::load(in + c);
-      for (int64_t i = 1; i < n; ++i) total += L::load(in + i * inner + c);
-      *reinterpret_cast<typename L::Vector*>(out + c) = total;
-    }
-    for (; c < inner; ++c) {
-      T total = in[c];
-      for (int64_t i = 1; i < n; ++i) total += in[i * inner + c];
-      out[c] = total;
-    }
-  }
-  if (divisor == 1) return;
-  for (int64_t i = 0; i < outer * inner; ++i) begin[i] /= divisor;
-}
-
 bool try_small_sum(const Tensor& self, uint64_t mask, const Tensor& out, bool mean) {
   const TensorImpl* t = self.get();
   if (!t->is_contiguous() || t->numel > kSmall || t->numel == 0 || mask == 0 || out.dtype() != t->dtype || is_meta(self)) return false;
@@ -88,11 +44,8 @@ bool try_small_sum(const Tensor& self, uint64_t mask, const Tensor& out, bool me
   if (std::popcount(mask) != last - first + 1) return false;
   int64_t outer = 1, n = 1, inner = 1;
   for (int d = 0; d < t->ndim; ++d) (d < first ? outer : d > last ? inner : n) *= t->size(d);
-  if (t->dtype == DType::Float32) {
-    small_sum(out.data<float>(), self.data<float>(), outer, n, inner, mean ? static_cast<float>(n) : 1.0f);
-  } else {
-    small_sum(out.data<double>(), self.data<double>(), outer, n, inner, mean ? static_cast<double>(n) : 1.0);
-  }
+  const Launch launch(self);
+  kernels::reduce(t->device).small_sum(out->data, t->data, t->dtype, outer, n, inner, mean);
   return true;
 }
 
@@ -170,16 +123,8 @@ Tensor nansum(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
   const uint64_t mask = dim_mask(dim, self.dim(), "nansum");
   const DType result = sum_dtype(self, dtype);
   if (!is_floating(self.dtype()) || is_meta(self)) return reduce_dims(self, mask, keepdim, result, &kernels::ReduceKernels::sum);
-  Tensor clean = empty(self.sizes(), self.dtype(), self.device());
-  copy_data(clean, self);
-  run_kernel(clean, 4, [&] {
-    visit_floating(clean.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      T* p = clean.data<T>();
-      for (int64_t i = 0, n = clean.numel(); i < n; ++i)
-        if (std::isnan(static_cast<compute_t<T>>(p[i]))) p[i] = T(0);
-    });
-  });
+  const Tensor dense = contiguous_data(self);
+  const Tensor clean = where(isnan(dense), Scalar(0.0), dense);
   return reduce_dims(clean, mask, keepdim, result, &kernels::ReduceKernels::sum);
 }
 

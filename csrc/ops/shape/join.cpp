@@ -39,15 +39,14 @@ MemoryFormat joined_format(std::span<const Tensor> tensors) {
   return format;
 }
 
-// Writes `t` as [outer, inner] blocks into rows of `row` elements, `at` elements in. Small contiguous blocks are copied right here.
+// Writes `t` as [outer, inner] blocks into rows of `row` elements, `at` elements in. Small contiguous blocks only.
 bool write_rows(const Tensor& out, const Tensor& t, int64_t outer, int64_t row, int64_t at) {
   if (!t.is_contiguous() || t.dtype() != out.dtype() || t.numel() > 16384) return false;
   const auto item = static_cast<size_t>(itemsize(t.dtype()));
   const size_t bytes = static_cast<size_t>(outer ? t.numel() / outer : 0) * item;
   if (bytes < 32 && outer > 16) return false;
-  auto* dst = static_cast<char*>(out->data) + static_cast<size_t>(at) * item;
-  auto* src = static_cast<const char*>(t->data);
-  for (int64_t i = 0; i < outer; ++i) std::memcpy(dst + static_cast<size_t>(i * row) * item, src + static_cast<size_t>(i) * bytes, bytes);
+  kernels::copy(out->device)
+      .rows(static_cast<char*>(out->data) + static_cast<size_t>(at) * item, row * itemsize(t.dtype()), t->data, outer, bytes);
   return true;
 }
 

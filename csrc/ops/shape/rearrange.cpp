@@ -1,6 +1,7 @@
 // Elements in other places or several times: repeat, repeat_interleave, flip, roll, rot90, tril, triu.
 #include <algorithm>
 
+#include "core/transfer.h"
 #include "kernels/copy.h"
 #include "kernels/index.h"
 #include "ops.h"
@@ -54,14 +55,12 @@ Tensor repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> ou
   RG_CHECK_AS(NotImplemented, repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32,
               "\"repeat_interleave_cpu\" not implemented for '", dtype_title(repeats.dtype()), "'");
   const Tensor counts = contiguous_data(cast_data(repeats, DType::Int64));
-  int64_t total = 0;
-  for (int64_t i = 0; i < counts.numel(); ++i) {
-    RG_CHECK(counts.data<int64_t>()[i] >= 0, "repeats can not be negative");
-    total += counts.data<int64_t>()[i];
-  }
+  RG_CHECK(!any_element(counts, kernels::Is::Outside, 0, HUGE_VAL), "repeats can not be negative");
+  const int64_t total = read_scalar(impl::sum(counts, {})).i;
   RG_CHECK(!output_size || *output_size == total, "allocated size does not match required size: output_size is ", output_size.value_or(0),
            " but the repeats add up to ", total);
   Tensor out = retrograd::empty(ints({total}), DType::Int64, repeats.device());
+  const Launch launch(out, total);
   if (total) kernels::indexing(out->device).repeat_index(out.data<int64_t>(), counts.data<int64_t>(), counts.numel());
   return cast_data(out, repeats.dtype());
 }

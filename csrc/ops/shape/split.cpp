@@ -1,6 +1,7 @@
 // split, chunk, unbind, tensor_split: several views of one tensor.
 #include "autograd/history.h"
 #include "core/memory_limit.h"
+#include "core/transfer.h"
 #include "ops.h"
 #include "ops/shape/shape.h"
 
@@ -158,8 +159,8 @@ std::vector<Tensor> tensor_split_tensor(const Tensor& self, const Tensor& where,
            where.dim(), " dims");
   const Tensor known = without_lifts(where);
   RG_CHECK(!is_meta(known), "tensor_split needs the values of its indices, and this tensor has none to read here");
-  const Tensor values = contiguous_data(known);
-  if (where.dim() == 0) return ops::tensor_split_sections(self, values.data<int64_t>()[0], dim);
+  const Tensor values = on_host(contiguous_data(known));
+  if (where.dim() == 0) return ops::tensor_split_sections(self, read_scalar(values).i, dim);
   return ops::tensor_split_indices(self, {values.data<int64_t>(), static_cast<size_t>(values.numel())}, dim);
 }
 

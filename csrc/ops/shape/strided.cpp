@@ -1,6 +1,8 @@
 // as_strided and its derivative. Both read memory under two geometries: see _as_strided_transfer.
 #include <algorithm>
 
+#include "core/transfer.h"
+#include "kernels/create.h"
 #include "kernels/index.h"
 #include "ops.h"
 #include "ops/lazy.h"
@@ -47,12 +49,15 @@ bool may_overlap(IntSpan sizes, IntSpan strides) {
 
 // Adds `values` to the places of `memory` (1-d) that a geometry names.
 void add_at(const Tensor& memory, IntSpan sizes, IntSpan strides, int64_t offset, const Tensor& values) {
-  Tensor places = retrograd::empty(memory.sizes(), DType::Int64);
-  for (int64_t i = 0; i < places.numel(); ++i) places.data<int64_t>()[i] = i;
+  Tensor places = retrograd::empty(memory.sizes(), DType::Int64, memory->device);
+  {
+    const Launch launch(places, places.numel());
+    kernels::create(places->device).count(places.array(), 0, 1);
+  }
   const Tensor index = contiguous_data(alias_as(places, sizes, strides, offset));
+  Answer<kernels::IndexError> unused(memory->device);  // every index is below memory.numel()
   const Launch launch(memory, 4 * values.numel());
-  const kernels::IndexError error = kernels::indexing(memory->device).put(memory.array(), index.array(), values.array(), true);
-  (void)error;  // every index is below memory.numel()
+  kernels::indexing(memory->device).put(memory.array(), index.array(), values.array(), true, unused.data());
 }
 
 }  // namespace
@@ -109,18 +114,12 @@ Tensor _as_strided_transfer(const Tensor& self, IntSpan stride, int64_t offset, 
     RG_CHECK(is_differentiable(self.dtype()), "_as_strided_transfer: a sum of integers cannot be shared out");
     const DType real = real_dtype(self.dtype());
     Tensor count = retrograd::zeros(memory.sizes(), real, self.device());
-    const Tensor one = expand_data(scalar_tensor(1.0, real), input_sizes);
+    const Tensor one = expand_data(scalar_tensor(1.0, real, self->device), input_sizes);
     add_at(count, input_sizes, input_strides, to_input ? out_offset : offset, one);
     const Tensor numbers = is_complex(self.dtype()) ? real_pairs(memory) : memory;
     const int64_t parts = is_complex(self.dtype()) ? 2 : 1;
-    visit_floating(real, [&](auto zero) {
-      using V = decltype(zero);
-      for (int64_t i = 0; i < extent * parts; ++i) {
-        const double n = static_cast<double>(count.data<V>()[i / parts]);
-        V& number = numbers.data<V>()[i];
-        if (n > 1) number = static_cast<V>(static_cast<compute_t<V>>(static_cast<double>(number) / n));
-      }
-    });
+    const Launch launch(memory, extent * parts);
+    kernels::indexing(memory->device).share_out(numbers->data, count->data, real, extent * parts, parts);
   }
   if (out_offset == 0 && reach(out_size, out_stride) == extent && !may_overlap(out_size, out_stride))
     return alias_as(memory, out_size, out_stride, 0);

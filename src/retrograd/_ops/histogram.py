@@ -56,7 +56,7 @@ def _edges(column: Any, bins: Any, range: Sequence[float] | None, d: int) -> Any
         raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {d}")
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return torch.linspace(low, high, bins + 1, dtype=column.dtype)
+    return torch.linspace(low, high, bins + 1, dtype=column.dtype, device=column.device)
 
 
 def _counted(points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
@@ -69,7 +69,7 @@ def _counted(points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
         place = torch.where(column == edge[-1], bins, place)  # the last bin holds its right edge
         inside &= (place > 0) & (place <= bins) & ~column.isnan()
         flat = flat * bins + place - 1
-    weights = torch.ones(points.size(0), dtype=points.dtype) if weight is None else weight.detach().reshape(-1).to(points.dtype)
+    weights = points.new_ones(points.size(0)) if weight is None else weight.detach().reshape(-1).to(points.dtype)
     hist = torch.bincount(flat[inside], weights[inside], math.prod(shape))[: math.prod(shape)].to(points.dtype).reshape(shape)
     if density:
         hist = hist / hist.sum()

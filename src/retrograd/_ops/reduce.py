@@ -46,7 +46,7 @@ def _check_quantile(input: Any, q: Any, interpolation: str) -> Any:
     if not isinstance(q, torch.Tensor):
         if not 0 <= q <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
-        return torch.tensor(q, dtype=input.dtype)
+        return torch.tensor(q, dtype=input.dtype, device=input.device)
     if q.ndim > 1:
         raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if q.dtype != input.dtype:
@@ -190,7 +190,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     if aweights is not None:
         _check_weights("aweights", aweights, n, integral=False)
         w = aweights if w is None else w * aweights
-    total: Any = torch.tensor(n, dtype=torch.int64) if w is None else w.sum()
+    total: Any = torch.tensor(n, dtype=torch.int64, device=input.device) if w is None else w.sum()
     if w is not None and n and (whole(total) == 0).any():
         raise ZeroDivisionError("cov(): weights sum to zero, can't be normalized")
     mean = x.mean(1, keepdim=True) if w is None else (x * w).sum(1, keepdim=True) / total

@@ -92,7 +92,7 @@ def _segments(data: Any, lengths: Any, offsets: Any, axis: int, unsafe: bool) ->
 
 
 def _reduced(elements: Any, reduce: str, owner: Any, counts: Any, initial: float | None) -> Any:
-    empty = torch.full((counts.numel(), elements.size(1)), _EMPTY[reduce] if initial is None else initial, dtype=elements.dtype)
+    empty = elements.new_full((counts.numel(), elements.size(1)), _EMPTY[reduce] if initial is None else initial)
     if reduce in ("sum", "mean"):
         sums = torch.zeros_like(empty).index_add(0, owner, elements)
         if initial is not None:

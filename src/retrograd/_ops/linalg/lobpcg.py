@@ -143,7 +143,7 @@ class _Iteration:
             raise torch.linalg.LinAlgError("linalg.eigh: The algorithm failed to converge because A, B or X holds inf or nan.")
         basis = self._orthonormal(self.X)
         if basis.size(1) < n:  # guesses that are parallel
-            basis = self._orthonormal(torch.cat([basis, torch.randn(basis.size(0), n, dtype=basis.dtype)], 1))[:, :n]
+            basis = self._orthonormal(torch.cat([basis, torch.randn(basis.size(0), n, dtype=basis.dtype, device=basis.device)], 1))[:, :n]
         values, vectors = self._ritz(basis)
         self.E, self.X = values[:n], basis @ vectors[:, :n]
         conjugate = self.X[:, :0]
@@ -169,7 +169,7 @@ class _Iteration:
 
     def _straightened(self, vectors: Any) -> Any:
         gram = vectors.mT @ self._by_b(vectors)
-        return vectors @ (1.5 * torch.eye(gram.size(0), dtype=gram.dtype) - 0.5 * gram)
+        return vectors @ (1.5 * torch.eye(gram.size(0), dtype=gram.dtype, device=gram.device) - 0.5 * gram)
 
     def _stops(self) -> bool:
         """Counts eigenpairs, from the first, whose residual is small beside what it is made of; calls the tracker."""

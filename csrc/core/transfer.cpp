@@ -1,0 +1,81 @@
+#include "core/transfer.h"
+
+#include "core/backend.h"
+#include "core/launch.h"
+#include "kernels/copy.h"
+
+namespace retrograd {
+
+Scalar element_scalar(DType dtype, const void* host_data) {
+  return visit_all(dtype, [&](auto zero) -> Scalar {
+    using T = decltype(zero);
+    std::conditional_t<std::is_same_v<T, bool>, uint8_t, T> v;  // view(torch.bool) shows bytes that are no bool
+    std::memcpy(&v, host_data, sizeof v);
+    if constexpr (DTypeOf<T>::value == DType::Bool) {
+      return Scalar(v != 0);
+    } else if constexpr (is_complex_v<T>) {
+      return Scalar(Complex<double>(v));
+    } else if constexpr (is_floating(DTypeOf<T>::value)) {
+      return Scalar(static_cast<double>(static_cast<compute_t<T>>(v)));
+    } else {
+      return Scalar(static_cast<int64_t>(v));
+    }
+  });
+}
+
+Scalar read_scalar(const TensorImpl* t, int64_t offset) {
+  const int64_t item = itemsize(t->dtype);
+  const char* data = static_cast<const char*>(t->data) + offset * item;
+  alignas(16) char element[kMaxItemSize];
+  if (RG_UNLIKELY(!t->device.is_cpu())) {
+    RG_CHECK(t->device.type != DeviceType::Meta, "a meta tensor has no values to read");
+    backend_of(t->device).to_host(element, data, static_cast<size_t>(item), {});
+    data = element;
+  }
+  Scalar s = element_scalar(t->dtype, data);
+  if (RG_UNLIKELY(t->has(kConj))) s = s.conj();
+  if (RG_UNLIKELY(t->has(kNeg))) s = -s;
+  return s;
+}
+
+Tensor moved_to(const Tensor& t, Device device) {
+  RG_CHECK(!is_meta(t), "Cannot copy out of meta tensor; no data!");
+  Tensor dense = t;
+  if (!t.is_contiguous()) {
+    dense = empty(t.sizes(), t.dtype(), t->device);
+    const Launch launch(t, t.numel() / 2);
+    kernels::copy(t->device).copy(dense.array(), t.array());
+  }
+  Tensor out = empty(t.sizes(), t.dtype(), device);
+  out->flags |= t->flags & kLazy;
+  const auto bytes = static_cast<size_t>(t.numel() * itemsize(t.dtype()));
+  if (bytes == 0) return out;
+  if (t->device.is_cpu()) {
+    backend_of(device).from_host(out->data, dense->data, bytes, {});
+  } else if (device.is_cpu()) {
+    backend_of(t->device).to_host(out->data, dense->data, bytes, {});
+  } else {
+    const Tensor between = moved_to(dense, Device{});
+    backend_of(device).from_host(out->data, between->data, bytes, {});
+  }
+  return out;
+}
+
+Tensor placed(Device device, const void* host_value, size_t bytes) {
+  const int64_t size[] = {static_cast<int64_t>(bytes)};
+  Tensor place = empty(size, DType::UInt8, device);
+  backend_of(device).from_host(place->data, host_value, bytes, {});
+  return place;
+}
+
+void fetch(const Tensor& place, void* host_value, size_t bytes) { backend_of(place->device).to_host(host_value, place->data, bytes, {}); }
+
+HostBytes::HostBytes(const Storage* s, int64_t begin, int64_t end) : data_(static_cast<const char*>(s->data) + begin), begin_(begin) {
+  if (RG_LIKELY(s->device.is_cpu())) return;
+  const auto bytes = static_cast<size_t>(end - begin);
+  copy_ = std::make_unique_for_overwrite<char[]>(bytes);
+  if (bytes) backend_of(s->device).to_host(copy_.get(), data_, bytes, {});
+  data_ = copy_.get();
+}
+
+}  // namespace retrograd
