@@ -13,7 +13,7 @@ op(
     "mm(Tensor self, Tensor mat2) -> Tensor",
     variants="function method out",
     kernel=native(complex="lazy"),
-    grad={"self": "mm_mat1_grad(grad, mat2, self_turned)", "mat2": "mm_mat2_grad(grad, self, mat2_turned)"},
+    grad={"self": "mm_mat1_grad(grad, mat2, self_columnwise)", "mat2": "mm_mat2_grad(grad, self, mat2_columnwise)"},
     jvp="multilinear",
     out=Out(exact=EXPECTED),
     autocast=LOWER_PRECISION,
@@ -31,7 +31,7 @@ op(
 )
 
 op(
-    "_mm(Tensor self, Tensor mat2, bool self_transposed, bool mat2_transposed, bool turned=False) -> Tensor",
+    "_mm(Tensor self, Tensor mat2, bool self_transposed, bool mat2_transposed, bool columnwise=False) -> Tensor",
     variants="function",
     kernel=native(complex="lazy"),
     grad={
@@ -42,7 +42,7 @@ op(
     node="TransposedMmBackward0",
     batching=by("transposed_product"),
     autocast=LOWER_PRECISION,
-    doc="Product of two matrices, each transposed first on request; with turned the result is laid out column by column.",
+    doc="Product of two matrices, each transposed first on request; with columnwise the result is laid out column by column.",
     samples=[S(T(3, 4), T(4, 5), False, False), S(T(4, 3), T(4, 5), True, False), S(T(3, 4), T(5, 4), False, True, True),
              S(T(4, 3), T(5, 4), True, True, True), S(T(0, 3), T(2, 0), True, True)],
     errors=(E(S(T(2, 3), T(3, 4), True, False), RuntimeError, r"_mm: shapes \[2, 3\] \(transposed\) and \[3, 4\] cannot be multiplied"),),
@@ -188,8 +188,8 @@ op(
     inplace="addmm_into",
     grad={
         "self": "added_grad(grad, self_sizes, beta)",
-        "mat1": "mm_mat1_grad(grad, mat2, mat1_turned, alpha)",
-        "mat2": "mm_mat2_grad(grad, mat1, mat2_turned, alpha)",
+        "mat1": "mm_mat1_grad(grad, mat2, mat1_columnwise, alpha)",
+        "mat2": "mm_mat2_grad(grad, mat1, mat2_columnwise, alpha)",
     },
     jvp="ops::addmm(ops::addmm(self_t, mat1_t, mat2, beta, alpha), mat1, mat2_t, 1, alpha)",
     out=Out(exact=EXPECTED),

@@ -46,7 +46,7 @@ GEOMETRY = {
     "shapes": (INTS, "flatten_shapes({0})"),
     "dtypes": (INTS, "flatten_dtypes({0})"),
     "device": (Saved("Device"), "{0}.device()"),
-    "turned": (Saved("bool", "Bool"), "runs_along_columns({0}.get())"),
+    "columnwise": (Saved("bool", "Bool"), "runs_along_columns({0}.get())"),
 }
 
 # ---- defaults, as DefaultValue of csrc/python/bind.h holds them ----

@@ -5,7 +5,7 @@
 // from the cut. So the result of the cut carries a note, and everything computed from it inherits the note: `TensorImpl::cut`, a number
 // that stands for an entry in a table of all notes. Entries are interned: a program has as many as it has places that cut, so inheriting is
 // copying a number, and no tensor, graph or frame is kept alive; a code object is, until a sweep finds that no living tensor
-// has the note. What neither has a history nor comes from a cut costs nothing: `follows` (untracked.h) tests the flag together with kRequiresGrad.
+// has the note. What neither has a history nor comes from a cut costs nothing: `tracked_or_cut` (untracked.h) tests the flag together with kRequiresGrad.
 //
 // Notes are of three ranks, and one of a higher rank replaces those of a lower one where tensors meet; of notes of the same rank a result keeps a few:
 // a cut is between the tensor and something that required grad; Frozen is a leaf that once required grad; the others are leaves that never did.

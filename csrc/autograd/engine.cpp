@@ -125,7 +125,7 @@ void accumulate_into(TensorImpl*& slot, Tensor grad) {
   }
   Tensor old = Tensor::steal(slot);
   slot = nullptr;
-  if (!thread_state.grad_mode && RG_LIKELY(!thread_state.lifted) && same_sizes(old.get(), grad.get()) && old.dtype() == grad.dtype()) {
+  if (!thread_state.grad_mode && RG_LIKELY(!thread_state.layered) && same_sizes(old.get(), grad.get()) && old.dtype() == grad.dtype()) {
     if (may_add_inplace(old.get())) {
       engine_ops.add_inplace(old, grad);
       slot = old.release();
@@ -155,20 +155,6 @@ void free_buffer(Node* n, TensorImpl*& buffer) {
     PyMem_Free(array);
   }
   buffer = nullptr;
-}
-
-// Adds where an error came from, without touching the words users match on.
-[[noreturn, gnu::cold]] void rethrow_with_node(Node* n) {
-  try {
-    throw;
-  } catch (const Error& e) {
-    std::string text = e.what();
-    if (text.find("\n  in backward of ") == std::string::npos) {
-      text += str_cat("\n  in backward of ", node_name(n));
-      if (n->site.code) text += ", made at " + site_text(n->site);
-    }
-    throw Error(e.kind(), text);
-  }
 }
 
 }  // namespace
@@ -341,11 +327,7 @@ void GraphTask::run_node(Node* n) {
     for (size_t i = 0; i < in.size() && !any; ++i) any = in[i].defined();
     if (any) {
       Call call{n, in, out, this, options.keep_graph, n};
-      try {
-        apply_node(call);
-      } catch (const Error&) {
-        rethrow_with_node(n);
-      }
+      apply_node(call);
     }
     if (RG_UNLIKELY(n->extra != nullptr)) {
       finish_outputs(n, out);

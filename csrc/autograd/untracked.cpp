@@ -2,11 +2,11 @@
 
 namespace retrograd {
 
-bool view_follows(const TensorImpl* t) { return follows(t->base); }
+bool view_is_tracked_or_cut(const TensorImpl* t) { return tracked_or_cut(t->base); }
 
-bool follows(std::span<const Tensor> list) {
+bool tracked_or_cut(std::span<const Tensor> list) {
   for (const Tensor& t : list)
-    if (follows(t)) return true;
+    if (tracked_or_cut(t)) return true;
   return false;
 }
 

@@ -7,13 +7,15 @@
 namespace retrograd {
 
 // Whether what is computed from a tensor has a history, or a note that says where it was cut: see Note [Where the history was cut].
-bool view_follows(const TensorImpl* t);
-[[gnu::always_inline]] inline bool follows(const TensorImpl* t) { return t->grad_fn || asked_or_noted(t) || (t->base && view_follows(t)); }
-inline bool follows(const Tensor& t) { return t && follows(t.get()); }
-inline bool follows(const Operand& o) { return o.tensor && follows(o.tensor); }
-bool follows(std::span<const Tensor> list);
-template <class T, class... Rest> [[gnu::always_inline]] inline bool any_follows(const T& first, const Rest&... rest) {
-  return (follows(first) || ... || follows(rest));
+bool view_is_tracked_or_cut(const TensorImpl* t);
+[[gnu::always_inline]] inline bool tracked_or_cut(const TensorImpl* t) {
+  return t->grad_fn || asked_or_cut(t) || (t->base && view_is_tracked_or_cut(t));
+}
+inline bool tracked_or_cut(const Tensor& t) { return t && tracked_or_cut(t.get()); }
+inline bool tracked_or_cut(const Operand& o) { return o.tensor && tracked_or_cut(o.tensor); }
+bool tracked_or_cut(std::span<const Tensor> list);
+template <class T, class... Rest> [[gnu::always_inline]] inline bool any_tracked_or_cut(const T& first, const Rest&... rest) {
+  return (tracked_or_cut(first) || ... || tracked_or_cut(rest));
 }
 
 // The note of a tensor that requires no grad; a view has that of its base.

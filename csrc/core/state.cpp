@@ -24,7 +24,7 @@ void set_birth_bits() {
 void set_naming_ops(bool on) {
   naming_ops = on;
   thread_state.op = nullptr;
-  set_attention();
+  set_intercepting();
 }
 
 void set_inference_mode(bool on) {

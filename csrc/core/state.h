@@ -19,9 +19,9 @@ struct ThreadState {
   bool forward_enabled = true;         // forward_ad._set_fwd_grad_enabled()
   bool torch_function_enabled = true;  // off inside DisableTorchFunction
   bool torch_function_subclasses = true;
-  bool attention = false;                    // ops must look around: handlers or forward-mode levels are active
+  bool intercepting = false;                 // ops must look around: handlers or forward-mode levels are active
   bool mapped = false;                       // one of the handlers is a level of vmap
-  bool lifted = false;                       // a tensor may be more than its elements: a sample of many (vmap), or with tangents
+  bool layered = false;                      // a tensor may be more than its elements: a sample of many (vmap), or with tangents
   uint32_t dual_levels = 0;                  // forward-mode levels entered, see autograd/tangent.h
   uint32_t first_visible_level = 0;          // the tangents that ops see: inside a vmap those of the transforms in it,
   uint32_t last_visible_level = UINT32_MAX;  // below it those outside; see python/intercept.h
@@ -41,19 +41,19 @@ extern int64_t live_batched;  // tensors of vmaps that exist, see Note [Batched 
 
 // A tensor that outlived its vmap must not meet a kernel: as long as there is any, ops look around.
 // Handlers that are no levels of vmap only watch: what is computed, into which memory and from which random numbers must not depend on
-// them. So `attention` is a question of the dispatch of ops alone, and whatever has two ways of computing something chooses by `lifted`.
-inline void set_attention() {
-  thread_state.lifted = thread_state.mapped || thread_state.dual_levels != 0 || live_batched != 0;
-  thread_state.attention = thread_state.handlers != nullptr || thread_state.lifted || naming_ops;
+// them. So `intercepting` is a question of the dispatch of ops alone, and whatever has two ways of computing something chooses by `layered`.
+inline void set_intercepting() {
+  thread_state.layered = thread_state.mapped || thread_state.dual_levels != 0 || live_batched != 0;
+  thread_state.intercepting = thread_state.handlers != nullptr || thread_state.layered || naming_ops;
 }
 inline void set_handlers(Handler* top, bool mapped) {
   thread_state.handlers = top;
   thread_state.mapped = mapped;
-  set_attention();
+  set_intercepting();
 }
 inline void set_dual_levels(uint32_t count) {
   thread_state.dual_levels = count;
-  set_attention();
+  set_intercepting();
 }
 
 void set_naming_ops(bool on);  // each op leaves its name in thread_state.op, for tests of devices

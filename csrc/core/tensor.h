@@ -144,7 +144,7 @@ inline constexpr uint64_t kLazyBits = flag_bits(kLazy);
 // Whether a tensor is a leaf that requires grad or knows where a history was cut, in one test.
 inline constexpr uint64_t kNotedBits = TensorTraits{.has_cut = true}.word();
 static_assert(offsetof(TensorTraits, flags) == 4 && kNotedBits >> 32 == uint64_t{1} << 16);
-inline bool asked_or_noted(const TensorImpl* t) {
+inline bool asked_or_cut(const TensorImpl* t) {
   uint32_t high;
   std::memcpy(&high, &t->flags, sizeof high);
   return high & static_cast<uint32_t>((flag_bits(kRequiresGrad) | kNotedBits) >> 32);

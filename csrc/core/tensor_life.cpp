@@ -25,7 +25,7 @@ void release_extra(TensorImpl* t) {
   Py_XDECREF(e->name);
   if (RG_UNLIKELY(e->batched != nullptr)) {
     Py_DECREF(e->batched->object());
-    if (--live_batched == 0) set_attention();
+    if (--live_batched == 0) set_intercepting();
   }
   if (e->version_cell && --e->version_cell->refs == 0) delete e->version_cell;
   if (RG_UNLIKELY(e->moves != nullptr)) forget_moves(*e);

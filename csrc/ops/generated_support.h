@@ -34,9 +34,6 @@ inline bool is_inference(std::span<const Tensor> list) {
 }
 template <class... Args> [[gnu::always_inline]] inline bool all_inference(const Args&... args) { return (is_inference(args) && ...); }
 
-// Holds a node while it is being filled in: hooks on saved tensors and the kernels of in-place ops may throw.
-using NodeGuard = Owned<Node>;
-
 // For an in-place op whose derivative needs the value before the write.
 Tensor inplace_original(const Tensor& self);
 // Writes a computed result into an existing tensor: in-place variants of ops without a kernel for it.

@@ -254,7 +254,7 @@ uint32_t note_of_data(PyObject* data, int depth) {
 }
 
 // A leaf that was made from data: a fact that matters when somebody wants a gradient from what is computed with it.
-Tensor noted(Tensor made, PyObject* data) {
+Tensor with_note(Tensor made, PyObject* data) {
   make_room();
   const uint32_t note = PyFloat_CheckExact(data) ? 0 : note_of_data(data, 0);
   set_cut(made.get(), note ? note : cut_here(CutKind::Made));
@@ -273,14 +273,14 @@ PyObject* py_tensor_from(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
       RG_CHECK_AS(Type, read_dtype(args[1], t), "tensor(): argument 'dtype' must be torch.dtype, not ", Py_TYPE(args[1])->tp_name);
       dtype = t;
     }
-    return wrap(lift_fresh(noted(tensor_from_object(args[0], dtype), args[0])));
+    return wrap(lift_fresh(with_note(tensor_from_object(args[0], dtype), args[0])));
   });
 }
 
 PyObject* py_from_buffer(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     bool read_only = false;
-    Tensor t = noted(from_buffer_object(o, &read_only), o);
+    Tensor t = with_note(from_buffer_object(o, &read_only), o);
     return Py_BuildValue("(NO)", wrap(lift_fresh(t)), read_only ? Py_True : Py_False);
   });
 }
@@ -289,7 +289,7 @@ PyObject* py_from_buffer(PyObject*, PyObject* o) {
 PyObject* note_data(PyObject*, PyObject* args) {
   PyObject *made, *data;
   if (!PyArg_ParseTuple(args, "O!O", tensor_type, &made, &data)) return nullptr;
-  return guarded([&]() -> PyObject* { return wrap(noted(Tensor::borrow(made), data)); });
+  return guarded([&]() -> PyObject* { return wrap(with_note(Tensor::borrow(made), data)); });
 }
 
 PyMethodDef functions[] = {{"_note_data", note_data, METH_VARARGS, nullptr},

@@ -246,7 +246,7 @@ PyObject* set_plain_in_vmap(PyObject*, PyObject* on) { return PyBool_FromLong(st
 
 // The level of vmap that has to do with these arguments, if any.
 Handler* batch_of(PyObject* const* args, Py_ssize_t nargs) {
-  Handler* h = RG_LIKELY(!thread_state.attention) ? nullptr : op_handler();
+  Handler* h = RG_LIKELY(!thread_state.intercepting) ? nullptr : op_handler();
   if (!h || h->kind != HandlerKind::Batch || plain_in_vmap) return nullptr;
   for (Py_ssize_t i = 0; i < nargs; ++i)
     if (is_tensor(args[i]) && is_batched(reinterpret_cast<TensorImpl*>(args[i]), h->level)) return h;
@@ -264,7 +264,7 @@ PyObject* call_forward_batched(PyObject* cls, FunctionNode* node, Handler* h, Py
     const Below below(h);
     output = Owned<>(checked(PyObject_Vectorcall(forward.get(), all.data(), all.size(), nullptr)));
   }
-  output = Owned<>(claimed_outputs(h, output.release(), args, nargs));
+  output = Owned<>(adopted_outputs(h, output.release(), args, nargs));
   const RecordingScope off(false, Off::Forward, node->site);
   const TangentsOff plain;
   Owned<> inputs(checked(PyTuple_New(nargs)));

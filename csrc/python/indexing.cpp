@@ -186,7 +186,7 @@ Indexed apply_index(const Tensor& self, PyObject* index, bool reading) {
 
 // x[3, 2:9] of a tensor without a history: one view instead of one per item. Undefined for everything else, and for what is an error.
 Tensor plain_view(const Tensor& self, PyObject* index) {
-  if (!PyTuple_CheckExact(index) || RG_UNLIKELY(thread_state.attention) || requires_grad(self)) return {};
+  if (!PyTuple_CheckExact(index) || RG_UNLIKELY(thread_state.intercepting) || requires_grad(self)) return {};
   const TensorImpl* t = self.get();
   const Py_ssize_t n = PyTuple_GET_SIZE(index);
   int used = 0, added = 0;

@@ -77,7 +77,7 @@ const TensorImpl* whole_of(const TensorImpl* t) {
 }
 }  // namespace
 
-void Claim::apply(Tensor& result) const {
+void Adoption::apply(Tensor& result) const {
   if (!result) return;
   int depth = std::min<int>(thread_state.transform_depth, kDeepestBirth);
   for (const TensorImpl* argument : arguments) {
@@ -93,15 +93,15 @@ void Claim::apply(Tensor& result) const {
   set_birth(result.get(), depth);
 }
 
-PyObject* claimed_outputs(const Handler* h, PyObject* outputs, PyObject* const* args, Py_ssize_t nargs) {
+PyObject* adopted_outputs(const Handler* h, PyObject* outputs, PyObject* const* args, Py_ssize_t nargs) {
   if (h->transforms >= thread_state.transform_depth) return outputs;
-  Claim claim{h, {}};
+  Adoption adoption{h, {}};
   for (Py_ssize_t i = 0; i < nargs; ++i)
-    if (is_tensor(args[i])) claim.arguments.push_back(reinterpret_cast<TensorImpl*>(args[i]));
+    if (is_tensor(args[i])) adoption.arguments.push_back(reinterpret_cast<TensorImpl*>(args[i]));
   const auto one = [&](PyObject* o) {
     if (!is_tensor(o)) return Py_NewRef(o);
     Tensor t = Tensor::borrow(o);
-    claim.apply(t);
+    adoption.apply(t);
     return wrap(std::move(t));
   };
   PyObject* out = nullptr;

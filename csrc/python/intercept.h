@@ -126,26 +126,26 @@ template <class R, class... Args> [[gnu::cold, gnu::noinline]] R intercept(OpRec
 
 // Whether a level of vmap has to do with an op on these arguments: they are batched there, or their tangents are, as after a write in place
 // to a tensor from outside the transform.
-enum class Concern : uint8_t { None, Tangents, Samples };
-inline Concern concern(const Handler* h, const TensorImpl* t) {
-  if (!t) return Concern::None;
-  return is_batched(t, h->level) ? Concern::Samples : has_tangent_after(h->dual_level, t) ? Concern::Tangents : Concern::None;
+enum class Involved : uint8_t { None, Tangents, Samples };
+inline Involved involved(const Handler* h, const TensorImpl* t) {
+  if (!t) return Involved::None;
+  return is_batched(t, h->level) ? Involved::Samples : has_tangent_after(h->dual_level, t) ? Involved::Tangents : Involved::None;
 }
-inline Concern concern(const Handler* h, const Tensor& t) { return concern(h, t.get()); }
-inline Concern concern(const Handler* h, const Operand& o) { return concern(h, o.tensor); }
-inline Concern concern(const Handler* h, std::span<const Tensor> list) {
-  Concern most = Concern::None;
-  for (const Tensor& t : list) most = std::max(most, concern(h, t));
+inline Involved involved(const Handler* h, const Tensor& t) { return involved(h, t.get()); }
+inline Involved involved(const Handler* h, const Operand& o) { return involved(h, o.tensor); }
+inline Involved involved(const Handler* h, std::span<const Tensor> list) {
+  Involved most = Involved::None;
+  for (const Tensor& t : list) most = std::max(most, involved(h, t));
   return most;
 }
 template <class T>
   requires(!std::is_convertible_v<T, const TensorImpl*>)
-Concern concern(const Handler*, const T&) {
-  return Concern::None;
+Involved involved(const Handler*, const T&) {
+  return Involved::None;
 }
-template <class... Args> Concern concern_of(const Handler* h, const Args&... args) {
-  Concern most = Concern::None;
-  ((most = std::max(most, concern(h, args))), ...);
+template <class... Args> Involved most_involved(const Handler* h, const Args&... args) {
+  Involved most = Involved::None;
+  ((most = std::max(most, involved(h, args))), ...);
   return most;
 }
 
@@ -171,16 +171,16 @@ struct Below {
 };
 
 // A tensor of a vmap that is not running: nobody can compute with it.
-inline bool outlived(const Tensor& t) { return t && t->has(kBatched); }
-inline bool outlived(const Operand& o) { return o.tensor && o.tensor->has(kBatched); }
-inline bool outlived(std::span<const Tensor> list) {
+inline bool escaped(const Tensor& t) { return t && t->has(kBatched); }
+inline bool escaped(const Operand& o) { return o.tensor && o.tensor->has(kBatched); }
+inline bool escaped(std::span<const Tensor> list) {
   for (const Tensor& t : list)
-    if (outlived(t)) return true;
+    if (escaped(t)) return true;
   return false;
 }
-template <class T> bool outlived(const T&) { return false; }
-template <class... Args> void check_not_outlived(const Args&... args) {
-  RG_CHECK(!(outlived(args) || ...),
+template <class T> bool escaped(const T&) { return false; }
+template <class... Args> void check_not_escaped(const Args&... args) {
+  RG_CHECK(!(escaped(args) || ...),
            "Either your tensor may have escaped from inside a function being vmapped and this is a user error, or its vmap runs in another "
            "thread: a Tensor made inside vmap can be used there only. Return it from the function instead.");
 }
@@ -188,7 +188,7 @@ template <class... Args> void check_not_outlived(const Args&... args) {
 // Results that were computed below a level of vmap, as a transform inside that vmap gets them: they were made inside the transform, see
 // Note [Captured tensors], unless they share the memory of an argument; and they belong to the level, so that a write to one of them
 // is recorded for this transform here, and for those outside the vmap where the handler writes.
-struct Claim {
+struct Adoption {
   const Handler* handler;
   std::vector<const TensorImpl*> arguments;
   void add(const Tensor& t) {
@@ -211,23 +211,23 @@ struct Claim {
   }
   template <class T> void apply(T&) const {}
 };
-template <class R, class... Args> R claimed(const Handler* h, R result, const Args&... args) {
+template <class R, class... Args> R adopted(const Handler* h, R result, const Args&... args) {
   if (RG_LIKELY(!h || h->kind != HandlerKind::Batch || h->transforms >= thread_state.transform_depth)) return result;
-  Claim claim{h, {}};
-  (claim.add(args), ...);
-  claim.apply(result);
+  Adoption adoption{h, {}};
+  (adoption.add(args), ...);
+  adoption.apply(result);
   return result;
 }
 
-PyObject* claimed_outputs(const Handler* h, PyObject* outputs, PyObject* const* args, Py_ssize_t nargs);  // of a Function; steals them
+PyObject* adopted_outputs(const Handler* h, PyObject* outputs, PyObject* const* args, Py_ssize_t nargs);  // of a Function; steals them
 
 extern thread_local constinit bool tangents_are_taken_care_of;  // of the op that is entered next
 
 // An op while something is active: handlers or forward mode. `whole` is the op itself, `kernel` what computes it, `rule` its forward rule.
 // `done`: the result is final; otherwise it was computed and is still to be recorded.
 template <class R, class... A>
-[[gnu::cold, gnu::noinline]] R attend(bool& done, OpRecord& op, R (*whole)(A...), R (*kernel)(A...),
-                                      std::type_identity_t<void (*)(const R&, A...)> rule, std::type_identity_t<A>... args) {
+[[gnu::cold, gnu::noinline]] R run_intercepted(bool& done, OpRecord& op, R (*whole)(A...), R (*kernel)(A...),
+                                               std::type_identity_t<void (*)(const R&, A...)> rule, std::type_identity_t<A>... args) {
   const bool tangents = !std::exchange(tangents_are_taken_care_of, false);
   thread_state.op = op.name;
   if (intercepts(op)) {
@@ -235,15 +235,15 @@ template <class R, class... A>
     return intercept<R>(op, args...);
   }
   Handler* h = op_handler();
-  if (!h) check_not_outlived(args...);
-  if (const Concern most = h && !op.random ? concern_of(h, args...) : Concern::Samples; most != Concern::Samples) {
+  if (!h) check_not_escaped(args...);
+  if (const Involved most = h && !op.random ? most_involved(h, args...) : Involved::Samples; most != Involved::Samples) {
     done = true;
     const auto run = [&] {
       const Below below(h);
       return whole(args...);
     };
-    R result = claimed(h, run(), args...);
-    if (most != Concern::None && tangents && rule) rule(result, args...);
+    R result = adopted(h, run(), args...);
+    if (most != Involved::None && tangents && rule) rule(result, args...);
     return result;
   }
   if (tangents && rule && any_tangent(args...)) {
@@ -253,7 +253,7 @@ template <class R, class... A>
     rule(result, args...);
     return result;
   }
-  return h ? claimed(h, intercept<R>(op, args...), args...) : kernel(args...);
+  return h ? adopted(h, intercept<R>(op, args...), args...) : kernel(args...);
 }
 
 inline void check_not_captured(const Tensor& self, const auto&...) {
@@ -262,15 +262,15 @@ inline void check_not_captured(const Tensor& self, const auto&...) {
 
 // The same for a write in place: true when everything is done.
 template <class... A>
-[[gnu::cold, gnu::noinline]] bool attend_inplace(OpRecord& op, const Tensor& (*whole)(A...), std::type_identity_t<A>... args) {
+[[gnu::cold, gnu::noinline]] bool write_intercepted(OpRecord& op, const Tensor& (*whole)(A...), std::type_identity_t<A>... args) {
   thread_state.op = op.name;
   if (intercepts(op)) {
     intercept<Tensor>(op, args...);
     return true;
   }
   Handler* h = op_handler();
-  if (!h) check_not_outlived(args...);
-  if (!h || op.random || concern_of(h, args...) != Concern::None) return false;
+  if (!h) check_not_escaped(args...);
+  if (!h || op.random || most_involved(h, args...) != Involved::None) return false;
   check_not_captured(args...);
   const Below below(h);
   whole(args...);
@@ -278,7 +278,7 @@ template <class... A>
 }
 
 // A write, inside a vmap, to a tensor that does not belong to it is recorded where the handler writes, on the tensors that are mapped over, for
-// transforms outside. One inside could not follow it; what is made by ops inside a transform belongs to the vmap, see Claim.
+// transforms outside. One inside could not follow it; what is made by ops inside a transform belongs to the vmap, see Adoption.
 bool reaches_inside(int32_t level, const TensorImpl* t);  // whether a leaf of a transform inside the vmap is behind a tensor
 [[noreturn]] void refuse_inside();
 template <class... Args> [[gnu::cold, gnu::noinline]] bool records_below(const Tensor& self, const Args&... args) {

@@ -67,7 +67,7 @@ PyObject* batch_level(PyObject*, PyObject* o) {
 // ---- leaves of one transform ----
 
 // Inside vmap what a transform makes belongs to that level, or the level would not know that it moves.
-Tensor lifted(const Tensor& t) {
+Tensor at_this_level(const Tensor& t) {
   for (Handler* h = thread_state.handlers; h; h = h->next) {
     if (h->kind != HandlerKind::Batch) continue;
     return is_batched(t.get(), h->level) ? t : batched(t, -1, h->level);
@@ -92,14 +92,14 @@ Tensor entered(Tensor t) {
 PyObject* entered_argument(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     if (!is_tensor(o)) return Py_NewRef(o);
-    const Tensor t = lifted(Tensor::borrow(o));
+    const Tensor t = at_this_level(Tensor::borrow(o));
     return wrap(entered(requires_grad(t) ? ops::alias_view(t) : without_history(t)));
   });
 }
 
 PyObject* fresh_leaf(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
-    const Tensor t = lifted(tensor_argument(o, "input"));
+    const Tensor t = at_this_level(tensor_argument(o, "input"));
     if (requires_grad(t)) return wrap(entered(ops::alias_view(t)));
     Tensor leaf = entered(without_history(t));
     RG_CHECK(is_differentiable(leaf.dtype()), "only Tensors of floating point dtype can require gradients, got ", dtype_name(leaf.dtype()));
@@ -236,7 +236,7 @@ PyObject* make_dual(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
         NotImplemented, level >= thread_state.first_visible_level,
         "make_dual: inside vmap, for a level of forward mode that was entered outside it. Enter the level inside the function that is "
         "mapped, or use func.jvp.");
-    const Tensor dual = ops::alias_view(lifted(given));
+    const Tensor dual = ops::alias_view(at_this_level(given));
     if (forward_mode()) forward::attach(dual, level, tangent);
     return wrap(dual);
   });
@@ -286,7 +286,7 @@ bool inside_transform() { return in_transform(); }
 Tensor lift_fresh(const Tensor& t) {
   if (RG_LIKELY(!thread_state.transform_depth)) return t;
   const Handler* h = op_handler();
-  return h && h->kind == HandlerKind::Batch && h->transforms < thread_state.transform_depth ? entered(lifted(t)) : t;
+  return h && h->kind == HandlerKind::Batch && h->transforms < thread_state.transform_depth ? entered(at_this_level(t)) : t;
 }
 
 void init_transforms(PyObject* module) {

@@ -47,7 +47,7 @@ PyObject* $thunk(Parsed& p) { ${cache}return $result; }
 THUNK_WITH_OUT = """
 PyObject* $thunk(Parsed& p) {
   if (p.has_out()) {
-    if (RG_UNLIKELY(thread_state.attention) && intercepts(op_$record)) return intercept_out(op_$record, p);
+    if (RG_UNLIKELY(thread_state.intercepting) && intercepts(op_$record)) return intercept_out(op_$record, p);
     $write
   }
   ${cache}return $result;

@@ -122,7 +122,7 @@ def record(op: Op, plan: Plan, *, inplace: bool) -> tuple[str, str]:
     make = [
         f"auto* fn = make_node<{op.node}>({plan.num_edges}, {'result.size()' if list_out else len(plan.outputs)});",
         # The edge of a view that cannot follow its base throws, saving a tensor may run a hook that does, and so may the kernel of an in-place op.
-        "NodeGuard guard(fn);",
+        "Owned<Node> guard(fn);",
         *edges(plan),
         *early,
     ]
@@ -145,7 +145,7 @@ def record(op: Op, plan: Plan, *, inplace: bool) -> tuple[str, str]:
 DISPATCH_PLAIN = """
 // $schema
 $ret $name($params) {
-  if (RG_UNLIKELY(thread_state.attention) && intercepts(op_$name)) return intercept<$ret>(op_$name$more);
+  if (RG_UNLIKELY(thread_state.intercepting) && intercepts(op_$name)) return intercept<$ret>(op_$name$more);
   $call;
 }
 """
@@ -154,7 +154,7 @@ DISPATCH = """
 $ret $name($params) {
   $hooks_first
   bool done = false;
-  $declared = RG_LIKELY(!thread_state.attention) ? $kernel($args) : attend(done, op_$name, ops::$name, $kernel, $rule$more);
+  $declared = RG_LIKELY(!thread_state.intercepting) ? $kernel($args) : run_intercepted(done, op_$name, ops::$name, $kernel, $rule$more);
   if (RG_UNLIKELY(done)) return $result;
   $views
   $history
@@ -163,7 +163,7 @@ $ret $name($params) {
 """
 # Hooks on saved tensors see the inputs first, so that the recomputation of a checkpoint can stop before the kernel of its last op.
 HOOKS_FIRST = """
-if (RG_UNLIKELY(saved_hooks_depth > 0) && !thread_state.attention && thread_state.grad_mode && $records) {
+if (RG_UNLIKELY(saved_hooks_depth > 0) && !thread_state.intercepting && thread_state.grad_mode && $records) {
   $before
   $ret result = $kernel($args);
   $after
@@ -172,7 +172,7 @@ if (RG_UNLIKELY(saved_hooks_depth > 0) && !thread_state.attention && thread_stat
 """
 # See Note [Where the history was cut].
 HISTORY = """
-if (any_follows($tensors)) {
+if (any_tracked_or_cut($tensors)) {
   if (thread_state.grad_mode && $records$guard) {
     $before
     $after
@@ -259,7 +259,7 @@ def cut_notes(op: Op) -> str:
         return ""
     results = [r.name for r in op.returns if r.type == "Tensor"] if len(op.returns) > 1 else ["result"]
     given = tensors(op)
-    return "\n".join(f'if (RG_UNLIKELY(any_follows({given}))) note_untracked("{op.name}", {r}, {given});' for r in results)
+    return "\n".join(f'if (RG_UNLIKELY(any_tracked_or_cut({given}))) note_untracked("{op.name}", {r}, {given});' for r in results)
 
 
 # ---- in place ----
@@ -267,14 +267,14 @@ def cut_notes(op: Op) -> str:
 INPLACE_ALIAS = """
 // $schema, in place
 const Tensor& ${name}_($params) {
-  if (RG_UNLIKELY(thread_state.attention) && intercepts(op_${name}_)) { intercept<Tensor>(op_${name}_$more); return self; }
+  if (RG_UNLIKELY(thread_state.intercepting) && intercepts(op_${name}_)) { intercept<Tensor>(op_${name}_$more); return self; }
   return ops::${target}_($args);
 }
 """
 INPLACE_COMPOSITE = """
 // $schema, in place
 const Tensor& ${name}_($params) {
-  if (RG_UNLIKELY(thread_state.attention) && intercepts(op_${name}_)) { intercept<Tensor>(op_${name}_$more); return self; }
+  if (RG_UNLIKELY(thread_state.intercepting) && intercepts(op_${name}_)) { intercept<Tensor>(op_${name}_$more); return self; }
   composite::${name}_($args);
   return self;
 }
@@ -282,12 +282,12 @@ const Tensor& ${name}_($params) {
 INPLACE_WITHOUT_GRAD = """
 // $schema, in place
 const Tensor& ${name}_($params) {
-  if (RG_UNLIKELY(thread_state.attention)) { if (attend_inplace(op_${name}_, ops::${name}_$more)) return self;$tangents }
+  if (RG_UNLIKELY(thread_state.intercepting)) { if (write_intercepted(op_${name}_, ops::${name}_$more)) return self;$tangents }
   check_inplace(self, any_requires_grad($tensors));
-  if (RG_LIKELY(!thread_state.attention) || !batch_writes(op_${name}_$more)) $kernel
+  if (RG_LIKELY(!thread_state.intercepting) || !batch_writes(op_${name}_$more)) $kernel
   wrote_inplace(self);
   if (thread_state.grad_mode && self->grad_fn) cut_history(self, "${python_name}");
-  if (RG_UNLIKELY(any_follows($tensors))) $note
+  if (RG_UNLIKELY(any_tracked_or_cut($tensors))) $note
   $move
   return self;
 }
@@ -295,20 +295,20 @@ const Tensor& ${name}_($params) {
 INPLACE = """
 // $schema, in place
 const Tensor& ${name}_($params) {
-  if (RG_UNLIKELY(thread_state.attention)) { if (attend_inplace(op_${name}_, ops::${name}_$more)) return self;$tangents }
-  const bool noted = any_follows($tensors);
-  const bool needs = noted && is_differentiable(self.dtype()) && ($needs_grad);
+  if (RG_UNLIKELY(thread_state.intercepting)) { if (write_intercepted(op_${name}_, ops::${name}_$more)) return self;$tangents }
+  const bool tracked = any_tracked_or_cut($tensors);
+  const bool needs = tracked && is_differentiable(self.dtype()) && ($needs_grad);
   check_inplace(self, needs);
-  if (needs && thread_state.grad_mode && (RG_LIKELY(!thread_state.attention) || !records_below($args))) {
+  if (needs && thread_state.grad_mode && (RG_LIKELY(!thread_state.intercepting) || !records_below($args))) {
     $before
-    if (RG_LIKELY(!thread_state.attention) || !batch_writes(op_${name}_$more)) $kernel
+    if (RG_LIKELY(!thread_state.intercepting) || !batch_writes(op_${name}_$more)) $kernel
     wrote_inplace(self);
     $after
     rebase_history(self, guard.release());
   } else {
-    if (RG_LIKELY(!thread_state.attention) || !batch_writes(op_${name}_$more)) $kernel
+    if (RG_LIKELY(!thread_state.intercepting) || !batch_writes(op_${name}_$more)) $kernel
     wrote_inplace(self);
-    if (RG_UNLIKELY(noted)) $note
+    if (RG_UNLIKELY(tracked)) $note
   }
   $move
   return self;
@@ -316,7 +316,7 @@ const Tensor& ${name}_($params) {
 """
 # Only in place: what is written is one argument, or nothing that moves.
 MOVE = """
-if (RG_UNLIKELY(thread_state.attention) && any_tangent($args))
+if (RG_UNLIKELY(thread_state.intercepting) && any_tangent($args))
   for (const uint32_t level : levels_of($args)) forward::give_inplace(self, level, $tangent);
 """
 

@@ -22,7 +22,7 @@ return finish_create(p, ops::$name($args), Creates::$holds, $requires_grad);
 """
 FILL = """
 check_out(p, "$shown", any_requires_grad($checked));
-if (!thread_state.attention) {
+if (!thread_state.intercepting) {
   const Tensor& out = p.out();
   resize_data(out, $size);
   $fill;
@@ -32,12 +32,12 @@ return write_out(p, ops::$name($args), {.silent = true});
 """
 POINTWISE = """
 check_out(p, "$shown", any_requires_grad($checked));
-if (thread_state.attention) {
+if (thread_state.intercepting) {
   $rule
   return write_out(p, ops::$name($args), rule);
 }
 impl::${name}_out($args, p.out());
-if (RG_UNLIKELY(any_follows($tensors))) note_written("$op", false, p.out(), $tensors);
+if (RG_UNLIKELY(any_tracked_or_cut($tensors))) note_written("$op", false, p.out(), $tensors);
 return finish_out(p);
 """
 COMPUTE = """

@@ -16,28 +16,28 @@ Tensor zero_of(const Tensor& grad) { return scalar_tensor(0.0, grad.dtype(), gra
 // sample, and what is written is not.
 Tensor gather_grad(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
   const Tensor out = zeros_like_sizes(grad, sizes);
-  return thread_state.lifted ? ops::scatter_add(out, dim, index, grad) : ops::scatter_add_(out, dim, index, grad);
+  return thread_state.layered ? ops::scatter_add(out, dim, index, grad) : ops::scatter_add_(out, dim, index, grad);
 }
 
 Tensor index_select_grad(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
   const Tensor out = zeros_like_sizes(grad, sizes);
-  return thread_state.lifted ? ops::index_add(out, dim, index, grad, 1) : ops::index_add_(out, dim, index, grad, 1);
+  return thread_state.layered ? ops::index_add(out, dim, index, grad, 1) : ops::index_add_(out, dim, index, grad, 1);
 }
 
 Tensor index_grad(const Tensor& grad, IntSpan sizes, std::span<const Tensor> indices) {
   const Tensor out = zeros_like_sizes(grad, sizes);
-  return thread_state.lifted ? ops::index_put(out, indices, grad, true) : ops::index_put_(out, indices, grad, true);
+  return thread_state.layered ? ops::index_put(out, indices, grad, true) : ops::index_put_(out, indices, grad, true);
 }
 
 Tensor take_grad(const Tensor& grad, IntSpan sizes, const Tensor& index) {
   const Tensor out = zeros_like_sizes(grad, sizes);
-  return thread_state.lifted ? ops::put(out, index, grad, true) : ops::put_(out, index, grad, true);
+  return thread_state.layered ? ops::put(out, index, grad, true) : ops::put_(out, index, grad, true);
 }
 
 Tensor masked_select_grad(const Tensor& grad, IntSpan sizes, const Tensor& mask) {
   const Shape shape = broadcast_shapes(mask.sizes(), sizes);
   const Tensor out = zeros_like_sizes(grad, shape);
-  return sum_to(thread_state.lifted ? ops::masked_scatter(out, mask, grad) : ops::masked_scatter_(out, mask, grad), sizes);
+  return sum_to(thread_state.layered ? ops::masked_scatter(out, mask, grad) : ops::masked_scatter_(out, mask, grad), sizes);
 }
 
 Tensor scatter_src_grad(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes) {

@@ -12,15 +12,15 @@ Tensor scaled(const Tensor& t, const Scalar& factor) {
 
 Tensor matrix_transposed(const Tensor& t) { return ops::transpose(t, -2, -1); }
 
-Tensor mm_mat1_grad(const Tensor& grad, const Tensor& mat2, bool turned, const Scalar& alpha) {
-  if (!thread_state.grad_mode) return scaled(ops::_mm(grad, mat2, false, true, turned), alpha);
-  if (turned) return scaled(ops::t(ops::mm(mat2, ops::t(grad))), alpha);
+Tensor mm_mat1_grad(const Tensor& grad, const Tensor& mat2, bool columnwise, const Scalar& alpha) {
+  if (!thread_state.grad_mode) return scaled(ops::_mm(grad, mat2, false, true, columnwise), alpha);
+  if (columnwise) return scaled(ops::t(ops::mm(mat2, ops::t(grad))), alpha);
   return scaled(ops::mm(grad, ops::t(mat2)), alpha);
 }
 
-Tensor mm_mat2_grad(const Tensor& grad, const Tensor& mat1, bool turned, const Scalar& alpha) {
-  if (!thread_state.grad_mode) return scaled(ops::_mm(mat1, grad, true, false, turned), alpha);
-  if (turned) return scaled(ops::t(ops::mm(ops::t(grad), mat1)), alpha);
+Tensor mm_mat2_grad(const Tensor& grad, const Tensor& mat1, bool columnwise, const Scalar& alpha) {
+  if (!thread_state.grad_mode) return scaled(ops::_mm(mat1, grad, true, false, columnwise), alpha);
+  if (columnwise) return scaled(ops::t(ops::mm(ops::t(grad), mat1)), alpha);
   return scaled(ops::mm(ops::t(mat1), grad), alpha);
 }
 

@@ -8,8 +8,8 @@ namespace retrograd::derivatives {
 // d(mat1 @ mat2) in either factor: grad @ mat2^T and mat1^T @ grad, times alpha. A factor whose memory runs along its columns (a
 // transposed weight) gets a gradient laid out likewise, so that turning it back gives a contiguous one. Where nobody records it is one op,
 // which reads transposes through strides; in a graph of the gradient there are the nodes that PyTorch has.
-Tensor mm_mat1_grad(const Tensor& grad, const Tensor& mat2, bool mat1_turned, const Scalar& alpha = 1);
-Tensor mm_mat2_grad(const Tensor& grad, const Tensor& mat1, bool mat2_turned, const Scalar& alpha = 1);
+Tensor mm_mat1_grad(const Tensor& grad, const Tensor& mat2, bool mat1_columnwise, const Scalar& alpha = 1);
+Tensor mm_mat2_grad(const Tensor& grad, const Tensor& mat1, bool mat2_columnwise, const Scalar& alpha = 1);
 
 Tensor linear_weight_grad(const Tensor& grad, const Tensor& input);  // the rows of all leading dims as one product
 

@@ -206,8 +206,8 @@ Tensor linalg_eig_grad(const Tensor& g_values, const Tensor& g_vectors, const Te
   if (g_vectors) {
     const Tensor G = mm(VH, g_vectors), lengths = diagonal_of(G);
     check_phase(ops::imag(lengths), "linalg_eig", kEigenPhase);
-    const Tensor turned = G - mm(VH, vectors * row(ops::real(lengths)));
-    inner = turned * (1 - eye(values, values.size(-1))) / ops::conj(gaps(values));
+    const Tensor change = G - mm(VH, vectors * row(ops::real(lengths)));
+    inner = change * (1 - eye(values, values.size(-1))) / ops::conj(gaps(values));
     if (g_values) inner = inner + diagonal_matrix(g_values);
     inner = mm(inner, VH);
   } else {

@@ -6,7 +6,7 @@
 
 namespace retrograd {
 
-// The last two dims of t as a matrix, turned on request. Pending conjugation is left to the kernel; pending negation there must be none.
+// The last two dims of t as a matrix, transposed on request. Pending conjugation is left to the kernel; pending negation there must be none.
 inline kernels::Matrix matrix_of(const Tensor& t, bool transposed = false) {
   const int d = static_cast<int>(t.dim());
   const int64_t rs = t->stride(d - 2), cs = t->stride(d - 1);
@@ -15,8 +15,8 @@ inline kernels::Matrix matrix_of(const Tensor& t, bool transposed = false) {
 }
 inline bool either_negated(const Tensor& a, const Tensor& b) { return (a->flags | b->flags) & kNeg; }
 
-// op(a) @ op(b), where op transposes on request; with `turned` the result is laid out column by column. Sizes and dtypes have been checked.
-Tensor product(const Tensor& a, bool a_transposed, const Tensor& b, bool b_transposed, bool turned = false);
+// op(a) @ op(b), where op transposes on request; with `columnwise` the result is laid out column by column. Sizes and dtypes have been checked.
+Tensor product(const Tensor& a, bool a_transposed, const Tensor& b, bool b_transposed, bool columnwise = false);
 
 // A rough duration of a product, to decide whether the GIL is worth releasing.
 inline int64_t product_ns(DType dtype, int64_t m, int64_t n, int64_t k) {

@@ -84,17 +84,17 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   if (!records && (dims == 2 || input.is_contiguous()) && is_layer(input, weight, bias)) return ops::_linear(input, weight, bias);
   RG_CHECK(dims != 0 && weight.dim() != 0, "both arguments to linear need to be at least 1D, but they are ", dims, "D and ", weight.dim(),
            "D");
-  const Tensor turned = ops::t(weight);
-  if (!bias) return matmul(input, turned);
-  if (RG_LIKELY(dims == 2)) return ops::addmm(bias, input, turned, 1, 1);
+  const Tensor transposed = ops::t(weight);
+  if (!bias) return matmul(input, transposed);
+  if (RG_LIKELY(dims == 2)) return ops::addmm(bias, input, transposed, 1, 1);
   if (bias.dim() == 1 && weight.dim() == 2 && input.is_contiguous() && input.size(-1) == weight.size(1)) {
     int64_t rows = 1, sizes[kMaxDims];
     for (int64_t d = 0; d + 1 < dims; ++d) rows *= sizes[d] = input.size(d);
     sizes[dims - 1] = weight.size(0);
     const Tensor flat = ops::view(input, ints({rows, input.size(-1)}));
-    return ops::view(ops::addmm(bias, flat, turned, 1, 1), {sizes, static_cast<size_t>(dims)});
+    return ops::view(ops::addmm(bias, flat, transposed, 1, 1), {sizes, static_cast<size_t>(dims)});
   }
-  return matmul(input, turned) + bias;
+  return matmul(input, transposed) + bias;
 }
 
 }  // namespace retrograd::composite

@@ -6,12 +6,12 @@
 
 namespace retrograd {
 
-Tensor product(const Tensor& a, bool a_transposed, const Tensor& b, bool b_transposed, bool turned) {
-  if (RG_UNLIKELY(either_negated(a, b))) return product(plain(a), a_transposed, plain(b), b_transposed, turned);
+Tensor product(const Tensor& a, bool a_transposed, const Tensor& b, bool b_transposed, bool columnwise) {
+  if (RG_UNLIKELY(either_negated(a, b))) return product(plain(a), a_transposed, plain(b), b_transposed, columnwise);
   const int64_t m = a.size(a_transposed ? 1 : 0), k = a.size(a_transposed ? 0 : 1), n = b.size(b_transposed ? 0 : 1);
   const int64_t sizes[2] = {m, n};
   Tensor out;
-  if (turned) {
+  if (columnwise) {
     const int64_t strides[2] = {1, m};
     out = empty_strided(sizes, strides, a.dtype(), a.device());
   } else {
@@ -20,7 +20,7 @@ Tensor product(const Tensor& a, bool a_transposed, const Tensor& b, bool b_trans
   if (is_meta(out)) return out;
   const Launch launch(out, product_ns(a.dtype(), m, n, k));
   // Turned it is the product of the transposes, which those who watch see: of complex numbers, b * a is not rounded as a * b is.
-  if (turned) {
+  if (columnwise) {
     kernels::matmul(out->device)
         .gemm(a.dtype(), n, m, k, 1, matrix_of(b, !b_transposed), matrix_of(a, !a_transposed), 0, matrix_of(out, true));
   } else {
@@ -41,14 +41,14 @@ Tensor bool_product(const char* kernel, IntSpan sizes, const Tensor& a) {
 
 namespace impl {
 
-Tensor _mm(const Tensor& self, const Tensor& mat2, bool self_transposed, bool mat2_transposed, bool turned) {
+Tensor _mm(const Tensor& self, const Tensor& mat2, bool self_transposed, bool mat2_transposed, bool columnwise) {
   RG_CHECK(self.dim() == 2 && mat2.dim() == 2, "_mm: expected two matrices, got ", self.dim(), "-D and ", mat2.dim(), "-D tensors");
   RG_CHECK(self.size(self_transposed ? 0 : 1) == mat2.size(mat2_transposed ? 1 : 0), "_mm: shapes ", self.sizes(),
            self_transposed ? " (transposed) and " : " and ", mat2.sizes(), mat2_transposed ? " (transposed)" : "", " cannot be multiplied");
   RG_CHECK(self.dtype() == mat2.dtype() && self.dtype() != DType::Bool, "_mm: expected numbers of one dtype, got ",
            dtype_title(self.dtype()), " and ", dtype_title(mat2.dtype()));
   check_same_device(self.get(), mat2.get(), "mm");
-  return product(self, self_transposed, mat2, mat2_transposed, turned);
+  return product(self, self_transposed, mat2, mat2_transposed, columnwise);
 }
 
 Tensor mm(const Tensor& self, const Tensor& mat2) {

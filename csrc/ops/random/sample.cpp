@@ -188,7 +188,7 @@ Noise dropout_noise(const Tensor& self, double p, bool train, bool features, boo
     memory = retrograd::empty_like(self);
   }
   // A vmap draws for each sample, which the memory of one has no room for.
-  const Tensor noise = thread_state.lifted ? ops::bernoulli_p(memory, 1 - p, nullptr) : ops::bernoulli_inplace_(memory, 1 - p, nullptr);
+  const Tensor noise = thread_state.layered ? ops::bernoulli_p(memory, 1 - p, nullptr) : ops::bernoulli_inplace_(memory, 1 - p, nullptr);
   if (!alpha) return {true, ops::div_(noise, Scalar(1 - p)), {}};
   const double a = alpha_scale(p);
   const Tensor shift = ops::add(noise, Scalar(-1), Scalar(1));

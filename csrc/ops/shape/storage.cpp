@@ -71,7 +71,7 @@ void use_memory(const Tensor& self, const Tensor& source, IntSpan sizes, IntSpan
   if (!self->grad_fn)
     self->accumulator = nullptr;  // another leaf: what was computed from the old one leads to a node that this one has left
   if (recorded) return rebase_history(self, history.release());
-  if (any_follows(self, source)) note_written("set_", false, self, source);
+  if (any_tracked_or_cut(self, source)) note_written("set_", false, self, source);
 }
 
 }  // namespace
