@@ -179,6 +179,8 @@ inline bool escaped(std::span<const Tensor> list) {
   return false;
 }
 template <class T> bool escaped(const T&) { return false; }
+// Whether transforms have put something on any of these.
+template <class... Args> bool any_layered(const Args&... args) { return (escaped(args) || ...) || any_tangent(args...); }
 template <class... Args> void check_not_escaped(const Args&... args) {
   RG_CHECK(!(escaped(args) || ...),
            "Either your tensor may have escaped from inside a function being vmapped and this is a user error, or its vmap runs in another "

@@ -647,6 +647,14 @@ def test_the_same_memory_under_other_strides(write):
         write(torch.ones(1))
 
 
+def test_what_a_vmap_left_behind_changes_nothing_for_others():
+    left = []
+    torch.vmap(lambda x: (left.append(x), x)[1])(torch.ones(2))
+    t = torch.ones(1)
+    with pytest.raises(RuntimeError, match="refer to a single memory"):
+        torch.exp(t, out=t.view(1, 1))
+
+
 def test_memory_is_checked_before_shapes_and_dtypes():
     t = torch.ones(1).expand(3)
     for write in (

@@ -22,7 +22,7 @@ return finish_create(p, ops::$name($args), Creates::$holds, $requires_grad);
 """
 FILL = """
 check_out(p, "$shown", any_requires_grad($checked));
-if (!thread_state.intercepting) {
+if (RG_LIKELY(!thread_state.mapped) && !any_layered(p.out(), $tensors)) {
   const Tensor& out = p.out();
   resize_data(out, $size);
   $fill;
@@ -32,7 +32,7 @@ return write_out(p, ops::$name($args), {.silent = true});
 """
 POINTWISE = """
 check_out(p, "$shown", any_requires_grad($checked));
-if (thread_state.intercepting) {
+if (RG_UNLIKELY(thread_state.layered) && any_layered(p.out(), $tensors)) {
   $rule
   return write_out(p, ops::$name($args), rule);
 }
