@@ -23,19 +23,31 @@ def chain(x, length):
 
 
 def interrupt_during(run, seconds=0.01):
-    """Calls run() with a KeyboardInterrupt on its way, after so much time of the processor: a busy machine must not make it early."""
-    before = signal.signal(signal.SIGVTALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    """Calls run() with a KeyboardInterrupt on its way: one, and only while it runs, since anywhere else it would end all tests."""
+    running = False
 
-    def interrupted():
-        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-        run()
+    def ring(*_):
+        nonlocal running
+        if running:
+            running = False
+            raise KeyboardInterrupt
 
+    def watched():
+        nonlocal running
+        running = True
+        try:
+            run()
+        finally:
+            running = False
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)  # again and again: a busy machine may be late to start
     try:
         with pytest.raises(KeyboardInterrupt):
-            interrupted()
+            watched()
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @unix
