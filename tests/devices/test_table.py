@@ -35,12 +35,18 @@ def _difference(entry, actual: Record, expected: Record) -> str:
 
 
 def _made(case):
-    """A creation op makes its tensor where it is told to."""
+    """An op that takes a device makes its tensor there."""
     names = [p.name for p in case.entry.params]
-    if "device" in names[len(case.sample.args) :] and "device" not in case.sample.kwargs:
-        case = copy.copy(case)
-        object.__setattr__(case, "sample", copy.copy(case.sample))
-        object.__setattr__(case.sample, "kwargs", {**case.sample.kwargs, "device": "guarded"})
+    if "device" not in names:
+        return case
+    sample = copy.copy(case.sample)
+    place = names.index("device")
+    if place < len(sample.args):
+        object.__setattr__(sample, "args", (*sample.args[:place], "guarded", *sample.args[place + 1 :]))
+    else:
+        object.__setattr__(sample, "kwargs", {**sample.kwargs, "device": "guarded"})
+    case = copy.copy(case)
+    object.__setattr__(case, "sample", sample)
     return case
 
 
