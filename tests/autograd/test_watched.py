@@ -84,7 +84,9 @@ def test_nothing_below_asks_who_watches():
     sources = pathlib.Path(__file__).parents[2] / "csrc"
     files = [path for folder in ("core", "autograd", "ops", "cpu") for path in sorted((sources / folder).rglob("*.[ch]*"))]
     assert len(files) > 100
-    asks = [path.name for path in files if path.name != "state.h" and any(word in path.read_text() for word in (".intercepting", ".handlers"))]
+    asks = [
+        path.name for path in files if path.name != "state.h" and any(word in path.read_text() for word in (".intercepting", ".handlers"))
+    ]
     assert asks == []
 
 
