@@ -5,6 +5,7 @@
     python benchmarks/run.py --ops add sum.dim   a row for each of these ops of the table; --ops alone: for all
     python benchmarks/run.py --markdown          the table of the README
     python benchmarks/run.py --smoke             two short rounds: does everything run?
+    python benchmarks/run.py --engines retrograd@../before/src retrograd@src     two builds of one engine
 
 Each engine lives in its own process and is asked for one round at a time, so the two meet the same machine in the same
 state. The ratio of a case says how many times faster retrograd is: the median over its rounds. Cases are in `cases/`;
@@ -40,14 +41,15 @@ class Engine:
 
     def __init__(self, name: str, threads: int) -> None:
         self.name, self.threads = name, threads
+        self.module, _, path = name.partition("@")
         # Both sides get the same number of threads from every library they bring along.
         limits = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
-        self.environment = {**os.environ, **limits}
+        self.environment = {**os.environ, **limits} | ({"PYTHONPATH": os.path.abspath(path)} if path else {})
         self.version = self._start()
 
     def _start(self) -> str:
         self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "worker.py"), self.name, str(self.threads)],
+            [sys.executable, str(HERE / "worker.py"), self.module, str(self.threads)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -80,7 +82,7 @@ class Engine:
     def round(self, case: Case) -> float:
         if case.source is None:
             return self._ask(round=True)["seconds"]
-        source = FRESH.format(source=case.source.format(engine=self.name))
+        source = FRESH.format(source=case.source.format(engine=self.module))
         done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, env=self.environment)
         if done.returncode:
             raise CaseError(f"{self.name}: {done.stderr.strip().splitlines()[-1]}")
@@ -212,7 +214,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=11, help="rounds per case (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.05, help="length of a round (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="threads of each engine (default: %(default)s)")
-    parser.add_argument("--engines", nargs="+", default=["torch", "retrograd"], metavar="MODULE", help="what to compare")
+    parser.add_argument(
+        "--engines", nargs="+", default=["torch", "retrograd"], metavar="MODULE[@PATH]", help="what to compare, and where to import it from"
+    )
     parser.add_argument("--smoke", action="store_true", help="two very short rounds; fails if a case does not run")
     parser.add_argument("--strict", action="store_true", help="fail if a target is missed")
     parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
@@ -238,8 +242,10 @@ def main() -> int:
     options = parse_arguments()
     wanted = [w.lower() for w in options.filter]
     cases = [c for c in offered(options.ops) if not wanted or any(w in c.name.lower() for w in wanted)]
-    if options.smoke:
-        cases = [replace(c, target=None) for c in cases]  # rounds this short say nothing about speed
+    if options.smoke or len({name.partition("@")[0] for name in options.engines}) == 1:
+        cases = [
+            replace(c, target=None) for c in cases
+        ]  # rounds this short say nothing about speed, and targets are ratios against PyTorch
     if options.list or not cases:
         print("\n".join(c.name for c in cases) or "no case matches", file=sys.stdout if cases else sys.stderr)
         return 0 if cases else 2
