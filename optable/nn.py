@@ -298,7 +298,7 @@ op(
         S(T(3, 4, grad=False), T(3, 4, grad=False), (4,), T(3, 1, grad=False), T(3, 1, grad=False), T(4, grad=False), True, True, True),
         S(T(2, 3, 4, grad=False), T(2, 3, 4, grad=False), (3, 4), T(2, 1, 1, grad=False), T(2, 1, 1, grad=False), None, True, True, True),
     ],
-    test={"compat": False},  # ours
+    test={"compat": False},  # PyTorch takes what is needed as a list
 )
 op(
     "layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool "

@@ -991,5 +991,5 @@ op(
     doc="A bump of the given width: exp(-self ** 2 / width).",
     samples=[*unary(low=-1.5, high=1.5), S(T(3, 4), 2.5), S(I(3))],
     special=(0.0, 30.0),
-    test={"compat": False},  # ours
+    test={"compat": False, "ours": True},
 )

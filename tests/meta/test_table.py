@@ -22,7 +22,7 @@ NO_SAMPLES = {  # op: why
     "nll_loss_backward": "takes what nll_loss_forward gives: runs in the derivatives of nll_loss",
 }
 SETTINGS = {
-    "alias", "compat", "grad", "gradcheck", "gradcheck_skip_samples", "gradgrad", "gradgrad_skip_samples", "inplace_grad",
+    "alias", "compat", "grad", "gradcheck", "gradcheck_skip_samples", "gradgrad", "gradgrad_skip_samples", "inplace_grad", "ours",
     "node", "noncontiguous", "only_complex", "symmetric", "values", "warns",
 }  # fmt: skip
 

@@ -19,7 +19,6 @@ NOT_IN_TORCH = {
     "_expand_reduced": "ours: a reduced gradient brought back to the input's shape",
     "_linear": "ours: a layer as one product, where nothing is recorded",
     "_mm": "ours: a product that reads transposed matrices through their strides",
-    "native_layer_norm_backward": "PyTorch's takes what is needed as a list",
     "_put_along": "ours: the derivative of taking along a dimension",
     "_reverse_cumsum": "ours: cumsum from the end, its derivative",
     "_sum_to": "ours: broadcasting undone",

@@ -434,3 +434,11 @@ def test_cholesky_does_not_go_on_after_an_infinity():
     with pytest.raises(torch.linalg.LinAlgError, match="leading minor of order 2"):
         torch.linalg.cholesky(torch.tensor([[INF, 0.0], [0.0, 1.0]]))
     assert torch.linalg.cholesky_ex(torch.diag(torch.tensor([1.0, INF, 1.0]))).info.item() == 3
+
+
+def test_bools_are_clamped_by_one_tensor_and_not_by_two():
+    x, bound = torch.tensor([True, False]), torch.tensor([False, True])
+    assert torch.clamp(x, min=bound).tolist() == [True, True] and torch.clip(x, max=bound).tolist() == [False, False]
+    assert x.clone().clamp_(max=bound).tolist() == [False, False]
+    with pytest.raises(NotImplementedError, match="\"clamp_cpu\" not implemented for 'Bool'"):
+        torch.clamp(x, bound, bound)

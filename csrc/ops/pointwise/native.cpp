@@ -163,15 +163,20 @@ Tensor clamp_max(const Tensor& self, Scalar max) { return clamp(self, std::nullo
 void clamp_min_inplace(const Tensor& self, Scalar min) { clamp_inplace(self, min, std::nullopt); }
 void clamp_max_inplace(const Tensor& self, Scalar max) { clamp_inplace(self, std::nullopt, max); }
 
+static void check_clamped(const Tensor& self, const Tensor& min, const Tensor& max) {
+  const bool all = self.dtype() == DType::Bool && min.dtype() == DType::Bool && max.dtype() == DType::Bool;
+  RG_CHECK_AS(NotImplemented, !all, "\"clamp_cpu\" not implemented for 'Bool'");
+}
+
 Tensor clamp_tensor(const Tensor& self, const Tensor& min, const Tensor& max) {
-  if (min && max) return _clamp(self, min, max);
+  if (min && max) return check_clamped(self, min, max), _clamp(self, min, max);
   RG_CHECK(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
-  return min ? _clamp_below(self, min) : _clamp_above(self, max);
+  return min ? clamp_min_tensor(self, min) : clamp_max_tensor(self, max);
 }
 void clamp_tensor_inplace(const Tensor& self, const Tensor& min, const Tensor& max) {
-  if (min && max) return _clamp_out(self, min, max, self);
+  if (min && max) return check_clamped(self, min, max), _clamp_out(self, min, max, self);
   RG_CHECK(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
-  min ? _clamp_below_out(self, min, self) : _clamp_above_out(self, max, self);
+  min ? clamp_min_tensor_out(self, min, self) : clamp_max_tensor_out(self, max, self);
 }
 
 // ---- replacing what is not finite ----
