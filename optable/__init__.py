@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .facts import ELEMENTWISE, NO_RULE, NOTHING, PARTS, Batching, NoGrad, Out
 from .types import PARAM_TYPES, RETURN_TYPES, ParamType, ReturnType
+from .whole import WHOLE
 
 FAMILIES = ("pointwise", "complex", "reduce", "shape", "index", "linalg", "nn", "create", "random", "optim")
 
@@ -25,6 +26,7 @@ NUMERIC = INTEGRAL + FLOATING
 ALL = ("bool",) + NUMERIC
 BITWISE = ("bool",) + INTEGRAL
 
+NO_META = "attempted to run this operator with Meta tensors, but its result depends on values, which they do not have"
 CHEAP = 6  # pointwise kernels up to this cost get loops of their own for a broadcast scalar
 
 @dataclass(frozen=True)
@@ -83,6 +85,9 @@ class Kernel:
     complex: str = ""  # pointwise: the expression for complex elements, if there is one; native: "yes" when the kernel takes them, "lazy" when conjugates too
     any_overlap: bool = False  # pointwise: may write memory that several elements share
     elementwise: bool = False  # native: broadcasts like a pointwise op, so gradients are brought back to the inputs' shapes and dtypes
+    needs_values: str = ""  # native: the result depends on values as no shape rule can say; what a meta tensor is told
+    whole: bool = False  # native: one function, made of other ops of impl::, which mind meta tensors
+    runs_on_empty: bool = False  # native: the kernel is wanted though all results are empty
 
 
 @dataclass
@@ -203,11 +208,17 @@ def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ..
 _pointwise_kernel = pointwise  # the module optable.pointwise takes the name over when it is imported; load() gives it back
 
 
-def native(elementwise: bool = False, complex: bool | str = False) -> Kernel:
-    """impl::<cname>(args...) in csrc/ops: computes from plain memory, records nothing.
+def native(elementwise: bool = False, complex: bool | str = False, needs_values: bool | str = False, whole: bool = False, runs_on_empty: bool = False) -> Kernel:
+    """rule::<cname>(args...) in csrc/ops says what the result is, after all checks that need no values; compute::<cname>(args..., results...)
+    computes into its memory, and records nothing. It never meets meta tensors, nor results that are all empty (but for `runs_on_empty`).
 
+    `needs_values`: how large the result is depends on values, or it is one. compute::<cname>(args...) gives the result; a meta tensor is
+    refused, in these words where they are not the usual ones. `whole`: impl::<cname>(args...), made of other functions of impl::.
     `complex`: True for a kernel that takes complex numbers, "lazy" for one that also minds Note [Lazy conjugation]."""
-    return Kernel("native", elementwise=elementwise, complex="yes" if complex is True else complex or "")
+    words = needs_values if isinstance(needs_values, str) else "{name}" * needs_values
+    if words and " " not in words:  # a name alone: PyTorch's for the op
+        words = f"aten::{words}: {NO_META}"
+    return Kernel("native", elementwise=elementwise, complex="yes" if complex is True else complex or "", needs_values=words, whole=whole, runs_on_empty=runs_on_empty)
 
 
 def view() -> Kernel:
@@ -242,6 +253,8 @@ def op(schema: str, *, kernel: Kernel, variants: str = "function method", **fiel
         entry.aliases = "view"
     if entry.batching is None:
         entry.batching = _batching(entry)
+    if kernel.kind == "native" and entry.cname in WHOLE:
+        entry.kernel = replace(kernel, whole=True)
     entries.append(entry)
     return entry
 

@@ -536,7 +536,7 @@ op(
 )
 op(
     "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
-    kernel=native(complex=True),
+    kernel=native(complex=True, whole=True),
     wirtinger=True,
     grad={"self": "dist_backward(grad, self, other, p, result)", "other": "dist_backward(grad, other, self, p, result)"},
     batching=by("dist"),
@@ -941,7 +941,7 @@ SIDE = "bool out_int32=False, bool right=False"
 op(
     f"searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, {SIDE}, str? side=None, Tensor? sorter=None) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(runs_on_empty=True),
     no_grad=INTEGERS,
     out=Out(exact=SEARCH),
     batching=by("searchsorted"),
@@ -966,7 +966,7 @@ op(
 op(
     f"searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, {SIDE}, str? side=None, Tensor? sorter=None) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(whole=True),
     no_grad=INTEGERS,
     out=Out(exact=SEARCH),
     batching=LOOP,
@@ -988,7 +988,7 @@ op(
 op(
     f"bucketize.Scalar(Scalar self, Tensor boundaries, *, {SIDE}) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(whole=True),
     no_grad=INTEGERS,
     batching=LOOP,
     doc="The bucket a number falls into, between sorted boundaries.",
@@ -996,7 +996,7 @@ op(
 )
 op(
     "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
-    kernel=native(),
+    kernel=native(needs_values=True),
     grad={"weights": "cast_to(ops::index_select(grad, 0, self), weights_dtype)"},
     nondiff=("self",),
     batching=LOOP,
@@ -1088,9 +1088,10 @@ op(
         E(S(I(6), "sum", lengths=_LENGTHS), NotImplementedError, "not implemented for"),
     ),
 )
-COUNTED = {"outputs_nondiff": ("result1", "result2"), "kernel": native(), "variants": "function"}
+COUNTED = {"outputs_nondiff": ("result1", "result2"), "variants": "function"}
 op(
     "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    kernel=native(needs_values=True),
     grad={"self": 'not_implemented("_unique2")'},
     batching=by("dynamic_shape", "_unique2"),
     syncs=True,
@@ -1101,6 +1102,7 @@ op(
 )
 op(
     "_unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    kernel=native(needs_values="unique_dim"),
     grad={"self": 'not_implemented("unique_dim")'},
     batching=by("dynamic_shape", "unique_dim"),
     syncs=True,
@@ -1111,6 +1113,7 @@ op(
 )
 op(
     "_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
+    kernel=native(needs_values="unique_consecutive"),
     grad={"self": 'not_implemented("unique_consecutive")'},
     batching=by("dynamic_shape", "unique_consecutive"),
     syncs=True,
@@ -1141,7 +1144,7 @@ op(
 )
 op(
     "equal(Tensor self, Tensor other) -> bool",
-    kernel=native(complex=True),
+    kernel=native(complex=True, needs_values=True),
     no_grad=INTEGERS,
     batching=by("one_answer"),
     syncs=True,

@@ -61,32 +61,35 @@ Tensor empty_in(IntSpan sizes, MemoryFormat format, DType dtype, Device device) 
   return empty_strided(sizes, {strides, sizes.size()}, dtype, device);
 }
 
+void like_strides(const TensorImpl* like, MemoryFormat format, int64_t* strides) {
+  if (format != MemoryFormat::Preserve) return format_strides(like->shape(), format, strides);
+  const int n = like->ndim;
+  if (dense_and_nonoverlapping(like)) {
+    for (int d = 0; d < n; ++d) strides[d] = like->stride(d);
+    return;
+  }
+  // From the smallest stride up; expanded dimensions tie with their inner neighbour and stay outside of it.
+  int order[kMaxDims];
+  for (int d = n - 1, count = 0; d >= 0; --d, ++count) {
+    int at = count;
+    while (at > 0 && like->stride(d) != 0 && like->stride(order[at - 1]) > like->stride(d)) {
+      order[at] = order[at - 1];
+      --at;
+    }
+    order[at] = d;
+  }
+  int64_t step = 1;
+  for (int i = 0; i < n; ++i) {
+    strides[order[i]] = step;
+    step *= like->size(order[i]) > 1 ? like->size(order[i]) : 1;
+  }
+}
+
 Tensor empty_like(const Tensor& like, DType dtype, Device device, MemoryFormat format) {
   if (format == MemoryFormat::Contiguous || (format == MemoryFormat::Preserve && like.is_contiguous()))
     return empty(like.sizes(), dtype, device);
-  if (format == MemoryFormat::Preserve && dense_and_nonoverlapping(like.get()))
-    return empty_strided(like.sizes(), like.strides(), dtype, device);
   int64_t strides[kMaxDims];
-  if (format == MemoryFormat::Preserve) {
-    // From the smallest stride up; expanded dimensions tie with their inner neighbour and stay outside of it.
-    const int n = like->ndim;
-    int order[kMaxDims];
-    for (int d = n - 1, count = 0; d >= 0; --d, ++count) {
-      int at = count;
-      while (at > 0 && like->stride(d) != 0 && like->stride(order[at - 1]) > like->stride(d)) {
-        order[at] = order[at - 1];
-        --at;
-      }
-      order[at] = d;
-    }
-    int64_t step = 1;
-    for (int i = 0; i < n; ++i) {
-      strides[order[i]] = step;
-      step *= like->size(order[i]) > 1 ? like->size(order[i]) : 1;
-    }
-  } else {
-    format_strides(like.sizes(), format, strides);
-  }
+  like_strides(like.get(), format, strides);
   return empty_strided(like.sizes(), {strides, static_cast<size_t>(like->ndim)}, dtype, device);
 }
 

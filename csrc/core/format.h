@@ -20,7 +20,8 @@ bool has_format(const TensorImpl* t, MemoryFormat format);
 MemoryFormat apparent_format(const TensorImpl* t);
 
 Tensor empty_in(IntSpan sizes, MemoryFormat format, DType dtype, Device device);
-// A new tensor of the sizes of `like`. Preserve keeps the order of its strides and closes gaps.
+// The strides of a new tensor of the sizes of `like`. Preserve keeps the order of its strides and closes gaps.
+void like_strides(const TensorImpl* like, MemoryFormat format, int64_t* strides);
 Tensor empty_like(const Tensor& like, DType dtype, Device device, MemoryFormat format);
 
 }  // namespace retrograd

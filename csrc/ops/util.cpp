@@ -12,7 +12,7 @@
 
 namespace retrograd {
 
-int64_t wrap_dim(int64_t dim, int64_t ndim) {
+int64_t wrap_unusual_dim(int64_t dim, int64_t ndim) {
   const int64_t n = ndim == 0 ? 1 : ndim;
   RG_CHECK_AS(Index, dim >= -n && dim < n, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1, "], but got ", dim,
               ")");

@@ -13,7 +13,11 @@
 namespace retrograd {
 
 // -ndim..ndim-1 -> 0..ndim-1; a 0-d tensor counts as having one dimension.
-int64_t wrap_dim(int64_t dim, int64_t ndim);
+int64_t wrap_unusual_dim(int64_t dim, int64_t ndim);  // of a 0-d tensor, or none at all, which it says
+inline int64_t wrap_dim(int64_t dim, int64_t ndim) {
+  if (RG_UNLIKELY(dim < -ndim || dim >= ndim)) return wrap_unusual_dim(dim, ndim);
+  return dim < 0 ? dim + ndim : dim;
+}
 uint64_t dim_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op);  // bit per dimension; none or empty = all
 
 void copy_data(const Tensor& dst, const Tensor& src);  // same sizes or broadcastable src; converts; no history, no version

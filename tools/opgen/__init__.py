@@ -7,8 +7,9 @@ The generated code is meant to be read: each piece names the entry it came from.
     plan        what a graph node saves, and its apply function
     dispatch    ops::<op>: interception, kernel, history
     kernels     pointwise kernels
+    native      native ops: results as their rules say, then their kernels
     jvp         forward-mode rules
-    sources     the files of those four
+    sources     the files of those five
     bindings    signatures and thunks for Python; out: what a thunk does for out=
     doc         docstrings; stub, stub_core, python_source: stubs
 

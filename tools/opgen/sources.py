@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optable import Op
 
-from . import dispatch, jvp, records
+from . import dispatch, jvp, native, records
 from .kernels import KernelFiles, pointwise_impl
 from .plan import Plan, node_struct
 from .signature import is_cpp, is_function, parameters, return_type
@@ -14,6 +14,7 @@ HEADER = """
 $generated
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -21,6 +22,7 @@ $generated
 #include <vector>
 
 #include "core/format.h"
+#include "core/spec.h"
 #include "core/tensor.h"
 #include "ops/record.h"
 
@@ -29,7 +31,17 @@ struct Generator;
 
 $records
 
-// Kernels' callers: compute, record nothing. Written in csrc/ops, but for pointwise ones.
+// What the results of native ops are: all checks that need no values. Written in csrc/ops, as are the next two but for what is generated.
+namespace rule {
+$rule
+}
+
+// Compute into the memory of results. They never meet meta tensors.
+namespace compute {
+$compute
+}
+
+// Compute and record nothing.
 namespace impl {
 $impl
 }
@@ -48,8 +60,8 @@ $ops
 """
 
 
-def declared(op: Op) -> tuple[list[str], list[str], list[str], list[str]]:
-    """What an op declares: its records, and functions of impl, composite and ops."""
+def declared(op: Op) -> tuple[list[str], ...]:
+    """What an op declares: its records, and functions of rule, compute, impl, composite and ops."""
     function = f"{return_type(op)} {op.cname}({parameters(op)});"
     inplace = "inplace" in op.variants
     impl: list[str] = []
@@ -63,11 +75,11 @@ def declared(op: Op) -> tuple[list[str], list[str], list[str], list[str]]:
         if op.inplace:
             impl.append(f"void {op.inplace}({parameters(op)});")
     ops = [function] * is_function(op) + [f"const Tensor& {op.cname}_({parameters(op)});"] * inplace
-    return [f"extern OpRecord {name};" for name in records.names(op)], impl, composite, ops
+    return [f"extern OpRecord {name};" for name in records.names(op)], *native.declared(op), impl, composite, ops
 
 
 def ops_header(table: list[Op]) -> str:
-    kinds = ("records", "impl", "composite", "ops")
+    kinds = ("records", "rule", "compute", "impl", "composite", "ops")
     lines: dict[str, dict[str, None]] = {kind: {} for kind in kinds}  # in order, each once
     for op in table:
         if is_cpp(op):
@@ -114,6 +126,10 @@ $dispatch
 """
 
 
+def impl(op: Op, kernels: KernelFiles) -> str:
+    return pointwise_impl(op, kernels) if op.kernel.kind == "pointwise" else native.impl(op)
+
+
 def ops_source(family: str, table: list[Op], kernels: KernelFiles) -> str:
     mine = [op for op in table if op.family == family and is_cpp(op)]
     nodes = {op.node: op for op in reversed(mine) if op.grad}  # overloads share the node of the first
@@ -127,7 +143,7 @@ def ops_source(family: str, table: list[Op], kernels: KernelFiles) -> str:
         generated=generated(f"optable/{family}.py"),
         words=records.arrays(mine),
         records="\n".join(record for op in mine for record in records.records(op)),
-        impl="\n".join(pointwise_impl(op, kernels) for op in mine if op.kernel.kind == "pointwise"),
+        impl="\n".join(impl(op, kernels) for op in mine if op.kernel.kind == "pointwise" or native.is_split(op)),
         kernels="\n".join(dispatch.guards(op) for op in mine if op.kernel.kind == "native"),
         nodes="\n".join(f"// {op.schema}\n{node_struct(op, Plan(op))}" for op in mine if op.grad and nodes[op.node] is op),
         rules="\n".join(jvp.rule(op, Plan(op)) for op in mine if jvp.has_rule(op)),

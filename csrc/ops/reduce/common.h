@@ -6,7 +6,9 @@
 #include <tuple>
 
 #include "core/promote.h"
+#include "core/spec.h"
 #include "core/tensor.h"
+#include "kernels/scan.h"
 #include "ops/util.h"
 
 namespace retrograd {
@@ -25,44 +27,46 @@ inline int64_t reduced_count(const Tensor& self, uint64_t mask) {
   return n;
 }
 
-// The geometry of a reduction's outputs: their sizes for the caller, and their strides over the dims of the input (0 where reduced), which
-// is how kernels want them (see kernels/reduce.h).
-class ReducedShape {
+// What a reduction over the dims of a mask gives.
+inline Spec reduced(const Tensor& self, uint64_t mask, bool keepdim, DType dtype) {
+  Spec spec(dtype, self->device);
+  for (int d = 0; d < self->ndim; ++d) {
+    if (!has_dim(mask, d)) {
+      spec.add_dim(self->size(d));
+    } else if (keepdim) {
+      spec.add_dim(1);
+    }
+  }
+  return spec;
+}
+
+// Its results as kernels want them: with strides over the dims of the input, 0 where reduced (see kernels/reduce.h).
+class Reduced {
  public:
-  ReducedShape(const Tensor& self, uint64_t mask, bool keepdim) : self_(self) {
-    const int ndim = self->ndim;
+  Reduced(const Tensor& self, uint64_t mask) : self_(self) {
     int64_t next = 1;
-    int at = keepdim ? ndim : ndim - std::popcount(mask);
-    ndim_ = at;
-    for (int d = ndim - 1; d >= 0; --d) {
-      const int64_t size = self->size(d);
+    for (int d = self->ndim - 1; d >= 0; --d) {
       if (has_dim(mask, d)) {
         strides_[d] = 0;
-        if (keepdim) sizes_[--at] = 1;
       } else {
         strides_[d] = next;
-        next *= size ? size : 1;
-        sizes_[--at] = size;
+        next *= self->size(d) ? self->size(d) : 1;
       }
     }
   }
-  ReducedShape(const ReducedShape&) = delete;
-  ReducedShape& operator=(const ReducedShape&) = delete;
+  Reduced(const Reduced&) = delete;
+  Reduced& operator=(const Reduced&) = delete;
 
-  Tensor make(DType dtype) const { return empty({sizes_, static_cast<size_t>(ndim_)}, dtype, self_.device()); }
   kernels::Array array(const Tensor& out) const { return {out->data, out->dtype, self_->ndim, self_->sizes(), strides_}; }
   kernels::Array nothing(DType dtype) const { return {nullptr, dtype, self_->ndim, self_->sizes(), strides_}; }
 
  private:
   const Tensor& self_;
-  int ndim_;
-  int64_t sizes_[kMaxDims];
   int64_t strides_[kMaxDims];
 };
 
-// Runs a kernel on the memory of `self` unless there is none; `cost` is nanoseconds per 16 elements.
+// Runs a kernel on the memory of `self`; `cost` is nanoseconds per 16 elements.
 template <class F> void run_kernel(const Tensor& self, int cost, F&& kernel) {
-  if (RG_UNLIKELY(is_meta(self))) return;
   const Launch launch(self, self.numel() * cost / 16);
   kernel();
 }
@@ -72,15 +76,21 @@ inline DType sum_dtype(const Tensor& self, OptDType dtype) {
   return is_differentiable(self.dtype()) ? self.dtype() : DType::Int64;
 }
 
-// Of complex numbers, see reduce/complex.cpp. `dtype` is complex.
-Tensor complex_sum(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, bool mean);
-Tensor complex_prod(const Tensor& self, uint64_t mask, bool keepdim, DType dtype);
-Tensor complex_cumsum(const Tensor& self, int64_t dim, DType dtype, bool reverse);
-Tensor complex_cumprod(const Tensor& self, int64_t dim, DType dtype);
-Tensor complex_logsumexp(const Tensor& self, uint64_t mask, bool keepdim);
-Tensor complex_logcumsumexp(const Tensor& self, int64_t dim);
-std::tuple<Tensor, Tensor> complex_var_mean(const Tensor& self, uint64_t mask, std::optional<Scalar> correction, bool keepdim,
-                                            bool take_sqrt);
+// Sums or means over the dims of a mask; `out` is contiguous, with or without them.
+void sum_into(const Tensor& self, uint64_t mask, bool mean, const Tensor& out);
+// Variances or their roots, and means where they are wanted.
+void spread_into(const Tensor& self, uint64_t mask, double correction, bool take_sqrt, const Tensor& out, const Tensor& mean);
+using ScanKernel = decltype(&kernels::ScanKernels::cumsum);
+void scan_into(const Tensor& self, int dim, bool reverse, ScanKernel kernel, const Tensor& out);
+
+// The same and others of complex numbers, see complex.cpp. `out` is complex.
+void complex_sum(const Tensor& self, uint64_t mask, bool mean, const Tensor& out);
+void complex_prod(const Tensor& self, uint64_t mask, const Tensor& out);
+void complex_cumsum(const Tensor& self, int dim, bool reverse, const Tensor& out);
+void complex_cumprod(const Tensor& self, int dim, const Tensor& out);
+void complex_logsumexp(const Tensor& self, uint64_t mask, const Tensor& out);
+void complex_logcumsumexp(const Tensor& self, int dim, const Tensor& out);
+void complex_spread(const Tensor& self, uint64_t mask, double correction, bool take_sqrt, const Tensor& out, const Tensor& mean);
 
 [[noreturn, gnu::cold]] inline void fail_dtype(const char* kernel, DType dtype) {
   fail(ErrorKind::NotImplemented, "\"", kernel, "\" not implemented for '", dtype_title(dtype), "'");

@@ -10,9 +10,7 @@
 namespace retrograd {
 namespace {
 
-Tensor as_complex(const Tensor& pairs) { return impl::view_as_complex(contiguous_data(pairs)); }
-
-// The dims of a mask, for the public ops. Never empty where they would take that for all.
+// The dims of a mask, for functions that take a list. Never empty where they would take that for all.
 struct Dims {
   int64_t list[kMaxDims];
   size_t count = 0;
@@ -23,18 +21,25 @@ struct Dims {
   operator IntSpan() const { return {list, count}; }
 };
 
-}  // namespace
+// Into memory of as many elements, with or without the dims that were reduced.
+void copy_elements(const Tensor& out, const Tensor& result) { copy_data(impl::view(out, result.sizes()), result); }
 
-Tensor complex_sum(const Tensor& self, uint64_t mask, bool keepdim, DType dtype, bool mean) {
-  const Tensor x = cast_data(self, dtype);
-  const Dims dims(mask, self.dim());
-  if (dims.count == 0) return x.is(self) ? impl::clone(x) : x;
-  const Tensor pairs = real_pairs(x);
-  return as_complex(mean ? impl::mean_dim(pairs, IntSpan(dims), keepdim, {}) : impl::sum_dim(pairs, IntSpan(dims), keepdim, {}));
+// out[i] = combine(out[i - 1], self[i]) along a dim.
+template <class F> void accumulate(const Tensor& self, int dim, const Tensor& out, F&& combine) {
+  copy_data(out, self);
+  for (int64_t i = 1; self.dim() && i < self.size(dim); ++i) combine(impl::select(out, dim, i - 1), impl::select(out, dim, i));
 }
 
-Tensor complex_prod(const Tensor& self, uint64_t mask, bool keepdim, DType dtype) {
-  Tensor x = cast_data(self, dtype);
+}  // namespace
+
+void complex_sum(const Tensor& self, uint64_t mask, bool mean, const Tensor& out) {
+  const Tensor x = cast_data(self, out.dtype());
+  if (mask == 0) return copy_elements(out, x);
+  sum_into(real_pairs(x), mask, mean, real_pairs(out));
+}
+
+void complex_prod(const Tensor& self, uint64_t mask, const Tensor& out) {
+  Tensor x = cast_data(self, out.dtype());
   for (int64_t d = self.dim() - 1; d >= 0; --d) {
     if (!has_dim(mask, d)) continue;
     while (x.size(d) > 1) {
@@ -43,77 +48,49 @@ Tensor complex_prod(const Tensor& self, uint64_t mask, bool keepdim, DType dtype
       const Tensor parts[] = {product, impl::slice(x, d, 2 * half, n, 1)};
       x = n % 2 ? impl::cat(parts, d) : product;
     }
-    if (x.size(d) == 0) {
-      int64_t sizes[kMaxDims];
-      for (int64_t i = 0; i < x.dim(); ++i) sizes[i] = i == d ? 1 : x.size(i);
-      x = full({sizes, static_cast<size_t>(x.dim())}, Scalar(1), dtype, x.device());
-    }
-    if (!keepdim) x = impl::squeeze_dim(x, d);
+    if (x.size(d) == 0) return fill_data(out, Scalar(1));
   }
-  return x->storage == self->storage ? impl::clone(x) : contiguous_data(x);
+  copy_elements(out, x);
 }
 
-Tensor complex_cumsum(const Tensor& self, int64_t dim, DType dtype, bool reverse) {
-  const Tensor x = cast_data(self, dtype);
-  if (x.dim() == 0) return x.is(self) ? impl::clone(x) : x;
-  const Tensor pairs = real_pairs(x);
-  const int64_t d = wrap_dim(dim, self.dim());
-  return as_complex(reverse ? impl::_reverse_cumsum(pairs, d) : impl::cumsum(pairs, d, {}));
+void complex_cumsum(const Tensor& self, int dim, bool reverse, const Tensor& out) {
+  const Tensor x = cast_data(self, out.dtype());
+  if (x.dim() == 0) return copy_data(out, x);
+  scan_into(real_pairs(x), dim, reverse, &kernels::ScanKernels::cumsum, real_pairs(out));
 }
 
-namespace {
-
-// out[i] = combine(out[i - 1], self[i]) along a dim.
-template <class F> Tensor accumulate(const Tensor& self, int64_t dim, DType dtype, F&& combine) {
-  Tensor out = empty(self.sizes(), dtype, self.device());
-  copy_data(out, self);
-  const int64_t d = wrap_dim(dim, self.dim());
-  for (int64_t i = 1; self.dim() && self.numel() && i < self.size(d); ++i) combine(impl::select(out, d, i - 1), impl::select(out, d, i));
-  return out;
+void complex_cumprod(const Tensor& self, int dim, const Tensor& out) {
+  accumulate(self, dim, out, [](const Tensor& before, const Tensor& here) { impl::mul_out(here, before, here); });
 }
 
-}  // namespace
-
-Tensor complex_cumprod(const Tensor& self, int64_t dim, DType dtype) {
-  return accumulate(self, dim, dtype, [](const Tensor& before, const Tensor& here) { impl::mul_out(here, before, here); });
-}
-
-Tensor complex_logcumsumexp(const Tensor& self, int64_t dim) {
+void complex_logcumsumexp(const Tensor& self, int dim, const Tensor& out) {
   const Complex<double> nan(NAN, NAN);  // either part makes both
   const Tensor start = impl::masked_fill(self, impl::isnan(self), Scalar(nan));
-  return accumulate(start, dim, self.dtype(), [](const Tensor& before, const Tensor& here) { impl::logaddexp_out(before, here, here); });
+  accumulate(start, dim, out, [](const Tensor& before, const Tensor& here) { impl::logaddexp_out(before, here, here); });
 }
 
 // Around the largest real part of each sum.
-Tensor complex_logsumexp(const Tensor& self, uint64_t mask, bool keepdim) {
+void complex_logsumexp(const Tensor& self, uint64_t mask, const Tensor& out) {
   const Dims dims(mask, self.dim());
-  if (self.numel() == 0) {
-    const Tensor exponentials = impl::exp(self);
-    return impl::log(dims.count ? impl::sum_dim(exponentials, IntSpan(dims), keepdim, {}) : exponentials);
-  }
+  const auto sum = [&](const Tensor& t) { return dims.count ? impl::sum_dim(t, IntSpan(dims), true, {}) : t; };
+  if (self.numel() == 0) return copy_elements(out, impl::log(sum(impl::exp(self))));
   Tensor peak = dims.count ? impl::amax(real_part(self), IntSpan(dims), true) : real_part(self);
   peak = impl::masked_fill(peak, impl::logical_not(impl::isfinite(peak)), Scalar(0));
-  const Tensor exponentials = impl::exp(impl::sub(self, peak, Scalar(1)));
-  const Tensor total = dims.count ? impl::sum_dim(exponentials, IntSpan(dims), keepdim, {}) : exponentials;
-  if (keepdim) return impl::add(impl::log(total), peak, Scalar(1));
-  return impl::add(impl::log(total), impl::view(contiguous_data(peak), total.sizes()), Scalar(1));
+  const Tensor total = sum(impl::exp(impl::sub(self, peak, Scalar(1))));
+  copy_elements(out, impl::add(impl::log(total), peak, Scalar(1)));
 }
 
 // The spread of complex numbers is that of their real parts plus that of their imaginary parts.
-std::tuple<Tensor, Tensor> complex_var_mean(const Tensor& self, uint64_t mask, std::optional<Scalar> correction, bool keepdim,
-                                            bool take_sqrt) {
-  const Dims dims(mask, self.dim());
-  Tensor var, mean;
-  if (dims.count == 0) {  // of single numbers
-    const Tensor pairs = impl::unsqueeze(real_pairs(self), 0);
-    const int64_t first[] = {0};
-    std::tie(var, mean) = impl::var_mean_correction(pairs, IntSpan(first), correction, false);
-  } else {
-    std::tie(var, mean) = impl::var_mean_correction(real_pairs(self), IntSpan(dims), correction, keepdim);
+void complex_spread(const Tensor& self, uint64_t mask, double correction, bool take_sqrt, const Tensor& out, const Tensor& mean) {
+  Tensor parts = real_pairs(self);
+  if (mask == 0) {  // of single numbers
+    parts = impl::unsqueeze(parts, 0);
+    mask = 1;
   }
-  const int64_t last[] = {-1};
-  var = impl::sum_dim(var, IntSpan(last), false, {});
-  return {take_sqrt ? impl::sqrt(var) : var, as_complex(mean)};
+  const Tensor spreads = make(reduced(parts, mask, false, parts.dtype()));
+  spread_into(parts, mask, correction, false, spreads, mean ? real_pairs(mean) : Tensor());
+  sum_into(spreads, uint64_t{1} << (spreads.dim() - 1), false, out);
+  if (take_sqrt) impl::sqrt_out(out, out);
 }
 
 }  // namespace retrograd

@@ -118,10 +118,8 @@ Tensor aminmax_backward(const Tensor& grad_min, const Tensor& grad_max, const Te
 
 Tensor trace_backward(const Tensor& grad, IntSpan sizes) {
   Tensor eye = zeros(sizes, grad.dtype(), grad.device());
-  if (!is_meta(eye)) {
-    const int64_t n[] = {std::min(sizes[0], sizes[1])}, stride[] = {eye.stride(0) + eye.stride(1)};
-    fill_data(alias_as(eye, n, stride, 0), Scalar(1));
-  }
+  const int64_t n[] = {std::min(sizes[0], sizes[1])}, stride[] = {eye.stride(0) + eye.stride(1)};
+  fill_data(alias_as(eye, n, stride, 0), Scalar(1));
   return eye * grad;
 }
 

@@ -3,12 +3,13 @@
 #include "ops.h"
 #include "ops/reduce/common.h"
 
-namespace retrograd::impl {
+namespace retrograd {
 namespace {
 
-using Kernel = decltype(&kernels::ReduceKernels::sum);
-using KernelWithIndex = decltype(&kernels::ReduceKernels::max_with_index);
-using Pair = std::tuple<Tensor, Tensor>;
+using K = kernels::ReduceKernels;
+using Kernel = decltype(&K::sum);
+using KernelWithIndex = decltype(&K::max_with_index);
+using Pair = std::array<Spec, 2>;
 
 // Nothing is the largest of no elements: every dim that is reduced must have some.
 void check_nonempty(const Tensor& self, OptInts dim, uint64_t mask, const char* op) {
@@ -18,86 +19,108 @@ void check_nonempty(const Tensor& self, OptInts dim, uint64_t mask, const char* 
     if (has_dim(mask, d)) check_nonempty_dim(self, d, op);
 }
 
-Tensor extremum(const Tensor& self, OptInts dim, bool keepdim, Kernel kernel, const char* op) {
+Spec extremum(const Tensor& self, OptInts dim, bool keepdim, const char* op) {
   const uint64_t mask = dim_mask(dim, self.dim(), op);
   check_nonempty(self, dim, mask, op);
-  const ReducedShape shape(self, mask, keepdim);
-  Tensor out = shape.make(self.dtype());
+  return reduced(self, mask, keepdim, self.dtype());
+}
+
+void find(const Tensor& self, uint64_t mask, Kernel kernel, const Tensor& out) {
+  const Reduced shape(self, mask);
   run_kernel(self, 4, [&] { (kernels::reduce(self->device).*kernel)(shape.array(out), self.array()); });
-  return out;
 }
 
-Pair extremum_along(const Tensor& self, int64_t dim, bool keepdim, KernelWithIndex kernel, const char* op) {
-  dim = wrap_dim(dim, self.dim());
-  check_nonempty_dim(self, dim, op);
+Pair extremum_along(const Tensor& self, int64_t dim, bool keepdim, const char* op) {
+  check_nonempty_dim(self, wrap_dim(dim, self.dim()), op);
+  Spec values = reduced(self, one_dim(dim, self.dim()), keepdim, self.dtype());
+  return {values, Spec(values, DType::Int64)};
+}
+
+void find_along(const Tensor& self, int64_t dim, KernelWithIndex kernel, const Tensor& values, const Tensor& indices) {
   if (self.dim() == 0) {
-    Tensor values = empty({}, self.dtype(), self.device());
     copy_data(values, self);
-    return {values, zeros({}, DType::Int64, self.device())};
+    return fill_data(indices, Scalar(0));
   }
-  const ReducedShape shape(self, uint64_t{1} << dim, keepdim);
-  Tensor values = shape.make(self.dtype()), indices = shape.make(DType::Int64);
+  const Reduced shape(self, one_dim(dim, self.dim()));
   run_kernel(self, 8, [&] { (kernels::reduce(self->device).*kernel)(shape.array(values), shape.array(indices), self.array()); });
-  return {std::move(values), std::move(indices)};
 }
 
-Tensor place(const Tensor& self, std::optional<int64_t> dim, bool keepdim, Kernel kernel, const char* op) {
+Spec place(const Tensor& self, std::optional<int64_t> dim, bool keepdim, const char* op) {
   RG_CHECK(self.dtype() != DType::Bool, op, "(): does not support bool input");
   if (dim) {
-    const int64_t d = wrap_dim(*dim, self.dim());
-    check_nonempty_dim(self, d, op);
-    if (self.dim() == 0) return zeros({}, DType::Int64, self.device());
-    const ReducedShape shape(self, uint64_t{1} << d, keepdim);
-    Tensor out = shape.make(DType::Int64);
-    run_kernel(self, 8, [&] { (kernels::reduce(self->device).*kernel)(shape.array(out), self.array()); });
-    return out;
+    check_nonempty_dim(self, wrap_dim(*dim, self.dim()), op);
+  } else {
+    RG_CHECK_AS(Index, self.numel() != 0, op, "(): Expected reduction dim to be specified for input.numel() == 0.");
   }
-  RG_CHECK_AS(Index, self.numel() != 0, op, "(): Expected reduction dim to be specified for input.numel() == 0.");
+  return reduced(self, dim ? one_dim(*dim, self.dim()) : every_dim(self.dim()), keepdim, DType::Int64);
+}
+
+void find_place(const Tensor& self, std::optional<int64_t> dim, Kernel kernel, const Tensor& out) {
+  if (self.dim() == 0) return fill_data(out, Scalar(0));
+  if (dim) {
+    const Reduced shape(self, one_dim(*dim, self.dim()));
+    return run_kernel(self, 8, [&] { (kernels::reduce(self->device).*kernel)(shape.array(out), self.array()); });
+  }
   // The index counts elements in row-major order, so other layouts are copied first.
   const Tensor flat = contiguous_data(self);
   const int64_t size[] = {self.numel()}, one[] = {1}, zero[] = {0};
-  const ReducedShape shape(self, every_dim(self.dim()), keepdim);
-  Tensor out = shape.make(DType::Int64);
   run_kernel(self, 8, [&] {
     (kernels::reduce(self->device).*kernel)({out->data, DType::Int64, 1, size, zero}, {flat->data, flat->dtype, 1, size, one});
   });
-  return out;
 }
+
+uint64_t minmax_mask(const Tensor& self, std::optional<int64_t> dim) { return dim ? one_dim(*dim, self.dim()) : every_dim(self.dim()); }
 
 }  // namespace
 
-Tensor max(const Tensor& self) { return extremum(self, {}, false, &kernels::ReduceKernels::max, "max"); }
-Tensor min(const Tensor& self) { return extremum(self, {}, false, &kernels::ReduceKernels::min, "min"); }
-Pair max_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return extremum_along(self, dim, keepdim, &kernels::ReduceKernels::max_with_index, "max");
-}
-Pair min_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return extremum_along(self, dim, keepdim, &kernels::ReduceKernels::min_with_index, "min");
-}
-Tensor amax(const Tensor& self, OptInts dim, bool keepdim) { return extremum(self, dim, keepdim, &kernels::ReduceKernels::max, "amax"); }
-Tensor amin(const Tensor& self, OptInts dim, bool keepdim) { return extremum(self, dim, keepdim, &kernels::ReduceKernels::min, "amin"); }
+namespace rule {
+
+Spec max(const Tensor& self) { return extremum(self, {}, false, "max"); }
+Spec min(const Tensor& self) { return extremum(self, {}, false, "min"); }
+Pair max_dim(const Tensor& self, int64_t dim, bool keepdim) { return extremum_along(self, dim, keepdim, "max"); }
+Pair min_dim(const Tensor& self, int64_t dim, bool keepdim) { return extremum_along(self, dim, keepdim, "min"); }
+Spec amax(const Tensor& self, OptInts dim, bool keepdim) { return extremum(self, dim, keepdim, "amax"); }
+Spec amin(const Tensor& self, OptInts dim, bool keepdim) { return extremum(self, dim, keepdim, "amin"); }
 
 Pair aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  OptInts dims;
   if (dim) {
     const int64_t d = wrap_dim(*dim, self.dim());
     RG_CHECK_AS(Index, self.dim() == 0 || self.size(d) != 0, "aminmax: Expected reduction dim ", d, " to have non-zero size.");
-    dims = IntSpan(&*dim, 1);
   } else {
     RG_CHECK(self.numel() != 0, "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
   }
-  return {extremum(self, dims, keepdim, &kernels::ReduceKernels::min, "aminmax"),
-          extremum(self, dims, keepdim, &kernels::ReduceKernels::max, "aminmax")};
+  const uint64_t mask = minmax_mask(self, dim);
+  return {reduced(self, mask, keepdim, self.dtype()), reduced(self, mask, keepdim, self.dtype())};
 }
 
-Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  return place(self, dim, keepdim, &kernels::ReduceKernels::argmax, "argmax");
+Spec argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) { return place(self, dim, keepdim, "argmax"); }
+Spec argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) { return place(self, dim, keepdim, "argmin"); }
+
+}  // namespace rule
+
+namespace compute {
+
+void max(const Tensor& self, const Tensor& out) { find(self, every_dim(self.dim()), &K::max, out); }
+void min(const Tensor& self, const Tensor& out) { find(self, every_dim(self.dim()), &K::min, out); }
+void max_dim(const Tensor& self, int64_t dim, bool, const Tensor& values, const Tensor& indices) {
+  find_along(self, dim, &K::max_with_index, values, indices);
 }
-Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  return place(self, dim, keepdim, &kernels::ReduceKernels::argmin, "argmin");
+void min_dim(const Tensor& self, int64_t dim, bool, const Tensor& values, const Tensor& indices) {
+  find_along(self, dim, &K::min_with_index, values, indices);
+}
+void amax(const Tensor& self, OptInts dim, bool, const Tensor& out) { find(self, dim_mask(dim, self.dim(), "amax"), &K::max, out); }
+void amin(const Tensor& self, OptInts dim, bool, const Tensor& out) { find(self, dim_mask(dim, self.dim(), "amin"), &K::min, out); }
+
+void aminmax(const Tensor& self, std::optional<int64_t> dim, bool, const Tensor& min, const Tensor& max) {
+  find(self, minmax_mask(self, dim), &K::min, min);
+  find(self, minmax_mask(self, dim), &K::max, max);
 }
 
-}  // namespace retrograd::impl
+void argmax(const Tensor& self, std::optional<int64_t> dim, bool, const Tensor& out) { find_place(self, dim, &K::argmax, out); }
+void argmin(const Tensor& self, std::optional<int64_t> dim, bool, const Tensor& out) { find_place(self, dim, &K::argmin, out); }
+
+}  // namespace compute
+}  // namespace retrograd
 
 namespace retrograd::composite {
 

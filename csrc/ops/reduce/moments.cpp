@@ -9,16 +9,9 @@
 namespace retrograd {
 namespace {
 
-using Pair = std::tuple<Tensor, Tensor>;
+using Pair = std::array<Spec, 2>;
+using Tensors = std::tuple<Tensor, Tensor>;
 using OptScalar = std::optional<Scalar>;
-
-// The variance of one number about its own mean.
-void warn_freedom(const Tensor& self, const Tensor& out, double correction, const char* op) {
-  if (RG_LIKELY(out.numel() == 0 || correction < static_cast<double>(self.numel() / out.numel()))) return;
-  const std::string text =
-      str_cat(op, "(): degrees of freedom is <= 0. Correction must be less than the number of elements in each reduction.");
-  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw PythonError();
-}
 
 double freedom_lost(OptScalar correction) {
   if (!correction) return 1;
@@ -26,29 +19,35 @@ double freedom_lost(OptScalar correction) {
   return correction->to_double();
 }
 
-Tensor spread(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim, bool take_sqrt) {
-  RG_CHECK(is_differentiable(self.dtype()), "std and var only support floating point and complex dtypes");
-  if (RG_UNLIKELY(is_complex(self.dtype())))
-    return std::get<0>(complex_var_mean(self, dim_mask(dim, self.dim(), take_sqrt ? "std" : "var"), correction, keepdim, take_sqrt));
-  const ReducedShape shape(self, dim_mask(dim, self.dim(), take_sqrt ? "std" : "var"), keepdim);
-  Tensor out = shape.make(self.dtype());
-  const double c = freedom_lost(correction);
-  warn_freedom(self, out, c, take_sqrt ? "std" : "var");
-  run_kernel(self, 6,
-             [&] { kernels::reduce(self->device).var_mean(shape.array(out), shape.nothing(self.dtype()), self.array(), c, take_sqrt); });
-  return out;
+// A warning where each result is the variance of one number about its own mean, or of none.
+void check_freedom(const Tensor& self, uint64_t mask, OptScalar correction, const char* op) {
+  const double lost = freedom_lost(correction);
+  bool none = false;  // no results, no warning
+  for (int d = 0; d < self.dim(); ++d) none |= !has_dim(mask, d) && self.size(d) == 0;
+  if (RG_LIKELY(none || lost < static_cast<double>(reduced_count(self, mask)))) return;
+  const std::string text =
+      str_cat(op, "(): degrees of freedom is <= 0. Correction must be less than the number of elements in each reduction.");
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw PythonError();
 }
 
-Pair spread_and_mean(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim, bool take_sqrt) {
-  const char* op = take_sqrt ? "std_mean" : "var_mean";
+Spec spread(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim, const char* op) {
+  RG_CHECK(is_differentiable(self.dtype()), "std and var only support floating point and complex dtypes");
+  const uint64_t mask = dim_mask(dim, self.dim(), op);
+  check_freedom(self, mask, correction, op);
+  return reduced(self, mask, keepdim, real_dtype(self.dtype()));
+}
+
+Pair spread_and_mean(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim, const char* op) {
   RG_CHECK(is_differentiable(self.dtype()), op, " only support floating point and complex dtypes");
-  if (RG_UNLIKELY(is_complex(self.dtype()))) return complex_var_mean(self, dim_mask(dim, self.dim(), op), correction, keepdim, take_sqrt);
-  const ReducedShape shape(self, dim_mask(dim, self.dim(), op), keepdim);
-  Tensor out = shape.make(self.dtype()), mean = shape.make(self.dtype());
-  const double c = freedom_lost(correction);
-  warn_freedom(self, out, c, op);
-  run_kernel(self, 6, [&] { kernels::reduce(self->device).var_mean(shape.array(out), shape.array(mean), self.array(), c, take_sqrt); });
-  return {std::move(out), std::move(mean)};
+  const uint64_t mask = dim_mask(dim, self.dim(), op);
+  check_freedom(self, mask, correction, op);
+  return {reduced(self, mask, keepdim, real_dtype(self.dtype())), reduced(self, mask, keepdim, self.dtype())};
+}
+
+// `mean` may be undefined.
+void measure(const Tensor& self, OptInts dim, OptScalar correction, bool take_sqrt, const Tensor& out, const Tensor& mean) {
+  const uint64_t mask = dim_mask(dim, self.dim(), "var");
+  spread_into(self, mask, freedom_lost(correction), take_sqrt, out, mean);
 }
 
 OptScalar bias(bool unbiased) { return Scalar(unbiased ? 1 : 0); }
@@ -92,49 +91,78 @@ Tensor nuclear_norm(const Tensor& self, OptInts dim, bool keepdim) {
 
 }  // namespace
 
-namespace impl {
-
-Tensor var_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) {
-  return spread(self, dim, correction, keepdim, false);
+void spread_into(const Tensor& self, uint64_t mask, double correction, bool take_sqrt, const Tensor& out, const Tensor& mean) {
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return complex_spread(self, mask, correction, take_sqrt, out, mean);
+  const Reduced shape(self, mask);
+  run_kernel(self, 6, [&] {
+    kernels::reduce(self->device)
+        .var_mean(shape.array(out), mean ? shape.array(mean) : shape.nothing(self.dtype()), self.array(), correction, take_sqrt);
+  });
 }
-Tensor std_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) {
-  return spread(self, dim, correction, keepdim, true);
+
+namespace rule {
+
+Spec var_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) {
+  return spread(self, dim, correction, keepdim, "var");
+}
+Spec std_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) {
+  return spread(self, dim, correction, keepdim, "std");
 }
 Pair var_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) {
-  return spread_and_mean(self, dim, correction, keepdim, false);
+  return spread_and_mean(self, dim, correction, keepdim, "var_mean");
 }
 Pair std_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim) {
-  return spread_and_mean(self, dim, correction, keepdim, true);
+  return spread_and_mean(self, dim, correction, keepdim, "std_mean");
 }
 
-Tensor linalg_vector_norm(const Tensor& self, Scalar ord, OptInts dim, bool keepdim, OptDType dtype) {
+Spec linalg_vector_norm(const Tensor& self, Scalar ord, OptInts dim, bool keepdim, OptDType dtype) {
   RG_CHECK(is_differentiable(self.dtype()), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
            dtype_title(self.dtype()));
   if (dtype) check_norm_dtype(self.dtype(), *dtype, "vector");
-  if (RG_UNLIKELY(is_complex(self.dtype()) || (dtype && is_complex(*dtype)))) {
-    const Tensor size = is_complex(self.dtype()) ? abs(self) : self;
-    return linalg_vector_norm(size, ord, dim, keepdim, dtype ? OptDType(real_dtype(*dtype)) : dtype);
-  }
   RG_CHECK(!ord.is_complex(), "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
-  const double p = ord.to_double();
   const uint64_t mask = dim_mask(dim, self.dim(), "linalg.vector_norm");
-  check_norm_identity(self, p, dim, mask);
-  const ReducedShape shape(self, mask, keepdim);
-  Tensor out = shape.make(dtype.value_or(self.dtype()));
+  check_norm_identity(self, ord.to_double(), dim, mask);
+  return reduced(self, mask, keepdim, real_dtype(dtype.value_or(self.dtype())));
+}
+
+Spec logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
+  const DType dtype = is_differentiable(self.dtype()) ? self.dtype() : default_dtype();
+  return reduced(self, dim_mask(dim, self.dim(), "logsumexp"), keepdim, dtype);
+}
+
+}  // namespace rule
+
+namespace compute {
+
+void var_correction(const Tensor& self, OptInts dim, OptScalar correction, bool, const Tensor& out) {
+  measure(self, dim, correction, false, out, {});
+}
+void std_correction(const Tensor& self, OptInts dim, OptScalar correction, bool, const Tensor& out) {
+  measure(self, dim, correction, true, out, {});
+}
+void var_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, bool, const Tensor& out, const Tensor& mean) {
+  measure(self, dim, correction, false, out, mean);
+}
+void std_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, bool, const Tensor& out, const Tensor& mean) {
+  measure(self, dim, correction, true, out, mean);
+}
+
+void linalg_vector_norm(const Tensor& self, Scalar ord, OptInts dim, bool, OptDType, const Tensor& out) {
+  const Tensor x = RG_UNLIKELY(is_complex(self.dtype())) ? impl::abs(self) : self;
+  const Reduced shape(x, dim_mask(dim, x.dim(), "linalg.vector_norm"));
+  const double p = ord.to_double();
   const int cost = p == 2 || p == 1 || std::isinf(p) ? 4 : 100;
-  run_kernel(self, cost, [&] { kernels::reduce(self->device).norm(shape.array(out), self.array(), p); });
-  return out;
+  run_kernel(x, cost, [&] { kernels::reduce(self->device).norm(shape.array(out), x.array(), p); });
 }
 
-Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
-  if (RG_UNLIKELY(is_complex(self.dtype()))) return complex_logsumexp(self, dim_mask(dim, self.dim(), "logsumexp"), keepdim);
-  const ReducedShape shape(self, dim_mask(dim, self.dim(), "logsumexp"), keepdim);
-  Tensor out = shape.make(is_floating(self.dtype()) ? self.dtype() : default_dtype());
+void logsumexp(const Tensor& self, IntSpan dim, bool, const Tensor& out) {
+  const uint64_t mask = dim_mask(dim, self.dim(), "logsumexp");
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return complex_logsumexp(self, mask, out);
+  const Reduced shape(self, mask);
   run_kernel(self, 16, [&] { kernels::softmax(self->device).logsumexp(shape.array(out), self.array()); });
-  return out;
 }
 
-}  // namespace impl
+}  // namespace compute
 
 namespace composite {
 
@@ -146,12 +174,12 @@ Tensor std(const Tensor& self, bool unbiased) { return ops::std_correction(self,
 Tensor std_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) {
   return ops::std_correction(self, dim, bias(unbiased), keepdim);
 }
-Pair var_mean(const Tensor& self, bool unbiased) { return ops::var_mean_correction(self, {}, bias(unbiased), false); }
-Pair var_mean_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) {
+Tensors var_mean(const Tensor& self, bool unbiased) { return ops::var_mean_correction(self, {}, bias(unbiased), false); }
+Tensors var_mean_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) {
   return ops::var_mean_correction(self, dim, bias(unbiased), keepdim);
 }
-Pair std_mean(const Tensor& self, bool unbiased) { return ops::std_mean_correction(self, {}, bias(unbiased), false); }
-Pair std_mean_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) {
+Tensors std_mean(const Tensor& self, bool unbiased) { return ops::std_mean_correction(self, {}, bias(unbiased), false); }
+Tensors std_mean_dim(const Tensor& self, OptInts dim, bool unbiased, bool keepdim) {
   return ops::std_mean_correction(self, dim, bias(unbiased), keepdim);
 }
 

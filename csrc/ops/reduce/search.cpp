@@ -32,16 +32,21 @@ void check_search(const Tensor& sequence, const Tensor& values, const Tensor& so
            "and got sorter tensor ", sorter.sizes());
   RG_CHECK(sorter.dtype() == DType::Int64, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype ",
            dtype_title(sorter.dtype()));
-  if (sorter.numel() && !is_meta(sorter)) {
-    const auto [low, high] = integer_range(sorter);
-    RG_CHECK(low >= 0 && high < sequence.size(-1), "torch.searchsorted(): sorter index out of range");
-  }
 }
 
-Tensor search(const Tensor& sequence, const Tensor& values, const Tensor& sorter, bool out_int32, bool right) {
+void check_sorter(const Tensor& sequence, const Tensor& sorter) {
+  if (sorter.numel() == 0) return;
+  const auto [low, high] = integer_range(sorter);
+  RG_CHECK(low >= 0 && high < sequence.size(-1), "torch.searchsorted(): sorter index out of range");
+}
+
+Spec places_of(const Tensor& sequence, const Tensor& values, bool out_int32) {
   RG_CHECK(!out_int32 || sequence.size(-1) < INT32_MAX, "torch.searchsorted(): the size of boundaries' last dimension should be less than ",
            int64_t{INT32_MAX}, ", but we got ", sequence.size(-1));
-  Tensor out = empty(values.sizes(), out_int32 ? DType::Int32 : DType::Int64, values.device());
+  return Spec::of(values, out_int32 ? DType::Int32 : DType::Int64);
+}
+
+void search(const Tensor& sequence, const Tensor& values, const Tensor& sorter, bool right, const Tensor& out) {
   Promotion promotion;
   promotion.add(sequence.get());
   promotion.add(values.get());
@@ -49,8 +54,7 @@ Tensor search(const Tensor& sequence, const Tensor& values, const Tensor& sorter
   const Tensor s = cast_data(sequence, dtype), v = cast_data(values, dtype);
   const kernels::Array order = sorter ? sorter.array() : kernels::Array{};
   run_kernel(values, 400,
-             [&] { kernels::sort(values->device).searchsorted(out.array(), s.array(), v.array(), sorter ? &order : nullptr, right); });
-  return out;
+             [&] { kernels::sort(out->device).searchsorted(out.array(), s.array(), v.array(), sorter ? &order : nullptr, right); });
 }
 
 // A number compares with a sequence as a 0-d tensor of its dtype would.
@@ -73,6 +77,12 @@ void check_boundaries(const Tensor& boundaries) {
   RG_CHECK(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
 }
 
+// Equal bounds stand for those of the data.
+void check_range(double low, double high) {
+  RG_CHECK(std::isfinite(low) && std::isfinite(high), "torch.histc: range of [", low, ", ", high, "] is not finite");
+  RG_CHECK(low <= high, "torch.histc: max must be larger than min");
+}
+
 Tensor places(int64_t n, bool wanted, Device device) { return empty(ints({wanted ? n : 0}), DType::Int64, device); }
 
 // The first n elements in memory of their own size.
@@ -87,7 +97,6 @@ Tensor head(const Tensor& t, int64_t n) {
 Tensor only_elements(const Tensor& self) { return self.numel() ? self : empty(ints({0}), self.dtype(), self.device()); }
 
 Triple unique_elements(const Tensor& self, bool consecutive, bool return_inverse, bool return_counts) {
-  RG_CHECK_AS(NotImplemented, !is_meta(self), "unique: the size of the result depends on data, which a meta tensor does not have");
   const int64_t n = self.numel();
   Tensor values = empty(ints({n}), self.dtype(), self.device());
   Tensor inverse = return_inverse ? empty(self.sizes(), DType::Int64, self.device()) : places(0, false, self.device());
@@ -103,7 +112,6 @@ Triple unique_elements(const Tensor& self, bool consecutive, bool return_inverse
 }
 
 Triple unique_slices(const Tensor& self, int64_t dim, bool consecutive, bool return_inverse, bool return_counts) {
-  RG_CHECK_AS(NotImplemented, !is_meta(self), "unique_dim: the size of the result depends on data, which a meta tensor does not have");
   const int d = kernel_dim(dim, self);
   if (self.dim() == 0) return unique_elements(self, consecutive, return_inverse, return_counts);
   const int64_t n = self.size(d);
@@ -122,32 +130,42 @@ Triple unique_slices(const Tensor& self, int64_t dim, bool consecutive, bool ret
 
 }  // namespace
 
-namespace impl {
+namespace rule {
 
-Tensor searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool out_int32, bool right,
-                           std::optional<std::string_view> side, const Tensor& sorter) {
-  const bool to_right = search_right(right, side);
+Spec searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool out_int32, bool right,
+                         std::optional<std::string_view> side, const Tensor& sorter) {
+  search_right(right, side);
   check_search(sorted_sequence, self, sorter);
-  return search(sorted_sequence, self, sorter, out_int32, to_right);
+  return places_of(sorted_sequence, self, out_int32);
 }
 
-Tensor searchsorted_Scalar(const Tensor& sorted_sequence, Scalar self, bool out_int32, bool right, std::optional<std::string_view> side,
-                           const Tensor& sorter) {
-  return searchsorted_Tensor(sorted_sequence, number_like(self, sorted_sequence), out_int32, right, side, sorter);
-}
-
-Tensor bucketize_Tensor(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
+Spec bucketize_Tensor(const Tensor& self, const Tensor& boundaries, bool out_int32, bool) {
   check_boundaries(boundaries);
-  return search(boundaries, self, {}, out_int32, right);
+  return places_of(boundaries, self, out_int32);
 }
 
-Tensor bucketize_Scalar(Scalar self, const Tensor& boundaries, bool out_int32, bool right) {
-  check_boundaries(boundaries);
-  return search(boundaries, number_like(self, boundaries), {}, out_int32, right);
+Spec histc(const Tensor& self, int64_t bins, Scalar min, Scalar max) {
+  if (!is_floating(self.dtype())) fail_dtype("histogram_cpu", self.dtype());
+  RG_CHECK(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
+  check_range(min.to_double(), max.to_double());
+  return Spec(ints({bins}), self.dtype(), self->device);
+}
+
+}  // namespace rule
+
+namespace compute {
+
+void searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool, bool right, std::optional<std::string_view> side,
+                         const Tensor& sorter, const Tensor& out) {
+  if (sorter) check_sorter(sorted_sequence, sorter);
+  search(sorted_sequence, self, sorter, search_right(right, side), out);
+}
+
+void bucketize_Tensor(const Tensor& self, const Tensor& boundaries, bool, bool right, const Tensor& out) {
+  search(boundaries, self, {}, right, out);
 }
 
 Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
-  RG_CHECK_AS(NotImplemented, !is_meta(self), "bincount: the size of the result depends on values, which a meta tensor does not have");
   if (is_floating(self.dtype()) || self.dtype() == DType::Bool) fail_dtype("bincount_cpu", self.dtype());
   RG_CHECK(minlength >= 0, "minlength should be >= 0");
   RG_CHECK(!weights || (weights.dim() == 1 && (self.dim() != 1 || weights.size(0) == self.size(0))),
@@ -169,24 +187,19 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   return out;
 }
 
-Tensor histc(const Tensor& self, int64_t bins, Scalar min, Scalar max) {
-  if (!is_floating(self.dtype())) fail_dtype("histogram_cpu", self.dtype());
-  RG_CHECK(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
+void histc(const Tensor& self, int64_t, Scalar min, Scalar max, const Tensor& out) {
   double low = min.to_double(), high = max.to_double();
-  if (low == high && self.numel() > 0 && !is_meta(self)) {  // the range of the data
+  if (low == high && self.numel() > 0) {  // the range of the data
     low = read_scalar(impl::min(self)).to_double();
     high = read_scalar(impl::max(self)).to_double();
+    check_range(low, high);
   }
-  RG_CHECK(std::isfinite(low) && std::isfinite(high), "torch.histc: range of [", low, ", ", high, "] is not finite");
   if (low == high) {
     low -= 1;
     high += 1;
   }
-  RG_CHECK(low < high, "torch.histc: max must be larger than min");
-  Tensor out = empty(ints({bins}), self.dtype(), self.device());
   const Tensor elements = only_elements(self);
   run_kernel(elements, 32, [&] { kernels::sort(self->device).histc(out.array(), elements.array(), low, high); });
-  return out;
 }
 
 // `sorted` is a request, not a promise: the result is always sorted.
@@ -201,6 +214,19 @@ Triple _unique_dim(const Tensor& self, int64_t dim, bool, bool return_inverse, b
 Triple _unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts, std::optional<int64_t> dim) {
   if (dim) return unique_slices(self, *dim, true, return_inverse, return_counts);
   return unique_elements(self, true, return_inverse, return_counts);
+}
+
+}  // namespace compute
+
+namespace impl {
+
+Tensor searchsorted_Scalar(const Tensor& sorted_sequence, Scalar self, bool out_int32, bool right, std::optional<std::string_view> side,
+                           const Tensor& sorter) {
+  return searchsorted_Tensor(sorted_sequence, number_like(self, sorted_sequence), out_int32, right, side, sorter);
+}
+
+Tensor bucketize_Scalar(Scalar self, const Tensor& boundaries, bool out_int32, bool right) {
+  return bucketize_Tensor(number_like(self, boundaries), boundaries, out_int32, right);
 }
 
 }  // namespace impl

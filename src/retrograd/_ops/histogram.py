@@ -78,6 +78,11 @@ def _counted(points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
     return hist
 
 
+def _refuse_meta(input: Tensor, name: str) -> None:
+    if input.is_meta:
+        raise NotImplementedError(f"aten::{name}: attempted to run this operator with Meta tensors, but they have no values to count")
+
+
 def histogram(
     input: Tensor,
     bins: Tensor | int | Sequence[float],
@@ -98,6 +103,7 @@ def histogram(
             raise TypeError("histogram(): `range` has no meaning when `bins` is a tensor of edges")
         if len(range) != 2:
             raise RuntimeError(f"torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got {len(range)}")
+    _refuse_meta(input, "histogram.bins_tensor" if isinstance(bins, torch.Tensor) else "histogram.bin_ct")
     points = input.detach().reshape(-1, 1)
     edges = _edges(points, bins, range, 0)
     hist = _counted(points, [edges], weight, density)
@@ -135,6 +141,7 @@ def histogramdd(
                                f"excluding its innermost dimension, but got {list(weight.shape)} for {list(input.shape)}")  # fmt: skip
     if range is not None and len(range) != 2 * n:
         raise RuntimeError(f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(range)}")
+    _refuse_meta(input, "_histogramdd_from_bin_tensors" if given else "_histogramdd_bin_edges")
     points = input.detach().reshape(math.prod(input.shape[:-1]), n)
     edges = [_edges(points[:, d], bins[d], None if range is None else range[2 * d : 2 * d + 2], d) for d in _counting(n)]
     hist = _counted(points, edges, weight, density)

@@ -1,0 +1,85 @@
+"""A native op is a shape rule and a kernel call: the generator allocates, and no op says anything about meta tensors."""
+
+from pathlib import Path
+
+import pytest
+
+import optable
+from optable.whole import WHOLE
+from tests.meta.test_one_entry import opgen
+
+OPS = Path(__file__).parent.parent.parent / "csrc" / "ops"
+TABLE = optable.load()
+SPLIT = [family for family in optable.FAMILIES if not any(op.family == family and op.cname in WHOLE for op in TABLE)]
+
+
+@pytest.fixture
+def generated(monkeypatch):
+    """The files of a table with one more native op, of the kernel and the results that are asked for."""
+    opgen.generate()
+    before = list(optable.entries)
+    monkeypatch.setattr(optable, "_loading", "reduce")
+
+    def make(returns="Tensor", inplace="", **options):
+        variants = "function inplace" if inplace else "function"
+        optable.op(
+            f"knead(Tensor self, int times) -> {returns}",
+            variants=variants,
+            kernel=optable.native(**options),
+            grad={"self": "grad"},
+            batching=optable.facts.LOOP,
+            inplace=inplace,
+        )
+        return opgen.generate()
+
+    yield make
+    optable.entries[:] = before
+
+
+def test_a_rule_and_a_kernel_call(generated):
+    files = generated()
+    assert "namespace rule {\n" in files["ops.h"] and "Spec knead(const Tensor& self, int64_t times);" in files["ops.h"]
+    assert "void knead(const Tensor& self, int64_t times, const Tensor& out);" in files["ops.h"]
+    assert "Tensor result = make(rule::knead(self, times));" in files["ops_reduce.cpp"]
+    assert "if (RG_LIKELY(has_elements(result))) compute::knead(self, times, result);" in files["ops_reduce.cpp"]
+
+
+def test_several_results_and_lists(generated):
+    files = generated("(Tensor values, Tensor indices)")
+    assert "std::array<Spec, 2> knead(const Tensor& self, int64_t times);" in files["ops.h"]
+    assert "void knead(const Tensor& self, int64_t times, const Tensor& values, const Tensor& indices);" in files["ops.h"]
+    assert "result(make(specs[0]), make(specs[1]));" in files["ops_reduce.cpp"]
+
+
+def test_lists(generated):
+    files = generated("Tensor[]")
+    assert "std::vector<Spec> knead(const Tensor& self, int64_t times);" in files["ops.h"]
+    assert "void knead(const Tensor& self, int64_t times, std::span<const Tensor> out);" in files["ops.h"]
+
+
+def test_in_place(generated):
+    files = generated(inplace="knead_")
+    assert files["ops.h"].count("void knead_(const Tensor& self, int64_t times);") == 3  # rule, compute, impl
+    assert "rule::knead_(self, times);\n  if (RG_LIKELY(has_elements(self))) compute::knead_(self, times);" in files["ops_reduce.cpp"]
+
+
+def test_results_that_depend_on_values(generated):
+    files = generated(needs_values=True)
+    assert "Spec knead" not in files["ops.h"] and files["ops.h"].count("Tensor knead(const Tensor& self, int64_t times);") == 3
+    assert (
+        "any_on_meta(self)" in files["ops_reduce.cpp"]
+        and '"aten::knead: attempted to run this operator with Meta tensors' in files["ops_reduce.cpp"]
+    )
+
+
+def test_the_list_of_those_that_are_whole_is_current():
+    native = {op.cname for op in TABLE if op.kernel.kind == "native"}
+    assert not WHOLE - native, f"no native ops: {sorted(WHOLE - native)}"
+
+
+@pytest.mark.parametrize("family", SPLIT)
+def test_no_op_minds_meta_tensors(family):
+    """Where every op has a rule; derivatives may have to know whether there are values to look at."""
+    folder = OPS / family
+    found = [path.name for path in folder.rglob("*.cpp") if "derivatives" not in path.name and "is_meta" in path.read_text()]
+    assert not found
