@@ -38,34 +38,37 @@ def generated(monkeypatch):
 
 def test_a_rule_and_a_kernel_call(generated):
     files = generated()
-    assert "namespace rule {\n" in files["ops.h"] and "Spec knead(const Tensor& self, int64_t times);" in files["ops.h"]
-    assert "void knead(const Tensor& self, int64_t times, const Tensor& out);" in files["ops.h"]
+    assert "namespace rule {\n" in files["native_reduce.h"] and "Spec knead(const Tensor& self, int64_t times);" in files["native_reduce.h"]
+    assert "void knead(const Tensor& self, int64_t times, const Tensor& out);" in files["native_reduce.h"]
     assert "Tensor result = make(rule::knead(self, times));" in files["ops_reduce.cpp"]
     assert "if (RG_LIKELY(has_elements(result))) compute::knead(self, times, result);" in files["ops_reduce.cpp"]
 
 
 def test_several_results_and_lists(generated):
     files = generated("(Tensor values, Tensor indices)")
-    assert "std::array<Spec, 2> knead(const Tensor& self, int64_t times);" in files["ops.h"]
-    assert "void knead(const Tensor& self, int64_t times, const Tensor& values, const Tensor& indices);" in files["ops.h"]
+    assert "std::array<Spec, 2> knead(const Tensor& self, int64_t times);" in files["native_reduce.h"]
+    assert "void knead(const Tensor& self, int64_t times, const Tensor& values, const Tensor& indices);" in files["native_reduce.h"]
     assert "result(make(specs[0]), make(specs[1]));" in files["ops_reduce.cpp"]
 
 
 def test_lists(generated):
     files = generated("Tensor[]")
-    assert "std::vector<Spec> knead(const Tensor& self, int64_t times);" in files["ops.h"]
-    assert "void knead(const Tensor& self, int64_t times, std::span<const Tensor> out);" in files["ops.h"]
+    assert "std::vector<Spec> knead(const Tensor& self, int64_t times);" in files["native_reduce.h"]
+    assert "void knead(const Tensor& self, int64_t times, std::span<const Tensor> out);" in files["native_reduce.h"]
 
 
 def test_in_place(generated):
     files = generated(inplace="knead_")
-    assert files["ops.h"].count("void knead_(const Tensor& self, int64_t times);") == 3  # rule, compute, impl
+    assert files["native_reduce.h"].count("void knead_(const Tensor& self, int64_t times);") == 2
     assert "rule::knead_(self, times);\n  if (RG_LIKELY(has_elements(self))) compute::knead_(self, times);" in files["ops_reduce.cpp"]
 
 
 def test_results_that_depend_on_values(generated):
     files = generated(needs_values=True)
-    assert "Spec knead" not in files["ops.h"] and files["ops.h"].count("Tensor knead(const Tensor& self, int64_t times);") == 3
+    assert (
+        "Spec knead" not in files["native_reduce.h"]
+        and files["native_reduce.h"].count("Tensor knead(const Tensor& self, int64_t times);") == 1
+    )
     assert (
         "any_on_meta(self)" in files["ops_reduce.cpp"]
         and '"aten::knead: attempted to run this operator with Meta tensors' in files["ops_reduce.cpp"]

@@ -1,7 +1,7 @@
 """Turns the op table (optable/) into C++, stubs and documentation.
 
-Per family F of the table: ops_F.cpp (dispatch and graph nodes), bindings_F.cpp (Python signatures), docs_F.cpp (docstrings), kernels_F_N.cpp (pointwise kernels,
-compiled once per CPU level); and ops.h, pointwise_tables.h, pointwise_rows.h, param_kinds.h, boxed_arguments.h, bindings.h for all, stubs (*.pyi) for type checkers.
+Per family F of the table: native_F.h (what native ops are written from), ops_F.cpp (dispatch and graph nodes), bindings_F.cpp (Python signatures), docs_F.cpp
+(docstrings), kernels_F_N.cpp (pointwise kernels, compiled once per CPU level); and ops.h, pointwise_tables.h, pointwise_rows.h, param_kinds.h, boxed_arguments.h, bindings.h for all, stubs (*.pyi) for type checkers.
 The generated code is meant to be read: each piece names the entry it came from.
 
     plan        what a graph node saves, and its apply function
@@ -38,6 +38,7 @@ def generate() -> dict[str, str]:
         "bindings.h": bindings.bindings_header(),
     }
     for family in optable.FAMILIES:
+        out[f"native_{family}.h"] = sources.native_header(family, table)
         out[f"ops_{family}.cpp"] = sources.ops_source(family, table, pointwise)
         out[f"bindings_{family}.cpp"], docs = bindings.bindings_source(family, table)
         out[f"docs_{family}.cpp"] = bindings.docs_source(family, docs)

@@ -1,6 +1,9 @@
-"""The files of the ops: ops.h, which declares all, and per family ops_<family>.cpp with records, nodes, forward-mode rules and dispatch."""
+"""The files of the ops: ops.h, which declares all, and per family native_<family>.h, which declares what is written by hand for native ops, and
+ops_<family>.cpp with records, nodes, forward-mode rules and dispatch."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from optable import Op
 
@@ -22,7 +25,6 @@ $generated
 #include <vector>
 
 #include "core/format.h"
-#include "core/spec.h"
 #include "core/tensor.h"
 #include "ops/record.h"
 
@@ -31,17 +33,7 @@ struct Generator;
 
 $records
 
-// What the results of native ops are: all checks that need no values. Written in csrc/ops, as are the next two but for what is generated.
-namespace rule {
-$rule
-}
-
-// Compute into the memory of results. They never meet meta tensors.
-namespace compute {
-$compute
-}
-
-// Compute and record nothing.
+// Compute and record nothing. Generated from native_<family>.h, or written in csrc/ops.
 namespace impl {
 $impl
 }
@@ -61,7 +53,7 @@ $ops
 
 
 def declared(op: Op) -> tuple[list[str], ...]:
-    """What an op declares: its records, and functions of rule, compute, impl, composite and ops."""
+    """What an op declares: its records, and functions of impl, composite and ops."""
     function = f"{return_type(op)} {op.cname}({parameters(op)});"
     inplace = "inplace" in op.variants
     impl: list[str] = []
@@ -75,22 +67,60 @@ def declared(op: Op) -> tuple[list[str], ...]:
         if op.inplace:
             impl.append(f"void {op.inplace}({parameters(op)});")
     ops = [function] * is_function(op) + [f"const Tensor& {op.cname}_({parameters(op)});"] * inplace
-    return [f"extern OpRecord {name};" for name in records.names(op)], *native.declared(op), impl, composite, ops
+    return [f"extern OpRecord {name};" for name in records.names(op)], impl, composite, ops
 
 
 def ops_header(table: list[Op]) -> str:
-    kinds = ("records", "rule", "compute", "impl", "composite", "ops")
-    lines: dict[str, dict[str, None]] = {kind: {} for kind in kinds}  # in order, each once
-    for op in table:
-        if is_cpp(op):
-            for kind, found in zip(kinds, declared(op), strict=True):
-                lines[kind] |= dict.fromkeys(found)
-    return fill(HEADER, generated=generated(), **{kind: "\n".join(found) for kind, found in lines.items()})
+    kinds = ("records", "impl", "composite", "ops")
+    return fill(HEADER, generated=generated(), **declarations(kinds, map(declared, filter(is_cpp, table))))
+
+
+def declarations(kinds: tuple[str, ...], found: Iterable[tuple[list[str], ...]]) -> dict[str, str]:
+    """The text of each kind: every line once, in order."""
+    lines: dict[str, dict[str, None]] = {kind: {} for kind in kinds}
+    for lists in found:
+        for kind, some in zip(kinds, lists, strict=True):
+            lines[kind] |= dict.fromkeys(some)
+    return {kind: "\n".join(some) for kind, some in lines.items()}
+
+
+NATIVE = """
+$generated
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "core/spec.h"
+#include "ops.h"
+
+namespace retrograd {
+
+// What results are: all checks that need no values. Written in csrc/ops/$family.
+namespace rule {
+$rule
+}
+
+// Compute into the memory of results. They never meet meta tensors. Written in csrc/ops/$family.
+namespace compute {
+$compute
+}
+
+}  // namespace retrograd
+"""
+
+
+def native_header(family: str, table: list[Op]) -> str:
+    """Apart from ops.h, so that a family whose rules change is compiled alone."""
+    mine = [native.declared(op) for op in table if op.family == family and is_cpp(op)]
+    return fill(NATIVE, generated=generated(f"optable/{family}.py"), family=family, **declarations(("rule", "compute"), mine))
 
 
 SOURCE = """
 $generated
 
+#include "native_$family.h"
 #include "ops.h"
 #include "ops/derivatives.h"
 #include "ops/pointwise/pointwise.h"
@@ -141,6 +171,7 @@ def ops_source(family: str, table: list[Op], kernels: KernelFiles) -> str:
     return fill(
         SOURCE,
         generated=generated(f"optable/{family}.py"),
+        family=family,
         words=records.arrays(mine),
         records="\n".join(record for op in mine for record in records.records(op)),
         impl="\n".join(impl(op, kernels) for op in mine if op.kernel.kind == "pointwise" or native.is_split(op)),

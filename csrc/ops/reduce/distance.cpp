@@ -3,6 +3,7 @@
 
 #include "core/transfer.h"
 #include "kernels/distance.h"
+#include "native_reduce.h"
 #include "ops.h"
 #include "ops/reduce/common.h"
 

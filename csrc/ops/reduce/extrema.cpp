@@ -1,5 +1,6 @@
 // Largest and smallest: with and without their places.
 #include "kernels/reduce.h"
+#include "native_reduce.h"
 #include "ops.h"
 #include "ops/reduce/common.h"
 

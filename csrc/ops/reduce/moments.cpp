@@ -3,6 +3,7 @@
 
 #include "kernels/reduce.h"
 #include "kernels/softmax.h"
+#include "native_reduce.h"
 #include "ops.h"
 #include "ops/reduce/common.h"
 

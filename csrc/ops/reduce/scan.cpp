@@ -1,6 +1,7 @@
 // Running sums, products and extrema.
 #include "kernels/scan.h"
 #include "kernels/recurrence.h"
+#include "native_reduce.h"
 #include "ops.h"
 #include "ops/reduce/common.h"
 

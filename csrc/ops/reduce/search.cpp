@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/sort.h"
+#include "native_reduce.h"
 #include "ops.h"
 #include "ops/checks.h"
 #include "ops/reduce/common.h"

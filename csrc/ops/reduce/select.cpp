@@ -1,6 +1,7 @@
 // The two halves of "take the values these indices name" (max, sort, median, topk ...) and "bring reduced dims back": each is the other's
 // derivative, so derivatives of selecting reductions of any order stay inside this file.
 #include "kernels/index.h"
+#include "native_reduce.h"
 #include "ops.h"
 #include "ops/checks.h"
 #include "ops/reduce/common.h"

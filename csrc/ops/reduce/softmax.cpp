@@ -1,5 +1,6 @@
 // Softmax, log-softmax and their derivatives.
 #include "kernels/softmax.h"
+#include "native_reduce.h"
 #include "ops.h"
 #include "ops/reduce/common.h"
 

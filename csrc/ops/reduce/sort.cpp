@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "native_reduce.h"
 #include "ops.h"
 #include "ops/reduce/common.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/reduce.h"
+#include "native_reduce.h"
 #include "ops.h"
 #include "ops/reduce/common.h"
 
