@@ -7,15 +7,13 @@
 
 #include <cstring>
 #include <map>
-#include <string>
-#include <vector>
+#include <mutex>
 
 #include "core/backend.h"
 #include "core/launch.h"
 #include "core/state.h"
 #include "core/tensor.h"
-#include "cpu/cpu.h"
-#include "kernels/scan.h"
+#include "kernels/copy.h"
 #include "python/guard.h"
 
 namespace retrograd {
@@ -27,14 +25,18 @@ constexpr int kMostFaults = 256;
 
 struct Fault {
   const char* op;
-  void* code;  // the instruction
-  bool write;
+  const char* what;
+  const char* kernel;  // that was handed it, or null
+  void* code;          // the instruction that touched it
 };
 
-// All of it is touched with the GIL held, but for what the signal handler does.
+// Touched with the GIL held, but for what the signal handler does, and what the lock is for.
 char* arena = nullptr;
 size_t used = 0;
 std::map<size_t, std::vector<void*>> free_blocks;  // by capacity
+std::mutex lock;
+std::map<const char*, size_t> owned;  // blocks of storages that live, with their capacities
+std::vector<std::string> calls;
 MemoryStats stats;
 int depth = 0;           // kernels that run
 bool surprised = false;  // open since a fault
@@ -72,11 +74,15 @@ bool is_write(void* context) {
 #endif
 }
 
+void add_fault(const Fault& fault) {
+  if (fault_count < kMostFaults) faults[fault_count] = fault;
+  ++fault_count;
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
   const char* at = static_cast<const char*>(info->si_addr);
   if (at >= arena && at < arena + kArena && depth == 0 && !surprised) {
-    if (fault_count < kMostFaults) faults[fault_count] = {thread_state.op, instruction(context), is_write(context)};
-    ++fault_count;
+    add_fault({thread_state.op, is_write(context) ? "write" : "read", nullptr, instruction(context)});
     surprised = true;
     open_memory();
     return;  // the instruction is tried again
@@ -104,21 +110,34 @@ void* allocate(size_t bytes, size_t& capacity) {
   stats.allocated += static_cast<int64_t>(capacity);
   ++stats.live_blocks;
   ++stats.total_blocks;
+  const std::lock_guard hold(lock);
+  owned[static_cast<char*>(block)] = capacity;
   return block;
 }
 
 void free(void* block, size_t capacity) noexcept {
+  {
+    const std::lock_guard hold(lock);
+    owned.erase(static_cast<char*>(block));
+  }
   free_blocks[capacity].push_back(block);
   stats.allocated -= static_cast<int64_t>(capacity);
   --stats.live_blocks;
 }
 
+void transfer(const char* name, const void* host, const void* data, size_t bytes) {
+  using namespace guarded_device;
+  if (bytes && (is_inside(host) || !is_owned(data, bytes))) note_fault(name, "memory of another place than it says");
+  if (noting) note_call(str_cat(name, " ", bytes));
+}
 void to_host(void* host, const void* data, size_t bytes, Stream stream) {
+  transfer("to_host", host, data, bytes);
   begin({}, stream);
   std::memcpy(host, data, bytes);
   end({}, stream);
 }
 void from_host(void* data, const void* host, size_t bytes, Stream stream) {
+  transfer("from_host", host, data, bytes);
   begin({}, stream);
   std::memcpy(data, host, bytes);
   end({}, stream);
@@ -143,16 +162,17 @@ PyObject* register_guarded(PyObject*, PyObject*) {
     action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
     RG_CHECK(sigaction(SIGSEGV, &action, &previous) == 0, "the guarded device cannot watch its memory");
     arena = static_cast<char*>(memory);
-    cpu::provide_kernels(DeviceType::Plugin);
+    guarded_device::provide_kernels(DeviceType::Plugin);
     register_backend(DeviceType::Plugin, kGuarded);
     Py_RETURN_NONE;
   });
 }
 
-// "read at _C+0x1234": tools such as addr2line know the line.
+// "read at _C+0x1234": tools such as addr2line know the line. "CopyKernels.fill was handed memory of the process".
 std::string text_of_fault(const Fault& fault) {
   Dl_info info = {};
-  std::string text = fault.write ? "write" : "read";
+  std::string text = fault.what;
+  if (fault.kernel) return str_cat(fault.kernel, " was handed ", text);
   if (!fault.code || !dladdr(fault.code, &info) || !info.dli_fname) return text;
   const std::string file = info.dli_fname;
   char offset[32];
@@ -188,12 +208,39 @@ PyObject* guarded_peek(PyObject*, PyObject* o) {
   });
 }
 
-// A device without a family of kernels, for the error that then comes.
 PyObject* guarded_scans(PyObject*, PyObject* on) {
   const int truth = PyObject_IsTrue(on);
   if (truth < 0) return nullptr;
-  kernels::provide(DeviceType::Plugin, truth ? kernels::scan(Device{}) : kernels::no_kernels<kernels::ScanKernels>);
+  guarded_device::provide_scans(truth);
   Py_RETURN_NONE;
+}
+
+// What the other check is there to catch: a kernel that is handed a pointer to the process, and one to memory that was given back.
+PyObject* guarded_misuse(PyObject*, PyObject*) {
+  return guarded([]() -> PyObject* {
+    const Device device{DeviceType::Plugin};
+    const int64_t size[] = {4}, stride[] = {1};
+    float here[4];
+    void* gone = empty(size, DType::Float32, device)->data;
+    const Launch launch(device);
+    for (void* data : {static_cast<void*>(here), gone}) kernels::copy(device).fill({data, DType::Float32, 1, size, stride}, here);
+    kernels::copy(device).fill({here, DType::Float32, 1, size, stride}, gone);
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* guarded_kernels(PyObject*, PyObject* on) {
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
+  return guarded([&]() -> PyObject* {
+    guarded_device::noting = truth;
+    const std::vector<std::string> texts = std::exchange(calls, {});
+    PyObject* list = checked(PyList_New(static_cast<Py_ssize_t>(texts.size())));
+    for (size_t i = 0; i < texts.size(); ++i)
+      PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i),
+                      PyUnicode_FromStringAndSize(texts[i].data(), static_cast<Py_ssize_t>(texts[i].size())));
+    return list;
+  });
 }
 
 PyObject* name_ops(PyObject*, PyObject* on) {
@@ -207,11 +254,42 @@ PyMethodDef methods[] = {
     {"_register_guarded", register_guarded, METH_NOARGS, "Makes the device 'guarded' known, for tests."},
     {"_guarded_faults", guarded_faults, METH_NOARGS, "[(op, what)] of the touches since the last call; closes the memory."},
     {"_guarded_peek", guarded_peek, METH_O, "Reads a byte of a tensor outside any kernel."},
+    {"_guarded_misuse", guarded_misuse, METH_NOARGS, "Calls kernels with pointers that they must not get."},
+    {"_guarded_kernels", guarded_kernels, METH_O, "(on): the kernels called while they were noted; from now on they are, or not."},
     {"_guarded_scans", guarded_scans, METH_O, "Whether the device has kernels for scans."},
     {"_name_ops", name_ops, METH_O, "Whether each op leaves its name for the list of faults."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+namespace guarded_device {
+
+bool noting = false;
+
+bool is_inside(const void* at) { return at >= arena && at < arena + kArena; }
+
+bool is_owned(const void* from, size_t bytes) {
+  const std::lock_guard hold(lock);
+  const char* at = static_cast<const char*>(from);
+  auto block = owned.upper_bound(at);
+  if (block == owned.begin()) return false;
+  --block;
+  return at + bytes <= block->first + block->second;
+}
+
+bool is_open() { return depth > 0; }
+
+void note_fault(const char* kernel, const char* what) {
+  const std::lock_guard hold(lock);
+  add_fault({thread_state.op, what, kernel, nullptr});
+}
+
+void note_call(std::string text) {
+  const std::lock_guard hold(lock);
+  calls.push_back(std::move(text));
+}
+
+}  // namespace guarded_device
 
 void init_guarded(PyObject* module) {
   if (PyModule_AddFunctions(module, methods) != 0) throw PythonError();
