@@ -27,5 +27,6 @@ for _name, _decay in (("_fused_adam_", "added to the gradients"), ("_fused_adamw
         kernel=native(complex="lazy"),
         no_grad=STEP,
         mutates=("self", "exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs", "state_steps"),
+        crosses_devices=True,  # the counts of steps are kept on the CPU
         doc=f"A step of Adam with the weight decay {_decay}, where it can be made in one pass.",
     )

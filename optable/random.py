@@ -256,6 +256,15 @@ op(
     samples=[S(T(2, 3, grad=False), 0.5)],
     test=RANDOM,
 )
+op(
+    "_bernoulli_like(Tensor self, float p) -> Tensor",
+    variants="internal",
+    kernel=native(),
+    no_grad=SIZES,
+    random=True,
+    batching=by("drawn_like"),
+    doc="`bernoulli` with the stride order of self: what dropout multiplies with.",
+)
 _NORMAL = (E(S(T(3), -1.0), RuntimeError, "normal expects std >= 0.0, but found std -1"),)
 op(
     f"normal.Tensor_Tensor(Tensor mean, Tensor std, *, {GEN}) -> Tensor",

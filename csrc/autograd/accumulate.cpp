@@ -69,7 +69,7 @@ void accumulate(TensorImpl* variable, Tensor& grad, bool seen) {
     } else {
       set_grad(variable, own_copy(grad, variable));
     }
-  } else if (!recording && RG_LIKELY(!thread_state.layered) && RG_LIKELY(variable->grad->dtype == grad.dtype())) {
+  } else if (!recording && RG_LIKELY(variable->grad->dtype == grad.dtype())) {
     engine_ops.add_inplace(Tensor::borrow(variable->grad), grad);
   } else {
     set_grad(variable, engine_ops.add(Tensor::borrow(variable->grad), grad));

@@ -40,7 +40,7 @@ void apply(Call& call) {
   apply_node(inner);
   finish_outputs(self->writer, out);
 
-  if (RG_UNLIKELY(thread_state.layered) && out[0] && varies_more(out[0].get(), whole.get())) {
+  if (out[0] && varies_more(out[0].get(), whole.get())) {
     whole = engine_ops.clone_as(engine_ops.varied(grad, out[0]), self->base_strides.get());
     part = part_of(whole, self);
   }

@@ -4,6 +4,7 @@
 
 #include "autograd/engine_ops.h"
 #include "autograd/history.h"
+#include "autograd/layers.h"
 #include "autograd/untracked.h"
 #include "core/stack.h"
 #include "core/state.h"
@@ -125,7 +126,7 @@ void accumulate_into(TensorImpl*& slot, Tensor grad) {
   }
   Tensor old = Tensor::steal(slot);
   slot = nullptr;
-  if (!thread_state.grad_mode && RG_LIKELY(!thread_state.layered) && same_sizes(old.get(), grad.get()) && old.dtype() == grad.dtype()) {
+  if (!thread_state.grad_mode && RG_LIKELY(!has_layers(old, grad)) && same_sizes(old.get(), grad.get()) && old.dtype() == grad.dtype()) {
     if (may_add_inplace(old.get())) {
       engine_ops.add_inplace(old, grad);
       slot = old.release();

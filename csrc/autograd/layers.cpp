@@ -42,8 +42,6 @@ Tensor layers_with_history(const Tensor& t) {
 
 }  // namespace
 
-bool has_layers(const Tensor& t) { return t->has(kBatched) || has_tangent(t.get()); }
-
 Tensor data_of(const Tensor& t) {
   const TensorImpl* data = t.get();
   while (data->has(kBatched)) data = data->extra->batched;

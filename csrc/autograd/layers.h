@@ -7,6 +7,7 @@
 // data alone. So it gets the data alone, and the rest is kept beside it, in a tensor that has all of this and no elements.
 #pragma once
 
+#include "autograd/tangent.h"
 #include "core/guards.h"
 #include "core/state.h"
 #include "core/tensor.h"
@@ -18,8 +19,20 @@ struct OutsideTransforms : Reset<set_transform_depth, uint8_t> {
   OutsideTransforms() : Reset(thread_state.transform_depth, 0) {}
 };
 
-bool has_layers(const Tensor& t);  // tangents, or samples of a vmap
-Tensor data_of(const Tensor& t);   // the elements in memory: an alias without history, tangents and batching
+inline bool has_layers(const TensorImpl* t) { return t->has(kBatched) || has_tangent(t); }  // tangents, or samples of a vmap
+inline bool has_layers(const Tensor& t) { return t && has_layers(t.get()); }
+inline bool has_layers(std::span<const Tensor> list) {
+  for (const Tensor& t : list)
+    if (has_layers(t)) return true;
+  return false;
+}
+template <class... Args>
+  requires(sizeof...(Args) > 1)
+bool has_layers(const Args&... args) {
+  return (has_layers(args) || ...);
+}
+
+Tensor data_of(const Tensor& t);  // the elements in memory: an alias without history, tangents and batching
 
 // The layers alone, with copies of the tangents, which a write in place to `t` would change. Of the history of `t` itself it knows nothing.
 Tensor layers_of(const Tensor& t);

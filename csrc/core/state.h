@@ -21,7 +21,6 @@ struct ThreadState {
   bool torch_function_subclasses = true;
   bool intercepting = false;                 // ops must look around: handlers or forward-mode levels are active
   bool mapped = false;                       // one of the handlers is a level of vmap
-  bool layered = false;                      // a tensor may be more than its elements: a sample of many (vmap), or with tangents
   uint32_t dual_levels = 0;                  // forward-mode levels entered, see autograd/tangent.h
   uint32_t first_visible_level = 0;          // the tangents that ops see: inside a vmap those of the transforms in it,
   uint32_t last_visible_level = UINT32_MAX;  // below it those outside; see python/intercept.h
@@ -36,15 +35,15 @@ struct ThreadState {
 };
 
 extern thread_local constinit ThreadState thread_state;
-extern bool naming_ops;       // of this process; a thread notices when its attention is set next
+extern bool naming_ops;       // of this process; a thread notices when its handlers change next
 extern int64_t live_batched;  // tensors of vmaps that exist, see Note [Batched tensors]; guarded by the GIL
 
 // A tensor that outlived its vmap must not meet a kernel: as long as there is any, ops look around.
 // Handlers that are no levels of vmap only watch: what is computed, into which memory and from which random numbers must not depend on
-// them. So `intercepting` is a question of the dispatch of ops alone, and whatever has two ways of computing something chooses by `layered`.
+// them, nor on transforms that have nothing to do with the tensors at hand. So this is a question of the dispatch of ops alone; whatever
+// has two ways of computing something asks the tensors (has_layers(), autograd/layers.h).
 inline void set_intercepting() {
-  thread_state.layered = thread_state.mapped || thread_state.dual_levels != 0 || live_batched != 0;
-  thread_state.intercepting = thread_state.handlers != nullptr || thread_state.layered || naming_ops;
+  thread_state.intercepting = thread_state.handlers || thread_state.dual_levels || live_batched || naming_ops;
 }
 inline void set_handlers(Handler* top, bool mapped) {
   thread_state.handlers = top;

@@ -136,8 +136,8 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
 
 // Tensor.backward() with no arguments is the hot one; anything else is sorted out in Python.
 PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  if (RG_UNLIKELY(nargs != 0 || kwnames != nullptr || thread_state.handlers != nullptr || thread_state.function_modes ||
-                  thread_state.transform_depth || Py_TYPE(self) != tensor_type)) {
+  if (RG_UNLIKELY(nargs != 0 || kwnames != nullptr || thread_state.mapped || thread_state.function_modes || thread_state.transform_depth ||
+                  Py_TYPE(self) != tensor_type)) {
     static PyObject* general = nullptr;
     if (!general) {
       PyObject* module = PyImport_ImportModule("retrograd._tensor");

@@ -246,8 +246,8 @@ PyObject* set_plain_in_vmap(PyObject*, PyObject* on) { return PyBool_FromLong(st
 
 // The level of vmap that has to do with these arguments, if any.
 Handler* batch_of(PyObject* const* args, Py_ssize_t nargs) {
-  Handler* h = RG_LIKELY(!thread_state.intercepting) ? nullptr : op_handler();
-  if (!h || h->kind != HandlerKind::Batch || plain_in_vmap) return nullptr;
+  Handler* h = batch_handler();
+  if (RG_LIKELY(!h) || plain_in_vmap) return nullptr;
   for (Py_ssize_t i = 0; i < nargs; ++i)
     if (is_tensor(args[i]) && is_batched(reinterpret_cast<TensorImpl*>(args[i]), h->level)) return h;
   return nullptr;
@@ -262,6 +262,7 @@ PyObject* call_forward_batched(PyObject* cls, FunctionNode* node, Handler* h, Py
     std::vector<PyObject*> all{h->callable};
     all.insert(all.end(), args, args + nargs);
     const Below below(h);
+    push_watchers(below.saved, h);
     output = Owned<>(checked(PyObject_Vectorcall(forward.get(), all.data(), all.size(), nullptr)));
   }
   output = Owned<>(adopted_outputs(h, output.release(), args, nargs));

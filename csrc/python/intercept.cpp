@@ -134,6 +134,12 @@ void push_handler(PyObject* callable, HandlerKind kind, int32_t level) {
   set_handler_stack(new Handler{Py_NewRef(callable), kind, level, last_dual_level(), thread_state.transform_depth, thread_state.handlers});
 }
 
+void push_watchers(const Handler* top, const Handler* level) {
+  std::vector<PyObject*> watchers;
+  for (; top != level; top = top->next) watchers.push_back(top->callable);
+  for (; !watchers.empty(); watchers.pop_back()) push_handler(watchers.back(), HandlerKind::Op);
+}
+
 void release(Handler* h) {
   while (h && --h->refs == 0) {
     Handler* next = h->next;

@@ -61,6 +61,13 @@ inline void set_handler_stack(Handler* top) {  // takes over a reference, and le
 // The innermost handler that may see ops.
 inline Handler* op_handler() { return thread_state.handlers; }
 
+// The innermost level of vmap, whoever watches inside it.
+inline Handler* batch_handler() {
+  Handler* h = thread_state.mapped ? thread_state.handlers : nullptr;
+  while (h && h->kind != HandlerKind::Batch) h = h->next;
+  return h;
+}
+
 // Whether an op handler is to see this op. Not when it has just called this very op, a composite: then it sees the parts instead.
 bool intercepts(const OpRecord& op);
 
@@ -181,6 +188,11 @@ inline bool escaped(std::span<const Tensor> list) {
 template <class T> bool escaped(const T&) { return false; }
 // Whether transforms have put something on any of these.
 template <class... Args> bool any_layered(const Args&... args) { return (escaped(args) || ...) || any_tangent(args...); }
+// Whether an op on these arguments is for its kernel alone, although something is active.
+template <class... Args> [[gnu::cold, gnu::noinline]] bool is_plain(const OpRecord& op, const Args&... args) {
+  thread_state.op = op.name;
+  return !op_handler() && !any_layered(args...);
+}
 template <class... Args> void check_not_escaped(const Args&... args) {
   RG_CHECK(!(escaped(args) || ...),
            "Either your tensor may have escaped from inside a function being vmapped and this is a user error, or its vmap runs in another "
@@ -310,7 +322,8 @@ bool inside_transform();                 // whether vmap, grad, jvp or the like 
 Tensor lift_fresh(const Tensor& fresh);  // a tensor made from data: what a factory op gives at this point
 
 void push_handler(PyObject* callable, HandlerKind kind, int32_t level = 0);
-PyObject* pop_handler();  // new reference to the callable
+void push_watchers(const Handler* top, const Handler* level);  // those inside a level, again, for what runs below it
+PyObject* pop_handler();                                       // new reference to the callable
 void init_intercept(PyObject* module);
 
 // op_object.cpp

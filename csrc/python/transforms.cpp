@@ -68,11 +68,8 @@ PyObject* batch_level(PyObject*, PyObject* o) {
 
 // Inside vmap what a transform makes belongs to that level, or the level would not know that it moves.
 Tensor at_this_level(const Tensor& t) {
-  for (Handler* h = thread_state.handlers; h; h = h->next) {
-    if (h->kind != HandlerKind::Batch) continue;
-    return is_batched(t.get(), h->level) ? t : batched(t, -1, h->level);
-  }
-  return t;
+  const Handler* h = batch_handler();
+  return !h || is_batched(t.get(), h->level) ? t : batched(t, -1, h->level);
 }
 
 Tensor without_history(const Tensor& t) {
@@ -193,12 +190,7 @@ template <bool Records> PyObject* transform_new(PyTypeObject* type, PyObject*, P
   return reinterpret_cast<PyObject*>(o);
 }
 
-bool in_transform() {
-  if (thread_state.transform_depth) return true;
-  for (const Handler* h = thread_state.handlers; h; h = h->next)
-    if (h->kind == HandlerKind::Batch) return true;
-  return false;
-}
+bool in_transform() { return thread_state.transform_depth || thread_state.mapped; }
 PyObject* py_in_transform(PyObject*, PyObject*) { return PyBool_FromLong(in_transform()); }
 
 // ---- forward mode ----
@@ -285,8 +277,8 @@ bool inside_transform() { return in_transform(); }
 
 Tensor lift_fresh(const Tensor& t) {
   if (RG_LIKELY(!thread_state.transform_depth)) return t;
-  const Handler* h = op_handler();
-  return h && h->kind == HandlerKind::Batch && h->transforms < thread_state.transform_depth ? entered(at_this_level(t)) : t;
+  const Handler* h = batch_handler();
+  return h && h->transforms < thread_state.transform_depth ? entered(at_this_level(t)) : t;
 }
 
 void init_transforms(PyObject* module) {

@@ -1,5 +1,9 @@
 """Watching changes nothing: with a handler that lets every op pass, training steps give the same bits, write to the same memory, draw the
-same random numbers and run the same kernels; and every write is an op that the handler sees."""
+same random numbers and run the same kernels; and every write is an op that the handler sees. The same holds for transforms that have nothing
+to do with the tensors at hand: a level of forward mode that is entered, a tensor that outlived its vmap.
+
+The kernels are what the guarded device was asked for (csrc/testing/guarded.h), call by call, so that nobody watches the run that others are
+compared with."""
 
 import contextlib
 import pathlib
@@ -8,8 +12,10 @@ import pytest
 
 import retrograd as torch
 from retrograd import _C, nn, optim
+from retrograd.autograd import forward_ad
 from retrograd.nn import functional as F
 from retrograd.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+from tests.devices.guarded import DEVICE
 
 
 @contextlib.contextmanager
@@ -28,17 +34,44 @@ def watching(handler=None):
 
 
 @contextlib.contextmanager
-def kernels():
-    """The ops whose kernels run, written down at the bottom of the stack of handlers."""
-    names = []
+def beside_a_batched_tensor():
+    kept = []
+    torch.vmap(lambda x: kept.append(x) or x)(torch.ones(2, device="cpu"))
+    yield []
 
-    def note(op, args, kwargs):
-        if not op.composite:
-            names.append(op.name)
-        return op(*args, **kwargs)
 
-    with watching(note):
-        yield names
+SURROUNDINGS = {
+    "alone": lambda: contextlib.nullcontext([]),
+    "watched": watching,
+    "watched twice": lambda: nested(watching, watching),
+    "in forward mode": forward_ad.dual_level,
+    "beside a batched tensor": beside_a_batched_tensor,
+}
+
+
+@contextlib.contextmanager
+def nested(*managers):
+    with contextlib.ExitStack() as stack:
+        lists = [stack.enter_context(manager()) for manager in managers]
+        yield lists[0]
+
+
+@contextlib.contextmanager
+def made_on(device):
+    torch.set_default_device(device)
+    try:
+        yield
+    finally:
+        torch.set_default_device(None)
+
+
+@contextlib.contextmanager
+def no_default():
+    """Without the mode that tells factories the device: steps of optimizers are made of single calls while a mode sees them."""
+    device = torch.get_default_device()
+    with made_on(None):
+        yield
+    torch.set_default_device(device)
 
 
 def digits(value):
@@ -61,22 +94,31 @@ def aliasing(value):
     return [(memory.index(at), t.storage_offset()) for at, t in zip(memory, tensors, strict=True)]
 
 
-def both(program):
-    """What a program gives without and with somebody who watches, and the ops that were seen."""
-    results, ran = [], []
-    for traced, watched in ((False, False), (True, False), (False, True), (True, True)):
-        torch.manual_seed(0)
-        with kernels() if traced else contextlib.nullcontext([]) as names, watching() if watched else contextlib.nullcontext([]) as seen:
-            found = program()
-        results.append((digits([found, torch.get_rng_state()]), aliasing(found)))
-        if traced:
-            ran.append(names)
-    assert seen
-    assert ran[0]
-    assert ran[0] == ran[1]
-    for other in results[1:]:
-        assert results[0] == other
-    return seen
+def run(program, device, surroundings):
+    """What a program gives and leaves, the kernels of the guarded device that it ran, and the ops that were seen."""
+    torch.manual_seed(0)
+    _C._guarded_kernels(True)
+    with made_on(device), SURROUNDINGS[surroundings]() as seen:
+        found = program()
+    calls = _C._guarded_kernels(False)
+    result = digits([found, torch.get_rng_state()]), aliasing(found)
+    return result, calls, seen
+
+
+def both(program, *without):
+    """Compares a program alone with the same in all surroundings, on both devices; the ops that were seen."""
+    alone, _, _ = run(program, "cpu", "alone")
+    _, expected, _ = run(program, DEVICE, "alone")
+    assert expected
+    for surroundings in SURROUNDINGS:
+        if surroundings not in without:
+            assert run(program, "cpu", surroundings)[0] == alone, surroundings
+            result, calls, seen = run(program, DEVICE, surroundings)
+            assert result == alone, surroundings
+            assert calls == expected, surroundings
+            assert bool(seen) == ("watched" in surroundings) or surroundings == "in forward mode"
+    assert not _C._guarded_faults()
+    return run(program, "cpu", "watched")[2]
 
 
 def test_nothing_below_asks_who_watches():
@@ -113,14 +155,15 @@ def test_training_steps(name, dtype):
         optimizer = OPTIMIZERS[name](net.parameters())
         x, y = torch.randn(17, 20, dtype=dtype), torch.randint(0, 5, (17,))
         losses = []
-        for step in range(4):
-            optimizer.zero_grad(set_to_none=step % 2 == 0)
-            for _ in range(2):
-                loss = F.cross_entropy(net(x), y)
-                loss.backward()
-            losses.append(loss.item())
-            nn.utils.clip_grad_norm_(net.parameters(), 0.5)
-            optimizer.step()
+        with no_default():
+            for step in range(4):
+                optimizer.zero_grad(set_to_none=step % 2 == 0)
+                for _ in range(2):
+                    loss = F.cross_entropy(net(x), y)
+                    loss.backward()
+                losses.append(loss.item())
+                nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+                optimizer.step()
         states = [list(s.values()) for s in optimizer.state.values()]
         return losses, list(net.parameters()), [p.grad for p in net.parameters()], states
 
@@ -192,6 +235,70 @@ def test_sums_of_gradients_inside_the_graph():
     both(step)
 
 
+def test_gradients_of_indexing_and_of_writes_to_views():
+    def step():
+        x = torch.randn(6, 5, requires_grad=True)
+        rows, columns = torch.tensor([0, 0, 2, 5]), torch.tensor([[1], [0], [4], [4], [0], [2]])
+        parts = [x.gather(1, columns), x.index_select(0, rows), x[rows, 1], x.take(columns), x.masked_select(x > 0), x[1:4, 2]]
+        y = x * 2
+        y[1:3] *= x[2:4].sin()
+        y[:, 0] = 3
+        y.t_()
+        sum(p.sin().sum() for p in (*parts, y)).backward()
+        return x.grad, y
+
+    assert {"scatter_add_", "index_add_", "index_put_", "put_", "masked_scatter_"} <= set(both(step))
+
+
+def test_subscripts():
+    def step():
+        x = torch.arange(60.0).view(3, 4, 5)
+        views = [x[1, 2:], x[..., 3], x[0, None, 1:3, ::2], x[2][1], x[:, -1, 4]]
+        x[1, 2:] += 1
+        return x, views, [v._base is x for v in views], [v._version for v in views]
+
+    both(step)
+
+
+def test_functions_and_new_tensors_inside_vmap():
+    """Who watches inside a vmap does not stand between the level and what belongs to it."""
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            ran.append(x.shape)
+            return x**3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 3 * grad * ctx.saved_tensors[0] ** 2
+
+        @staticmethod
+        def vmap(info, dims, x):
+            rules.append(info.batch_size)
+            return Cube.apply(x), dims[0]
+
+    def sample(watch, x):
+        def loss(x, weights):
+            return (Cube.apply(x) * torch.tensor([1.0, 2.0]).mul_(weights)).sum()
+
+        with watch() as ops:
+            return torch.func.grad(loss, argnums=(0, 1))(x, torch.ones(2)), seen.append(ops)
+
+    results = []
+    for surroundings in ("alone", "watched"):
+        ran, rules, seen = [], [], []
+        given = torch.vmap(lambda x, s=surroundings: sample(SURROUNDINGS[s], x)[0])(torch.arange(6.0).view(3, 2))
+        results.append((digits(given), ran, rules))
+    assert results[0] == results[1]
+    assert rules == [3]
+    assert {"pow.scalar", "mul_", "sum"} <= set(seen[0])
+
+
 def test_hooks_and_retained_gradients():
     def step():
         log = []
@@ -231,7 +338,7 @@ def test_checkpoints(keep):
             checkpoint(block, x, net, use_reentrant=False, **options).sin().sum().backward()
         return x.grad, [p.grad for p in net.parameters()]
 
-    both(step)
+    both(step, "in forward mode")  # where nothing is left out, so that there is no second run
 
     def without():
         torch.manual_seed(0)
@@ -299,7 +406,7 @@ class Block(nn.Module):
         x = x + self.feed(x)
         last = x[:, -1].clone()
         last[:, 2:4] *= 2
-        last[torch.tensor([0, 2]), 1] += 1
+        last[torch.tensor([0, 2], device=tokens.device), 1] += 1
         return self.head(last.relu_())
 
 
@@ -321,16 +428,17 @@ def train(make, *, flat=False, recomputed=False, hooks=False, penalty=False, ste
     optimizer = make(params)
     tokens, wanted = torch.randint(0, 11, (4, 6)), torch.randint(0, 5, (4,))
     total = torch.zeros(())
-    for _ in range(steps):
-        optimizer.zero_grad(set_to_none=not flat)
-        loss = F.cross_entropy(net(tokens, recomputed), wanted, label_smoothing=0.1)
-        if penalty:
-            (slope,) = torch.autograd.grad(loss, [net.wide.weight], create_graph=True)
-            loss = loss + slope.pow(2).sum()
-        loss.backward()
-        log.append(nn.utils.clip_grad_norm_(params, 1.0))
-        optimizer.step()
-        torch.add(total, loss.detach(), out=total)
+    with no_default():
+        for _ in range(steps):
+            optimizer.zero_grad(set_to_none=not flat)
+            loss = F.cross_entropy(net(tokens, recomputed), wanted, label_smoothing=0.1)
+            if penalty:
+                (slope,) = torch.autograd.grad(loss, [net.wide.weight], create_graph=True)
+                loss = loss + slope.pow(2).sum()
+            loss.backward()
+            log.append(nn.utils.clip_grad_norm_(params, 1.0))
+            optimizer.step()
+            torch.add(total, loss.detach(), out=total)
     same = [p.grad is g for p, g in zip(params, kept, strict=True)] if flat else []
     states = [list(s.values()) for s in optimizer.state.values()]
     return [total, log, params, [p.grad for p in params], [bucket] if flat else [], states, same]
@@ -349,7 +457,7 @@ STEPS = {
 @pytest.mark.parametrize("name", ["SGD", "momentum", "Adam", "AdamW", "RMSprop"])
 @pytest.mark.parametrize("options", STEPS)
 def test_whole_steps(name, options):
-    seen = both(lambda: train(OPTIMIZERS[name], **STEPS[options]))
+    seen = both(lambda: train(OPTIMIZERS[name], **STEPS[options]), *["in forward mode"] * ("recomputed" in STEPS[options]))
     step = {"SGD": "_fused_sgd_", "momentum": "_fused_sgd_", "Adam": "_fused_adam_", "AdamW": "_fused_adamw_"}
     assert {"add_", "native_layer_norm_backward", step.get(name, "addcdiv_")} <= set(seen)
     if STEPS[options].get("flat"):

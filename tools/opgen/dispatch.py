@@ -163,7 +163,7 @@ $ret $name($params) {
 """
 # Hooks on saved tensors see the inputs first, so that the recomputation of a checkpoint can stop before the kernel of its last op.
 HOOKS_FIRST = """
-if (RG_UNLIKELY(saved_hooks_depth > 0) && !thread_state.intercepting && thread_state.grad_mode && $records) {
+if (RG_UNLIKELY(saved_hooks_depth > 0) && (!thread_state.intercepting || is_plain(op_$name$more)) && thread_state.grad_mode && $records) {
   $before
   $ret result = $kernel($args);
   $after

@@ -32,7 +32,7 @@ return write_out(p, ops::$name($args), {.silent = true});
 """
 POINTWISE = """
 check_out(p, "$shown", any_requires_grad($checked));
-if (RG_UNLIKELY(thread_state.layered) && any_layered(p.out(), $tensors)) {
+if (RG_UNLIKELY(any_layered(p.out(), $tensors))) {
   $rule
   return write_out(p, ops::$name($args), rule);
 }

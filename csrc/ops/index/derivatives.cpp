@@ -1,7 +1,6 @@
 #include "ops/index/derivatives.h"
 
-#include "core/state.h"
-
+#include "autograd/layers.h"
 #include "ops/derivatives.h"
 
 namespace retrograd::derivatives {
@@ -12,32 +11,32 @@ Tensor zero_of(const Tensor& grad) { return scalar_tensor(0.0, grad.dtype(), gra
 
 }  // namespace
 
-// The zeros are new, so writing them in place is safe also when the write is recorded. Not inside vmap: there they are the same for every
-// sample, and what is written is not.
+// The zeros are new, so writing them in place is safe also when the write is recorded. But they are one tensor for all samples of a vmap: what
+// differs between samples, or was made inside it, has to be written to a tensor that the op makes.
 Tensor gather_grad(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
   const Tensor out = zeros_like_sizes(grad, sizes);
-  return thread_state.layered ? ops::scatter_add(out, dim, index, grad) : ops::scatter_add_(out, dim, index, grad);
+  return has_layers(grad, index) ? ops::scatter_add(out, dim, index, grad) : ops::scatter_add_(out, dim, index, grad);
 }
 
 Tensor index_select_grad(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
   const Tensor out = zeros_like_sizes(grad, sizes);
-  return thread_state.layered ? ops::index_add(out, dim, index, grad, 1) : ops::index_add_(out, dim, index, grad, 1);
+  return has_layers(grad, index) ? ops::index_add(out, dim, index, grad, 1) : ops::index_add_(out, dim, index, grad, 1);
 }
 
 Tensor index_grad(const Tensor& grad, IntSpan sizes, std::span<const Tensor> indices) {
   const Tensor out = zeros_like_sizes(grad, sizes);
-  return thread_state.layered ? ops::index_put(out, indices, grad, true) : ops::index_put_(out, indices, grad, true);
+  return has_layers(grad, indices) ? ops::index_put(out, indices, grad, true) : ops::index_put_(out, indices, grad, true);
 }
 
 Tensor take_grad(const Tensor& grad, IntSpan sizes, const Tensor& index) {
   const Tensor out = zeros_like_sizes(grad, sizes);
-  return thread_state.layered ? ops::put(out, index, grad, true) : ops::put_(out, index, grad, true);
+  return has_layers(grad, index) ? ops::put(out, index, grad, true) : ops::put_(out, index, grad, true);
 }
 
 Tensor masked_select_grad(const Tensor& grad, IntSpan sizes, const Tensor& mask) {
   const Shape shape = broadcast_shapes(mask.sizes(), sizes);
   const Tensor out = zeros_like_sizes(grad, shape);
-  return sum_to(thread_state.layered ? ops::masked_scatter(out, mask, grad) : ops::masked_scatter_(out, mask, grad), sizes);
+  return sum_to(has_layers(grad, mask) ? ops::masked_scatter(out, mask, grad) : ops::masked_scatter_(out, mask, grad), sizes);
 }
 
 Tensor scatter_src_grad(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes) {

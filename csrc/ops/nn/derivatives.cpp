@@ -1,5 +1,6 @@
 #include "ops/nn/derivatives.h"
 
+#include "autograd/layers.h"
 #include "core/state.h"
 #include "kernels/norm.h"
 #include "ops/derivatives.h"
@@ -115,7 +116,8 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_grad(const Tensor& grad, const Ten
                                                    double eps, const Tensor& mean, const Tensor& rstd, bool needs_self, bool needs_weight,
                                                    bool needs_bias) {
   if (!grad) return {};
-  if (thread_state.grad_mode || thread_state.layered)
+  // The one op has no derivative and no tangents, and a vmap would run it sample by sample.
+  if (thread_state.grad_mode || has_layers(grad, self, weight))
     return layer_norm_grad_in_ops(grad, self, weight, normalized_shape, eps, needs_self, needs_weight, needs_bias);
   return ops::native_layer_norm_backward(grad, self, normalized_shape, mean, rstd, weight, needs_self, needs_weight, needs_bias);
 }

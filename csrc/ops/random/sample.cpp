@@ -3,6 +3,7 @@
 
 #include "core/promote.h"
 #include "core/state.h"
+#include "native_random.h"
 #include "ops.h"
 #include "ops/checks.h"
 #include "ops/create/create.h"
@@ -159,6 +160,17 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, std::op
 
 }  // namespace impl
 
+namespace rule {
+Spec _bernoulli_like(const Tensor& self, double) { return Spec::like(self); }
+}  // namespace rule
+namespace compute {
+void _bernoulli_like(const Tensor&, double p, const Tensor& out) {
+  draw_into(out, nullptr, 2, [&](kernels::Generator& g, void* data, int64_t n, bool) {
+    kernels::random(out->device).bernoulli(g, data, out.dtype(), n, p);
+  });
+}
+}  // namespace compute
+
 namespace composite {
 namespace {
 
@@ -177,18 +189,15 @@ Noise dropout_noise(const Tensor& self, double p, bool train, bool features, boo
   if (p == 0 || !train || self.numel() == 0) return {false, {}, {}};
   if (p == 1) return {true, retrograd::zeros({}, self.dtype(), self.device()), {}};
   RG_CHECK(is_floating(self.dtype()), "result type Float can't be cast to the desired output type ", dtype_title(self.dtype()));
-  Tensor memory;
+  Tensor like = self;
   if (features) {
     RG_CHECK(self.dim() >= 2, "Feature dropout requires at least 2 dimensions in the input");
     std::vector<int64_t> sizes(static_cast<size_t>(self.dim()), 1);
     sizes[0] = self.size(0);
     sizes[1] = self.size(1);
-    memory = retrograd::empty(sizes, self.dtype(), self.device());
-  } else {
-    memory = retrograd::empty_like(self);
+    like = retrograd::empty(sizes, self.dtype(), self.device());
   }
-  // A vmap draws for each sample, which the memory of one has no room for.
-  const Tensor noise = thread_state.layered ? ops::bernoulli_p(memory, 1 - p, nullptr) : ops::bernoulli_inplace_(memory, 1 - p, nullptr);
+  const Tensor noise = ops::_bernoulli_like(like, 1 - p);
   if (!alpha) return {true, ops::div_(noise, Scalar(1 - p)), {}};
   const double a = alpha_scale(p);
   const Tensor shift = ops::add(noise, Scalar(-1), Scalar(1));

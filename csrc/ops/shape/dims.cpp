@@ -201,7 +201,7 @@ template <class F> void become_view(const Tensor& self, NodeInfo& renamed, const
     std::swap(self->extra->batched, made->extra->batched);
     self->extra->batch_dim = made->extra->batch_dim;
   }
-  if (RG_UNLIKELY(thread_state.layered))
+  if (RG_UNLIKELY(has_tangent(made)))
     for (const uint32_t level : levels_of(made)) set_tangent(self, level, tangent_of(made, level));
   // A view reads its base anew on its next use; anything else goes on from the op. What retain_grad() keeps has the shape of before.
   if (self->base && self->has(kRetainsGrad) && needs && thread_state.grad_mode) {
