@@ -58,16 +58,24 @@ int64_t checked_numel(IntSpan sizes) {
   return n;
 }
 
-void set_contiguous_geometry(TensorImpl* t, IntSpan sizes) {
-  const int64_t numel = checked_numel(sizes);  // first: it refuses sizes whose product overflows
+namespace {
+
+inline void write_contiguous(int64_t* dims, IntSpan sizes) {
   const int ndim = static_cast<int>(sizes.size());
-  int64_t* dims = reserve_dims(t, ndim);
   int64_t stride = 1;
   for (int d = ndim - 1; d >= 0; --d) {
-    dims[d] = sizes[static_cast<size_t>(d)];
+    const int64_t size = sizes[static_cast<size_t>(d)];
+    dims[d] = size;
     dims[ndim + d] = stride;
-    stride *= dims[d] > 1 ? dims[d] : 1;
+    stride *= size > 1 ? size : 1;
   }
+}
+
+}  // namespace
+
+void set_contiguous_geometry(TensorImpl* t, IntSpan sizes) {
+  const int64_t numel = checked_numel(sizes);  // first: it refuses sizes whose product overflows
+  write_contiguous(reserve_dims(t, static_cast<int>(sizes.size())), sizes);
   t->numel = numel;
   t->flags |= kContiguous;
 }
@@ -100,7 +108,9 @@ void set_geometry(TensorImpl* t, IntSpan sizes, IntSpan strides) {
   t->flags = static_cast<uint16_t>((t->flags & ~kContiguous) | (contiguous ? kContiguous : 0));
 }
 
-Tensor empty(IntSpan sizes, DType dtype, Device device) {
+namespace {
+
+[[gnu::noinline]] Tensor empty_slow(IntSpan sizes, DType dtype, Device device) {
   Tensor t = new_tensor_object();
   set_contiguous_geometry(t.get(), sizes);
   t->dtype = dtype;
@@ -109,6 +119,26 @@ Tensor empty(IntSpan sizes, DType dtype, Device device) {
   t->data = t->storage->data;
   if (RG_UNLIKELY(thread_state.inference_mode)) t->flags |= kInference;
   return t;
+}
+
+}  // namespace
+
+Tensor empty(IntSpan sizes, DType dtype, Device device) {
+  const int64_t numel = checked_numel(sizes);
+  const auto nbytes = static_cast<size_t>(numel * itemsize(dtype));
+  const bool small = nbytes <= kInlineLimit && device.is_cpu() && sizes.size() <= static_cast<size_t>(kInlineDims);
+  if (RG_UNLIKELY(!small)) return empty_slow(sizes, dtype, device);
+  TensorImpl* t = take_tensor();
+  Tensor owner = Tensor::steal(t);
+  t->storage = nullptr;  // until there is one: making it may throw
+  t->numel = numel;
+  const TensorTraits traits{.dtype = dtype, .device = device, .ndim = static_cast<uint8_t>(sizes.size()), .flags = kPooled | kContiguous};
+  set_traits(t, traits.word() | thread_state.fresh_bits);
+  t->dims = t->inline_dims;
+  write_contiguous(t->inline_dims, sizes);
+  t->storage = new_inline_storage(nbytes, device);
+  t->data = t->storage->data;
+  return owner;
 }
 
 namespace {

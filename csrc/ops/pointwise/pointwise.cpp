@@ -345,9 +345,9 @@ void broadcast_strides(const TensorImpl* t, IntSpan shape, int64_t* strides) {
   for (int d = 0; d < t->ndim; ++d) strides[shift + d] = t->size(d) == 1 ? 0 : t->stride(d);
 }
 
-void check_same_device(const TensorImpl* a, const TensorImpl* b, const char* op) {
-  RG_CHECK(a->device == b->device, "Expected all tensors to be on the same device, but found at least two devices, ",
-           device_name(a->device), " and ", device_name(b->device), "! (in ", op, ")");
+void fail_devices(const TensorImpl* a, const TensorImpl* b, const char* op) {
+  fail(ErrorKind::Runtime, "Expected all tensors to be on the same device, but found at least two devices, ", device_name(a->device),
+       " and ", device_name(b->device), "! (in ", op, ")");
 }
 
 }  // namespace retrograd

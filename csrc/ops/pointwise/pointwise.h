@@ -58,6 +58,9 @@ void broadcast_into(Shape& shape, IntSpan sizes);
 // Strides that read `t` as `shape` (0 where it is expanded).
 void broadcast_strides(const TensorImpl* t, IntSpan shape, int64_t* strides);
 
-void check_same_device(const TensorImpl* a, const TensorImpl* b, const char* op);
+[[noreturn, gnu::cold]] void fail_devices(const TensorImpl* a, const TensorImpl* b, const char* op);
+inline void check_same_device(const TensorImpl* a, const TensorImpl* b, const char* op) {
+  if (RG_UNLIKELY(a->device != b->device)) fail_devices(a, b, op);
+}
 
 }  // namespace retrograd
