@@ -840,7 +840,7 @@ op(
 op(
     "linalg_pinv(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     variants="function internal",
-    kernel=native(complex=True),
+    kernel=native(complex=True, whole=True),
     grad={"A": "linalg_pinv_grad(grad, A, result)"},
     wirtinger=True,
     home="linalg",

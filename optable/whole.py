@@ -15,10 +15,6 @@ WHOLE = set(
     index_fill_int_Tensor index_reduce index index_put masked_select masked_scatter _nonzero select_scatter slice_scatter
     diagonal_scatter _as_strided_scatter embedding embedding_dense_backward one_hot
 
-    mm _mm bmm mv dot vdot addmm addmv addr addbmm baddbmm _linear linalg_cross linalg_solve_ex linalg_inv_ex linalg_det linalg_slogdet
-    linalg_solve_triangular linalg_cholesky_ex linalg_lu_factor_ex _lu_permutation linalg_qr geqrf linalg_ldl_factor_ex linalg_ldl_solve
-    _linalg_eigh _linalg_eig _linalg_svd linalg_pinv
-
     nll_loss_forward nll_loss2d_forward nll_loss_backward mse_loss smooth_l1_loss huber_loss binary_cross_entropy
     binary_cross_entropy_with_logits soft_margin_loss native_layer_norm native_layer_norm_backward glu constant_pad_nd
 

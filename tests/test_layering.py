@@ -35,8 +35,6 @@ EXCEPTIONS = {
     "cpu/": {"core/dtype.h", "core/device.h"},
     # Generated dispatch tests the handler stack; boxing arguments for a Python handler is python/'s.
     "ops/generated_support.h": {"python/intercept.h"},
-    # LAPACK is called from above the seam.
-    "ops/linalg/lapack.h": {"cpu/blas.h"},
     # Where the CPU is registered, and the settings that are its own: threads, level, the path of BLAS.
     "python/module.cpp": {"cpu/cpu.h", "cpu/blas.h", "testing/guarded.h"},
     "python/settings.cpp": {"cpu/isa.h", "cpu/parallel.h"},
@@ -71,16 +69,10 @@ def test_kernels_know_nothing_of_python(layer):
     assert [str(p) for p in sources(layer) if "Python.h" in p.read_text() or "PyObject" in p.read_text()] == []
 
 
-# Above the seam nobody touches elements (tests/devices shows it at run time). What is left: memory that is known to be the process's own, and
-# LAPACK, which is called from there still. The list may only become shorter.
+# Above the seam nobody touches elements (tests/devices shows it at run time). What is left: memory that is known to be the process's own.
 TOUCHES = {
     "core/transfer.cpp",  # the way across
     "core/scalar.h",  # a number as an element
-    "ops/linalg/decompose.cpp",
-    "ops/linalg/eig.cpp",
-    "ops/linalg/lapack.h",
-    "ops/linalg/packed.cpp",
-    "ops/linalg/solve.cpp",
 }
 
 

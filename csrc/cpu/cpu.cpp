@@ -2,6 +2,7 @@
 
 #include "cpu/families.h"
 #include "kernels/create.h"
+#include "kernels/lapack.h"
 #include "kernels/matmul.h"
 #include "kernels/optim.h"
 #include "kernels/pointwise.h"
@@ -17,6 +18,7 @@ void provide_kernels(DeviceType type) {
   provide(type, create_kernels);
   provide(type, distance());
   provide(type, indexing());
+  provide(type, lapack_kernels);
   provide(type, loss());
   provide(type, matmul_kernels);
   provide(type, norm());

@@ -6,6 +6,7 @@
 
 namespace retrograd::kernels {
 struct CreateKernels;
+struct LapackKernels;
 struct MatmulKernels;
 struct OptimKernels;
 struct PointwiseKernels;
@@ -19,6 +20,7 @@ namespace retrograd::cpu {
 
 // The families that are compiled once, for every level of processor; the others are in cpu/families.h.
 extern const CreateKernels create_kernels;
+extern const LapackKernels lapack_kernels;
 extern const MatmulKernels matmul_kernels;
 extern const OptimKernels optim_kernels;
 extern const RandomKernels random_kernels;

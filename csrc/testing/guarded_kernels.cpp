@@ -7,6 +7,7 @@
 #include "kernels/create.h"
 #include "kernels/distance.h"
 #include "kernels/index.h"
+#include "kernels/lapack.h"
 #include "kernels/loss.h"
 #include "kernels/matmul.h"
 #include "kernels/norm.h"
@@ -70,6 +71,11 @@ struct Call {
     say(m.rs);
     say(m.cs);
     device(m.data, 0);
+  }
+  void look(const Matrices& m) {
+    look(m.dtype);
+    for (const int64_t size : {m.count, m.rows, m.columns}) say(size);
+    device(m.data, static_cast<size_t>(m.count * m.rows * m.columns * itemsize(m.dtype)));
   }
   void look(const Operands& ops) {
     for (int i = 0; i < ops.count; ++i) {
@@ -142,6 +148,8 @@ void provide_kernels(DeviceType type) {
   RG_PROVIDE(IndexKernels, gather, scatter, scatter_value, scatter_reduce, index_select, index_copy, index_fill, index_add, index_reduce,
              embedding_backward, take, put, index, index_put, masked_fill, masked_select, masked_scatter, count_nonzero, nonzero, tril,
              triu, one_hot, share_out, repeat_index);
+  RG_PROVIDE(LapackKernels, lu, lu_solve, determinant, log_determinant, permutation, cholesky, solve_triangular, ldl, ldl_solve, qr, make_q,
+             eigh, eig, svd);
   RG_PROVIDE(LossKernels, nll_loss, nll_loss_backward);
   RG_PROVIDE(MatmulKernels, gemm, gemm_bias, bmm, dot);
   RG_PROVIDE(NormKernels, layer_norm, layer_norm_backward);

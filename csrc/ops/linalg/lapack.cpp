@@ -1,6 +1,9 @@
 #include "ops/linalg/lapack.h"
 
+#include <algorithm>
+
 #include "autograd/tangent.h"
+#include "ops.h"
 #include "ops/lazy.h"
 
 namespace retrograd::lapack {
@@ -18,10 +21,19 @@ void check_square(const Tensor& t, const char* name, const char* argument) {
 void check_dtype(const Tensor& t, const char* name) {
   RG_CHECK(is_differentiable(t.dtype()), name, ": Expected a floating point or complex tensor as input. Got ", dtype_title(t.dtype()));
   RG_CHECK(itemsize(t.dtype()) >= 4 || t.numel() == 0, name, ": Low precision dtypes not supported. Got ", dtype_title(t.dtype()));
-  RG_CHECK_AS(NotImplemented, !is_meta(t) || t->has(kBatched), name, ": not implemented for meta tensors");
 }
 
-Tensor empty_columns(IntSpan sizes, DType dtype, Device device) {
+IntSpan batch(const Tensor& t) { return t.sizes().first(static_cast<size_t>(t.dim() - 2)); }
+
+Shape batch_and(IntSpan batch, std::initializer_list<int64_t> tail) {
+  RG_CHECK(batch.size() + tail.size() <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions");
+  Shape shape;
+  for (const int64_t size : batch) shape.sizes[shape.ndim++] = size;
+  for (const int64_t size : tail) shape.sizes[shape.ndim++] = size;
+  return shape;
+}
+
+Spec columns(IntSpan sizes, DType dtype, Device device) {
   int64_t strides[kMaxDims];
   const size_t n = sizes.size();
   int64_t stride = std::max<int64_t>(1, sizes[n - 1]) * std::max<int64_t>(1, sizes[n - 2]);
@@ -31,38 +43,38 @@ Tensor empty_columns(IntSpan sizes, DType dtype, Device device) {
     strides[d] = stride;
     stride *= std::max<int64_t>(1, sizes[d]);
   }
-  return empty_strided(sizes, {strides, n}, dtype, device);
+  Spec spec(sizes, dtype, device);
+  spec.with_strides({strides, n});
+  return spec;
 }
 
 Tensor copy_columns(const Tensor& t) {
-  Tensor out = empty_columns(t.sizes(), t.dtype(), t.device());
+  Tensor out = make(columns(t));
   copy_data(out, t);
   return out;
 }
 
-Tensor batch_tensor(const Tensor& t, DType dtype, std::initializer_list<int64_t> tail) {
-  int64_t sizes[kMaxDims];
-  size_t n = static_cast<size_t>(t.dim() - 2);
-  for (size_t d = 0; d < n; ++d) sizes[d] = t.size(static_cast<int64_t>(d));
-  for (const int64_t s : tail) sizes[n++] = s;
-  return empty({sizes, n}, dtype, t.device());
+kernels::Matrices matrices(const Tensor& t) {
+  const int64_t rows = t.size(-2), columns = t.size(-1), each = rows * columns;
+  return {t->data, t.dtype(), each ? t.numel() / each : 0, rows, columns};
 }
 
-int64_t batch_count(const Tensor& t) {
-  int64_t n = 1;
-  for (int64_t d = 0; d + 2 < t.dim(); ++d) n *= t.size(d);
-  return n;
+const kernels::LapackKernels& kernels_of(const Tensor& t) {
+  const kernels::LapackKernels& found = kernels::lapack(t->device);
+  const char* why = found.missing ? found.missing() : nullptr;
+  RG_CHECK(!why, "there is no LAPACK to compute this with: ", why);
+  return found;
+}
+
+void fill_identity(const Tensor& t) {
+  fill_data(t, 0);
+  if (t.numel()) fill_data(impl::diagonal(t, 0, -2, -1), 1);
 }
 
 bool is_differentiated(const Tensor& A) { return (thread_state.grad_mode && requires_grad(A)) || has_tangent(A) || A->has(kBatched); }
 
 bool all_finite(const Tensor& t) {
   return !any_element(is_complex(t.dtype()) ? real_pairs(contiguous_data(t)) : t, kernels::Is::NotFinite);
-}
-
-void fail_missing(const std::string& routine) {
-  const char* why = cpu::blas_error();
-  fail(ErrorKind::Runtime, "the LAPACK routine ", routine, " is not available", why ? ": " : "", why ? why : "");
 }
 
 void fail_to_converge(const char* name, std::string_view why) {
@@ -72,6 +84,10 @@ void fail_to_converge(const char* name, std::string_view why) {
   PyErr_SetString(checked(type), str_cat(name, ": The algorithm failed to converge because the input matrix ", why).c_str());
   Py_DECREF(type);
   throw PythonError();
+}
+
+void fail_equal_values(const char* name, const char* what, int verdict) {
+  fail_to_converge(name, str_cat("is ill-conditioned or has too many equal ", what, " (error code: ", verdict, ")."));
 }
 
 }  // namespace retrograd::lapack

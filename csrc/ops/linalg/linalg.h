@@ -15,13 +15,10 @@ inline kernels::Matrix matrix_of(const Tensor& t, bool transposed = false) {
 }
 inline bool either_negated(const Tensor& a, const Tensor& b) { return (a->flags | b->flags) & kNeg; }
 
-// op(a) @ op(b), where op transposes on request; with `columnwise` the result is laid out column by column. Sizes and dtypes have been checked.
-Tensor product(const Tensor& a, bool a_transposed, const Tensor& b, bool b_transposed, bool columnwise = false);
-
 // A rough duration of a product, to decide whether the GIL is worth releasing.
 inline int64_t product_ns(DType dtype, int64_t m, int64_t n, int64_t k) {
   const int64_t flops = m * n * k;
-  return dtype == DType::Float32 ? flops / 32 : dtype == DType::Float64 ? flops / 16 : is_complex(dtype) ? flops / 4 : flops;
+  return dtype == DType::Float32 ? flops >> 5 : dtype == DType::Float64 ? flops >> 4 : is_complex(dtype) ? flops >> 2 : flops;
 }
 
 }  // namespace retrograd

@@ -1,5 +1,6 @@
 // matmul and linear: which product a pair of shapes asks for; and a layer as one product.
 #include "autograd/history.h"
+#include "native_linalg.h"
 #include "ops/derivatives.h"
 #include "ops/lazy.h"
 #include "ops/linalg/linalg.h"
@@ -67,12 +68,11 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
 namespace {
 
 // The shapes and dtypes of a layer. All else is left to the ops that it is made of, and their words about what does not fit.
-bool is_layer(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  const DType dtype = input.dtype();
-  if (input.dim() < 1 || weight.dim() != 2 || input.size(-1) != weight.size(1) || weight.dtype() != dtype || dtype == DType::Bool)
-    return false;
-  if (input.device() != weight.device() || (bias && bias.device() != input.device())) return false;
-  return !bias || (bias.dim() == 1 && bias.size(0) == weight.size(0) && bias.dtype() == dtype);
+inline bool is_layer(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  const auto unlike = [&](const Tensor& t) { return (traits_word(t.get()) ^ traits_word(input.get())) & (kDtypeBits | kDeviceBits); };
+  if (unlike(weight) || input.dtype() == DType::Bool || input->ndim < 1 || weight->ndim != 2) return false;
+  if (input->size(input->ndim - 1) != weight->size(1)) return false;
+  return !bias || (!unlike(bias) && bias->ndim == 1 && bias->size(0) == weight->size(0));
 }
 
 }  // namespace
@@ -99,26 +99,30 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
 
 }  // namespace retrograd::composite
 
-namespace retrograd::impl {
+namespace retrograd {
 
-Tensor _linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+Spec rule::_linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   RG_CHECK(composite::is_layer(input, weight, bias),
            "_linear: expected an input [..., k], a weight [n, k] and a bias [n] of one dtype, got ", input.sizes(), ", ", weight.sizes(),
            bias ? str_cat(", ", bias.sizes()) : "");
-  const int64_t dims = input.dim();
-  int64_t sizes[kMaxDims], m = 1;
-  for (int64_t d = 0; d + 1 < dims; ++d) m *= sizes[d] = input.size(d);
-  const int64_t n = sizes[dims - 1] = weight.size(0), k = weight.size(1);
-  const DType dtype = input.dtype();
-  Tensor out = empty({sizes, static_cast<size_t>(dims)}, dtype, input.device());
-  if (is_meta(out)) return out;
-  Tensor rows;  // of an input of more dims, one after the other
-  if (dims != 2) rows = contiguous_data(input);
-  const kernels::Matrix a = rows ? kernels::Matrix{rows->data, k, 1} : matrix_of(input);
-  const Launch launch(out, product_ns(dtype, m, n, k));
-  kernels::matmul(out->device)
-      .gemm_bias(dtype, m, n, k, a, matrix_of(weight, true), bias ? bias->data : nullptr, bias ? bias.stride(0) : 0, {out->data, n, 1});
-  return out;
+  if (RG_LIKELY(input->ndim == 2)) return Spec(ints({input->size(0), weight->size(0)}), input.dtype(), input->device);
+  Spec spec(input.dtype(), input->device);
+  for (int d = 0; d + 1 < input->ndim; ++d) spec.add_dim(input->size(d));
+  spec.add_dim(weight->size(0));
+  return spec;
 }
 
-}  // namespace retrograd::impl
+void compute::_linear(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& out) {
+  const int64_t n = weight->size(0), k = weight->size(1);
+  int64_t m = 1;
+  for (int d = 0; d + 1 < input->ndim; ++d) m *= input->size(d);
+  Tensor rows;  // of an input of more dims, one after the other
+  if (input->ndim != 2) rows = contiguous_data(input);
+  const kernels::Matrix a = rows ? kernels::Matrix{rows->data, k, 1} : matrix_of(input);
+  const Launch launch(out, product_ns(out.dtype(), m, n, k));
+  kernels::matmul(out->device)
+      .gemm_bias(out.dtype(), m, n, k, a, matrix_of(weight, true), bias ? bias->data : nullptr, bias ? bias->stride(0) : 0,
+                 {out->data, n, 1});
+}
+
+}  // namespace retrograd

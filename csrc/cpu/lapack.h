@@ -1,0 +1,72 @@
+// LAPACK's routines, looked up in OpenBLAS by name, and what calling them takes. kernels/lapack.h says what the kernels do.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cpu/blas.h"
+#include "kernels/lapack.h"
+
+namespace retrograd::cpu {
+
+using kernels::Matrices;
+
+template <class T> struct RealOf { using type = T; };
+template <class R> struct RealOf<Complex<R>> { using type = R; };
+template <class T> using real_t = typename RealOf<T>::type;
+
+// The routine of T's precision: "getrf_" is sgetrf_, dgetrf_, cgetrf_ or zgetrf_.
+template <class T, class Fn> Fn* routine(const std::string& name) {
+  const char* precision = is_complex_v<T> ? sizeof(T) == 8 ? "c" : "z" : sizeof(T) == 4 ? "s" : "d";
+  return reinterpret_cast<Fn*>(blas_symbol((precision + name).c_str()));
+}
+
+// Calls f(T{}) with the type of the elements.
+template <class F> void visit_lapack(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::Float32: return f(float{});
+    case DType::Float64: return f(double{});
+    case DType::Complex64: return f(Complex<float>{});
+    default: return f(Complex<double>{});
+  }
+}
+
+template <class T> T* matrix_at(const Matrices& m, int64_t i) { return static_cast<T*>(m.data) + i * m.rows * m.columns; }
+inline int lapack_int(int64_t n) { return static_cast<int>(n); }
+
+template <class T> bool all_finite(const T* x, int64_t n) {
+  const auto* parts = reinterpret_cast<const real_t<T>*>(x);
+  return std::all_of(parts, parts + n * static_cast<int64_t>(sizeof(T) / sizeof(real_t<T>)), [](auto v) { return std::isfinite(v); });
+}
+
+// What a routine wants, as it says in the first element of its work space.
+template <class T> size_t work_size(const T& asked) {
+  real_t<T> count;
+  std::memcpy(&count, &asked, sizeof count);  // the real part of a complex one
+  return static_cast<size_t>(count) + 1;
+}
+
+// Asks a routine how much work space it wants: call(work, lwork) with lwork -1, then again with the space.
+template <class T, class F> void with_work(F&& call) {
+  T size = 0;
+  call(&size, -1);
+  std::vector<T> work(work_size(size));
+  call(work.data(), static_cast<int>(work.size()));
+}
+
+// lapack_systems.cpp
+void lu(const Matrices& a, int* pivots, int* info);
+void lu_solve(const Matrices& lu, const int* pivots, bool transposed, const Matrices& b);
+void determinant(const Matrices& lu, const int* pivots, void* out);
+void log_determinant(const Matrices& lu, const int* pivots, void* sign, void* log_size);
+void permutation(int64_t* order, const int64_t* pivots, int64_t count, int64_t steps, int64_t rows, bool* outside);
+void cholesky(const Matrices& a, bool upper, int* info);
+void solve_triangular(const Matrices& a, bool upper, bool left, bool unit, const Matrices& b);
+void ldl(const Matrices& a, bool hermitian, int* pivots, int* info);
+void ldl_solve(const Matrices& ld, const int* pivots, bool hermitian, const Matrices& b);
+
+}  // namespace retrograd::cpu
