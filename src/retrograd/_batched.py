@@ -11,3 +11,9 @@ def whole(tensor: Tensor) -> Tensor:
     while level := _C._batch_level(tensor):
         tensor = _C._unwrap_batched(tensor, level)[0]
     return tensor
+
+
+def any_true(condition: Tensor) -> bool:
+    """Whether a condition is met anywhere, in any sample. On meta, where nothing is known of values, it is taken not to be."""
+    condition = whole(condition)
+    return not condition.is_meta and bool(condition.any())

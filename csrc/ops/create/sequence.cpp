@@ -180,29 +180,33 @@ namespace retrograd::composite {
 namespace {
 
 // Tensors with one element are read as the number they hold, so that here at least one of the two has dimensions, or differs from sample
-// to sample of a vmap.
-[[noreturn]] void fail_ends(const char* name, const Operand& start, const Operand& end) {
+// to sample of a vmap, or has no values, as the result then.
+void check_ends(const char* name, const Operand& start, const Operand& end) {
   std::string got;
   for (const auto& [operand, label] : {std::pair{&start, "start"}, std::pair{&end, "end"}}) {
     const int64_t dims = operand->tensor ? operand->tensor->ndim : 0;
     if (dims) got += str_cat(got.empty() ? "" : " and ", label, " with ", dims, " dimension(s)");
   }
   RG_CHECK(got.empty(), name, " only supports 0-dimensional start and end tensors, but got ", got, ".");
-  fail(ErrorKind::Runtime, name,
-       "(): inside vmap start and end must be the same for all samples, since the kernel fills memory from numbers. "
-       "Use start + (end - start) * linspace(0, 1, steps)");
+  const bool batched = (start.tensor && start.tensor->has(kBatched)) || (end.tensor && end.tensor->has(kBatched));
+  RG_CHECK(!batched, name,
+           "(): inside vmap start and end must be the same for all samples, since the kernel fills memory from numbers. "
+           "Use start + (end - start) * linspace(0, 1, steps)");
 }
 
 }  // namespace
 
-Tensor linspace_tensors(const Operand& start, const Operand& end, int64_t, std::optional<DType>, std::optional<Layout>,
-                        std::optional<Device>, std::optional<bool>, std::optional<bool>) {
-  fail_ends("linspace", start, end);
+Tensor linspace_tensors(const Operand& start, const Operand& end, int64_t steps, std::optional<DType> dtype, std::optional<Layout> layout,
+                        std::optional<Device>, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+  check_ends("linspace", start, end);
+  return ops::linspace(0, 0, steps, dtype, layout, Device{DeviceType::Meta}, pin_memory, requires_grad);
 }
 
-Tensor logspace_tensors(const Operand& start, const Operand& end, int64_t, double, std::optional<DType>, std::optional<Layout>,
-                        std::optional<Device>, std::optional<bool>, std::optional<bool>) {
-  fail_ends("logspace", start, end);
+Tensor logspace_tensors(const Operand& start, const Operand& end, int64_t steps, double base, std::optional<DType> dtype,
+                        std::optional<Layout> layout, std::optional<Device>, std::optional<bool> pin_memory,
+                        std::optional<bool> requires_grad) {
+  check_ends("logspace", start, end);
+  return ops::logspace(0, 0, steps, base, dtype, layout, Device{DeviceType::Meta}, pin_memory, requires_grad);
 }
 
 }  // namespace retrograd::composite

@@ -8,7 +8,7 @@ from typing import Any
 
 import retrograd as torch
 from retrograd import _C, Tensor
-from retrograd._batched import whole
+from retrograd._batched import any_true
 from retrograd._ops.out import written
 
 _TITLES = {
@@ -51,8 +51,7 @@ def _check_quantile(input: Any, q: Any, interpolation: str) -> Any:
         raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if q.dtype != input.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
-    values = whole(q)
-    if values.lt(0).logical_or(values.gt(1)).any():
+    if any_true(q.lt(0).logical_or(q.gt(1))):
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     return q
 
@@ -169,7 +168,7 @@ def _check_weights(name: str, weights: Any, observations: int, integral: bool) -
             f"cov(): expected {name} to have the same numel as there are observations in the input "
             f"but got {weights.numel()} != {observations}"
         )
-    if weights.numel() and whole(weights).min() < 0:
+    if any_true(weights < 0):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -191,14 +190,14 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         _check_weights("aweights", aweights, n, integral=False)
         w = aweights if w is None else w * aweights
     total: Any = torch.tensor(n, dtype=torch.int64, device=input.device) if w is None else w.sum()
-    if w is not None and n and (whole(total) == 0).any():
+    if w is not None and n and any_true(total == 0):
         raise ZeroDivisionError("cov(): weights sum to zero, can't be normalized")
     mean = x.mean(1, keepdim=True) if w is None else (x * w).sum(1, keepdim=True) / total
     if w is None or aweights is None or correction == 0:
         freedom = total - correction
     else:
         freedom = total - correction * (w * aweights).sum() / total
-    if (whole(freedom) <= 0).any():
+    if any_true(freedom <= 0):
         warnings.warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", stacklevel=2
         )

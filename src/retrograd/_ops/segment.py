@@ -7,7 +7,7 @@ from typing import Any
 
 import retrograd as torch
 from retrograd import Tensor
-from retrograd._batched import whole
+from retrograd._batched import any_true
 
 _EMPTY = {"sum": 0.0, "mean": math.nan, "max": -math.inf, "min": math.inf, "prod": 1.0}
 
@@ -76,17 +76,17 @@ def _segments(data: Any, lengths: Any, offsets: Any, axis: int, unsafe: bool) ->
         if given.size(-1) < 1:
             raise RuntimeError("segment_reduce(): offsets must hold where the first segment starts and where each one ends")
         starts, counts = given[..., :-1], given.diff()
-        if whole(counts < 0).any():
+        if any_true(counts < 0):
             raise RuntimeError("segment_reduce(): Expected segment_length >= 0, but offsets decrease")
     else:
         starts, counts = given.cumsum(-1) - given, given
-        if whole(counts < 0).any():
+        if any_true(counts < 0):
             raise RuntimeError("lengths contains negative value!")
-        if not unsafe and whole(counts.sum(-1) != data.size(axis)).any():
+        if not unsafe and any_true(counts.sum(-1) != data.size(axis)):
             raise RuntimeError(
                 "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
             )
-    if whole((starts < 0) | (starts + counts > data.size(axis))).any():  # also when unsafe: PyTorch reads whatever is there
+    if any_true((starts < 0) | (starts + counts > data.size(axis))):  # also when unsafe: PyTorch reads whatever is there
         raise RuntimeError(f"segment_reduce(): {name} go past the {data.size(axis)} elements of dimension {axis}")
     return starts, counts
 

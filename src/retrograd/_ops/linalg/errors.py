@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retrograd import Tensor
-from retrograd._batched import whole
+from retrograd._batched import any_true, whole
 
 
 class LinAlgError(RuntimeError):
@@ -16,9 +16,9 @@ LinAlgError.__module__ = "retrograd.linalg"  # where pickle looks
 
 def check_info(op: str, info: Tensor, words: str) -> None:
     """Raises for the first matrix of a batch with a nonzero verdict; {k} in `words` stands for it."""
-    info = whole(info)
-    if not info.any():
+    if not any_true(info):
         return
+    info = whole(info)
     if info.dim() == 0:
         raise LinAlgError(f"{op}: {words.format(k=int(info))}")
     first = int(info.reshape(-1).ne(0).nonzero()[0])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import retrograd as torch
 from retrograd import _C, Tensor
-from retrograd._batched import whole
+from retrograd._batched import any_true
 from retrograd._ops.linalg.decompose import svdvals
 from retrograd._ops.out import castable, dtype_title, written
 
@@ -131,7 +131,7 @@ def cond(A: Tensor, p: float | str | None = None, *, out: Tensor | None = None) 
         raise RuntimeError(f"linalg.cond: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
     inverse, info = _ops.linalg_inv_ex(A)
     singular = info != 0
-    some = bool(whole(singular).any())
+    some = any_true(singular)
     if some:  # what the factorization left is no inverse, and need not have a norm
         inverse = inverse.masked_fill(singular[..., None, None], 0.0)
     size = matrix_norm(A, p)
@@ -139,6 +139,6 @@ def cond(A: Tensor, p: float | str | None = None, *, out: Tensor | None = None) 
     if some and p == "nuc":
         return written(torch.where(singular, size * math.inf, result), out, None, cast=castable("linalg.cond"))
     unbounded = singular | result.isnan()  # a matrix with an infinity or a NaN is as singular as can be
-    if bool(whole(unbounded).any()):
+    if any_true(unbounded):
         result = torch.where(unbounded, torch.full_like(result, math.inf), result)
     return written(result, out, None, cast=castable("linalg.cond"))

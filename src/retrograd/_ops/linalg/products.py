@@ -200,7 +200,8 @@ def matrix_exp(A: Tensor) -> Tensor:
     if A.numel() == 0:
         return A.clone()
     with torch.no_grad():
-        largest = float(whole(A).abs().sum(-1).amax())
+        known = whole(A)
+        largest = 0.0 if known.is_meta else float(known.abs().sum(-1).amax())
     squarings = max(0, math.ceil(math.log2(largest)) + 3) if largest > 0 and math.isfinite(largest) else 0
     x = A * 2.0**-squarings  # norm at most 1/8: the term of degree 14 is below 1e-22
     eye = torch.eye(A.size(-1), dtype=A.dtype, device=A.device)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import retrograd as torch
 from retrograd import _C, Tensor
-from retrograd._batched import whole
+from retrograd._batched import any_true
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
@@ -19,7 +19,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         # A norm below eps is replaced by it, but for the derivative the vector stays a function of its own norm.
         with torch.no_grad():
             floor = norm.clamp_min(eps)
-        return x / (norm if torch.equal(whole(floor), whole(norm)) else norm + (floor - norm.detach()))
+        return x / (norm if not any_true(floor != norm) else norm + (floor - norm.detach()))
 
     return (unit(x1) * unit(x2)).sum(dim)
 
