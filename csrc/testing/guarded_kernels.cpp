@@ -28,12 +28,13 @@ namespace {
 
 using namespace kernels;
 
-// Kernels whose `const void*` is a value, or parameters, in the memory of the process.
+// Kernels whose `void*` is a value, or parameters, in the memory of the process.
 template <auto kernel> constexpr bool kTakesHost = false;
 template <> constexpr bool kTakesHost<&CopyKernels::fill> = true;
 template <> constexpr bool kTakesHost<&IndexKernels::scatter_value> = true;
 template <> constexpr bool kTakesHost<&IndexKernels::index_fill> = true;
 template <> constexpr bool kTakesHost<&IndexKernels::masked_fill> = true;
+template <> constexpr bool kTakesHost<&OptimKernels::adam> = true;
 template <> constexpr bool kTakesHost<&PointwiseKernels::run> = true;
 
 // One call: `look` at each argument, then the text is complete.
@@ -91,7 +92,8 @@ struct Call {
   }
   void look(DType dtype) { (text += ' ') += dtype_name(dtype); }
   void look(const void* p) { takes_host ? host(p) : device(p, 0); }
-  void look(void* p) { device(p, 0); }
+  void look(void* p) { look(const_cast<const void*>(p)); }
+  void look(AdamStep* p) { host(p); }
   template <class T> void look(const T& value) {
     if constexpr (std::is_pointer_v<T>) {
       device(value, sizeof(*value));
