@@ -88,6 +88,8 @@ class Kernel:
     needs_values: str = ""  # native: the result depends on values as no shape rule can say; what a meta tensor is told
     whole: bool = False  # native: one function, made of other ops of impl::, which mind meta tensors
     runs_on_empty: bool = False  # native: the kernel is wanted though all results are empty
+    plan: str = ""  # native: a class of csrc/ops/<family>/plan.h, what rule and kernel share
+    on_copy: str = ""  # native: the in-place form on a copy of self, "contiguous" or "preserve"
 
 
 @dataclass
@@ -208,17 +210,30 @@ def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ..
 _pointwise_kernel = pointwise  # the module optable.pointwise takes the name over when it is imported; load() gives it back
 
 
-def native(elementwise: bool = False, complex: bool | str = False, needs_values: bool | str = False, whole: bool = False, runs_on_empty: bool = False) -> Kernel:
+def native(
+    elementwise: bool = False,
+    complex: bool | str = False,
+    needs_values: bool | str = False,
+    whole: bool = False,
+    runs_on_empty: bool = False,
+    plan: str = "",
+    on_copy: str = "",
+) -> Kernel:
     """rule::<cname>(args...) in csrc/ops says what the result is, after all checks that need no values; compute::<cname>(args..., results...)
     computes into its memory, and records nothing. It never meets meta tensors, nor results that are all empty (but for `runs_on_empty`).
 
     `needs_values`: how large the result is depends on values, or it is one. compute::<cname>(args...) gives the result; a meta tensor is
     refused, in these words where they are not the usual ones. `whole`: impl::<cname>(args...), made of other functions of impl::.
+    `plan`: a class made of the arguments is the rule, and handed to compute. `on_copy`: the in-place form on a copy of self, which is
+    "contiguous" or laid out as self is ("preserve"); only that form is written.
     `complex`: True for a kernel that takes complex numbers, "lazy" for one that also minds Note [Lazy conjugation]."""
     words = needs_values if isinstance(needs_values, str) else "{name}" * needs_values
     if words and " " not in words:  # a name alone: PyTorch's for the op
         words = f"aten::{words}: {NO_META}"
-    return Kernel("native", elementwise=elementwise, complex="yes" if complex is True else complex or "", needs_values=words, whole=whole, runs_on_empty=runs_on_empty)
+    kind = "yes" if complex is True else complex or ""
+    return Kernel(
+        "native", elementwise=elementwise, complex=kind, needs_values=words, whole=whole, runs_on_empty=runs_on_empty, plan=plan, on_copy=on_copy
+    )
 
 
 def view() -> Kernel:

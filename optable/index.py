@@ -61,7 +61,7 @@ _SCATTER_ERRORS = (
 op(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     variants="function method inplace out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, on_copy="contiguous", runs_on_empty=True),
     inplace="scatter_src_into",
     grad={"self": "ops::scatter_value(grad, dim, index, 0)", "src": "scatter_src_grad(grad, dim, index, src_sizes)"},
     node="ScatterBackward0",
@@ -82,7 +82,7 @@ op(
 op(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     variants="function method inplace out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, on_copy="contiguous", runs_on_empty=True),
     inplace="scatter_value_into",
     grad={"self": "ops::scatter_value(grad, dim, index, 0)"},
     node="ScatterBackward1",
@@ -126,7 +126,7 @@ op(
 op(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     variants="function method inplace out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, on_copy="contiguous", runs_on_empty=True),
     inplace="scatter_add_into",
     grad={"self": "grad", "src": "scatter_src_grad(grad, dim, index, src_sizes)"},
     jvp="linear",
@@ -153,7 +153,7 @@ _REDUCED = [
 op(
     "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
     variants="function method inplace out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, on_copy="contiguous", runs_on_empty=True),
     inplace="scatter_reduce_into",
     node="ScatterReduceBackward0",
     grad={"self, src": "scatter_reduce_grad(grad, self, dim, index, src, reduce, include_self, result, needs_self, needs_src)"},
@@ -204,7 +204,7 @@ op(
 op(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
     variants="function method inplace",
-    kernel=native(complex=True),
+    kernel=native(complex=True, on_copy="preserve"),
     inplace="put_into",
     grad={"self": "put_self_grad(grad, index, accumulate)", "source": "ops::reshape(ops::take(grad, index), source_sizes)"},
     jvp="linear",
@@ -250,7 +250,7 @@ op(
 op(
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
     variants="function method out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, runs_on_empty=True),
     grad={"self": "index_select_grad(grad, self_sizes, dim, index)"},
     jvp="linear",
     nondiff=("index",),
@@ -276,7 +276,7 @@ op(
 op(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     variants="function method inplace out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, on_copy="contiguous", runs_on_empty=True),
     inplace="index_add_into",
     grad={"self": "grad", "source": "scaled(index_copy_source_grad(grad, dim, index, source_sizes), alpha)"},
     jvp="linear",
@@ -315,7 +315,7 @@ op(
 op(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     variants="function method inplace out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, on_copy="contiguous", runs_on_empty=True),
     inplace="index_copy_into",
     grad={"self": "ops::index_fill_int_Scalar(grad, dim, index, 0)", "source": "index_copy_source_grad(grad, dim, index, source_sizes)"},
     jvp="linear",
@@ -350,7 +350,7 @@ op(
 op(
     "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     variants="function method inplace",
-    kernel=native(complex=True),
+    kernel=native(complex=True, on_copy="preserve"),
     inplace="index_fill_into",
     grad={"self": "ops::index_fill_int_Scalar(grad, dim, index, 0)"},
     node="IndexFillBackward0",
@@ -368,7 +368,7 @@ op(
 op(
     "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
     variants="function method inplace",
-    kernel=native(complex=True),
+    kernel=native(complex=True, on_copy="preserve"),
     inplace="index_fill_tensor_into",
     grad={
         "self": "ops::index_fill_int_Scalar(grad, dim, index, 0)",
@@ -392,7 +392,7 @@ op(
 op(
     "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
     variants="function method inplace out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, on_copy="contiguous", runs_on_empty=True),
     inplace="index_reduce_into",
     grad={"self, source": "index_reduce_grad(grad, self, dim, index, source, reduce, include_self, result, needs_self, needs_source)"},
     nondiff=("index",),
@@ -419,7 +419,7 @@ op(
 op(
     "index(Tensor self, Tensor?[] indices) -> Tensor",
     variants="internal",
-    kernel=native(complex=True),
+    kernel=native(complex=True, plan="IndexPlan"),
     grad={"self": "index_grad(grad, self_sizes, indices)"},
     jvp="linear",
     nondiff=("indices",),
@@ -439,7 +439,7 @@ op(
 op(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     variants="function method inplace",
-    kernel=native(complex=True),
+    kernel=native(complex=True, plan="PutPlan", on_copy="preserve"),
     inplace="index_put_into",
     grad={"self": "index_put_self_grad(grad, indices, accumulate)", "values": "index_put_values_grad(grad, indices, values_sizes)"},
     jvp="linear",
@@ -486,7 +486,7 @@ op(
 op(
     "masked_select(Tensor self, Tensor mask) -> Tensor",
     variants="function method out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, needs_values=True),
     grad={"self": "masked_select_grad(grad, self_sizes, mask)"},
     jvp="linear",
     nondiff=("mask",),
@@ -528,7 +528,7 @@ op(
 op(
     "_nonzero(Tensor self) -> Tensor",
     variants="function internal",
-    kernel=native(complex=True),
+    kernel=native(complex=True, needs_values="nonzero"),
     no_grad=INTEGERS,
     batching=by("dynamic_shape", "nonzero"),
     syncs=True,
@@ -586,7 +586,7 @@ op(
 _SCATTER_SIZE = r"expected src to have a size equal to the slice of self. src size = \[2\], slice size = \[3\]"
 op(
     "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
-    kernel=native(complex=True),
+    kernel=native(complex=True, whole=True),
     grad={
         "self": "ops::select_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), dim, index)",
         "src": "cast_to(ops::select(grad, dim, index), src_dtype)",
@@ -602,7 +602,7 @@ op(
 )
 op(
     "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
-    kernel=native(complex=True),
+    kernel=native(complex=True, whole=True),
     grad={
         "self": "ops::slice_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), dim, start, end, step)",
         "src": "cast_to(ops::slice(grad, dim, start, end, step), src_dtype)",
@@ -615,7 +615,7 @@ op(
 )
 op(
     "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-    kernel=native(complex=True),
+    kernel=native(complex=True, whole=True),
     grad={
         "self": "ops::diagonal_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), offset, dim1, dim2)",
         "src": "cast_to(ops::diagonal(grad, offset, dim1, dim2), src_dtype)",
@@ -629,7 +629,7 @@ op(
 op(
     "_as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset, int[] self_stride, int self_offset) -> Tensor",
     variants="internal",
-    kernel=native(complex=True),
+    kernel=native(complex=True, whole=True),
     node="AsStridedScatterBackward0",
     grad={
         "self": "ops::_as_strided_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), size, stride, offset, self_stride, self_offset)",
@@ -654,7 +654,7 @@ op(
 op(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
     variants="function",
-    kernel=native(complex=True),
+    kernel=native(complex=True, runs_on_empty=True),
     grad={"weight": "ops::embedding_dense_backward(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq)"},
     jvp="linear",
     nondiff=("indices",),
@@ -678,7 +678,7 @@ op(
 op(
     "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor",
     variants="function internal",
-    kernel=native(complex=True),
+    kernel=native(complex=True, runs_on_empty=True),
     grad={"grad_output": "embedding_grad_grad(grad, indices, padding_idx, scale_grad_by_freq)"},
     node="EmbeddingDenseBackwardBackward0",
     jvp="linear",

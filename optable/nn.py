@@ -98,7 +98,7 @@ _PAIRS = [S(T(3, 4), T(3, 4), r) for r in (0, 1, 2)] + [S(T(), T(), 1), S(T(0), 
 op(
     "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(whole=True),
     grad={"self": "mse_loss_grad(grad, self, target, reduction)", "target": "mse_loss_grad(grad, target, self, reduction)"},
     home="nn.functional",
     autocast=FLOAT32,
@@ -125,7 +125,7 @@ op(
 op(
     "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(whole=True),
     grad={
         "self": "smooth_l1_loss_grad(grad, self, target, reduction, beta)",
         "target": "smooth_l1_loss_grad(grad, target, self, reduction, beta)",
@@ -149,7 +149,7 @@ op(
 op(
     "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(whole=True),
     grad={
         "self": "huber_loss_grad(grad, self, target, reduction, delta)",
         "target": "huber_loss_grad(grad, target, self, reduction, delta)",
@@ -179,7 +179,7 @@ _PROBABILITIES = [S(T(3, 4, low=0.1, high=0.9), T(3, 4, low=0.1, high=0.9), None
 op(
     "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(whole=True),
     grad={
         "self": "binary_cross_entropy_grad(grad, self, target, weight, reduction)",
         "target": "binary_cross_entropy_target_grad(grad, self, target, weight, reduction)",
@@ -210,7 +210,7 @@ op(
 op(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(whole=True),
     grad={
         "self": "bce_with_logits_grad(grad, self, target, weight, pos_weight, reduction)",
         "target": "bce_with_logits_target_grad(grad, self, target, weight, pos_weight, reduction)",
@@ -248,7 +248,7 @@ op(
 op(
     "soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(whole=True),
     grad={"self": "soft_margin_loss_grad(grad, self, target, reduction)", "target": "soft_margin_loss_grad(grad, target, self, reduction)"},
     home="nn.functional",
     autocast=FLOAT32,
@@ -332,7 +332,7 @@ op(
 op(
     "glu(Tensor self, int dim=-1) -> Tensor",
     variants="function internal",
-    kernel=native(),
+    kernel=native(whole=True),
     grad={"self": "glu_grad(grad, self, dim)"},
     home="nn.functional",
     batching=along("dim"),

@@ -11,13 +11,6 @@ WHOLE = set(
     _as_strided_transfer detach unsafe_split_Tensor unsafe_split_with_sizes cat stack _block_diag repeat repeat_interleave_Tensor flip
     roll rot90 tril triu clone clone_format _clone_as _to_copy copy fill_Scalar fill_Tensor fill_inplace_Tensor fill_inplace_Scalar zero
 
-    gather scatter_src scatter_value scatter_add scatter_reduce_two take put index_select index_add index_copy index_fill_int_Scalar
-    index_fill_int_Tensor index_reduce index index_put masked_select masked_scatter _nonzero select_scatter slice_scatter
-    diagonal_scatter _as_strided_scatter embedding embedding_dense_backward one_hot
-
-    nll_loss_forward nll_loss2d_forward nll_loss_backward mse_loss smooth_l1_loss huber_loss binary_cross_entropy
-    binary_cross_entropy_with_logits soft_margin_loss native_layer_norm native_layer_norm_backward glu constant_pad_nd
-
     zeros zeros_like new_zeros ones ones_like new_ones empty empty_like new_empty empty_strided new_empty_strided empty_permuted full
     full_like new_full scalar_tensor eye eye_m arange arange_start_step range linspace logspace tril_indices triu_indices
 
@@ -25,7 +18,5 @@ WHOLE = set(
     log_normal_inplace exponential_inplace cauchy_inplace geometric_inplace bernoulli_inplace_Tensor bernoulli_inplace random_inplace
     random_to random_from bernoulli bernoulli_p normal_Tensor_Tensor normal_Tensor_float normal_float_Tensor normal_float_float poisson
     multinomial native_dropout
-
-    _fused_sgd_ _fused_adam_ _fused_adamw_
     """.split()  # noqa: SIM905 - a paragraph reads better than a list of strings
 )

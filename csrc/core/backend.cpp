@@ -30,11 +30,19 @@ void register_backend(DeviceType type, const Backend& backend) {
 
 thread_local Device launched_device;
 
+namespace {
+constexpr const char* kNoValues =
+    "attempted to run this operator with Meta tensors, but its result depends on values, which they do not have";
+}
+
 MissingKernel::MissingKernel(Device device)
-    : Error(ErrorKind::NotImplemented, str_cat("the device '", device_name(device), "' has no kernel for this operation")),
+    : Error(ErrorKind::NotImplemented, device.type == DeviceType::Meta
+                                           ? std::string(kNoValues)
+                                           : str_cat("the device '", device_name(device), "' has no kernel for this operation")),
       device_(device) {}
 
 std::string MissingKernel::of(const char* op) const {
+  if (device_.type == DeviceType::Meta) return str_cat("aten::", op, ": ", kNoValues);
   return str_cat("Could not run '", op, "' on the device '", device_name(device_), "': it has no kernel for it");
 }
 

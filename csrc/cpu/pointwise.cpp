@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "cpu/cpu.h"
 #include "cpu/iterate.h"
 #include "kernels/optim.h"
@@ -36,7 +38,19 @@ void run(int row, DType dtype, const Operands& ops, const void* params, int cost
 void sgd(const Operands& ops, DType dtype, const SgdStep& step) {
   iterate(ops, optim_loops().sgd[static_cast<int>(dtype)], &step, step.momentum != 0 ? 3 : 2);
 }
-void adam(const Operands& ops, DType dtype, const AdamStep& step) { iterate(ops, optim_loops().adam[static_cast<int>(dtype)], &step, 8); }
+
+double add_step(void* count, DType dtype) {
+  return dtype == DType::Float32 ? static_cast<double>(*static_cast<float*>(count) += 1) : *static_cast<double*>(count) += 1;
+}
+
+void adam(const Operands& ops, DType dtype, AdamStep* step, void* count, DType count_dtype) {
+  if (const double n = add_step(count, count_dtype); n != step->count) {
+    step->count = n;
+    step->step_size = step->lr / (1 - std::pow(step->beta1, n));
+    step->root_correction = std::sqrt(1 - std::pow(step->beta2, n));
+  }
+  iterate(ops, optim_loops().adam[static_cast<int>(dtype)], step, 8);
+}
 
 void select(const Operands& ops, int64_t itemsize) {
   iterate(ops, select_loops().select[itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : 4], nullptr, 4);

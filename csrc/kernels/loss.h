@@ -1,7 +1,7 @@
 // Negative log likelihood. in is [n, c, d] floating, target int64 [n, d], weight contiguous [c] of in's dtype or null.
 // ignore_index may be any value; other targets outside [0, c) are reported (dim 1).
-//   None: out is [n, d], out = -weight[t] * in[t], 0 where ignored; total_weight is not written.
-//   Sum, Mean: out is one element; *total_weight (of in's dtype) = sum of weights of what was not ignored; Mean divides by it (0 / 0: nan).
+//   None: out is [n, d], out = -weight[t] * in[t], 0 where ignored; *total_weight (of in's dtype) = 0.
+//   Sum, Mean: out is one element; *total_weight = sum of weights of what was not ignored; Mean divides by it (0 / 0: nan).
 // The backward writes all of grad_in (zero off target). grad_out is [n, d] for None, else one element (strides not read).
 #pragma once
 

@@ -15,15 +15,19 @@ struct SgdStep {
 };
 
 // The parameters of `adam`. Operands: param, exp_avg, exp_avg_sq, then max_exp_avg_sq if amsgrad, then the gradient.
-// step_size is lr over the first bias correction, root_correction the root of the second, shrink multiplies the parameter first.
+// shrink multiplies the parameter first.
 struct AdamStep {
-  double beta1, beta2, eps, weight_decay, step_size, root_correction, shrink;
+  double lr, beta1, beta2, eps, weight_decay, shrink;
   bool amsgrad, maximize;
+
+  // What follows from the number of the step; kernels keep it between the tensors of a step, which mostly share that.
+  double count = 0, step_size = 0, root_correction = 0;  // lr over the first bias correction, the root of the second
 };
 
 struct OptimKernels {
   Kernel<void(const Operands& ops, DType dtype, const SgdStep& step)> sgd;
-  Kernel<void(const Operands& ops, DType dtype, const AdamStep& step)> adam;
+  // Adds one to the count of steps before, a float32 or float64. There may be no elements.
+  Kernel<void(const Operands& ops, DType dtype, AdamStep* host_step, void* host_count, DType count_dtype)> adam;
 };
 RG_KERNEL_FAMILY(OptimKernels, optim)
 

@@ -63,11 +63,15 @@ inline void check_index_found(const kernels::IndexError& e, ErrorKind kind) {
   if (RG_UNLIKELY(!e.ok)) fail(kind, "index ", e.value, " is out of bounds for dimension ", e.dim, " with size ", e.size);
 }
 
+inline void check_storable(const Scalar& s, DType dtype) {
+  RG_CHECK(s.imag == 0 || is_complex(dtype), "value cannot be converted to type ", cpp_type_name(dtype), " without overflow");
+}
+
 // One element of `dtype` on the stack, for kernels that take a value by pointer.
 struct Element {
   alignas(16) char bytes[16];
   Element(const Scalar& s, DType dtype) {
-    RG_CHECK(s.imag == 0 || is_complex(dtype), "value cannot be converted to type ", cpp_type_name(dtype), " without overflow");
+    check_storable(s, dtype);
     s.store(dtype, bytes);
   }
   const void* get() const { return bytes; }

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "core/promote.h"
+#include "core/spec.h"
 #include "core/transfer.h"
 #include "core/write_notes.h"
 #include "kernels/copy.h"
@@ -93,6 +94,7 @@ Tensor expand_data(const Tensor& t, IntSpan sizes) {
 }
 
 bool any_element(const Tensor& t, kernels::Is what, double low, double high) {
+  if (!has_elements(t)) return false;
   const Tensor flat = contiguous_data(t);
   Answer<bool> found(flat->device);
   {

@@ -20,13 +20,15 @@ def generated(monkeypatch):
     before = list(optable.entries)
     monkeypatch.setattr(optable, "_loading", "reduce")
 
-    def make(returns="Tensor", inplace="", **options):
+    def make(returns="Tensor", inplace="", mutates=(), **options):
         variants = "function inplace" if inplace else "function"
         optable.op(
             f"knead(Tensor self, int times) -> {returns}",
             variants=variants,
             kernel=optable.native(**options),
-            grad={"self": "grad"},
+            grad={} if mutates else {"self": "grad"},
+            no_grad=optable.facts.STEP if mutates else None,
+            mutates=mutates,
             batching=optable.facts.LOOP,
             inplace=inplace,
         )
@@ -61,6 +63,29 @@ def test_in_place(generated):
     files = generated(inplace="knead_")
     assert files["native_reduce.h"].count("void knead_(const Tensor& self, int64_t times);") == 2
     assert "rule::knead_(self, times);\n  if (RG_LIKELY(has_elements(self))) compute::knead_(self, times);" in files["ops_reduce.cpp"]
+
+
+def test_the_in_place_form_on_a_copy(generated):
+    files = generated(inplace="knead_", on_copy="preserve", runs_on_empty=True)
+    assert "Tensor knead" not in files["native_reduce.h"] and "Spec knead" not in files["native_reduce.h"]
+    assert "make(Spec::like(self));\n  copy_data(result, self);\n  knead_(result, times);" in files["ops_reduce.cpp"]
+    assert "if (!is_meta(self)) compute::knead_(self, times);" in files["ops_reduce.cpp"]
+
+
+def test_a_plan_that_rule_and_kernel_share(generated):
+    files = generated(inplace="knead_", plan="KneadPlan")
+    assert '#include "ops/reduce/plan.h"' in files["native_reduce.h"] and "Spec knead" not in files["native_reduce.h"]
+    assert "void knead(const Tensor& self, int64_t times, const KneadPlan& plan, const Tensor& out);" in files["native_reduce.h"]
+    assert "const KneadPlan plan(self, times);\n  Tensor result = make(plan.spec());" in files["ops_reduce.cpp"]
+    assert "compute::knead(self, times, plan, result);" in files["ops_reduce.cpp"]
+    assert "compute::knead_(self, times, plan);" in files["ops_reduce.cpp"]
+
+
+def test_a_step_that_may_not_be_possible(generated):
+    files = generated("bool", mutates=("self",))
+    assert "bool knead(const Tensor& self, int64_t times);" in files["native_reduce.h"]
+    assert "void knead(const Tensor& self, int64_t times);" in files["native_reduce.h"]
+    assert "if (!rule::knead(self, times)) return false;\n  compute::knead(self, times);\n  return true;" in files["ops_reduce.cpp"]
 
 
 def test_results_that_depend_on_values(generated):

@@ -42,6 +42,42 @@ void $name($params) {
   if ($runs) compute::$name($args);
 }
 """
+# A plan is the rule, and handed on.
+PLANNED = """
+// $schema
+Tensor $name($params) {
+  const $plan plan($args);
+  Tensor result = make(plan.spec());
+  if ($runs) compute::$name($args, plan, result);
+  return result;
+}
+"""
+PLANNED_INPLACE = """
+// $schema, in place
+void $name($params) {
+  const $plan plan($args);
+  if ($runs) compute::$name($args, plan);
+}
+"""
+# The in-place form, on a copy of self.
+ON_COPY = """
+// $schema
+Tensor $name($params) {
+  Tensor result = make($layout);
+  copy_data(result, self);
+  $inplace($args);
+  return result;
+}
+"""
+# The rule says whether it can be done at all.
+DECIDED = """
+// $schema
+bool $name($params) {
+  if (!rule::$name($args)) return false;
+  compute::$name($args);
+  return true;
+}
+"""
 # What the result is, only the values say.
 VALUES = """
 // $schema
@@ -60,7 +96,13 @@ def wants_function(op: Op) -> bool:
     return is_function(op) or not op.inplace
 
 
+def is_decided(op: Op) -> bool:
+    return op.returns[0].type == "bool" and bool(op.mutates)
+
+
 def specs_type(op: Op) -> str:
+    if is_decided(op):
+        return "bool"
     if op.returns[0].type == "Tensor[]":
         return "std::vector<Spec>"
     return "Spec" if len(op.returns) == 1 else f"std::array<Spec, {len(op.returns)}>"
@@ -72,42 +114,63 @@ def declared(op: Op) -> tuple[list[str], list[str]]:
     kernels: list[str] = []
     if not is_split(op):
         return rules, kernels
-    if wants_function(op) and op.kernel.needs_values:
+    plan = [f"const {op.kernel.plan}& plan"] * bool(op.kernel.plan)
+    if op.kernel.on_copy:
+        pass
+    elif wants_function(op) and op.kernel.needs_values:
         kernels.append(f"{return_type(op)} {op.cname}({parameters(op)});")
     elif wants_function(op):
         out = "std::span<const Tensor> out" if op.returns[0].type == "Tensor[]" else ", ".join(f"const Tensor& {n}" for n in out_names(op))
         rules.append(f"{specs_type(op)} {op.cname}({parameters(op)});")
-        kernels.append(f"void {op.cname}({', '.join(filter(None, (parameters(op), out)))});")
+        kernels.append(f"void {op.cname}({', '.join(filter(None, (parameters(op), *plan, out)))});")
     if op.inplace:
         rules.append(f"void {op.inplace}({parameters(op)});")
-        kernels.append(f"void {op.inplace}({parameters(op)});")
-    return rules, kernels
+        kernels.append(f"void {op.inplace}({', '.join((parameters(op), *plan))});")
+    return [] if plan else rules, kernels
 
 
 def out_names(op: Op) -> list[str]:
     """The results as parameters of the kernel: `out`, or their names."""
+    if is_decided(op):
+        return []
     return ["out"] if len(op.returns) == 1 else [r.name + "_out" * any(p.name == r.name for p in op.params) for r in op.returns]
 
 
 def impl(op: Op) -> str:
-    shared = {"schema": op.schema, "params": parameters(op), "args": names(op), "ret": return_type(op)}
+    shared = {"schema": op.schema, "params": parameters(op), "args": names(op), "ret": return_type(op), "plan": op.kernel.plan}
     text = ""
-    if wants_function(op):
+    if op.kernel.on_copy:
+        text += on_copy(op, shared)
+    elif wants_function(op):
         text += function(op, shared | {"name": op.cname, "before": "".join(f"{p.name}, " for p in op.params)})
     if op.inplace:
-        text += "\n" * bool(text) + fill(INPLACE, **shared, name=op.inplace, runs="RG_LIKELY(has_elements(self))")
+        runs = "!is_meta(self)" if op.kernel.runs_on_empty else "RG_LIKELY(has_elements(self))"
+        template = PLANNED_INPLACE if op.kernel.plan else INPLACE
+        text += "\n" * bool(text) + fill(template, **shared, name=op.inplace, runs=runs)
     return text
+
+
+def on_copy(op: Op, shared: dict[str, str]) -> str:
+    layout = {"contiguous": "Spec::of(self)", "preserve": "Spec::like(self)"}[op.kernel.on_copy]
+    args = ", ".join("result" if p.name == "self" else p.name for p in op.params)
+    return fill(ON_COPY, **shared | {"name": op.cname, "layout": layout, "inplace": op.inplace, "args": args})
 
 
 def function(op: Op, shared: dict[str, str]) -> str:
     if op.kernel.needs_values:
         tensors = ", ".join(p.name for p in op.params if p.is_tensor)
         return fill(VALUES, **shared, tensors=tensors, words=op.kernel.needs_values.format(name=op.name))
+    if is_decided(op):
+        return fill(DECIDED, **shared)
     if op.returns[0].type == "Tensor[]":
         return fill(LIST, **shared, runs="any_has_elements(result)")
     count = len(op.returns)
     if count == 1:
-        return fill(ONE, **shared, runs="!is_meta(result)" if op.kernel.runs_on_empty else "RG_LIKELY(has_elements(result))")
+        return fill(
+            PLANNED if op.kernel.plan else ONE,
+            **shared,
+            runs="!is_meta(result)" if op.kernel.runs_on_empty else "RG_LIKELY(has_elements(result))",
+        )
     results = [f"std::get<{i}>(result)" for i in range(count)]
     runs = f"any_has_elements({{{', '.join(f'{r}.get()' for r in results)}}})"
     return fill(

@@ -94,6 +94,7 @@ $generated
 
 #include "core/spec.h"
 #include "ops.h"
+$plans
 
 namespace retrograd {
 
@@ -113,8 +114,10 @@ $compute
 
 def native_header(family: str, table: list[Op]) -> str:
     """Apart from ops.h, so that a family whose rules change is compiled alone."""
-    mine = [native.declared(op) for op in table if op.family == family and is_cpp(op)]
-    return fill(NATIVE, generated=generated(f"optable/{family}.py"), family=family, **declarations(("rule", "compute"), mine))
+    mine = [op for op in table if op.family == family and is_cpp(op)]
+    plans = f'#include "ops/{family}/plan.h"' * any(op.kernel.plan for op in mine)
+    declared = declarations(("rule", "compute"), map(native.declared, mine))
+    return fill(NATIVE, generated=generated(f"optable/{family}.py"), family=family, plans=plans, **declared)
 
 
 SOURCE = """

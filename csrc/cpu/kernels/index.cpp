@@ -25,11 +25,14 @@ constexpr int64_t kOne = 1, kZero = 0;
 // A 0-d array as 1-d of one element.
 Array at_least_1d(const Array& a) { return a.ndim ? a : Array{a.data, a.dtype, 1, &kOne, &kOne}; }
 
-// ---- What is done to a pair of elements. `row`: y has a stride; `list`: y's places are given. Strides and offsets in bytes.
+// ---- What is done to a pair of elements. `row`: y has a stride; `list`: y's places are given; `few`: all of a small walk. Strides and
+// offsets in bytes.
 
+struct Walk;
 struct Op {
   void (*row)(const Op&, char* x, int64_t xs, char* y, int64_t ys, int64_t n);
   void (*list)(const Op&, char* x, int64_t xs, char* y, const int64_t* offset, int64_t n);
+  void (*few)(const Op&, const Walk&);
   double alpha = 1;
 };
 
@@ -49,7 +52,8 @@ template <class T, class F> void apply_list(const Op& op, char* x, int64_t xs, c
   const auto alpha = F::scalar(op.alpha);
   for (; n > 0; --n, x += xs, ++offset) F::apply(*reinterpret_cast<T*>(x), *reinterpret_cast<T*>(y + *offset), alpha);
 }
-template <class T, class F> Op make_op(double alpha = 1) { return {apply_row<T, F>, apply_list<T, F>, alpha}; }
+template <class T, class F> void apply_few(const Op& op, const Walk& w);
+template <class T, class F> Op make_op(double alpha = 1) { return {apply_row<T, F>, apply_list<T, F>, apply_few<T, F>, alpha}; }
 
 struct Unscaled {
   static int scalar(double) { return 0; }
@@ -155,6 +159,26 @@ int64_t place_in(const Array& layout, int64_t i) {
     i /= layout.sizes[d];
   }
   return offset * itemsize(layout.dtype);
+}
+
+// At most two dims, and so few elements that finding out how to go fast would take longer.
+constexpr int64_t kFew = 64;
+template <class T, class F> void apply_few(const Op& op, const Walk& w) {
+  const auto alpha = F::scalar(op.alpha);
+  const int row = w.ndim == 2 ? 0 : -1, last = w.ndim - 1;  // -1: there is none
+  const auto of = [](int d, const int64_t* numbers, int64_t none) { return d < 0 ? none : numbers[d]; };
+  const int64_t rows = of(row, w.sizes, 1), n = of(last, w.sizes, 1);
+  const int64_t xr = of(row, w.xs, 0), xs = of(last, w.xs, 0), yr = of(row, w.ys, 0), ys = of(last, w.ys, 0);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t i = 0; i < n; ++i) {
+      char* y = w.y + r * yr + i * ys;
+      for (int k = 0; k < w.count; ++k) {
+        const int64_t at = (row < 0 ? 0 : r * w.is[row][k]) + (last < 0 ? 0 : i * w.is[last][k]);
+        y += wrapped(w.index[k][at], w.size[k]) * w.stride[k];
+      }
+      F::apply(*reinterpret_cast<T*>(w.x + r * xr + i * xs), *reinterpret_cast<T*>(y), alpha);
+    }
+  }
 }
 
 void add_dim(Walk& w, int64_t size, int64_t xs, int64_t ys, bool shared) {
@@ -265,6 +289,7 @@ void walk(Walk& w, const Op& op, bool writes_y) {
   int64_t total = 1;
   for (int d = 0; d < w.ndim; ++d) total *= w.sizes[d];
   if (total == 0) return;
+  if (total <= kFew && w.ndim <= 2 && !w.linear) return op.few(op, w);
   merge_dims(w);
   int cut = -1;
   for (int d = 0; d < w.ndim; ++d)

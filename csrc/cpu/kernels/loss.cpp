@@ -36,6 +36,7 @@ template <class T> void forward(const Array& out, void* total_weight, const Arra
     return -targets.weight_of(t) * static_cast<C>(x[i * in.strides[0] + t * in.strides[1] + j * in.strides[2]]);
   };
   if (reduction == Reduction::None) {
+    *static_cast<T*>(total_weight) = T(0);
     T* to = out.ptr<T>();
     parallel_for(0, n, kGrain / (d > 0 ? d : 1) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)

@@ -75,9 +75,24 @@ struct RowCounter {
   }
 };
 
+// Whether two arrays of the same sizes lie in memory row by row, without gaps.
+bool are_dense(const Array& a, const Array& b) {
+  int64_t n = 1;
+  for (int d = a.ndim - 1; d >= 0; --d) {
+    if (a.sizes[d] != 1 && (a.strides[d] != n || b.strides[d] != n)) return false;
+    n *= a.sizes[d];
+  }
+  return true;
+}
+
 // Calls f(element of a) where the mask is set, in row-major order.
 template <class F> void for_masked(const Array& a, const Array& mask, F&& f) {
-  if (a.numel() == 0) return;
+  const int64_t numel = a.numel();
+  if (numel == 0) return;
+  if (are_dense(a, mask)) {
+    char* p = a.ptr<char>();
+    return for_set<bool>(mask.ptr<char>(), 1, numel, [&](int64_t i) { f(p + i * itemsize(a.dtype)); });
+  }
   const int last = a.ndim - 1;
   const int64_t n = a.ndim ? a.sizes[last] : 1, as = a.ndim ? a.strides[last] * itemsize(a.dtype) : 0, ms = a.ndim ? mask.strides[last] : 0;
   RowCounter counter(a);

@@ -1,17 +1,10 @@
 // gather, scatter and their relatives: one index per element. take and put address the flattened tensor.
-#include <cstring>
-
+#include "native_index.h"
 #include "ops.h"
 #include "ops/checks.h"
 #include "ops/index/index.h"
 
 namespace retrograd {
-
-Tensor index_as_int64(const Tensor& index, const char* op) {
-  if (RG_LIKELY(index.dtype() == DType::Int64)) return index;
-  RG_CHECK(index.dtype() == DType::Int32 || index.numel() == 0, op, "(): Expected dtype int32/int64 for index");
-  return cast_data(index, DType::Int64);
-}
 
 kernels::Reduce parse_reduce(std::string_view reduce) {
   if (reduce == "sum") return kernels::Reduce::Sum;
@@ -27,8 +20,13 @@ namespace {
 int64_t at_least_one(int64_t ndim) { return ndim ? ndim : 1; }
 int64_t size_of(const Tensor& t, int64_t d) { return t.dim() ? t.size(d) : 1; }
 
+void check_index_dtype(const Tensor& index, const char* op) {
+  if (RG_LIKELY(index.dtype() == DType::Int64)) return;
+  RG_CHECK(index.dtype() == DType::Int32 || index.numel() == 0, op, "(): Expected dtype int32/int64 for index");
+}
+
 // index [.., j, ..] must fit into `self` but along dim, and into `src` (may be null) everywhere.
-void check_scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+void check_index_sizes(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
   if (index.numel() == 0) return;
   RG_CHECK(at_least_one(index.dim()) == at_least_one(self.dim()), "Index tensor must have the same number of dimensions as self tensor");
   if (src) {
@@ -45,119 +43,28 @@ void check_scatter(const Tensor& self, int64_t dim, const Tensor& index, const T
   }
 }
 
-// The arguments of a scatter, checked, converted and out of each other's memory.
-struct Scatter {
-  int dim;
-  Tensor index, src;
-  bool empty;
-
-  Scatter(const char* op, const Tensor& self, int64_t d, const Tensor& i, const Tensor& s) {
-    dim = static_cast<int>(wrap_dim(d, self.dim()));
-    check_scatter(self, dim, i, s);
-    check_same_device(self.get(), i.get(), op);
-    if (s) {
-      RG_CHECK(self.dtype() == s.dtype(), "scatter(): Expected self.dtype to be equal to src.dtype");
-      check_same_device(self.get(), s.get(), op);
-      src = apart_from(s, self);
-    }
-    index = apart_from(index_as_int64(i, op), self);
-    check_no_internal_overlap(self);
-    empty = i.numel() == 0 || is_meta(self);
+void check_scatter(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  check_index_sizes(self, wrap_dim(dim, self.dim()), index, src);
+  check_same_device(self.get(), index.get(), op);
+  if (src) {
+    RG_CHECK(self.dtype() == src.dtype(), "scatter(): Expected self.dtype to be equal to src.dtype");
+    check_same_device(self.get(), src.get(), op);
   }
-};
-
-}  // namespace
-
-namespace impl {
-
-Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
-  dim = wrap_dim(dim, self.dim());
-  check_same_device(self.get(), index.get(), "gather");
-  const Tensor at = index_as_int64(index, "gather");
-  Tensor out = empty(index.sizes(), self.dtype(), self.device());
-  if (index.numel() == 0) return out;
-  RG_CHECK(at_least_one(index.dim()) == at_least_one(self.dim()), "Index tensor must have the same number of dimensions as input tensor");
-  for (int64_t d = 0; d < at_least_one(index.dim()); ++d) {
-    RG_CHECK(d == dim || size_of(index, d) <= size_of(self, d), "Size does not match at dimension ", d, " expected index ", index.sizes(),
-             " to be no larger than self ", self.sizes(), " apart from dimension ", dim);
-  }
-  if (is_meta(out)) return out;
-  IndexSlot e(self->device);
-  {
-    const Launch launch(self, out.numel() * 2);
-    kernels::indexing(self->device).gather(vector_array(out), vector_array(self), static_cast<int>(dim), vector_array(at), e.data());
-  }
-  check_index_found(e.read(), ErrorKind::Runtime);
-  return out;
+  check_index_dtype(index, op);
+  check_no_internal_overlap(self);
 }
 
-void scatter_src_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  const Scatter s("scatter", self, dim, index, src);
-  if (s.empty) return;
+// Calls scatter(kernels, dim, index, error), with the index converted and out of the memory of self.
+template <class F> void run_scatter(const Tensor& self, int64_t dim, const Tensor& index, int cost, F scatter) {
+  if (index.numel() == 0) return;
+  const Tensor at = apart_from(cast_data(index, DType::Int64), self);
   IndexSlot e(self->device);
   {
-    const Launch launch(self, index.numel() * 2);
-    kernels::indexing(self->device).scatter(vector_array(self), s.dim, vector_array(s.index), vector_array(s.src), e.data());
+    const Launch launch(self, index.numel() * cost);
+    scatter(kernels::indexing(self->device), static_cast<int>(wrap_dim(dim, self.dim())), vector_array(at), e.data());
   }
   check_index_found(e.read(), ErrorKind::Runtime);
 }
-
-void scatter_value_into(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) {
-  const Scatter s("scatter", self, dim, index, {});
-  if (s.empty) return;
-  const Element element(value, self.dtype());
-  IndexSlot e(self->device);
-  {
-    const Launch launch(self, index.numel() * 2);
-    kernels::indexing(self->device).scatter_value(vector_array(self), s.dim, vector_array(s.index), element.get(), e.data());
-  }
-  check_index_found(e.read(), ErrorKind::Runtime);
-}
-
-void scatter_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
-                         bool include_self) {
-  const kernels::Reduce kind = parse_reduce(reduce);
-  const Scatter s("scatter_reduce", self, dim, index, src);
-  if (s.empty) return;
-  IndexSlot e(self->device);
-  {
-    const Launch launch(self, index.numel() * 4);
-    kernels::indexing(self->device)
-        .scatter_reduce(vector_array(self), s.dim, vector_array(s.index), vector_array(s.src), kind, include_self, e.data());
-  }
-  check_index_found(e.read(), ErrorKind::Runtime);
-}
-
-void scatter_add_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  scatter_reduce_into(self, dim, index, src, "sum", true);
-}
-
-Tensor scatter_src(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  Tensor out = contiguous_copy(self);
-  scatter_src_into(out, dim, index, src);
-  return out;
-}
-
-Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) {
-  Tensor out = contiguous_copy(self);
-  scatter_value_into(out, dim, index, value);
-  return out;
-}
-
-Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  Tensor out = contiguous_copy(self);
-  scatter_add_into(out, dim, index, src);
-  return out;
-}
-
-Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
-                          bool include_self) {
-  Tensor out = contiguous_copy(self);
-  scatter_reduce_into(out, dim, index, src, reduce, include_self);
-  return out;
-}
-
-namespace {
 
 [[noreturn]] void fail_take(const kernels::IndexError& e) {
   fail(ErrorKind::Index, "out of range: tried to access index ", e.value, " on a tensor of ", e.size, " elements.");
@@ -165,22 +72,47 @@ namespace {
 
 }  // namespace
 
-Tensor take(const Tensor& self, const Tensor& index) {
+namespace rule {
+
+Spec gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
+  dim = wrap_dim(dim, self.dim());
+  check_same_device(self.get(), index.get(), "gather");
+  check_index_dtype(index, "gather");
+  if (index.numel() == 0) return Spec::of(index, self.dtype());
+  RG_CHECK(at_least_one(index.dim()) == at_least_one(self.dim()), "Index tensor must have the same number of dimensions as input tensor");
+  for (int64_t d = 0; d < at_least_one(index.dim()); ++d) {
+    RG_CHECK(d == dim || size_of(index, d) <= size_of(self, d), "Size does not match at dimension ", d, " expected index ", index.sizes(),
+             " to be no larger than self ", self.sizes(), " apart from dimension ", dim);
+  }
+  return Spec::of(index, self.dtype());
+}
+
+void scatter_src_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  check_scatter("scatter", self, dim, index, src);
+}
+
+void scatter_value_into(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) {
+  check_scatter("scatter", self, dim, index, {});
+  if (index.numel()) check_storable(value, self.dtype());
+}
+
+void scatter_add_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  check_scatter("scatter_reduce", self, dim, index, src);
+}
+
+void scatter_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool) {
+  parse_reduce(reduce);
+  check_scatter("scatter_reduce", self, dim, index, src);
+}
+
+Spec take(const Tensor& self, const Tensor& index) {
   RG_CHECK(index.dtype() == DType::Int64, "take(): Expected a long tensor for index, but got ", dtype_title(index.dtype()));
   RG_CHECK_AS(Index, self.numel() != 0 || index.numel() == 0, "take(): tried to take from an empty tensor");
   check_same_device(self.get(), index.get(), "take");
-  Tensor out = empty(index.sizes(), self.dtype(), self.device());
-  if (out.numel() == 0 || is_meta(out)) return out;
-  IndexSlot e(self->device);
-  {
-    const Launch launch(self, out.numel() * 2);
-    kernels::indexing(self->device).take(vector_array(out), vector_array(self), vector_array(index), e.data());
-  }
-  if (RG_UNLIKELY(!e.read().ok)) fail_take(e.read());
-  return out;
+  return Spec::of(index, self.dtype());
 }
 
-void put_into(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+void put_into(const Tensor& self, const Tensor& index, const Tensor& source, bool) {
   RG_CHECK(index.dtype() == DType::Int64, "put_(): Expected a long tensor for index, but got ", dtype_title(index.dtype()));
   RG_CHECK(self.dtype() == source.dtype(),
            "put_(): self and source expected to have the same dtype, but got self.dtype = ", dtype_title(self.dtype()),
@@ -192,7 +124,59 @@ void put_into(const Tensor& self, const Tensor& index, const Tensor& source, boo
   check_same_device(self.get(), index.get(), "put_");
   check_same_device(self.get(), source.get(), "put_");
   check_no_internal_overlap(self);
-  if (index.numel() == 0 || is_meta(self)) return;
+}
+
+}  // namespace rule
+
+namespace compute {
+
+void gather(const Tensor& self, int64_t dim, const Tensor& index, bool, const Tensor& out) {
+  const Tensor at = cast_data(index, DType::Int64);
+  IndexSlot e(self->device);
+  {
+    const Launch launch(self, out.numel() * 2);
+    kernels::indexing(self->device)
+        .gather(vector_array(out), vector_array(self), static_cast<int>(wrap_dim(dim, self.dim())), vector_array(at), e.data());
+  }
+  check_index_found(e.read(), ErrorKind::Runtime);
+}
+
+void scatter_src_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  const Tensor from = apart_from(src, self);
+  run_scatter(self, dim, index, 2, [&](const kernels::IndexKernels& k, int d, const kernels::Array& at, kernels::IndexError* e) {
+    k.scatter(vector_array(self), d, at, vector_array(from), e);
+  });
+}
+
+void scatter_value_into(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) {
+  run_scatter(self, dim, index, 2, [&](const kernels::IndexKernels& k, int d, const kernels::Array& at, kernels::IndexError* e) {
+    k.scatter_value(vector_array(self), d, at, Element(value, self.dtype()).get(), e);
+  });
+}
+
+void scatter_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                         bool include_self) {
+  const Tensor from = apart_from(src, self);
+  run_scatter(self, dim, index, 4, [&](const kernels::IndexKernels& k, int d, const kernels::Array& at, kernels::IndexError* e) {
+    k.scatter_reduce(vector_array(self), d, at, vector_array(from), parse_reduce(reduce), include_self, e);
+  });
+}
+
+void scatter_add_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  scatter_reduce_into(self, dim, index, src, "sum", true);
+}
+
+void take(const Tensor& self, const Tensor& index, const Tensor& out) {
+  IndexSlot e(self->device);
+  {
+    const Launch launch(self, out.numel() * 2);
+    kernels::indexing(self->device).take(vector_array(out), vector_array(self), vector_array(index), e.data());
+  }
+  if (RG_UNLIKELY(!e.read().ok)) fail_take(e.read());
+}
+
+void put_into(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+  if (index.numel() == 0) return;
   const int64_t n = index.numel(), one = 1;
   const Tensor at = contiguous_data(apart_from(index, self)), src = contiguous_data(apart_from(source, self));
   IndexSlot e(self->device);
@@ -204,11 +188,5 @@ void put_into(const Tensor& self, const Tensor& index, const Tensor& source, boo
   if (RG_UNLIKELY(!e.read().ok)) fail_take(e.read());
 }
 
-Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
-  Tensor out = clone_data(self);
-  put_into(out, index, source, accumulate);
-  return out;
-}
-
-}  // namespace impl
+}  // namespace compute
 }  // namespace retrograd

@@ -17,7 +17,6 @@ inline kernels::Array vector_array(const Tensor& t) {
   return {t->data, t->dtype, 1, &kOne, &kOne};
 }
 
-Tensor index_as_int64(const Tensor& index, const char* op);
 kernels::Reduce parse_reduce(std::string_view reduce);
 
 // How many elements are set; waits for the device.

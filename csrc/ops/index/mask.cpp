@@ -1,4 +1,5 @@
 // Masks and positions of nonzeros.
+#include "native_index.h"
 #include "ops.h"
 #include "ops/checks.h"
 #include "ops/index/index.h"
@@ -6,18 +7,40 @@
 namespace retrograd {
 namespace {
 
-void need_values(const Tensor& t, const char* op) {
-  RG_CHECK_AS(NotImplemented, !is_meta(t), op, ": the size of the result depends on values, and a meta tensor has none");
+void check_masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  RG_CHECK(mask.dtype() == DType::Bool, "masked_scatter_ only supports boolean masks, but got mask with dtype ", dtype_title(mask.dtype()));
+  RG_CHECK(self.dtype() == source.dtype(), "masked_scatter: expected self and source to have same dtypes but got ",
+           dtype_title(self.dtype()), " and ", dtype_title(source.dtype()));
+  check_same_device(self.get(), mask.get(), "masked_scatter_");
+  check_same_device(self.get(), source.get(), "masked_scatter_");
 }
 
 }  // namespace
 
-namespace impl {
+namespace rule {
+
+void masked_scatter_into(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  check_masked_scatter(self, mask, source);
+  RG_CHECK(mask.dim() <= self.dim(), "expand(CPUBoolType{", mask.sizes(), "}, size=", self.sizes(), "): the number of sizes provided (",
+           self.dim(), ") must be greater or equal to the number of dimensions in the tensor (", mask.dim(), ")");
+  const Shape shape = broadcast_shapes(mask.sizes(), self.sizes());
+  RG_CHECK(same_sizes(shape, self.sizes()), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
+  check_no_internal_overlap(self);
+}
+
+Spec masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  const Shape shape = broadcast_shapes(mask.sizes(), self.sizes());
+  check_masked_scatter(self, mask, source);
+  return Spec(shape, self.dtype(), self->device);
+}
+
+}  // namespace rule
+
+namespace compute {
 
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
   RG_CHECK(mask.dtype() == DType::Bool, "masked_select: expected BoolTensor for mask");
   check_same_device(self.get(), mask.get(), "masked_select");
-  need_values(self, "masked_select");
   const Shape shape = broadcast_shapes(mask.sizes(), self.sizes());
   const Tensor at = expand_data(mask, shape), from = expand_data(self, shape);
   const int64_t n = count_set(at);
@@ -30,33 +53,18 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
 }
 
 void masked_scatter_into(const Tensor& self, const Tensor& mask, const Tensor& source) {
-  RG_CHECK(mask.dtype() == DType::Bool, "masked_scatter_ only supports boolean masks, but got mask with dtype ", dtype_title(mask.dtype()));
-  RG_CHECK(self.dtype() == source.dtype(), "masked_scatter: expected self and source to have same dtypes but got ",
-           dtype_title(self.dtype()), " and ", dtype_title(source.dtype()));
-  check_same_device(self.get(), mask.get(), "masked_scatter_");
-  check_same_device(self.get(), source.get(), "masked_scatter_");
-  RG_CHECK(mask.dim() <= self.dim(), "expand(CPUBoolType{", mask.sizes(), "}, size=", self.sizes(), "): the number of sizes provided (",
-           self.dim(), ") must be greater or equal to the number of dimensions in the tensor (", mask.dim(), ")");
-  const Shape shape = broadcast_shapes(mask.sizes(), self.sizes());
-  RG_CHECK(same_sizes(shape, self.sizes()), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
-  check_no_internal_overlap(self);
-  if (self.numel() == 0 || is_meta(self)) return;
-  const Tensor at = expand_data(apart_from(mask, self), shape), from = contiguous_data(apart_from(source, self));
+  const Tensor at = expand_data(apart_from(mask, self), self.sizes()), from = contiguous_data(apart_from(source, self));
   RG_CHECK(count_set(at) <= from.numel(), "Number of elements of source < number of ones in mask");
   const Launch launch(self, self.numel() * 2);
   kernels::indexing(self->device).masked_scatter(vector_array(self), vector_array(at), vector_array(from));
 }
 
-Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
-  const Shape shape = broadcast_shapes(mask.sizes(), self.sizes());
-  Tensor out = empty(shape, self.dtype(), self.device());
+void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source, const Tensor& out) {
   copy_data(out, self);
   masked_scatter_into(out, mask, source);
-  return out;
 }
 
 Tensor _nonzero(const Tensor& self) {
-  need_values(self, "nonzero");
   const int64_t n = count_set(self);
   const int64_t sizes[2] = {n, self.dim()};
   if (n == 0 || self.dim() == 0) return empty(sizes, DType::Int64, self.device());
@@ -67,5 +75,5 @@ Tensor _nonzero(const Tensor& self) {
   return out;
 }
 
-}  // namespace impl
+}  // namespace compute
 }  // namespace retrograd

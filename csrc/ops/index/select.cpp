@@ -1,4 +1,5 @@
 // Ops that name whole slices along one dimension by a vector of indices.
+#include "native_index.h"
 #include "ops.h"
 #include "ops/checks.h"
 #include "ops/index/index.h"
@@ -29,11 +30,30 @@ void check_slices(const char* op, const Tensor& self, int64_t dim, const Tensor&
   check_no_internal_overlap(self);
 }
 
+// The sizes of self with `n` along dim.
+Shape with_size(const Tensor& self, int64_t dim, int64_t n) {
+  Shape shape;
+  shape.ndim = self->ndim;
+  for (int d = 0; d < self->ndim; ++d) shape.sizes[d] = d == dim ? n : self->size(d);
+  return shape;
+}
+
+// Calls write(kernels, dim, index, error), with the index converted and out of the memory of self; gives what was wrong with it.
+template <class F> kernels::IndexError write_slices(const Tensor& self, int64_t dim, const Tensor& index, int64_t work, F write) {
+  const Tensor at = apart_from(cast_data(index, DType::Int64), self);
+  IndexSlot e(self->device);
+  {
+    const Launch launch(self, work);
+    write(kernels::indexing(self->device), static_cast<int>(wrap_dim(dim, self.dim())), vector_array(at), e.data());
+  }
+  return e.read();
+}
+
 }  // namespace
 
-namespace impl {
+namespace rule {
 
-Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
+Spec index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   dim = wrap_dim(dim, self.dim());
   RG_CHECK_AS(Index, index.dim() <= 1, "index_select(): Index is supposed to be a vector");
   RG_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, "index_select(): Expected dtype int32 or int64 for index");
@@ -42,42 +62,14 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   if (self.dim() == 0) {
     RG_CHECK(n == 1, "index_select(): Index to scalar can have only 1 value, got ", n, " value(s)");
   }
-  int64_t sizes[kMaxDims];
-  for (int64_t d = 0; d < self.dim(); ++d) sizes[d] = d == dim ? n : self.size(d);
-  Tensor out = empty({sizes, static_cast<size_t>(self.dim())}, self.dtype(), self.device());
-  if (n == 0 || is_meta(out)) return out;
-  const Tensor at = cast_data(index, DType::Int64);
-  IndexSlot e(self->device);
-  {
-    const Launch launch(self, out.numel());
-    kernels::indexing(self->device).index_select(vector_array(out), vector_array(self), static_cast<int>(dim), vector_array(at), e.data());
-  }
-  if (RG_UNLIKELY(!e.read().ok)) fail_range();
-  return out;
+  Spec spec(self.dtype(), self->device);
+  for (int d = 0; d < self->ndim; ++d) spec.add_dim(d == dim ? n : self->size(d));
+  return spec;
 }
 
 void index_add_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
-  dim = wrap_dim(dim, self.dim());
-  check_slices("index_add_", self, dim, index, source);
+  check_slices("index_add_", self, wrap_dim(dim, self.dim()), index, source);
   check_fits(alpha, self.dtype());
-  if (index.numel() == 0 || is_meta(self)) return;
-  const Tensor at = apart_from(cast_data(index, DType::Int64), self),
-               src = apart_from(alpha.is_complex() ? mul(source, alpha) : source, self);
-  if (alpha.is_complex()) alpha = Scalar(1);
-  IndexSlot e(self->device);
-  {
-    const Launch launch(self, source.numel() * 2);
-    kernels::indexing(self->device)
-        .index_add(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), alpha.to_double(), e.data());
-  }
-  if (RG_UNLIKELY(!e.read().ok) && self.dim() <= 1) fail_range();
-  check_index_found(e.read(), ErrorKind::Runtime);
-}
-
-Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
-  Tensor out = contiguous_copy(self);
-  index_add_into(out, dim, index, source, alpha);
-  return out;
 }
 
 void index_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
@@ -87,23 +79,6 @@ void index_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, con
            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ", reduce, ".");
   check_slices("index_reduce_", self, dim, index, source);
   if (self.dtype() == DType::Bool && (!include_self || reduce == "mean")) fail_not_implemented("index_reduce_func", self.dtype());
-  if (index.numel() == 0 || is_meta(self)) return;
-  const Tensor at = apart_from(cast_data(index, DType::Int64), self), src = apart_from(source, self);
-  IndexSlot e(self->device);
-  {
-    const Launch launch(self, source.numel() * 4);
-    kernels::indexing(self->device)
-        .index_reduce(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), parse_reduce(reduce), include_self,
-                      e.data());
-  }
-  if (RG_UNLIKELY(!e.read().ok)) fail_range();
-}
-
-Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
-                    bool include_self) {
-  Tensor out = contiguous_copy(self);
-  index_reduce_into(out, dim, index, source, reduce, include_self);
-  return out;
 }
 
 void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
@@ -117,9 +92,6 @@ void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const
   RG_CHECK(index.dtype() == DType::Int64, "index_copy_(): Expected a long tensor for index, but got ", dtype_title(index.dtype()));
   RG_CHECK(self.dtype() == source.dtype(), "index_copy_(): self and source expected to have the same dtype, but got (self) ",
            dtype_title(self.dtype()), " and (source) ", dtype_title(source.dtype()));
-  int64_t sizes[kMaxDims];
-  for (int64_t d = 0; d < self.dim(); ++d) sizes[d] = d == dim ? n : self.size(d);
-  const IntSpan expected{sizes, static_cast<size_t>(self.dim())};
   if (source.dim() && self.dim()) {
     for (int64_t d = 0, at = 0; d < self.dim(); ++d) {
       if (d == dim) continue;
@@ -133,82 +105,102 @@ void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const
   } else {
     // Into a 0-d tensor each of several elements is written, the last one stays.
     const bool listed = source.dim() == 1 && self.dim() == 0 && source.numel() == n;
-    RG_CHECK(listed || (source.numel() == 1 && checked_numel(expected) == 1),
+    RG_CHECK(listed || (source.numel() == 1 && checked_numel(with_size(self, dim, n)) == 1),
              "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ", self.sizes(),
              " at dimension 0 and source slice shape: ", source.sizes(), " at dimension 0.");
   }
   check_same_device(self.get(), index.get(), "index_copy_");
   check_same_device(self.get(), source.get(), "index_copy_");
   check_no_internal_overlap(self);
-  if (n == 0 || is_meta(self)) return;
-  const Tensor at = apart_from(index, self);
-  Tensor src = apart_from(source, self);
-  if (self.dim() == 0 && src.dim() == 1 && n > 1) {
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t place = read_scalar(at, i * at.stride(0)).i;
-      RG_CHECK_AS(Index, place == 0, "index_copy_(): index ", place, " is out of bounds for dimension 0 with size 1");
-    }
-    copy_data(self, select(src, 0, n - 1));
-    return;
-  }
-  if (src.dim() != self.dim()) src = expand_data(src.dim() ? alias_as(src, {}, {}, src->offset()) : src, expected);
-  IndexSlot e(self->device);
-  {
-    const Launch launch(self, source.numel() * 2);
-    kernels::indexing(self->device).index_copy(vector_array(self), static_cast<int>(dim), vector_array(at), vector_array(src), e.data());
-  }
-  if (RG_UNLIKELY(!e.read().ok))
-    fail(ErrorKind::Index, "index_copy_(): index ", e.read().value, " is out of bounds for dimension ", dim, " with size ", e.read().size);
-}
-
-Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  Tensor out = contiguous_copy(self);
-  index_copy_into(out, dim, index, source);
-  return out;
 }
 
 void index_fill_into(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) {
-  dim = wrap_dim(dim, self.dim());
+  wrap_dim(dim, self.dim());
   RG_CHECK_AS(Index, index.dtype() == DType::Int64, "index_fill_(): Expected dtype int64 for index.");
   RG_CHECK(index.dim() <= 1, "Index has to be a vector/scalar");
   check_same_device(self.get(), index.get(), "index_fill_");
   RG_CHECK(!value.is_complex() || is_complex(self.dtype()),
            "index_fill_(): Converting complex Scalar to non-complex type is not supported");
   warn_expanded_write(self, "index_fill_");
-  if (index.numel() == 0 || self.numel() == 0 || is_meta(self)) return;
-  const Tensor at = apart_from(index, self);
-  const Element element(value, self.dtype());
-  IndexSlot e(self->device);
-  {
-    const Launch launch(self, self.numel());
-    kernels::indexing(self->device).index_fill(vector_array(self), static_cast<int>(dim), vector_array(at), element.get(), e.data());
-  }
-  check_index_found(e.read(), ErrorKind::Index);
-}
-
-namespace {
-
-Scalar element_of(const Tensor& value) {
-  RG_CHECK(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");
-  if (is_meta(value)) return Scalar(0);  // nor will anything be written: self is on the same device
-  return read_scalar(value);
-}
-
-}  // namespace
-
-Tensor index_fill_int_Scalar(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) {
-  Tensor out = clone_data(self);
-  index_fill_into(out, dim, index, value);
-  return out;
-}
-
-Tensor index_fill_int_Tensor(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
-  return index_fill_int_Scalar(self, dim, index, element_of(value));
 }
 
 void index_fill_tensor_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
-  index_fill_into(self, dim, index, element_of(value));
+  RG_CHECK(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");
+  if (!value->device.is_cpu()) check_same_device(self.get(), value.get(), "index_fill_");
+  index_fill_into(self, dim, index, is_complex(value.dtype()) ? Scalar(Complex<double>()) : Scalar(0));
 }
 
-}  // namespace impl
+}  // namespace rule
+
+namespace compute {
+
+void index_select(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& out) {
+  if (index.numel() == 0) return;
+  const Tensor at = cast_data(index, DType::Int64);
+  IndexSlot e(self->device);
+  {
+    const Launch launch(self, out.numel());
+    kernels::indexing(self->device)
+        .index_select(vector_array(out), vector_array(self), static_cast<int>(wrap_dim(dim, self.dim())), vector_array(at), e.data());
+  }
+  if (RG_UNLIKELY(!e.read().ok)) fail_range();
+}
+
+void index_add_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
+  if (index.numel() == 0) return;
+  const Tensor src = apart_from(alpha.is_complex() ? impl::mul(source, alpha) : source, self);
+  if (alpha.is_complex()) alpha = Scalar(1);
+  const auto e = write_slices(self, dim, index, source.numel() * 2, [&](const auto& k, int d, const auto& at, auto* error) {
+    k.index_add(vector_array(self), d, at, vector_array(src), alpha.to_double(), error);
+  });
+  if (RG_UNLIKELY(!e.ok) && self.dim() <= 1) fail_range();
+  check_index_found(e, ErrorKind::Runtime);
+}
+
+void index_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
+                       bool include_self) {
+  if (index.numel() == 0) return;
+  const Tensor src = apart_from(source, self);
+  const auto e = write_slices(self, dim, index, source.numel() * 4, [&](const auto& k, int d, const auto& at, auto* error) {
+    k.index_reduce(vector_array(self), d, at, vector_array(src), parse_reduce(reduce), include_self, error);
+  });
+  if (RG_UNLIKELY(!e.ok)) fail_range();
+}
+
+void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  const int64_t n = index.numel();
+  if (n == 0) return;
+  Tensor src = apart_from(source, self);
+  if (self.dim() == 0 && src.dim() == 1 && n > 1) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t place = read_scalar(index, i * index.stride(0)).i;
+      RG_CHECK_AS(Index, place == 0, "index_copy_(): index ", place, " is out of bounds for dimension 0 with size 1");
+    }
+    copy_data(self, impl::select(src, 0, n - 1));
+    return;
+  }
+  if (src.dim() != self.dim()) {
+    src = expand_data(src.dim() ? alias_as(src, {}, {}, src->offset()) : src, with_size(self, wrap_dim(dim, self.dim()), n));
+  }
+  const auto e = write_slices(self, dim, index, source.numel() * 2, [&](const auto& k, int d, const auto& at, auto* error) {
+    k.index_copy(vector_array(self), d, at, vector_array(src), error);
+  });
+  if (RG_UNLIKELY(!e.ok))
+    fail(ErrorKind::Index, "index_copy_(): index ", e.value, " is out of bounds for dimension ", e.dim, " with size ", e.size);
+}
+
+void index_fill_into(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) {
+  if (index.numel() == 0) return;
+  const Element element(value, self.dtype());
+  const auto e = write_slices(self, dim, index, self.numel(), [&](const auto& k, int d, const auto& at, auto* error) {
+    k.index_fill(vector_array(self), d, at, element.get(), error);
+  });
+  check_index_found(e, ErrorKind::Index);
+}
+
+void index_fill_tensor_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+  index_fill_into(self, dim, index, read_scalar(value));
+}
+
+}  // namespace compute
 }  // namespace retrograd

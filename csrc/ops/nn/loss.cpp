@@ -59,10 +59,8 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
   check_constant(weight, "binary_cross_entropy", "weight");
   RG_CHECK(self.dtype() == target.dtype(), "Found dtype ", dtype_title(target.dtype()), " but expected ", dtype_title(self.dtype()));
   if (!is_floating(self.dtype())) fail_not_implemented("binary_cross_entropy", self.dtype());
-  if (!is_meta(self)) {
-    RG_CHECK(all_within(self, 0, 1), "all elements of input should be between 0 and 1");
-    RG_CHECK(all_within(target, 0, 1), "all elements of target should be between 0 and 1");
-  }
+  RG_CHECK(all_within(self, 0, 1), "all elements of input should be between 0 and 1");
+  RG_CHECK(all_within(target, 0, 1), "all elements of target should be between 0 and 1");
   Tensor elements = _binary_cross_entropy(self, target);
   if (weight) elements = mul(elements, weight);
   return reduced(elements, reduction);

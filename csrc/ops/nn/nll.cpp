@@ -1,7 +1,6 @@
 // Losses over classes: nll_loss and cross_entropy.
-#include <cstring>
-
 #include "kernels/loss.h"
+#include "native_nn.h"
 #include "ops/checks.h"
 #include "ops/derivatives.h"
 #include "ops/nn/nn.h"
@@ -9,53 +8,7 @@
 namespace retrograd {
 namespace {
 
-// The input as [n, c, d] (batch, classes, places) and the target as [n, d].
-struct Classes {
-  Tensor input, target, weight;
-  int64_t n, c, d;
-  int64_t sizes[3], strides[3], target_sizes[2], target_strides[2];
-
-  Classes(const Tensor& self, const Tensor& given_target, const Tensor& given_weight)
-      : input(self), target(given_target), weight(given_weight) {
-    RG_CHECK(target.dtype() == DType::Int64 || target.dtype() == DType::UInt8, "expected target dtype to be Long or Byte, but got ",
-             dtype_title(target.dtype()));
-    if (!is_floating(self.dtype())) fail_not_implemented("nll_loss_out_frame", self.dtype());
-    const int64_t dims = self.dim();
-    RG_CHECK(dims > 0, "input tensor should be 1D or 2D");
-    c = dims == 1 ? self.size(0) : self.size(1);
-    n = dims == 1 ? 1 : self.size(0);
-    d = 1;
-    for (int64_t i = 2; i < dims; ++i) d *= self.size(i);
-    check_same_device(self.get(), target.get(), "nll_loss");
-    RG_CHECK(target.numel() == n * d, "size mismatch (got input: ", self.sizes(), ", target: ", target.sizes(), ")");
-    if (weight) {
-      RG_CHECK(weight.dim() == 1 && weight.numel() == c, "weight tensor should be defined either for all ", c,
-               " classes or no classes but got weight tensor of shape: ", weight.sizes());
-      RG_CHECK(weight.dtype() == self.dtype(), "expected scalar type ", dtype_title(self.dtype()), " but found ",
-               dtype_title(weight.dtype()));
-      check_same_device(self.get(), weight.get(), "nll_loss");
-      weight = contiguous_data(weight);
-    }
-    target = contiguous_data(cast_data(target, DType::Int64));
-    target_sizes[0] = n, target_sizes[1] = d;
-    target_strides[0] = d, target_strides[1] = 1;
-    set_strides(input);
-  }
-
-  void set_strides(Tensor& t) {
-    if (t.dim() > 3) t = contiguous_data(t);
-    const bool flat = t.dim() > 3;
-    sizes[0] = n, sizes[1] = c, sizes[2] = d;
-    strides[0] = t.dim() == 1 ? 0 : t.stride(0);
-    strides[1] = t.dim() == 1 ? t.stride(0) : t.stride(1);
-    strides[2] = flat || t.dim() < 3 ? 1 : t.stride(2);
-  }
-  kernels::Array array(const Tensor& t) const { return {t->data, t->dtype, 3, sizes, strides}; }
-  kernels::Array target_array() const { return {target->data, DType::Int64, 2, target_sizes, target_strides}; }
-  const void* weight_data() const { return weight ? weight->data : nullptr; }
-};
-
-void check_target(const kernels::IndexError& e) { RG_CHECK_AS(Index, e.ok, "Target ", e.value, " is out of bounds."); }
+bool is_whole(int64_t reduction) { return static_cast<Reduction>(reduction) != Reduction::None; }
 
 kernels::Reduction kernel_reduction(int64_t reduction) {
   switch (static_cast<Reduction>(reduction)) {
@@ -65,75 +18,136 @@ kernels::Reduction kernel_reduction(int64_t reduction) {
   }
 }
 
-std::tuple<Tensor, Tensor> forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
-                                   int64_t ignore_index) {
-  const Classes classes(self, target, weight);
-  const bool whole = static_cast<Reduction>(reduction) != Reduction::None;
-  Tensor out = empty(whole ? IntSpan() : target.sizes(), self.dtype(), self.device());
-  Tensor total = zeros({}, self.dtype(), self.device());
-  if (is_meta(out) || (!whole && out.numel() == 0)) return {std::move(out), std::move(total)};
-  const int64_t out_strides[2] = {whole ? 0 : classes.d, whole ? 0 : 1};
-  IndexSlot e(self->device);
-  {
-    const Launch launch(self, classes.n * classes.d * 2);
-    kernels::loss(self->device)
-        .nll_loss({out->data, out->dtype, 2, classes.target_sizes, out_strides}, total->data, classes.array(classes.input),
-                  classes.target_array(), classes.weight_data(), ignore_index, kernel_reduction(reduction), e.data());
+// The input as [n, c, d] (batch, classes, places) and the target as [n, d].
+struct Counts {
+  int64_t n, c, d = 1;
+  explicit Counts(const Tensor& self) {
+    n = self.dim() == 1 ? 1 : self.size(0);
+    c = self.dim() == 1 ? self.size(0) : self.size(1);
+    for (int64_t i = 2; i < self.dim(); ++i) d *= self.size(i);
   }
-  check_target(e.read());
-  return {std::move(out), std::move(total)};
+};
+
+void check_classes(const Tensor& self, const Tensor& target, const Tensor& weight) {
+  RG_CHECK(target.dtype() == DType::Int64 || target.dtype() == DType::UInt8, "expected target dtype to be Long or Byte, but got ",
+           dtype_title(target.dtype()));
+  if (!is_floating(self.dtype())) fail_not_implemented("nll_loss_out_frame", self.dtype());
+  RG_CHECK(self.dim() > 0, "input tensor should be 1D or 2D");
+  const Counts counts(self);
+  check_same_device(self.get(), target.get(), "nll_loss");
+  RG_CHECK(target.numel() == counts.n * counts.d, "size mismatch (got input: ", self.sizes(), ", target: ", target.sizes(), ")");
+  if (!weight) return;
+  RG_CHECK(weight.dim() == 1 && weight.numel() == counts.c, "weight tensor should be defined either for all ", counts.c,
+           " classes or no classes but got weight tensor of shape: ", weight.sizes());
+  RG_CHECK(weight.dtype() == self.dtype(), "expected scalar type ", dtype_title(self.dtype()), " but found ", dtype_title(weight.dtype()));
+  check_same_device(self.get(), weight.get(), "nll_loss");
+}
+
+// Arrays for the kernels. `shaped` is the input or its gradient.
+struct Classes : Counts {
+  Tensor shaped, target, weight;
+  int64_t sizes[3], strides[3], target_sizes[2], target_strides[2], loss_strides[2];
+
+  Classes(const Tensor& given, const Tensor& given_target, const Tensor& given_weight, int64_t reduction)
+      : Counts(given),
+        shaped(given.dim() > 3 ? contiguous_data(given) : given),
+        target(contiguous_data(cast_data(given_target, DType::Int64))),
+        weight(given_weight ? contiguous_data(given_weight) : Tensor()) {
+    sizes[0] = n, sizes[1] = c, sizes[2] = d;
+    strides[0] = shaped.dim() == 1 ? 0 : shaped.stride(0);
+    strides[1] = shaped.dim() == 1 ? shaped.stride(0) : shaped.stride(1);
+    strides[2] = shaped.dim() == 3 ? shaped.stride(2) : 1;
+    target_sizes[0] = n, target_sizes[1] = d;
+    target_strides[0] = d, target_strides[1] = 1;
+    loss_strides[0] = is_whole(reduction) ? 0 : d, loss_strides[1] = is_whole(reduction) ? 0 : 1;
+  }
+
+  kernels::Array array() const { return {shaped->data, shaped->dtype, 3, sizes, strides}; }
+  kernels::Array target_array() const { return {target->data, DType::Int64, 2, target_sizes, target_strides}; }
+  kernels::Array loss_array(const Tensor& t) const { return {t->data, t->dtype, 2, target_sizes, loss_strides}; }
+  const void* weight_data() const { return weight ? weight->data : nullptr; }
+};
+
+void check_target(const kernels::IndexError& e) { RG_CHECK_AS(Index, e.ok, "Target ", e.value, " is out of bounds."); }
+
+using Pair = std::array<Spec, 2>;
+Pair loss_and_weight(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction) {
+  check_classes(self, target, weight);
+  const Spec one(self.dtype(), self->device);
+  return {is_whole(reduction) ? one : Spec::of(target, self.dtype()), one};
 }
 
 }  // namespace
 
-namespace impl {
+namespace rule {
 
-std::tuple<Tensor, Tensor> nll_loss_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
-                                            int64_t ignore_index) {
+Pair nll_loss_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t) {
   check_constant(weight, "nll_loss_forward", "weight");
   RG_CHECK(self.dim() == 1 || self.dim() == 2, "input tensor should be 1D or 2D");
   RG_CHECK(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
   RG_CHECK(self.dim() == 1 ? target.numel() == 1 : target.dim() == 1 && self.size(0) == target.size(0),
            "size mismatch (got input: ", self.sizes(), ", target: ", target.sizes(), ")");
-  return forward(self, target, weight, reduction, ignore_index);
+  return loss_and_weight(self, target, weight, reduction);
 }
 
-std::tuple<Tensor, Tensor> nll_loss2d_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
-                                              int64_t ignore_index) {
+Pair nll_loss2d_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t) {
   check_constant(weight, "nll_loss2d_forward", "weight");
   RG_CHECK(self.dim() >= 3, "only batches of spatial inputs supported (3D tensors and up), but got input of dimension: ", self.dim());
   bool match = target.dim() == self.dim() - 1 && target.size(0) == self.size(0);
   for (int64_t d = 1; match && d < target.dim(); ++d) match = target.size(d) == self.size(d + 1);
   RG_CHECK(match, "size mismatch (got input: ", self.sizes(), " , target: ", target.sizes(), ")");
-  return forward(self, target, weight, reduction, ignore_index);
+  return loss_and_weight(self, target, weight, reduction);
 }
 
-Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
-                         int64_t ignore_index, const Tensor& total_weight) {
-  Classes classes(self, target, weight);
-  Tensor out = empty(self.sizes(), self.dtype(), self.device());
-  if (out.numel() == 0 || is_meta(out)) return out;
-  classes.set_strides(out);
-  const bool whole = static_cast<Reduction>(reduction) != Reduction::None;
-  RG_CHECK(grad_output.numel() == (whole ? 1 : target.numel()) && total_weight.numel() == 1 && total_weight.dtype() == self.dtype() &&
-               !is_meta(grad_output) && !is_meta(total_weight),
-           "nll_loss_backward: expected a gradient of ", whole ? int64_t{1} : target.numel(), " element(s) and one total weight of dtype ",
-           dtype_name(self.dtype()), ", got ", grad_output.sizes(), " and ", total_weight.sizes(), " of ",
-           dtype_name(total_weight.dtype()));
+Spec nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                       int64_t, const Tensor& total_weight) {
+  check_classes(self, target, weight);
+  const int64_t count = is_whole(reduction) ? 1 : target.numel();
+  RG_CHECK(grad_output.numel() == count && total_weight.numel() == 1 && total_weight.dtype() == self.dtype(),
+           "nll_loss_backward: expected a gradient of ", count, " element(s) and one total weight of dtype ", dtype_name(self.dtype()),
+           ", got ", grad_output.sizes(), " and ", total_weight.sizes(), " of ", dtype_name(total_weight.dtype()));
+  check_same_device(self.get(), grad_output.get(), "nll_loss_backward");
+  check_same_device(self.get(), total_weight.get(), "nll_loss_backward");
+  return Spec::of(self);
+}
+
+}  // namespace rule
+
+namespace compute {
+
+void nll_loss_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index,
+                      const Tensor& output, const Tensor& total_weight) {
+  const Classes classes(self, target, weight, reduction);
+  IndexSlot e(self->device);
+  {
+    const Launch launch(self, classes.n * classes.d * 2);
+    kernels::loss(self->device)
+        .nll_loss(classes.loss_array(output), total_weight->data, classes.array(), classes.target_array(), classes.weight_data(),
+                  ignore_index, kernel_reduction(reduction), e.data());
+  }
+  check_target(e.read());
+}
+
+void nll_loss2d_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index,
+                        const Tensor& output, const Tensor& total_weight) {
+  nll_loss_forward(self, target, weight, reduction, ignore_index, output, total_weight);
+}
+
+void nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                       int64_t ignore_index, const Tensor& total_weight, const Tensor& out) {
+  const Classes classes(out, target, weight, reduction);
   const Tensor grad = contiguous_data(cast_data(grad_output, self.dtype()));
-  const int64_t grad_strides[2] = {whole ? 0 : classes.d, whole ? 0 : 1};
   IndexSlot e(self->device);
   {
     const Launch launch(self, out.numel());
     kernels::loss(self->device)
-        .nll_loss_backward(classes.array(out), {grad->data, grad->dtype, 2, classes.target_sizes, grad_strides}, total_weight->data,
-                           classes.target_array(), classes.weight_data(), ignore_index, kernel_reduction(reduction), e.data());
+        .nll_loss_backward(classes.array(), classes.loss_array(grad), total_weight->data, classes.target_array(), classes.weight_data(),
+                           ignore_index, kernel_reduction(reduction), e.data());
   }
   check_target(e.read());
-  return out;
 }
 
-}  // namespace impl
+}  // namespace compute
 
 namespace composite {
 namespace {

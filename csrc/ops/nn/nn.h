@@ -15,8 +15,4 @@ Tensor reduced(const Tensor& loss, int64_t reduction);  // of elements, by ops o
 // An argument without a derivative must not ask for one.
 void check_constant(const Tensor& t, const char* op, const char* argument);
 
-// [.., normalized_shape] as rows x n; throws when the shapes do not fit.
-struct Rows { int64_t rows = 1, n = 1; };
-Rows layer_norm_rows(const Tensor& input, IntSpan normalized_shape);
-
 }  // namespace retrograd

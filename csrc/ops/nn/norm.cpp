@@ -1,5 +1,6 @@
 // Layer normalisation, gates and padding.
 #include "kernels/norm.h"
+#include "native_nn.h"
 #include "ops/checks.h"
 #include "ops/derivatives.h"
 #include "ops/nn/nn.h"
@@ -13,33 +14,55 @@ std::string star_shape(IntSpan shape) {
   return text + "]";
 }
 
-}  // namespace
-
-Rows layer_norm_rows(const Tensor& input, IntSpan normalized_shape) {
+// How many rows of normalized_shape there are; throws when it does not fit.
+int64_t check_rows(const Tensor& input, IntSpan normalized_shape) {
   RG_CHECK(!normalized_shape.empty(),
            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got ",
            "normalized_shape = []");
   const int64_t outer = input.dim() - static_cast<int64_t>(normalized_shape.size());
-  Rows out;
+  int64_t rows = 1;
   bool match = outer >= 0;
   for (int64_t d = 0; match && d < input.dim(); ++d) {
     if (d < outer) {
-      out.rows *= input.size(d);
+      rows *= input.size(d);
     } else {
-      out.n *= input.size(d);
       match = input.size(d) == normalized_shape[static_cast<size_t>(d - outer)];
     }
   }
   RG_CHECK(match, "Given normalized_shape=", normalized_shape, ", expected input with shape ", star_shape(normalized_shape),
            ", but got input of size", input.sizes());
-  return out;
+  return rows;
 }
 
-namespace impl {
+// The size of the result and of what is copied: `skip` elements into the input, from `at` in the result.
+struct Padding {
+  int64_t sizes[kMaxDims], kept[kMaxDims], at[kMaxDims], skip = 0;
+  size_t ndim;
 
-std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& self, IntSpan normalized_shape, const Tensor& weight, const Tensor& bias,
-                                                     double eps) {
-  const Rows r = layer_norm_rows(self, normalized_shape);
+  Padding(const Tensor& self, IntSpan pad) : ndim(static_cast<size_t>(self.dim())) {
+    const size_t padded = pad.size() / 2;
+    RG_CHECK(pad.size() % 2 == 0, "Length of pad must be even but instead it equals ", pad.size());
+    RG_CHECK(padded <= ndim, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is ", pad.size(),
+             " while the input has ", ndim, " dimensions.");
+    for (size_t d = 0; d < ndim; ++d) {
+      const size_t i = ndim - 1 - d;
+      const int64_t size = self->size(static_cast<int>(d)), before = i < padded ? pad[2 * i] : 0, after = i < padded ? pad[2 * i + 1] : 0;
+      sizes[d] = size + before + after;
+      RG_CHECK(sizes[d] >= 0, "narrow(): length must be non-negative. The input size ", size, ", plus negative padding ", before, " and ",
+               after, " resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
+      kept[d] = std::max<int64_t>(0, size + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0));
+      skip += before < 0 ? -before * self->stride(static_cast<int>(d)) : 0;
+      at[d] = std::max<int64_t>(before, 0);
+    }
+  }
+};
+
+}  // namespace
+
+namespace rule {
+
+std::array<Spec, 3> native_layer_norm(const Tensor& self, IntSpan normalized_shape, const Tensor& weight, const Tensor& bias, double) {
+  check_rows(self, normalized_shape);
   if (!is_floating(self.dtype())) fail_not_implemented("LayerNormKernelImpl", self.dtype());
   const auto check = [&](const Tensor& t, const char* name) {
     RG_CHECK(same_sizes(t.sizes(), normalized_shape), "Expected ", name, " to be of same shape as normalized_shape, but got ", name,
@@ -49,57 +72,87 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& self, IntSpan
   };
   if (weight) check(weight, "weight");
   if (bias) check(bias, "bias");
-  int64_t sizes[kMaxDims];
+  Spec each(self.dtype(), self->device);
   const int64_t outer = self.dim() - static_cast<int64_t>(normalized_shape.size());
-  for (int64_t d = 0; d < self.dim(); ++d) sizes[d] = d < outer ? self.size(d) : 1;
-  const IntSpan stat_sizes{sizes, static_cast<size_t>(self.dim())};
-  Tensor out = empty(self.sizes(), self.dtype(), self.device());
-  Tensor mean = empty(stat_sizes, self.dtype(), self.device()), rstd = empty(stat_sizes, self.dtype(), self.device());
-  if (is_meta(out)) return {std::move(out), std::move(mean), std::move(rstd)};
-  if (out.numel() == 0) {
-    fill_data(mean, 0);
-    fill_data(rstd, 0);
-    return {std::move(out), std::move(mean), std::move(rstd)};
-  }
-  const Tensor in = contiguous_data(self);
-  const Tensor w = weight ? contiguous_data(weight) : Tensor(), b = bias ? contiguous_data(bias) : Tensor();
-  const Launch launch(self, self.numel());
-  kernels::norm(self->device)
-      .layer_norm(self.dtype(), r.rows, r.n, in->data, w ? w->data : nullptr, b ? b->data : nullptr, eps, out->data, mean->data,
-                  rstd->data);
-  return {std::move(out), std::move(mean), std::move(rstd)};
+  for (int d = 0; d < self->ndim; ++d) each.add_dim(d < outer ? self->size(d) : 1);
+  return {Spec::of(self), each, each};
 }
 
-std::tuple<Tensor, Tensor, Tensor> native_layer_norm_backward(const Tensor& grad, const Tensor& self, IntSpan normalized_shape,
-                                                              const Tensor& mean, const Tensor& rstd, const Tensor& weight, bool needs_self,
-                                                              bool needs_weight, bool needs_bias) {
-  const Rows r = layer_norm_rows(self, normalized_shape);
+std::array<Spec, 3> native_layer_norm_backward(const Tensor& grad, const Tensor& self, IntSpan normalized_shape, const Tensor& mean,
+                                               const Tensor& rstd, const Tensor& weight, bool needs_self, bool needs_weight,
+                                               bool needs_bias) {
+  const int64_t rows = check_rows(self, normalized_shape);
   if (!is_floating(self.dtype())) fail_not_implemented("LayerNormBackwardKernelImpl", self.dtype());
   RG_CHECK(same_sizes(grad.sizes(), self.sizes()), "native_layer_norm_backward: expected a gradient of shape ", self.sizes(), ", got ",
            grad.sizes());
   RG_CHECK(!weight || (same_sizes(weight.sizes(), normalized_shape) && weight.dtype() == self.dtype()),
            "native_layer_norm_backward: expected a weight of shape ", normalized_shape, " with the dtype of the input");
   for (const Tensor* t : {&mean, &rstd})
-    RG_CHECK(t->numel() == r.rows && t->dtype() == self.dtype(),
-             "native_layer_norm_backward: expected a mean and a deviation for each of the ", r.rows, " rows, with the dtype of the input");
-  const auto make = [&](bool wanted, IntSpan sizes) { return wanted ? empty(sizes, self.dtype(), self.device()) : Tensor(); };
-  const auto data = [](const Tensor& t) { return t ? t->data : nullptr; };
-  Tensor grad_self = make(needs_self, self.sizes()), grad_weight = make(needs_weight, normalized_shape),
-         grad_bias = make(needs_bias, normalized_shape);
-  if (is_meta(self)) return {std::move(grad_self), std::move(grad_weight), std::move(grad_bias)};
+    RG_CHECK(t->numel() == rows && t->dtype() == self.dtype(),
+             "native_layer_norm_backward: expected a mean and a deviation for each of the ", rows, " rows, with the dtype of the input");
+  for (const Tensor* t : {&grad, &mean, &rstd, &weight})
+    if (*t) check_same_device(self.get(), t->get(), "native_layer_norm_backward");
+  const auto parameter = [&](bool wanted) { return wanted ? Spec(normalized_shape, self.dtype(), self->device) : Spec(); };
+  return {needs_self ? Spec::of(self) : Spec(), parameter(needs_weight), parameter(needs_bias)};
+}
+
+Spec constant_pad_nd(const Tensor& self, IntSpan pad, Scalar) {
+  const Padding padding(self, pad);
+  Spec spec({padding.sizes, padding.ndim}, self.dtype(), self->device);
+  return spec.in_format(apparent_format(self.get()));
+}
+
+}  // namespace rule
+
+namespace compute {
+
+void native_layer_norm(const Tensor& self, IntSpan, const Tensor& weight, const Tensor& bias, double eps, const Tensor& output,
+                       const Tensor& mean, const Tensor& rstd) {
+  if (self.numel() == 0) {  // rows of no elements
+    fill_data(mean, 0);
+    fill_data(rstd, 0);
+    return;
+  }
+  const Tensor in = contiguous_data(self);
+  const Tensor w = weight ? contiguous_data(weight) : Tensor(), b = bias ? contiguous_data(bias) : Tensor();
+  const int64_t rows = mean.numel();
+  const Launch launch(self, self.numel());
+  kernels::norm(self->device)
+      .layer_norm(self.dtype(), rows, self.numel() / rows, in->data, w ? w->data : nullptr, b ? b->data : nullptr, eps, output->data,
+                  mean->data, rstd->data);
+}
+
+void native_layer_norm_backward(const Tensor& grad, const Tensor& self, IntSpan, const Tensor& mean, const Tensor& rstd,
+                                const Tensor& weight, bool, bool, bool, const Tensor& grad_self, const Tensor& grad_weight,
+                                const Tensor& grad_bias) {
   if (self.numel() == 0) {
     for (const Tensor* t : {&grad_weight, &grad_bias})
       if (*t) fill_data(*t, 0);
-    return {std::move(grad_self), std::move(grad_weight), std::move(grad_bias)};
+    return;
   }
+  const auto data = [](const Tensor& t) { return t ? t->data : nullptr; };
   const Tensor dy = contiguous_data(cast_data(grad, self.dtype())), x = contiguous_data(self), m = contiguous_data(mean),
                d = contiguous_data(rstd), w = weight ? contiguous_data(weight) : Tensor();
+  const int64_t rows = mean.numel();
   const Launch launch(self, self.numel() * 2);
   kernels::norm(self->device)
-      .layer_norm_backward(self.dtype(), r.rows, r.n, dy->data, x->data, data(w), m->data, d->data, data(grad_self), data(grad_weight),
-                           data(grad_bias));
-  return {std::move(grad_self), std::move(grad_weight), std::move(grad_bias)};
+      .layer_norm_backward(self.dtype(), rows, self.numel() / rows, dy->data, x->data, data(w), m->data, d->data, data(grad_self),
+                           data(grad_weight), data(grad_bias));
 }
+
+void constant_pad_nd(const Tensor& self, IntSpan pad, Scalar value, const Tensor& out) {
+  const Padding padding(self, pad);
+  fill_data(out, value);
+  const IntSpan kept{padding.kept, padding.ndim};
+  if (checked_numel(kept) == 0) return;
+  int64_t offset = 0;
+  for (size_t d = 0; d < padding.ndim; ++d) offset += padding.at[d] * out->stride(static_cast<int>(d));
+  copy_data(alias_as(out, kept, out.strides(), offset), alias_as(self, kept, self.strides(), self->offset() + padding.skip));
+}
+
+}  // namespace compute
+
+namespace impl {
 
 Tensor glu(const Tensor& self, int64_t dim) {
   RG_CHECK(self.dim() > 0, "glu does not support 0-dimensional tensors");
@@ -108,33 +161,6 @@ Tensor glu(const Tensor& self, int64_t dim) {
   RG_CHECK(size % 2 == 0, "Halving dimension must be even, but dimension ", dim, " is size ", size);
   if (!is_floating(self.dtype())) fail_not_implemented("glu_cpu", self.dtype());
   return mul(slice(self, dim, 0, size / 2, 1), sigmoid(slice(self, dim, size / 2, size, 1)));
-}
-
-Tensor constant_pad_nd(const Tensor& self, IntSpan pad, Scalar value) {
-  const int64_t ndim = self.dim(), padded = static_cast<int64_t>(pad.size()) / 2;
-  RG_CHECK(pad.size() % 2 == 0, "Length of pad must be even but instead it equals ", pad.size());
-  RG_CHECK(padded <= ndim, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is ", pad.size(),
-           " while the input has ", ndim, " dimensions.");
-  // What is copied starts `skip` elements into the input and `at` elements into the result.
-  int64_t sizes[kMaxDims], kept[kMaxDims], skip = 0, at[kMaxDims];
-  for (int64_t d = 0; d < ndim; ++d) {
-    const int64_t i = ndim - 1 - d, size = self.size(d);
-    const int64_t before = i < padded ? pad[static_cast<size_t>(2 * i)] : 0, after = i < padded ? pad[static_cast<size_t>(2 * i + 1)] : 0;
-    sizes[d] = size + before + after;
-    RG_CHECK(sizes[d] >= 0, "narrow(): length must be non-negative. The input size ", size, ", plus negative padding ", before, " and ",
-             after, " resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
-    kept[d] = std::max<int64_t>(0, size + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0));
-    skip += before < 0 ? -before * self.stride(d) : 0;
-    at[d] = std::max<int64_t>(before, 0);
-  }
-  const IntSpan shape{sizes, static_cast<size_t>(ndim)}, inner{kept, static_cast<size_t>(ndim)};
-  Tensor out = empty_in(shape, apparent_format(self.get()), self.dtype(), self.device());
-  if (!is_meta(out)) fill_data(out, value);
-  if (checked_numel(inner) == 0 || is_meta(out)) return out;
-  int64_t offset = 0;
-  for (int64_t d = 0; d < ndim; ++d) offset += at[d] * out.stride(d);
-  copy_data(alias_as(out, inner, out.strides(), offset), alias_as(self, inner, self.strides(), self->offset() + skip));
-  return out;
 }
 
 }  // namespace impl

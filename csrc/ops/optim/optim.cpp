@@ -1,9 +1,11 @@
 // Fused optimizer steps. A step is checked for all parameters before the first is written.
-#include <cmath>
+#include "kernels/optim.h"
+
+#include <algorithm>
 
 #include "autograd/history.h"
 #include "core/write_notes.h"
-#include "kernels/optim.h"
+#include "native_optim.h"
 #include "ops.h"
 #include "ops/util.h"
 
@@ -30,11 +32,13 @@ class Step {
     return true;
   }
 
-  template <class K, class Options> void run(size_t i, K kernel, const Options& options, int cost) const;  // and counts the writes
+  // Calls kernel(kernels, i, operands, dtype) for each parameter, and counts the writes. `cost` is a rough number of nanoseconds per 8 elements.
+  template <class K> void run(int cost, K kernel) const;
 
  private:
   TensorImpl* at(size_t list, size_t i) const { return lists_[list][i].get(); }
   bool fits(size_t i) const;
+  template <class K> void run(size_t i, int cost, K kernel) const;
 
   std::span<const Tensor> params_;
   const Tensor* lists_[kMaxOperands];
@@ -66,23 +70,27 @@ bool Step::fits(size_t i) const {
   return true;
 }
 
-// `cost` is a rough number of nanoseconds per 8 elements.
-template <class K, class Options> void Step::run(size_t i, K kernel, const Options& options, int cost) const {
+template <class K> void Step::run(int cost, K kernel) const {
+  for (size_t i = 0; i < params_.size(); ++i) {
+    for (size_t l = 0; l + 1 < count_; ++l) before_write(at(l, i));
+    run(i, cost, kernel);
+    for (size_t l = 0; l + 1 < count_; ++l)
+      if (TensorImpl* t = at(l, i); RG_LIKELY(!t->has(kInference))) bump_version(t);
+  }
+}
+
+template <class K> void Step::run(size_t i, int cost, K kernel) const {
   const TensorImpl* first = at(0, i);
   bool flat = true;
   for (size_t l = 0; l < count_; ++l) flat = flat && at(l, i)->is_contiguous();
-  for (size_t l = 0; l + 1 < count_; ++l) before_write(at(l, i));
-  if (first->numel) {
-    static constexpr int64_t kOne[] = {1};
-    kernels::Operands operands;
-    operands.ndim = flat ? 1 : first->ndim;
-    operands.sizes = flat ? &first->numel : first->sizes();
-    for (size_t l = 0; l < count_; ++l) operands.add(at(l, i)->data, flat ? kOne : at(l, i)->strides(), itemsize(first->dtype));
-    const Launch launch(first->device, first->numel * cost / 8);
-    (kernels::optim(first->device).*kernel)(operands, first->dtype, options);
-  }
-  for (size_t l = 0; l + 1 < count_; ++l)
-    if (TensorImpl* t = at(l, i); RG_LIKELY(!t->has(kInference))) bump_version(t);
+  flat |= first->numel == 0;
+  static constexpr int64_t kOne[] = {1};
+  kernels::Operands operands;
+  operands.ndim = flat ? 1 : first->ndim;
+  operands.sizes = flat ? &first->numel : first->sizes();
+  for (size_t l = 0; l < count_; ++l) operands.add(at(l, i)->data, flat ? kOne : at(l, i)->strides(), itemsize(first->dtype));
+  const Launch launch(first->device, first->numel * cost / 8);
+  kernel(kernels::optim(first->device), i, operands, first->dtype);
 }
 
 bool can_count(const TensorImpl* count) {
@@ -91,79 +99,78 @@ bool can_count(const TensorImpl* count) {
   return count->dtype == DType::Float32 || count->dtype == DType::Float64;
 }
 
-double count_step(TensorImpl* count) {
-  double value;
-  before_write(count);
-  if (count->dtype == DType::Float32) {
-    value = *static_cast<float*>(count->data) += 1;
-  } else {
-    value = *static_cast<double*>(count->data) += 1;
-  }
-  if (!count->has(kInference)) bump_version(count);
-  return value;
-}
-
-bool adam_step(const Step& step, std::span<const Tensor> counts, kernels::AdamStep options, double lr) {
-  if (!step.fits()) return false;
-  for (const Tensor& count : counts)
-    if (!can_count(count.get())) return false;
-  double last = 0;  // parameters mostly share their number of steps
-  for (size_t i = 0; i < counts.size(); ++i) {
-    const double count = count_step(counts[i].get());
-    if (count != last) {
-      options.step_size = lr / (1 - std::pow(options.beta1, count));
-      options.root_correction = std::sqrt(1 - std::pow(options.beta2, count));
-      last = count;
-    }
-    step.run(i, &kernels::OptimKernels::adam, options, 8);
-  }
-  return true;
-}
-
-}  // namespace
-
-namespace impl {
-
 using Tensors = std::span<const Tensor>;
 
-bool _fused_sgd_(Tensors self, Tensors grads, Tensors buffers, double weight_decay, double momentum, double lr, double dampening,
-                 bool nesterov, bool maximize) {
+Step sgd_lists(Tensors self, Tensors grads, Tensors buffers, double momentum) {
   Step step(self);
   if (momentum != 0) step.add(buffers);
   step.add(grads);
-  if (!step.fits()) return false;
-  const kernels::SgdStep options{lr, momentum, dampening, weight_decay, nesterov, maximize};
-  for (size_t i = 0; i < self.size(); ++i) step.run(i, &kernels::OptimKernels::sgd, options, momentum != 0 ? 3 : 2);
-  return true;
+  return step;
 }
 
-namespace {
-
-bool fused_adam(Tensors self, Tensors grads, Tensors means, Tensors squares, Tensors largest, Tensors counts, double lr,
-                const kernels::AdamStep& options) {
+Step adam_lists(Tensors self, Tensors grads, Tensors means, Tensors squares, Tensors largest, bool amsgrad) {
   Step step(self);
   step.add(means);
   step.add(squares);
-  if (options.amsgrad) step.add(largest);
+  if (amsgrad) step.add(largest);
   step.add(grads);
-  RG_CHECK(counts.size() == self.size(), "a fused step takes a count of steps for each of the ", self.size(), " parameters, got ",
-           counts.size());
-  return adam_step(step, counts, options, lr);
+  return step;
+}
+
+void step_adam(const Step& lists, Tensors counts, kernels::AdamStep step) {
+  lists.run(8, [&](const kernels::OptimKernels& k, size_t i, const kernels::Operands& operands, DType dtype) {
+    TensorImpl* count = counts[i].get();
+    before_write(count);
+    k.adam(operands, dtype, &step, count->data, count->dtype);
+    if (!count->has(kInference)) bump_version(count);
+  });
 }
 
 }  // namespace
 
-bool _fused_adam_(Tensors self, Tensors grads, Tensors exp_avgs, Tensors exp_avg_sqs, Tensors max_exp_avg_sqs, Tensors state_steps,
-                  double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize) {
-  return fused_adam(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr,
-                    {beta1, beta2, eps, weight_decay, 0, 0, 1, amsgrad, maximize});
+namespace rule {
+
+bool _fused_sgd_(Tensors self, Tensors grads, Tensors buffers, double, double momentum, double, double, bool, bool) {
+  return sgd_lists(self, grads, buffers, momentum).fits();
+}
+
+bool _fused_adam_(Tensors self, Tensors grads, Tensors exp_avgs, Tensors exp_avg_sqs, Tensors max_exp_avg_sqs, Tensors state_steps, double,
+                  double, double, double, double, bool amsgrad, bool) {
+  const Step lists = adam_lists(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, amsgrad);
+  RG_CHECK(state_steps.size() == self.size(), "a fused step takes a count of steps for each of the ", self.size(), " parameters, got ",
+           state_steps.size());
+  return lists.fits() && std::ranges::all_of(state_steps, [](const Tensor& count) { return can_count(count.get()); });
 }
 
 bool _fused_adamw_(Tensors self, Tensors grads, Tensors exp_avgs, Tensors exp_avg_sqs, Tensors max_exp_avg_sqs, Tensors state_steps,
                    double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize) {
-  return fused_adam(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr,
-                    {beta1, beta2, eps, 0, 0, 0, 1 - lr * weight_decay, amsgrad, maximize});
+  return _fused_adam_(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad,
+                      maximize);
 }
 
-}  // namespace impl
+}  // namespace rule
+
+namespace compute {
+
+void _fused_sgd_(Tensors self, Tensors grads, Tensors buffers, double weight_decay, double momentum, double lr, double dampening,
+                 bool nesterov, bool maximize) {
+  const kernels::SgdStep step{lr, momentum, dampening, weight_decay, nesterov, maximize};
+  const Step lists = sgd_lists(self, grads, buffers, momentum);
+  lists.run(momentum != 0 ? 3 : 2,
+            [&](const kernels::OptimKernels& k, size_t, const kernels::Operands& operands, DType dtype) { k.sgd(operands, dtype, step); });
+}
+
+void _fused_adam_(Tensors self, Tensors grads, Tensors exp_avgs, Tensors exp_avg_sqs, Tensors max_exp_avg_sqs, Tensors state_steps,
+                  double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize) {
+  step_adam(adam_lists(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, amsgrad), state_steps,
+            {lr, beta1, beta2, eps, weight_decay, 1, amsgrad, maximize});
+}
+
+void _fused_adamw_(Tensors self, Tensors grads, Tensors exp_avgs, Tensors exp_avg_sqs, Tensors max_exp_avg_sqs, Tensors state_steps,
+                   double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize) {
+  step_adam(adam_lists(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, amsgrad), state_steps,
+            {lr, beta1, beta2, eps, 0, 1 - lr * weight_decay, amsgrad, maximize});
+}
+
+}  // namespace compute
 }  // namespace retrograd
