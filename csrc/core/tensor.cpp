@@ -110,7 +110,13 @@ void set_geometry(TensorImpl* t, IntSpan sizes, IntSpan strides) {
 
 namespace {
 
-[[gnu::noinline]] Tensor empty_slow(IntSpan sizes, DType dtype, Device device) {
+// A storage for a new tensor, small ones in line.
+inline Storage* storage_for(size_t nbytes, Device device) {
+  return RG_LIKELY(nbytes <= kInlineLimit && device.is_cpu()) ? new_inline_storage(nbytes, device) : new_storage(nbytes, device);
+}
+
+// With more dims than a tensor has room for.
+[[gnu::noinline]] Tensor empty_of_many_dims(IntSpan sizes, DType dtype, Device device) {
   Tensor t = new_tensor_object();
   set_contiguous_geometry(t.get(), sizes);
   t->dtype = dtype;
@@ -124,10 +130,8 @@ namespace {
 }  // namespace
 
 Tensor empty(IntSpan sizes, DType dtype, Device device) {
+  if (RG_UNLIKELY(sizes.size() > static_cast<size_t>(kInlineDims))) return empty_of_many_dims(sizes, dtype, device);
   const int64_t numel = checked_numel(sizes);
-  const auto nbytes = static_cast<size_t>(numel * itemsize(dtype));
-  const bool small = nbytes <= kInlineLimit && device.is_cpu() && sizes.size() <= static_cast<size_t>(kInlineDims);
-  if (RG_UNLIKELY(!small)) return empty_slow(sizes, dtype, device);
   TensorImpl* t = take_tensor();
   Tensor owner = Tensor::steal(t);
   t->storage = nullptr;  // until there is one: making it may throw
@@ -136,45 +140,23 @@ Tensor empty(IntSpan sizes, DType dtype, Device device) {
   set_traits(t, traits.word() | thread_state.fresh_bits);
   t->dims = t->inline_dims;
   write_contiguous(t->inline_dims, sizes);
-  t->storage = new_inline_storage(nbytes, device);
+  t->storage = storage_for(static_cast<size_t>(numel * itemsize(dtype)), device);
   t->data = t->storage->data;
   return owner;
 }
 
-namespace {
-
-[[gnu::noinline]] Tensor empty_dense_slow(const TensorImpl* source, DType dtype) {
-  Tensor t = new_tensor_object();
-  const int ndim = source->ndim;
-  int64_t* dims = reserve_dims(t.get(), ndim);
-  for (int i = 0; i < 2 * ndim; ++i) dims[i] = source->dims[i];
-  t->numel = source->numel;
-  t->flags |= kContiguous;
-  t->dtype = dtype;
-  t->device = source->device;
-  t->storage = new_storage(static_cast<size_t>(t->numel * itemsize(dtype)), source->device);
-  t->data = t->storage->data;
-  if (RG_UNLIKELY(thread_state.inference_mode)) t->flags |= kInference;
-  return t;
-}
-
-}  // namespace
-
 Tensor empty_dense(const TensorImpl* source, DType dtype) {
-  const auto nbytes = static_cast<size_t>(source->numel * itemsize(dtype));
-  const uint64_t like = traits_word(source);
-  const bool small = nbytes <= kInlineLimit && !(like & kNotCpuBits) && source->ndim <= kInlineDims;
-  if (RG_UNLIKELY(!small)) return empty_dense_slow(source, dtype);
+  if (RG_UNLIKELY(source->ndim > kInlineDims)) return empty_of_many_dims(source->shape(), dtype, source->device);
   TensorImpl* t = take_tensor();
   Tensor owner = Tensor::steal(t);
   t->storage = nullptr;  // until there is one: making it may throw
   t->numel = source->numel;
-  set_traits(t, (like & (kDeviceBits | kNdimBits)) | TensorTraits{.dtype = dtype, .flags = kPooled | kContiguous}.word() |
+  set_traits(t, (traits_word(source) & (kDeviceBits | kNdimBits)) | TensorTraits{.dtype = dtype, .flags = kPooled | kContiguous}.word() |
                     thread_state.fresh_bits);
   t->dims = t->inline_dims;
   const int64_t* from = source->dims;
   for (int i = 0, n = 2 * source->ndim; i < n; i += 2) std::memcpy(t->inline_dims + i, from + i, 16);
-  t->storage = new_inline_storage(nbytes, source->device);
+  t->storage = storage_for(static_cast<size_t>(source->numel * itemsize(dtype)), source->device);
   t->data = t->storage->data;
   return owner;
 }
