@@ -69,7 +69,11 @@ namespace {
 
 // The shapes and dtypes of a layer. All else is left to the ops that it is made of, and their words about what does not fit.
 inline bool is_layer(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  const auto unlike = [&](const Tensor& t) { return (traits_word(t.get()) ^ traits_word(input.get())) & (kDtypeBits | kDeviceBits); };
+  const auto unlike = [&](const Tensor& t) {
+    const uint64_t differs = (traits_word(t.get()) ^ traits_word(input.get())) & (kDtypeBits | kDeviceBits);
+    return RG_UNLIKELY(differs) &&
+           ((differs & kDtypeBits) || t.device() != input.device());  // a sample of a vmap is on meta, and says where it is from
+  };
   if (unlike(weight) || input.dtype() == DType::Bool || input->ndim < 1 || weight->ndim != 2) return false;
   if (input->size(input->ndim - 1) != weight->size(1)) return false;
   return !bias || (!unlike(bias) && bias->ndim == 1 && bias->size(0) == weight->size(0));
