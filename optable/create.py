@@ -264,3 +264,24 @@ op(
     doc="A tensor of the type of self from sizes or data.",
     samples=[S(T(2, grad=False), [1, 2])],
 )
+
+# ---- windows ----
+
+for _name, _options, _doc in (
+    ("bartlett", "", "A triangle from 0 up to 1 and down again."),
+    ("blackman", "", "Weights that fade a signal out: 0.42 - 0.5 cos(x) + 0.08 cos(2x), one turn long."),
+    ("hamming", ", float alpha=0.54, float beta=0.46", "Weights that fade a signal out: alpha - beta cos(x), one turn long."),
+    ("hann", "", "Weights that fade a signal out: (1 - cos(x)) / 2, one turn long."),
+    ("kaiser", ", float beta=12.0", "Weights that fade a signal out: i0(beta * sqrt(1 - x ** 2)) / i0(beta) for x from -1 to 1."),
+):
+    op(
+        f"{_name}_window(int window_length, bool periodic=True{_options}, *, {OPTIONS}) -> Tensor",
+        variants="function",
+        kernel=python(f"retrograd._ops.windows:{_name}_window"),
+        doc=_doc,
+        samples=[S(5), S(6, False), S(1), S(0), S(2), S(8, dtype="float64"), *([S(5, True, 0.7)] if _options else [])],
+        errors=(
+            E(S(-1), RuntimeError, f"{_name}_window requires non-negative window_length, got window_length=-1"),
+            E(S(3, dtype="int64"), RuntimeError, f"{_name}_window expects floating point dtypes, got: "),
+        ),
+    )

@@ -410,6 +410,15 @@ op(
     ),
 )
 
+op(
+    "norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.nn.normalize:norm_except_dim"),
+    doc="Norm over all dimensions but one, which stays; over all of them for dim=-1.",
+    samples=[S(T(3, 4)), S(T(3, 4), 2, 1), S(T(3, 4), 2, -1), S(T(2, 3, 4), 3, 1), S(T(2, 3, 4), 2, 0), S(T(2, 3, 4), 1, 2)],
+    errors=(E(S(T(3, 4), 2, 5), IndexError, "Dimension out of range"),),
+)
+
 # ---- distances ----
 
 op(
@@ -436,4 +445,102 @@ op(
         E(S(T(2, 3), T(3, 4), T(5, 3, 4)), RuntimeError, r"bilinear\(\): input batch dimensions do not match at dim 0: got 2 and 3"),
         E(S(T(2, 2), T(2, 4), T(5, 3, 4)), RuntimeError, r"bilinear\(\): input1 size does not match weight size: got 2 but expected 3"),
     ),
+)
+op(
+    "pdist(Tensor input, float p=2.0) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.nn.distance:pdist"),
+    doc="p-norm distances between all pairs of rows.",
+    samples=[S(T(4, 3)), S(T(4, 3), 1.0), S(T(3, 2), 3.0), S(T(4, 3, distinct=True), float("inf")), S(T(1, 3)), S(T(3, 0))],
+    errors=(
+        E(S(T(3)), RuntimeError, "pdist only supports 2D tensors, got: 1D"),
+        E(S(I(3, 3)), RuntimeError, "pdist only supports floating-point dtypes"),
+        E(S(T(3, 3), -1.0), RuntimeError, "pdist only supports non-negative p values"),
+    ),
+)
+
+# ---- recurrence, one time step ----
+
+for _name, _gates, _doc in (
+    ("rnn_tanh_cell", 1, "The next state of a plain recurrent network with tanh."),
+    ("rnn_relu_cell", 1, "The next state of a plain recurrent network with relu."),
+    ("gru_cell", 3, "The next state of a gated recurrent unit."),
+):
+    op(
+        f"{_name}(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
+        variants="function",
+        kernel=python(f"retrograd._ops.nn.recurrent:{_name}"),
+        doc=_doc,
+        samples=[
+            S(T(2, 3), T(2, 4), T(4 * _gates, 3), T(4 * _gates, 4), T(4 * _gates), T(4 * _gates)),
+            S(T(3, 3), T(3, 2), T(2 * _gates, 3), T(2 * _gates, 2)),
+            S(T(3, 0), T(3, 2), T(2 * _gates, 0), T(2 * _gates, 2)),
+        ],
+        errors=(
+            E(S(T(2, 2), T(2, 4), T(4 * _gates, 3), T(4 * _gates, 4)), RuntimeError, "input has inconsistent input_size: got 2 expected 3"),
+            E(S(T(2, 3), T(2, 3), T(4 * _gates, 3), T(4 * _gates, 4)), RuntimeError, "hidden0 has inconsistent hidden_size: got 3, expected 4"),
+            E(S(T(2, 3), T(3, 4), T(4 * _gates, 3), T(4 * _gates, 4)), RuntimeError, "Input batch size 2 doesn't match hidden0 batch size 3"),
+        ),
+    )
+op(
+    "lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor[]",
+    variants="function",
+    kernel=python("retrograd._ops.nn.recurrent:lstm_cell"),
+    doc="The next output and memory of an LSTM.",
+    samples=[
+        S(T(2, 3), [T(2, 4), T(2, 4)], T(16, 3), T(16, 4), T(16), T(16)),
+        S(T(3, 3), [T(3, 2, high=1), T(3, 2, low=-1)], T(8, 3, low=-1, high=1), T(8, 2, low=-1, high=1)),
+        S(T(3, 0), [T(3, 2, low=-1, high=1), T(3, 2, low=-1, high=1)], T(8, 0), T(8, 2, low=-1, high=1)),
+    ],
+    errors=(
+        E(S(T(2, 3), [T(2, 4)], T(16, 3), T(16, 4)), RuntimeError, "lstm_cell expects two hidden states"),
+        E(S(T(2, 3), [T(2, 4), T(2, 3)], T(16, 3), T(16, 4)), RuntimeError, "hidden1 has inconsistent hidden_size: got 3, expected 4"),
+    ),
+)
+
+# ---- images ----
+
+op(
+    "pixel_shuffle(Tensor input, int upscale_factor) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.nn.images:pixel_shuffle"),
+    doc="Channels turned into pixels: [*, C r^2, H, W] as [*, C, H r, W r].",
+    samples=[S(T(1, 8, 2, 3), 2), S(T(9, 1, 2), 3), S(T(2, 2, 4, 1, 1), 2), S(T(2, 3, 4), 1)],
+    errors=(
+        E(S(T(1, 3, 2, 2), 2), RuntimeError, "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor"),
+        E(S(T(2, 2), 2), RuntimeError, "pixel_shuffle expects input to have at least 3 dimensions, but got input with 2 dimension"),
+        E(S(T(1, 4, 2, 2), 0), RuntimeError, "pixel_shuffle expects a positive upscale_factor, but got 0"),
+    ),
+)
+op(
+    "pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.nn.images:pixel_unshuffle"),
+    doc="Pixels turned into channels: [*, C, H r, W r] as [*, C r^2, H, W].",
+    samples=[S(T(1, 2, 4, 6), 2), S(T(1, 3, 6), 3), S(T(2, 2, 1, 2, 2), 2), S(T(2, 3, 4), 1)],
+    errors=(
+        E(S(T(1, 3, 3, 2), 2), RuntimeError, "pixel_unshuffle expects height to be divisible by downscale_factor"),
+        E(S(T(1, 3, 2, 3), 2), RuntimeError, "pixel_unshuffle expects width to be divisible by downscale_factor"),
+        E(S(T(1, 4, 2, 2), -1), RuntimeError, "pixel_unshuffle expects a positive downscale_factor, but got -1"),
+    ),
+)
+op(
+    "channel_shuffle(Tensor input, int groups) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.nn.images:channel_shuffle"),
+    doc="Channels in turn from each of some groups of neighbours.",
+    samples=[S(T(1, 4, 2, 2), 2), S(T(2, 6, 3), 3), S(T(2, 4, 1, 2, 2), 4), S(T(0, 4, 2), 2), S(T(2, 3, 4), 1)],
+    errors=(
+        E(S(T(1, 3, 2), 2), RuntimeError, "Number of channels must be divisible by groups. Got 3 channels and 2 groups"),
+        E(S(T(2, 2), 2), RuntimeError, "channel_shuffle expects input with > 2 dims, but got input with sizes"),
+        E(S(T(1, 4, 2), 0), RuntimeError, "Number of groups to divide channels in must be positive."),
+    ),
+)
+op(
+    "affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.nn.images:affine_grid_generator"),
+    doc="Where an affine map takes the pixels of images, in coordinates from -1 to 1.",
+    samples=[S(T(2, 2, 3), (2, 1, 3, 4), True), S(T(1, 2, 3), (1, 1, 2, 1), False), S(T(2, 3, 4), (2, 1, 2, 3, 2), False), S(T(1, 2, 3), (1, 3, 1, 1), True)],
+    errors=(E(S(T(2, 2, 3), (2, 1, 3), True), RuntimeError, "AffineGridGenerator needs 4d"),),
 )

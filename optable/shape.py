@@ -1291,3 +1291,11 @@ _copies("narrow", variants="function method", errors=())  # those of narrow, whi
 _copies("split", "Tensor")
 _copies("squeeze", "", "dim", "dims")
 _copies("view", "", "dtype")
+op(
+    "vander(Tensor x, int? N=None, *, bool increasing=False) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.shape:vander"),
+    doc="Powers of the elements of a vector, in columns.",
+    samples=[S(T(3)), S(T(3), 2), S(T(3), 5, increasing=True), S(I(4), 3), S(T(2), 0), S(T(0)), S(T(3), 1)],
+    errors=(E(S(T(2, 2)), RuntimeError, "x must be a one-dimensional tensor."), E(S(T(2), -1), RuntimeError, "N must be non-negative.")),
+)

@@ -113,6 +113,7 @@ if _typing.TYPE_CHECKING:
         random as random,
         return_types as return_types,
         serialization as serialization,
+        signal as signal,
         special as special,
         storage as storage,
         testing as testing,
@@ -179,8 +180,8 @@ else:
         "is_anomaly_check_nan_enabled": "retrograd.autograd.anomaly_mode",
     }
     _MODULES = {
-        "cli", "cuda", "doctor", "func", "linalg", "nn", "ops", "optim", "overrides", "random", "return_types", "serialization", "special", "storage",
-        "testing", "utils", "version",
+        "cli", "cuda", "doctor", "func", "linalg", "nn", "ops", "optim", "overrides", "random", "return_types", "serialization", "signal", "special",
+        "storage", "testing", "utils", "version",
     }  # fmt: skip
 
     def __getattr__(name):

@@ -22,6 +22,7 @@ __all__ = [
     "meshgrid",
     "resize",
     "resize_as",
+    "vander",
 ]
 
 
@@ -202,3 +203,16 @@ def atleast_3d(*tensors: Any) -> Any:
     torch.Size([1, 3, 1])
     """
     return _atleast(3, tensors)
+
+
+def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tensor:
+    """The powers of a vector's elements, N - 1 down to 0, in columns."""
+    if x.dim() != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x.size(0) if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    base = x if x.is_floating_point() or x.is_complex() else x.long()
+    ones = base.new_ones(x.size(0), min(count, 1))
+    powers = retrograd.cat([ones, base.unsqueeze(1).expand(-1, max(count - 1, 0))], dim=1).cumprod(1)
+    return powers if increasing else powers.flip(1)

@@ -32,6 +32,7 @@ from retrograd._ops.nn.activations import (
 from retrograd._ops.nn.attention import scaled_dot_product_attention
 from retrograd._ops.nn.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from retrograd._ops.nn.embedding import embedding, embedding_bag
+from retrograd._ops.nn.images import affine_grid
 from retrograd._ops.nn.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -59,12 +60,14 @@ from retrograd._ops.nn.padding import pad
 from retrograd._overridable import offer
 
 __all__ = [
-    "alpha_dropout", "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "celu_", "cosine_embedding_loss",
+    "affine_grid", "alpha_dropout", "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "celu_",
+    "channel_shuffle", "cosine_embedding_loss",
     "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag",
     "feature_alpha_dropout", "gaussian_nll_loss", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
     "hardtanh_", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear",
     "local_response_norm", "log_softmax", "logsigmoid", "margin_ranking_loss", "mish", "mse_loss", "multi_margin_loss",
     "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",
+    "pdist", "pixel_shuffle", "pixel_unshuffle",
     "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm", "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_",
     "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh",
     "tanhshrink", "threshold", "threshold_", "triplet_margin_loss", "triplet_margin_with_distance_loss",
@@ -84,6 +87,10 @@ one_hot = _ops.one_hot
 bilinear = torch.bilinear
 cosine_similarity = torch.cosine_similarity
 pairwise_distance = torch.pairwise_distance
+pdist = torch.pdist
+pixel_shuffle = torch.pixel_shuffle
+pixel_unshuffle = torch.pixel_unshuffle
+channel_shuffle = torch.channel_shuffle
 relu_ = Tensor.relu_
 leaky_relu_ = Tensor.leaky_relu_
 elu_ = Tensor.elu_

@@ -54,3 +54,15 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     # Of integers the mean is an integer, as in PyTorch.
     mean = windows.mean(-1) if windows.is_floating_point() or windows.is_complex() else windows.sum(-1) // size
     return input / (mean * alpha + k) ** beta
+
+
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norm over all dimensions but one, which stays; over all of them for dim=-1."""
+    if dim == -1:
+        return v.norm(pow)
+    if v.dim() == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if not -v.dim() <= dim < v.dim():
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-v.dim()}, {v.dim() - 1}], but got {dim})")
+    others = [d for d in range(v.dim()) if d != dim % v.dim()]
+    return v.norm(pow, others, keepdim=True) if others else v.abs()
