@@ -1,21 +1,39 @@
 """Optimizers and schedules of their learning rates."""
 
+import importlib as _importlib
+import typing as _typing
+
 from retrograd.optim import lr_scheduler
 from retrograd.optim.adadelta import Adadelta
+from retrograd.optim.adafactor import Adafactor
 from retrograd.optim.adagrad import Adagrad
 from retrograd.optim.adam import Adam
 from retrograd.optim.adamax import Adamax
 from retrograd.optim.adamw import AdamW
 from retrograd.optim.asgd import ASGD
 from retrograd.optim.lbfgs import LBFGS
+from retrograd.optim.muon import Muon
 from retrograd.optim.nadam import NAdam
-from retrograd.optim.optimizer import Optimizer
+from retrograd.optim.optimizer import Optimizer, swap_in_optimizer_params_and_state
 from retrograd.optim.radam import RAdam
 from retrograd.optim.rmsprop import RMSprop
 from retrograd.optim.rprop import Rprop
 from retrograd.optim.sgd import SGD
+from retrograd.optim.sparse_adam import SparseAdam
 
 __all__ = [
-    "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop",
-    "lr_scheduler",
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop",
+    "Rprop", "SparseAdam", "lr_scheduler", "swa_utils", "swap_in_optimizer_params_and_state",
 ]  # fmt: skip
+
+if _typing.TYPE_CHECKING:
+    from retrograd.optim import swa_utils
+else:  # imported when first used: it needs nn
+
+    def __getattr__(name):
+        if name == "swa_utils":
+            return _importlib.import_module("retrograd.optim.swa_utils")
+        raise AttributeError(f"module 'retrograd.optim' has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*globals(), "swa_utils"})

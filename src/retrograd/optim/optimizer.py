@@ -16,7 +16,9 @@ from retrograd._C import Tensor
 from retrograd._types import typename
 from retrograd.utils.hooks import RemovableHandle
 
-__all__ = ["Optimizer", "ParamsT", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+__all__ = [
+    "Optimizer", "ParamsT", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "swap_in_optimizer_params_and_state",
+]  # fmt: skip
 
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 StateDict = dict[str, Any]
@@ -387,7 +389,7 @@ class GroupOptimizer(Optimizer):
                 continue
             if fused is not None and fused(group, state):
                 continue
-            with _C.enable_grad() if self.defaults["differentiable"] else _C.no_grad():
+            with _C.enable_grad() if self.defaults.get("differentiable") else _C.no_grad():
                 self._step_group(group)
         return loss
 
@@ -444,6 +446,46 @@ class ParameterOptimizer(GroupOptimizer):
             state["step"] += 1
             with real_views(p, grad, state) as (param, grad, state):
                 self._update(param, decayed(directed(grad, group["maximize"]), param, coupled), state, state["step"].item(), group)
+
+
+@contextlib.contextmanager
+def swap_in_optimizer_params_and_state(
+    optimizer: Optimizer, swapin_parameters: dict[str, Tensor], swapin_optim_state: dict[str, Any]
+) -> Iterator[None]:
+    """Inside the block the optimizer works on other parameters and another state; afterwards it is as it was.
+
+    Args:
+        swapin_parameters: in the order of the optimizer's own; more of them than it has are left alone.
+        swapin_optim_state: as state_dict() gives it. Its tensors are used as they are, so what a step writes is found in them.
+    """
+    name = "swap_in_optimizer_params_and_state"
+    if not optimizer.state:
+        raise RuntimeError(f"{name} requires initialized optimizer state.")
+    states, groups = swapin_optim_state.get("state"), swapin_optim_state.get("param_groups")
+    if not isinstance(states, dict):
+        raise RuntimeError(
+            f"{name} requires swapin_optim_state['state'] to be a dict mapping packed parameter ids to per-param state dicts, got "
+            f"{type(states).__name__}."
+        )
+    if not isinstance(groups, (list, tuple)) or len(groups) != len(optimizer.param_groups):
+        raise RuntimeError("swapin_optim_state has a different number of parameter groups than the live optimizer.")
+    given = list(swapin_parameters.values())
+    if len(given) < sum(len(group["params"]) for group in optimizer.param_groups):
+        raise RuntimeError(f"{name} requires the explicit parameter state to match optimizer.param_groups ordering.")
+    kept_state, kept_groups, remaining = optimizer.state, optimizer.param_groups, iter(given)
+    state: defaultdict[Any, Any] = defaultdict(dict)
+    new_groups = []
+    for group, saved in zip(kept_groups, groups, strict=True):
+        params = [next(remaining) for _ in group["params"]]
+        for number, p in zip(saved["params"], params, strict=True):
+            if number in states:
+                state[p] = dict(states[number])
+        new_groups.append({**group, **saved, "params": params})
+    optimizer.state, optimizer.param_groups = state, new_groups
+    try:
+        yield
+    finally:
+        optimizer.state, optimizer.param_groups = kept_state, kept_groups
 
 
 # -- what the optimizers share --------------------------------------------------
