@@ -107,6 +107,17 @@ CASES = [
     ("CircularPad3d(1)", [_randn(1, 2, 2, 2)]),
     ("PairwiseDistance(keepdim=True)", [_randn(3, 4), _randn(3, 4)]),
     ("CosineSimilarity()", [_randn(3, 4), _randn(3, 4)]),
+    ("PixelShuffle(2)", [_randn(2, 8, 2, 3)]),
+    ("PixelUnshuffle(2)", [_randn(2, 2, 4, 6)]),
+    ("ChannelShuffle(2)", [_randn(2, 6, 2)]),
+    ("RNNCell(3, 4)", [_randn(2, 3)]),
+    ("RNNCell(3, 4, bias=False, nonlinearity='relu')", [_randn(2, 3), _randn(2, 4)]),
+    ("LSTMCell(3, 4)", [_randn(2, 3)]),
+    ("LSTMCell(3, 2, bias=False)", [_randn(3), lambda t: (t.randn(2, dtype=t.float64), t.randn(2, dtype=t.float64))]),
+    ("GRUCell(3, 4)", [_randn(2, 3), _randn(2, 4)]),
+    ("GRUCell(3, 4, bias=False)", [_randn(3)]),
+    ("AdaptiveLogSoftmaxWithLoss(16, 20, [3, 7])", [_randn(6, 16), lambda t: t.tensor([0, 4, 19, 7, 2, 6])]),
+    ("AdaptiveLogSoftmaxWithLoss(8, 20, [5], div_value=2.0, head_bias=True)", [_randn(8), lambda t: t.tensor(7)]),
     ("L1Loss()", [_randn(3, 4), _randn(3, 4)]),
     ("L1Loss(reduction='none')", [_randn(3, 4), _randn(3, 4)]),
     ("MSELoss()", [_randn(3, 4), _randn(3, 4)]),
@@ -164,6 +175,8 @@ def run(torch, case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         out = layer(*args)
+    if isinstance(out, tuple):
+        out = torch.cat([part.reshape(-1) for part in out])
     (out * torch.linspace(0.5, 1.5, max(out.numel(), 1), dtype=out.dtype).reshape(out.shape)).sum().backward()
     grads = {"input": flat(leaves[0].grad)} if leaves else {}
     grads.update({name: flat(p.grad) for name, p in layer.named_parameters()})

@@ -5,13 +5,16 @@ import typing as _typing
 
 if _typing.TYPE_CHECKING:
     from retrograd.utils import checkpoint as checkpoint, dlpack as dlpack, hooks as hooks
+    from retrograd.utils._swap import swap_tensors as swap_tensors
 else:  # imported when first used
     _MODULES = ("checkpoint", "dlpack", "hooks")
 
     def __getattr__(name):
         if name in _MODULES:
             return _importlib.import_module(f"retrograd.utils.{name}")
+        if name == "swap_tensors":
+            return _importlib.import_module("retrograd.utils._swap").swap_tensors
         raise AttributeError(f"module 'retrograd.utils' has no attribute {name!r}")
 
     def __dir__():
-        return sorted({*globals(), *_MODULES})
+        return sorted({*globals(), *_MODULES, "swap_tensors"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,16 @@ class RemovableHandle:
             hooks = ref()
             if hooks is not None and self.id in hooks:
                 del hooks[self.id]
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.hooks_dict_ref(), self.id, tuple(ref() for ref in self.extra_dict_ref)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        hooks, self.id, extras = state
+        # A table that is gone, or that nobody else holds, has nothing to remove.
+        self.hooks_dict_ref, *others = (weakref.ref(OrderedDict() if d is None else d) for d in (hooks, *extras))
+        self.extra_dict_ref = tuple(others)
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.nn.parameter import Parameter
+from retrograd.nn.parameter import Parameter, is_lazy
 from retrograd.utils.hooks import RemovableHandle
 
 if TYPE_CHECKING:
@@ -222,6 +222,8 @@ def _load_tensor(module: Any, name: str, key: str, current: Tensor, given: Any, 
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received '
             f"{type(given)}"
         )
+        return
+    if is_lazy(current) and is_lazy(given):
         return
     if current.dim() == 0 and given.dim() == 1:
         given = given[0]  # numbers were vectors of one element, long ago

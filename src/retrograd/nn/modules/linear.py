@@ -8,10 +8,11 @@ from typing import Any
 from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.nn import functional as F, init
+from retrograd.nn.modules.lazy import LazyInput
 from retrograd.nn.modules.module import Module
 from retrograd.nn.parameter import Parameter
 
-__all__ = ["Bilinear", "Identity", "Linear", "NonDynamicallyQuantizableLinear"]
+__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear", "NonDynamicallyQuantizableLinear"]
 
 
 class Identity(Module):
@@ -59,6 +60,20 @@ class Linear(Module):
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class LazyLinear(LazyInput, Linear):
+    """A Linear that takes in_features from its first input."""
+
+    cls_to_become = Linear
+    _size_name, _size_dim = "in_features", -1
+
+    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(0, out_features, bias, device, dtype)
+        self._forget_shapes(device, dtype)
+
+    def _shapes(self, size: int) -> dict[str, tuple[int, ...]]:
+        return {"weight": (self.out_features, size), "bias": (self.out_features,)}
 
 
 class NonDynamicallyQuantizableLinear(Linear):
