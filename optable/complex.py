@@ -163,7 +163,7 @@ op(
 op(
     "angle(Tensor self) -> Tensor",
     variants="function method out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, whole=True),
     grad={"self": "angle_backward(grad, self)"},
     wirtinger=True,
     jvp="along(self_t, angle_backward(ops::ones_like(result, {}, {}, {}, {}, {}, {}), self))",

@@ -114,7 +114,7 @@ op(
 op(
     "div.mode(Tensor self, Operand other, *, str? rounding_mode) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True, complex=True),
+    kernel=native(elementwise=True, complex=True, whole=True),
     inplace="div_mode_inplace",
     grad={
         "self": "div_mode_backward_self(grad, other, rounding_mode)",
@@ -505,7 +505,7 @@ for name, expr in (("floor", "floor"), ("ceil", "ceil"), ("round", "rint"), ("tr
 op(
     "round.decimals(Tensor self, *, int decimals) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, whole=True),
     inplace="round_decimals_inplace",
     grad={"self": "zero_gradient(grad)"},
     node="RoundBackward1",
@@ -546,7 +546,7 @@ op(
 op(
     "clamp.tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, whole=True),
     inplace="clamp_tensor_inplace",
     grad={
         "self": "clamp_tensor_backward_self(grad, self, min, max)",
@@ -570,7 +570,7 @@ op(
 op(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, whole=True),
     inplace="clamp_inplace",
     grad={"self": "clamp_backward(grad, self, min, max)"},
     node="ClampBackward1",
@@ -596,7 +596,7 @@ op(
 op(
     "clamp_min(Tensor self, Scalar min) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, whole=True),
     inplace="clamp_min_inplace",
     grad={"self": "clamp_backward(grad, self, min, std::nullopt)"},
     node="ClampMinBackward0",
@@ -621,7 +621,7 @@ op(
 op(
     "clamp_max(Tensor self, Scalar max) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, whole=True),
     inplace="clamp_max_inplace",
     grad={"self": "clamp_backward(grad, self, std::nullopt, max)"},
     node="ClampMaxBackward0",
@@ -710,7 +710,7 @@ for name, which, sign in (("maximum", "larger", ">"), ("minimum", "smaller", "<"
 op(
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True, complex=True),
+    kernel=native(elementwise=True, complex=True, whole=True),
     inplace="nan_to_num_inplace",
     grad={"self": "ops::masked_fill(grad, ops::logical_not(ops::isfinite(self)), 0)"},
     jvp="elementwise",
@@ -761,7 +761,7 @@ op(
 op(
     "nextafter(Tensor self, Tensor other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, whole=True),
     inplace="nextafter_inplace",
     grad={"self": "ops::where(ops::eq(self, other), 0.0, grad)", "other": "zero_gradient(grad)"},
     jvp="elementwise",
@@ -777,6 +777,13 @@ op(
     kernel=pointwise("std::nextafter(x, y)", dtypes=("f32", "f64"), cost=20, label="nextafter"),
     no_grad=PART,
     doc="nextafter of the dtypes that C has it for.",
+)
+op(
+    "_nextafter_half(Tensor self, Tensor other) -> Tensor",
+    variants="internal",
+    kernel=native(elementwise=True),
+    no_grad=PART,
+    doc="nextafter of float16 and bfloat16.",
 )
 op(
     "ldexp(Tensor self, Tensor other) -> Tensor",

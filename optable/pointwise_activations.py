@@ -109,7 +109,7 @@ op(
 op(
     "celu(Tensor self, Scalar alpha=1.0) -> Tensor",
     variants="function inplace",
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, whole=True),
     inplace="celu_inplace",
     grad={"self": "ops::elu_backward(grad, self, alpha, 1, 1 / alpha.to_double())"},
     jvp="elementwise",
@@ -147,7 +147,7 @@ op(
 op(
     "log_sigmoid(Tensor self) -> Tensor",
     variants="function out",
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, whole=True),
     grad={"self": "ops::log_sigmoid_backward(grad, self)"},
     jvp="elementwise",
     home="nn.functional",
@@ -217,7 +217,7 @@ op(
 op(
     "gelu(Tensor self, *, str approximate='none') -> Tensor",
     variants="function out",
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, whole=True),
     grad={"self": "gelu_backward(grad, self, approximate)"},
     jvp="elementwise",
     home="nn.functional",

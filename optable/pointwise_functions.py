@@ -77,7 +77,7 @@ op(
 op(
     "pow.scalar(Tensor self, Scalar exponent) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True, complex=True),
+    kernel=native(elementwise=True, complex=True, whole=True),
     inplace="pow_scalar_inplace",
     grad={"self": "pow_backward(grad, self, exponent)"},
     node="PowBackward0",
@@ -90,7 +90,7 @@ op(
 op(
     "pow.self_scalar(Operand self, Tensor exponent) -> Tensor",
     variants="function out",
-    kernel=native(elementwise=True, complex=True),
+    kernel=native(elementwise=True, complex=True, whole=True),
     grad={"exponent": "pow_backward_exponent(grad, self, exponent, result)"},
     node="PowBackward2",
     jvp="elementwise",
@@ -497,7 +497,7 @@ for name, low, high, formula, words in (
 op(
     "logit(Tensor self, float? eps=None) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, whole=True),
     inplace="logit_inplace",
     grad={"self": "logit_backward(grad, self, eps)"},
     jvp="elementwise",
@@ -640,7 +640,7 @@ op(
 op(
     "mvlgamma(Tensor self, int p) -> Tensor",
     variants="function method inplace",
-    kernel=native(elementwise=True),
+    kernel=native(elementwise=True, whole=True),
     grad={"self": "mvlgamma_backward(grad, self, p)"},
     jvp="elementwise",
     doc="Logarithm of the multivariate gamma function of dimension p.",

@@ -33,7 +33,7 @@ op(
 op(
     "view.dtype(Tensor self, dtype dtype) -> Tensor",
     variants="method internal",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", whole=True),
     no_grad=BITS,
     aliases="memory",
     batching=leading(1),
@@ -44,7 +44,7 @@ op(
 op(
     "_unsafe_view(Tensor self, int[] size) -> Tensor",
     variants="function internal",
-    kernel=native(complex=True),
+    kernel=native(complex=True, whole=True),
     grad={"self": "ops::reshape(grad, self_sizes)"},
     jvp="linear",
     aliases="memory",
@@ -572,7 +572,7 @@ op(
 )
 op(
     "detach(Tensor self) -> Tensor",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", whole=True),
     no_grad=DETACHES,
     aliases="memory",
     batching=leading(),
@@ -643,7 +643,7 @@ op(
 )
 op(
     "unsafe_split.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]",
-    kernel=native(complex=True),
+    kernel=native(complex=True, whole=True),
     node="UnsafeSplitBackward0",
     grad={"self": "split_backward(grads, split_size, dim, self_sizes, self_dtype, self_device)"},
     jvp="linear",
@@ -654,7 +654,7 @@ op(
 )
 op(
     "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
-    kernel=native(complex=True),
+    kernel=native(complex=True, whole=True),
     grad={"self": "split_sizes_backward(grads, split_sizes, dim, self_sizes, self_dtype, self_device)"},
     jvp="linear",
     aliases="memory",
@@ -876,7 +876,7 @@ op(
 op(
     "repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor",
     variants="function internal",
-    kernel=native(complex=True),
+    kernel=native(complex=True, runs_on_empty=True),
     no_grad=INTEGERS,
     batching=LOOP,
     syncs=True,
@@ -944,7 +944,7 @@ op(
 )
 op(
     "rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
-    kernel=native(complex=True),
+    kernel=native(complex=True, whole=True),
     grad={"self": "ops::rot90(grad, -k, dims)"},
     jvp="linear",
     batching=by("rot90"),

@@ -1,5 +1,7 @@
 #include "core/spec.h"
 
+#include <utility>
+
 namespace retrograd {
 
 void Spec::fail_dims(size_t count) { fail(ErrorKind::Runtime, "a tensor has at most ", kMaxDims, " dimensions, got ", count); }
@@ -12,24 +14,28 @@ Spec Spec::strided_like(const Tensor& t, DType dtype, MemoryFormat format) {
   return spec;
 }
 
-void Spec::own_sizes() {
-  if (form_ != Form::SizesOf) return;
-  form_ = Form::Contiguous;
-  device_ = source_->device;
-  for (const int64_t size : source_->shape()) add_dim(size);
+void Spec::own_dims() {
+  if (!source_) return;
+  const TensorImpl* source = std::exchange(source_, nullptr);
+  device_ = source->device;
+  ndim_ = source->ndim;
+  copy_dims(sizes_, source->sizes(), source->ndim);
+  if (form_ == Form::LayoutOf) copy_dims(strides_, source->strides(), source->ndim);
+  form_ = form_ == Form::LayoutOf ? Form::Strided : Form::Contiguous;
 }
 
 Spec& Spec::with_strides(IntSpan strides) {
-  own_sizes();
+  own_dims();
   RG_CHECK(strides.size() == static_cast<size_t>(ndim_), "mismatch in length of strides and shape: ", strides, " and ", sizes());
   form_ = Form::Strided;
-  for (int d = 0; d < ndim_; ++d) strides_[d] = strides[static_cast<size_t>(d)];
+  copy_dims(strides_, strides.data(), strides.size());
   return *this;
 }
 
 Spec& Spec::in_format(MemoryFormat format) {
   if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) return *this;
-  own_sizes();
+  own_dims();
+  checked_numel(sizes());  // first: it refuses sizes whose product overflows
   form_ = Form::Strided;
   format_strides(sizes(), format, strides_);
   return *this;

@@ -2,6 +2,7 @@
 #include "core/tensor.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "core/format.h"
@@ -127,6 +128,8 @@ inline Storage* storage_for(size_t nbytes, Device device) {
   return t;
 }
 
+constexpr uint64_t placed(uint64_t bits, uint64_t value) { return value << std::countr_zero(bits); }
+
 }  // namespace
 
 Tensor empty(IntSpan sizes, DType dtype, Device device) {
@@ -136,8 +139,9 @@ Tensor empty(IntSpan sizes, DType dtype, Device device) {
   Tensor owner = Tensor::steal(t);
   t->storage = nullptr;  // until there is one: making it may throw
   t->numel = numel;
-  const TensorTraits traits{.dtype = dtype, .device = device, .ndim = static_cast<uint8_t>(sizes.size()), .flags = kPooled | kContiguous};
-  set_traits(t, traits.word() | thread_state.fresh_bits);
+  // Put together in a register: an eight-byte load of what was just stored in pieces waits for the stores.
+  set_traits(t, placed(kDtypeBits, static_cast<uint8_t>(dtype)) | placed(kDeviceBits, std::bit_cast<uint16_t>(device)) |
+                    placed(kNdimBits, sizes.size()) | flag_bits(kPooled | kContiguous) | thread_state.fresh_bits);
   t->dims = t->inline_dims;
   write_contiguous(t->inline_dims, sizes);
   t->storage = storage_for(static_cast<size_t>(numel * itemsize(dtype)), device);
@@ -146,13 +150,14 @@ Tensor empty(IntSpan sizes, DType dtype, Device device) {
 }
 
 Tensor empty_dense(const TensorImpl* source, DType dtype) {
-  if (RG_UNLIKELY(source->ndim > kInlineDims)) return empty_of_many_dims(source->shape(), dtype, source->device);
+  if (RG_UNLIKELY(source->ndim > kInlineDims))
+    return empty_strided(source->shape(), {source->strides(), source->ndim}, dtype, source->device);
   TensorImpl* t = take_tensor();
   Tensor owner = Tensor::steal(t);
   t->storage = nullptr;  // until there is one: making it may throw
   t->numel = source->numel;
-  set_traits(t, (traits_word(source) & (kDeviceBits | kNdimBits)) | TensorTraits{.dtype = dtype, .flags = kPooled | kContiguous}.word() |
-                    thread_state.fresh_bits);
+  set_traits(t, (traits_word(source) & (kDeviceBits | kNdimBits | flag_bits(kContiguous))) |
+                    TensorTraits{.dtype = dtype, .flags = kPooled}.word() | thread_state.fresh_bits);
   t->dims = t->inline_dims;
   const int64_t* from = source->dims;
   for (int i = 0, n = 2 * source->ndim; i < n; i += 2) std::memcpy(t->inline_dims + i, from + i, 16);
@@ -163,7 +168,7 @@ Tensor empty_dense(const TensorImpl* source, DType dtype) {
 
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device) {
   RG_CHECK(sizes.size() == strides.size(), "mismatch in length of strides and shape: ", strides, " and ", sizes);
-  checked_numel(sizes);
+  const int64_t numel = checked_numel(sizes);
   int64_t extent = 1;
   for (size_t d = 0; d < sizes.size(); ++d) {
     RG_CHECK(strides[d] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
@@ -177,7 +182,11 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device)
     }
   }
   Tensor t = new_tensor_object();
-  set_geometry(t.get(), sizes, strides);
+  int64_t* dims = reserve_dims(t.get(), static_cast<int>(sizes.size()));
+  std::ranges::copy(sizes, dims);
+  std::ranges::copy(strides, dims + sizes.size());
+  t->numel = numel;
+  if (geometry_is_contiguous(sizes, strides)) t->flags |= kContiguous;
   t->dtype = dtype;
   t->device = device;
   t->storage = new_storage(static_cast<size_t>(extent) * static_cast<size_t>(itemsize(dtype)), device);

@@ -268,7 +268,7 @@ void set_geometry(TensorImpl* t, IntSpan sizes, IntSpan strides);  // copies; se
 void set_contiguous_geometry(TensorImpl* t, IntSpan sizes);
 Tensor empty(IntSpan sizes, DType dtype, Device device = {});
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device = {});
-Tensor empty_dense(const TensorImpl* t, DType dtype);  // of the sizes of a contiguous tensor: the fast case
+Tensor empty_dense(const TensorImpl* t, DType dtype);  // of the sizes and strides of a tensor without gaps: the fast case
 Tensor empty_like(const Tensor& t);                    // dense layouts keep their stride order
 Tensor empty_like(const Tensor& t, DType dtype);
 Tensor alias(const Tensor& t);                                                     // same storage and geometry, no history, no base

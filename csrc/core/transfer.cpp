@@ -38,8 +38,15 @@ Scalar read_scalar(const TensorImpl* t, int64_t offset) {
   return s;
 }
 
+void check_no_batch(const Tensor& t) {
+  RG_CHECK(!t->has(kBatched), "a tensor that belongs to a vmap was used where its memory is needed; it may have outlived the vmap");
+}
+
+void fail_no_values() { fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!"); }
+
 Tensor moved_to(const Tensor& t, Device device) {
-  RG_CHECK(!is_meta(t), "Cannot copy out of meta tensor; no data!");
+  check_no_batch(t);
+  if (is_meta(t)) fail_no_values();
   Tensor dense = t;
   if (!t.is_contiguous()) {
     dense = empty(t.sizes(), t.dtype(), t->device);

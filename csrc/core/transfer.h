@@ -15,6 +15,13 @@ Scalar element_scalar(DType dtype, const void* host_data);
 Scalar read_scalar(const TensorImpl* t, int64_t offset = 0);
 inline Scalar read_scalar(const Tensor& t, int64_t offset = 0) { return read_scalar(t.get(), offset); }
 
+// Throw where elements are wanted of a tensor that has none of its own, or none at all.
+void check_no_batch(const Tensor& t);
+[[noreturn]] void fail_no_values();
+inline void check_has_values(const Tensor& t, Device target) {
+  if (RG_UNLIKELY(is_meta(t) && target.type != DeviceType::Meta)) fail_no_values();
+}
+
 // The same elements on another device, dense and row by row; flags such as kConj are kept.
 Tensor moved_to(const Tensor& t, Device device);
 

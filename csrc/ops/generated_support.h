@@ -4,6 +4,7 @@
 #include "autograd/untracked.h"
 #include "core/guards.h"
 #include "ops.h"
+#include "ops/create/create.h"
 #include "ops/lazy.h"
 #include "ops/pointwise/checks.h"
 #include "ops/util.h"

@@ -1,5 +1,6 @@
 #include "ops/lazy.h"
 
+#include "core/spec.h"
 #include "ops.h"
 #include "ops/util.h"
 
@@ -33,7 +34,7 @@ Tensor real_part(const Tensor& t) { return real_view(t, false, 0); }
 Tensor imag_part(const Tensor& t) { return real_view(t, false, 1); }
 
 void turn_memory(const Tensor& t, int flags) {
-  if (t.numel() == 0 || is_meta(t)) return;
+  if (!has_elements(t)) return;
   const bool complex = is_complex(t.dtype());
   if ((flags & kConj) && complex) {
     const Tensor imag = imag_part(t);

@@ -15,9 +15,9 @@ std::pair<const char*, const char*> extent(const TensorImpl* t) {
 
 }  // namespace
 
-void check_no_internal_overlap(const Tensor& out) {
-  RG_CHECK(!has_internal_overlap(out.get()),
-           "unsupported operation: more than one element of the written-to tensor refers to a single memory location. clone() it first.");
+void fail_internal_overlap() {
+  fail(ErrorKind::Runtime,
+       "unsupported operation: more than one element of the written-to tensor refers to a single memory location. clone() it first.");
 }
 
 void warn_expanded_write(const Tensor& out, const char* op) {

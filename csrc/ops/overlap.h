@@ -5,7 +5,10 @@
 
 namespace retrograd {
 
-void check_no_internal_overlap(const Tensor& out);
+void fail_internal_overlap();
+inline void check_no_internal_overlap(const Tensor& out) {
+  if (RG_UNLIKELY(!out.is_contiguous() && has_internal_overlap(out.get()))) fail_internal_overlap();
+}
 void warn_expanded_write(const Tensor& out, const char* op);  // for ops that write one value anyway
 // True when `out` may be written while `in` is read (disjoint, or element for element the same). False when that is unclear and a
 // temporary is wanted; throws when the two certainly overlap in part.

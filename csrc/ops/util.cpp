@@ -46,9 +46,11 @@ void strides_in(const Tensor& t, IntSpan sizes, int64_t* strides) {
 }  // namespace
 
 void copy_data(const Tensor& dst, const Tensor& src) {
-  if (dst.numel() == 0 || is_meta(dst)) return;
-  RG_CHECK(src->has(kBatched) || !is_meta(src), "Cannot copy out of meta tensor; no data!");
-  RG_CHECK(!src->has(kBatched), "a tensor that belongs to a vmap was used where its memory is needed; it may have outlived the vmap");
+  if (!has_elements(dst)) return;
+  if (RG_UNLIKELY(is_meta(src))) {
+    check_no_batch(src);
+    fail_no_values();
+  }
   if (RG_UNLIKELY(src->has(kNeg) && !is_differentiable(dst.dtype())))
     return copy_data(dst, resolved(src));  // not every integer has a negative
   if (RG_UNLIKELY(src->device != dst->device)) return copy_data(dst, moved_to(src, dst->device));
@@ -116,7 +118,7 @@ std::pair<int64_t, int64_t> integer_range(const Tensor& t) {
 }
 
 void fill_data(const Tensor& t, Scalar value) {
-  if (t.numel() == 0 || is_meta(t)) return;
+  if (!has_elements(t)) return;
   alignas(16) char element[kMaxItemSize];
   if (RG_UNLIKELY(t->has(kConj))) value = value.conj();
   if (RG_UNLIKELY(t->has(kNeg))) value = -value;

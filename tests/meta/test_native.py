@@ -20,10 +20,10 @@ def generated(monkeypatch):
     before = list(optable.entries)
     monkeypatch.setattr(optable, "_loading", "reduce")
 
-    def make(returns="Tensor", inplace="", mutates=(), **options):
+    def make(returns="Tensor", inplace="", more="", mutates=(), uninitialized=False, **options):
         variants = "function inplace" if inplace else "function"
         optable.op(
-            f"knead(Tensor self, int times) -> {returns}",
+            f"knead(Tensor self, int times{more}) -> {returns}",
             variants=variants,
             kernel=optable.native(**options),
             grad={} if mutates else {"self": "grad"},
@@ -31,6 +31,7 @@ def generated(monkeypatch):
             mutates=mutates,
             batching=optable.facts.LOOP,
             inplace=inplace,
+            uninitialized=uninitialized,
         )
         return opgen.generate()
 
@@ -57,6 +58,22 @@ def test_lists(generated):
     files = generated("Tensor[]")
     assert "std::vector<Spec> knead(const Tensor& self, int64_t times);" in files["native_reduce.h"]
     assert "void knead(const Tensor& self, int64_t times, std::span<const Tensor> out);" in files["native_reduce.h"]
+
+
+def test_what_is_made_from_options(generated):
+    files = generated(
+        more=", *, dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False"
+    )
+    assert "Spec knead(const Tensor& self, int64_t times, const Options& options);" in files["native_reduce.h"]
+    assert "void knead(const Tensor& self, int64_t times, const Tensor& out);" in files["native_reduce.h"]
+    assert "make(rule::knead(self, times, {dtype, layout, device, pin_memory, requires_grad}));" in files["ops_reduce.cpp"]
+    assert "if (RG_UNLIKELY(requires_grad.value_or(false))) require_grad(result);\n  return result;" in files["ops_reduce.cpp"]
+
+
+def test_nothing_fills_what_means_nothing(generated):
+    files = generated(uninitialized=True)
+    assert "Spec knead(const Tensor& self, int64_t times);" in files["native_reduce.h"]
+    assert "compute::knead" not in files["ops_reduce.cpp"] and "void knead" not in files["native_reduce.h"]
 
 
 def test_in_place(generated):

@@ -29,9 +29,9 @@ NEED_VALUES = {
     "nonzero": NO_META.format("nonzero"),
     "_nonzero": NO_META.format("nonzero"),
     "one_hot": NO_META.format("one_hot"),
-    "repeat_interleave.Tensor": "repeat_interleave: ",
-    "repeat_interleave.self_Tensor": "repeat_interleave: ",
-    "tensor_split.tensor": "tensor_split needs the values",
+    "repeat_interleave.Tensor": "cannot repeat_interleave a meta tensor without output_size",
+    "repeat_interleave.self_Tensor": "cannot repeat_interleave a meta tensor without output_size",
+    "tensor_split.tensor": "Cannot copy out of meta tensor; no data!",
     "to.device": "Cannot copy out of meta tensor; no data!",
     "unique": NO_META.format("(_unique2|unique_dim)"),
     "_unique2": NO_META.format("_unique2"),
@@ -43,12 +43,6 @@ NEED_VALUES = {
 # Results that follow values: PyTorch's meta tensors give something else too.
 FOLLOW_VALUES = {"narrow.tensor"}  # a copy of the rows, where the start is not known
 GRADIENTS_FOLLOW_VALUES = {"prod"}  # divided out of the product, if there is no zero in it
-# Ops that have no rule for their results yet.
-NO_RULE = set(
-    """
-    glu
-    """.split()  # noqa: SIM905 - a paragraph reads better than a list of strings
-)
 # Errors that only values show: an index that is out of range, a matrix that is singular, a probability above 1.
 SHOWN_BY_VALUES = re.compile(
     "out of (bounds|range)|ZeroDivisionError|Class values must be|all elements of input should be between 0 and 1|probabilities must be in"
@@ -150,22 +144,16 @@ def differences(entry, layout):
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "transposed"])
-@pytest.mark.parametrize("entry", entries(lambda e: e.qualified not in NO_RULE), ids=ids)
+@pytest.mark.parametrize("entry", entries(), ids=ids)
 def test_results_are_the_real_ones_without_values(entry, layout):
     if layout != "contiguous" and entry.test.get("noncontiguous") is False:
         pytest.skip("the op looks at memory, not at elements")
     report(list(differences(entry, layout)))
 
 
-@pytest.mark.parametrize("entry", entries(lambda e: e.qualified in NO_RULE), ids=ids)
-def test_what_is_missing_is_missing(entry):
-    """A list of exceptions that nothing needs is no list."""
-    assert any(differences(entry, "contiguous")), f"{entry.qualified} agrees: take it off NO_RULE"
-
-
 @pytest.mark.parametrize(
     ("entry", "index"),
-    [(entry, i) for entry in optable.load() for i in range(len(entry.errors)) if variants_of(entry) and entry.qualified not in NO_RULE],
+    [(entry, i) for entry in optable.load() for i in range(len(entry.errors)) if variants_of(entry)],
     ids=ids,
 )
 def test_errors_are_the_real_ones(entry, index):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optable import Op
+from optable import Op, Param
 
 from .signature import is_function, names, parameters, return_type
 from .text import fill
@@ -10,8 +10,9 @@ from .text import fill
 ONE = """
 // $schema
 Tensor $name($params) {
-  Tensor result = make(rule::$name($args));
-  if ($runs) compute::$name(${before}result);
+  Tensor result = make(rule::$name($asked));
+  $compute
+  $finish
   return result;
 }
 """
@@ -88,6 +89,28 @@ $ret $name($params) {
 """
 
 
+# What a function that makes tensors is told beside sizes and values: for the rule one `Options`. To the kernel they have nothing more to say.
+OPTIONS = ("dtype", "layout", "device", "pin_memory", "requires_grad")
+
+
+def takes_options(op: Op) -> bool:
+    return {p.name for p in op.params}.issuperset(OPTIONS)
+
+
+def of_rule(op: Op) -> tuple[str, str]:
+    """The parameters of the rule, and the arguments in a call of it."""
+    if not takes_options(op):
+        return parameters(op), names(op)
+    given = [(f"{p.row.cpp} {p.name}", p.name) for p in op.params if p.name not in OPTIONS]
+    at = [p.name for p in op.params].index(OPTIONS[0])
+    given.insert(at, ("const Options& options", f"{{{', '.join(OPTIONS)}}}"))
+    return ", ".join(left for left, _ in given), ", ".join(right for _, right in given)
+
+
+def of_kernel(op: Op) -> list[Param]:
+    return [p for p in op.params if not (takes_options(op) and p.name in OPTIONS)]
+
+
 def is_split(op: Op) -> bool:
     return op.kernel.kind == "native" and not op.kernel.whole
 
@@ -121,8 +144,10 @@ def declared(op: Op) -> tuple[list[str], list[str]]:
         kernels.append(f"{return_type(op)} {op.cname}({parameters(op)});")
     elif wants_function(op):
         out = "std::span<const Tensor> out" if op.returns[0].type == "Tensor[]" else ", ".join(f"const Tensor& {n}" for n in out_names(op))
-        rules.append(f"{specs_type(op)} {op.cname}({parameters(op)});")
-        kernels.append(f"void {op.cname}({', '.join(filter(None, (parameters(op), *plan, out)))});")
+        rules.append(f"{specs_type(op)} {op.cname}({of_rule(op)[0]});")
+        if not op.uninitialized:
+            given = ", ".join(f"{p.row.cpp} {p.name}" for p in of_kernel(op))
+            kernels.append(f"void {op.cname}({', '.join(filter(None, (given, *plan, out)))});")
     if op.inplace:
         rules.append(f"void {op.inplace}({parameters(op)});")
         kernels.append(f"void {op.inplace}({', '.join((parameters(op), *plan))});")
@@ -142,7 +167,7 @@ def impl(op: Op) -> str:
     if op.kernel.on_copy:
         text += on_copy(op, shared)
     elif wants_function(op):
-        text += function(op, shared | {"name": op.cname, "before": "".join(f"{p.name}, " for p in op.params)})
+        text += function(op, shared | {"name": op.cname, "before": "".join(f"{p.name}, " for p in of_kernel(op))})
     if op.inplace:
         runs = "!is_meta(self)" if op.kernel.runs_on_empty else "RG_LIKELY(has_elements(self))"
         template = PLANNED_INPLACE if op.kernel.plan else INPLACE
@@ -166,10 +191,15 @@ def function(op: Op, shared: dict[str, str]) -> str:
         return fill(LIST, **shared, runs="any_has_elements(result)")
     count = len(op.returns)
     if count == 1:
+        runs = "!is_meta(result)" if op.kernel.runs_on_empty else "RG_LIKELY(has_elements(result))"
+        if op.kernel.plan:
+            return fill(PLANNED, **shared, runs=runs)
         return fill(
-            PLANNED if op.kernel.plan else ONE,
+            ONE,
             **shared,
-            runs="!is_meta(result)" if op.kernel.runs_on_empty else "RG_LIKELY(has_elements(result))",
+            asked=of_rule(op)[1],
+            compute="" if op.uninitialized else f"if ({runs}) compute::{op.cname}({shared['before']}result);",
+            finish="if (RG_UNLIKELY(requires_grad.value_or(false))) require_grad(result);" if takes_options(op) else "",
         )
     results = [f"std::get<{i}>(result)" for i in range(count)]
     runs = f"any_has_elements({{{', '.join(f'{r}.get()' for r in results)}}})"

@@ -440,7 +440,13 @@ void copy_array(const Array& dst, const Array& src) {
 }
 
 void fill_array(const Array& dst, const void* value) {
-  const int64_t size = itemsize(dst.dtype);
+  const int64_t n = dst.numel(), size = itemsize(dst.dtype);
+  if (n <= kSmall && is_contiguous(dst))
+    return visit_itemsize(size, [&](auto element) {
+      std::memcpy(&element, value, sizeof element);
+      auto* to = dst.ptr<decltype(element)>();
+      for (int64_t i = 0; i < n; ++i) to[i] = element;
+    });
   Dim dims[kMaxDims];
   const int count = simplify(dims, dst, nullptr, 0);
   if (count < 0) return;

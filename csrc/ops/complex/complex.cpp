@@ -1,6 +1,7 @@
 // Complex numbers: the parts of tensors, their conjugates, and the views between complex and real ones.
 #include "autograd/history.h"
 #include "core/promote.h"
+#include "native_complex.h"
 #include "ops.h"
 #include "ops/checks.h"
 #include "ops/derivatives.h"
@@ -10,8 +11,7 @@
 namespace retrograd {
 namespace {
 
-// A complex tensor of the broadcast size, its parts filled with the two.
-Tensor from_parts(const Tensor& re, const Tensor& im, const char* op) {
+Spec of_parts(const Tensor& re, const Tensor& im, const char* op) {
   const auto takes = [](DType t) { return t == DType::Float16 || t == DType::Float32 || t == DType::Float64; };
   RG_CHECK(takes(re.dtype()) && takes(im.dtype()), "Expected both inputs to be Half, Float or Double tensors but got ",
            dtype_title(re.dtype()), " and ", dtype_title(im.dtype()));
@@ -19,11 +19,8 @@ Tensor from_parts(const Tensor& re, const Tensor& im, const char* op) {
            dtype_title(im.dtype()), " for second argument");
   RG_CHECK(re.dtype() != DType::Float16, op, ": there is no complex dtype of two halves; convert the inputs to float32 first");
   check_same_device(re.get(), im.get(), op);
-  Tensor out = empty(broadcast_shapes(re.sizes(), im.sizes()), complex_dtype(re.dtype()), re.device());
-  if (is_meta(out)) return out;
-  copy_data(real_part(out), re);
-  copy_data(imag_part(out), im);
-  return out;
+  const Operand parts[] = {re, im};
+  return broadcast_spec(parts, complex_dtype(re.dtype()), op);
 }
 
 }  // namespace
@@ -74,20 +71,37 @@ Tensor view_as_complex(const Tensor& self) {
   return view;
 }
 
-Tensor _conj_physical(const Tensor& self) {
-  Tensor out = retrograd::empty_like(self);
-  copy_data(out, self);
-  turn_memory(out, kConj);
-  return out;
-}
-void conj_physical_inplace(const Tensor& self) { turn_memory(self, kConj); }
-
-Tensor complex(const Tensor& real, const Tensor& imag) { return from_parts(real, imag, "complex"); }
-Tensor polar(const Tensor& abs, const Tensor& angle) { return _polar(from_parts(abs, angle, "polar")); }
-
 Tensor angle(const Tensor& self) { return is_differentiable(self.dtype()) ? _angle(self) : _angle(cast_data(self, default_dtype())); }
 
 }  // namespace impl
+
+namespace rule {
+
+Spec _conj_physical(const Tensor& self) { return Spec::like(self); }
+void conj_physical_inplace(const Tensor&) {}
+Spec complex(const Tensor& real, const Tensor& imag) { return of_parts(real, imag, "complex"); }
+Spec polar(const Tensor& abs, const Tensor& angle) { return of_parts(abs, angle, "polar"); }
+
+}  // namespace rule
+
+namespace compute {
+
+void _conj_physical(const Tensor& self, const Tensor& out) {
+  copy_data(out, self);
+  turn_memory(out, kConj);
+}
+void conj_physical_inplace(const Tensor& self) { turn_memory(self, kConj); }
+
+void complex(const Tensor& real, const Tensor& imag, const Tensor& out) {
+  copy_data(real_part(out), real);
+  copy_data(imag_part(out), imag);
+}
+void polar(const Tensor& abs, const Tensor& angle, const Tensor& out) {
+  complex(abs, angle, out);
+  impl::_polar_out(out, out);
+}
+
+}  // namespace compute
 
 namespace composite {
 

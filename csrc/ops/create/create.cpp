@@ -2,7 +2,9 @@
 #include "ops/create/create.h"
 
 #include "core/promote.h"
+#include "native_create.h"
 #include "ops.h"
+#include "ops/pointwise/checks.h"
 #include "ops/util.h"
 
 namespace retrograd {
@@ -17,84 +19,75 @@ Device creation_device(std::optional<Device> device, Device fallback, std::optio
   return where;
 }
 
-Tensor created(Tensor t, std::optional<bool> requires_grad) {
-  if (RG_UNLIKELY(requires_grad.value_or(false))) {
-    RG_CHECK(is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients");
-    t->flags |= kRequiresGrad;
-  }
-  return t;
+void require_grad(const Tensor& t) {
+  RG_CHECK(is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients");
+  t->flags |= kRequiresGrad;
 }
 
-namespace impl {
+void check_fill_value(const Scalar& value, DType dtype) { impl::check_representable(value, dtype); }
+
+namespace rule {
 namespace {
+
+using Format = std::optional<MemoryFormat>;
 
 DType fill_dtype(const Scalar& value) {
   if (value.is_complex()) return complex_dtype(default_dtype());
   return value.is_float() ? default_dtype() : value.is_bool() ? DType::Bool : DType::Int64;
 }
 
-void check_requires_grad(DType dtype, std::optional<bool> requires_grad) {
-  RG_CHECK(!requires_grad.value_or(false) || is_differentiable(dtype),
-           "Only Tensors of floating point and complex dtype can require gradients");
+Spec sized(IntSpan size, DType dtype, const Options& options, Device fallback = {}) {
+  return Spec(size, dtype, creation_device(options, fallback));
 }
 
-Tensor filled(IntSpan size, Scalar value, DType dtype, Device device, std::optional<bool> requires_grad) {
-  check_requires_grad(dtype, requires_grad);
-  return created(retrograd::full(size, value, dtype, device), requires_grad);
+Spec strided(IntSpan size, IntSpan stride, DType dtype, const Options& options, Device fallback = {}) {
+  RG_CHECK(size.size() == stride.size(), "dimensionality of sizes (", size.size(), ") must match dimensionality of strides (",
+           stride.size(), ")");
+  Spec spec = sized(size, dtype, options, fallback);
+  spec.with_strides(stride);
+  return spec;
 }
 
-Tensor filled_like(const Tensor& self, Scalar value, std::optional<DType> dtype, Device device, std::optional<bool> requires_grad,
-                   std::optional<MemoryFormat> format) {
-  const DType type = dtype.value_or(self.dtype());
-  check_requires_grad(type, requires_grad);
-  Tensor out = retrograd::empty_like(self, type, device, format.value_or(MemoryFormat::Preserve));
-  fill_data(out, value);
-  return created(std::move(out), requires_grad);
+Spec like(const Tensor& self, const Options& options, Format format) {
+  Spec spec = Spec::like(self, options.dtype.value_or(self.dtype()), format.value_or(MemoryFormat::Preserve));
+  spec.on(creation_device(options, self.device()));
+  return spec;
+}
+
+Spec new_sized(const Tensor& self, IntSpan size, const Options& options) {
+  return sized(size, options.dtype.value_or(self.dtype()), options, self.device());
 }
 
 }  // namespace
 
-Tensor zeros(IntSpan size, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-             std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  return filled(size, Scalar(0), dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory), requires_grad);
+Spec zeros(IntSpan size, const Options& options) { return sized(size, options.dtype.value_or(default_dtype()), options); }
+Spec ones(IntSpan size, const Options& options) { return zeros(size, options); }
+
+Spec full(IntSpan size, Scalar fill_value, const Options& options) {
+  const DType dtype = options.dtype.value_or(fill_dtype(fill_value));
+  check_fill_value(fill_value, dtype);
+  return sized(size, dtype, options);
 }
 
-Tensor ones(IntSpan size, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-            std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  return filled(size, Scalar(1), dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory), requires_grad);
+Spec scalar_tensor(Scalar s, const Options& options) {
+  const DType dtype = options.dtype.value_or(default_dtype());
+  check_fill_value(s, dtype);
+  return sized({}, dtype, options);
 }
 
-Tensor full(IntSpan size, Scalar fill_value, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-            std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  const DType type = dtype.value_or(fill_dtype(fill_value));
-  check_fill_value(fill_value, type);
-  return filled(size, fill_value, type, creation_device(device, {}, layout, pin_memory), requires_grad);
-}
-
-Tensor empty(IntSpan size, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-             std::optional<bool> pin_memory, std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
-  const DType type = dtype.value_or(default_dtype());
-  const Device where = creation_device(device, {}, layout, pin_memory);
-  check_requires_grad(type, requires_grad);
-  if (RG_LIKELY(!memory_format || *memory_format == MemoryFormat::Contiguous))
-    return created(retrograd::empty(size, type, where), requires_grad);
+Spec empty(IntSpan size, const Options& options, Format memory_format) {
+  Spec spec = zeros(size, options);
+  if (RG_LIKELY(!memory_format)) return spec;
   RG_CHECK(*memory_format != MemoryFormat::Preserve, "preserve_format needs a tensor to take the format from: use empty_like");
-  int64_t strides[kMaxDims];
-  checked_numel(size);
-  format_strides(size, *memory_format, strides);
-  return created(retrograd::empty_strided(size, {strides, size.size()}, type, where), requires_grad);
+  spec.in_format(*memory_format);
+  return spec;
 }
 
-Tensor empty_strided(IntSpan size, IntSpan stride, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                     std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  RG_CHECK(size.size() == stride.size(), "dimensionality of sizes (", size.size(), ") must match dimensionality of strides (",
-           stride.size(), ")");
-  return created(retrograd::empty_strided(size, stride, dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory)),
-                 requires_grad);
+Spec empty_strided(IntSpan size, IntSpan stride, const Options& options) {
+  return strided(size, stride, options.dtype.value_or(default_dtype()), options);
 }
 
-Tensor empty_permuted(IntSpan size, IntSpan physical_layout, std::optional<DType> dtype, std::optional<Layout> layout,
-                      std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
+Spec empty_permuted(IntSpan size, IntSpan physical_layout, const Options& options) {
   const auto n = static_cast<int64_t>(size.size());
   RG_CHECK(physical_layout.size() == size.size(),
            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = ", n,
@@ -112,72 +105,46 @@ Tensor empty_permuted(IntSpan size, IntSpan physical_layout, std::optional<DType
     strides[d] = step;
     step *= std::max<int64_t>(size[static_cast<size_t>(d)], 1);
   }
-  return created(retrograd::empty_strided(size, {strides, size.size()}, dtype.value_or(default_dtype()),
-                                          creation_device(device, {}, layout, pin_memory)),
-                 requires_grad);
-}
-
-Tensor scalar_tensor(Scalar s, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                     std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  check_fill_value(s, dtype.value_or(default_dtype()));
-  return created(retrograd::scalar_tensor(s, dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory)),
-                 requires_grad);
+  return strided(size, {strides, size.size()}, options.dtype.value_or(default_dtype()), options);
 }
 
 // ---- like ----
 
-Tensor zeros_like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                  std::optional<bool> pin_memory, std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
-  return filled_like(self, Scalar(0), dtype, creation_device(device, self.device(), layout, pin_memory), requires_grad, memory_format);
-}
-
-Tensor ones_like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                 std::optional<bool> pin_memory, std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
-  return filled_like(self, Scalar(1), dtype, creation_device(device, self.device(), layout, pin_memory), requires_grad, memory_format);
-}
-
-Tensor full_like(const Tensor& self, Scalar fill_value, std::optional<DType> dtype, std::optional<Layout> layout,
-                 std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad,
-                 std::optional<MemoryFormat> memory_format) {
-  check_fill_value(fill_value, dtype.value_or(self.dtype()));
-  return filled_like(self, fill_value, dtype, creation_device(device, self.device(), layout, pin_memory), requires_grad, memory_format);
-}
-
-Tensor empty_like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                  std::optional<bool> pin_memory, std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
-  return created(retrograd::empty_like(self, dtype.value_or(self.dtype()), creation_device(device, self.device(), layout, pin_memory),
-                                       memory_format.value_or(MemoryFormat::Preserve)),
-                 requires_grad);
+Spec zeros_like(const Tensor& self, const Options& options, Format memory_format) { return like(self, options, memory_format); }
+Spec ones_like(const Tensor& self, const Options& options, Format memory_format) { return like(self, options, memory_format); }
+Spec empty_like(const Tensor& self, const Options& options, Format memory_format) { return like(self, options, memory_format); }
+Spec full_like(const Tensor& self, Scalar fill_value, const Options& options, Format memory_format) {
+  check_fill_value(fill_value, options.dtype.value_or(self.dtype()));
+  return like(self, options, memory_format);
 }
 
 // ---- new_ ----
 
-Tensor new_zeros(const Tensor& self, IntSpan size, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                 std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  return filled(size, Scalar(0), dtype.value_or(self.dtype()), creation_device(device, self.device(), layout, pin_memory), requires_grad);
+Spec new_zeros(const Tensor& self, IntSpan size, const Options& options) { return new_sized(self, size, options); }
+Spec new_ones(const Tensor& self, IntSpan size, const Options& options) { return new_sized(self, size, options); }
+Spec new_empty(const Tensor& self, IntSpan size, const Options& options) { return new_sized(self, size, options); }
+Spec new_full(const Tensor& self, IntSpan size, Scalar fill_value, const Options& options) {
+  check_fill_value(fill_value, options.dtype.value_or(self.dtype()));
+  return new_sized(self, size, options);
+}
+Spec new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, const Options& options) {
+  return strided(size, stride, options.dtype.value_or(self.dtype()), options, self.device());
 }
 
-Tensor new_ones(const Tensor& self, IntSpan size, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  return filled(size, Scalar(1), dtype.value_or(self.dtype()), creation_device(device, self.device(), layout, pin_memory), requires_grad);
-}
+}  // namespace rule
 
-Tensor new_full(const Tensor& self, IntSpan size, Scalar fill_value, std::optional<DType> dtype, std::optional<Layout> layout,
-                std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  check_fill_value(fill_value, dtype.value_or(self.dtype()));
-  return filled(size, fill_value, dtype.value_or(self.dtype()), creation_device(device, self.device(), layout, pin_memory), requires_grad);
-}
+namespace compute {
 
-Tensor new_empty(const Tensor& self, IntSpan size, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                 std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  return created(retrograd::empty(size, dtype.value_or(self.dtype()), creation_device(device, self.device(), layout, pin_memory)),
-                 requires_grad);
-}
+void zeros(IntSpan, const Tensor& out) { fill_data(out, Scalar(0)); }
+void zeros_like(const Tensor&, std::optional<MemoryFormat>, const Tensor& out) { fill_data(out, Scalar(0)); }
+void new_zeros(const Tensor&, IntSpan, const Tensor& out) { fill_data(out, Scalar(0)); }
+void ones(IntSpan, const Tensor& out) { fill_data(out, Scalar(1)); }
+void ones_like(const Tensor&, std::optional<MemoryFormat>, const Tensor& out) { fill_data(out, Scalar(1)); }
+void new_ones(const Tensor&, IntSpan, const Tensor& out) { fill_data(out, Scalar(1)); }
+void full(IntSpan, Scalar fill_value, const Tensor& out) { fill_data(out, fill_value); }
+void full_like(const Tensor&, Scalar fill_value, std::optional<MemoryFormat>, const Tensor& out) { fill_data(out, fill_value); }
+void new_full(const Tensor&, IntSpan, Scalar fill_value, const Tensor& out) { fill_data(out, fill_value); }
+void scalar_tensor(Scalar s, const Tensor& out) { fill_data(out, s); }
 
-Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optional<DType> dtype, std::optional<Layout> layout,
-                         std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  return empty_strided(size, stride, dtype.value_or(self.dtype()), layout, device.value_or(self.device()), pin_memory, requires_grad);
-}
-
-}  // namespace impl
+}  // namespace compute
 }  // namespace retrograd

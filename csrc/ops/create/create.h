@@ -3,8 +3,7 @@
 
 #include <optional>
 
-#include "core/format.h"
-#include "core/tensor.h"
+#include "core/spec.h"
 
 namespace retrograd {
 
@@ -12,8 +11,15 @@ namespace retrograd {
 void check_device(Device device);
 // Where a new tensor goes; throws for layouts and pinned memory that do not exist here.
 Device creation_device(std::optional<Device> device, Device fallback, std::optional<Layout> layout, std::optional<bool> pin_memory);
-// The last step of making a tensor: marks it as one that wants gradients.
-Tensor created(Tensor t, std::optional<bool> requires_grad);
+inline Device creation_device(const Options& options, Device fallback = {}) {
+  return creation_device(options.device, fallback, options.layout, options.pin_memory);
+}
+// Marks a new tensor as one that wants gradients.
+void require_grad(const Tensor& t);
+inline Tensor created(Tensor t, std::optional<bool> requires_grad) {
+  if (RG_UNLIKELY(requires_grad.value_or(false))) require_grad(t);
+  return t;
+}
 // Throws when `value` does not fit `dtype`.
 void check_fill_value(const Scalar& value, DType dtype);
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/promote.h"
+#include "native_pointwise.h"
 #include "ops.h"
 #include "ops/generated_support.h"
 #include "ops/lazy.h"
@@ -72,11 +73,7 @@ void div_mode_inplace(const Tensor& self, const Operand& other, std::optional<st
 
 Tensor pow_scalar(const Tensor& self, Scalar exponent) {
   switch (power_kind(self, exponent)) {
-    case Power::Copy: {
-      Tensor out = empty_like(self);
-      copy_data(out, self);
-      return out;
-    }
+    case Power::Copy: return clone(self);
     case Power::Square: return _square(self);
     case Power::Sqrt: return sqrt(self);
     case Power::Rsqrt: return rsqrt(self);
@@ -118,21 +115,37 @@ Tensor pow_self_scalar(const Operand& self, const Tensor& exponent) { return _po
 
 Tensor nextafter(const Tensor& self, const Tensor& other) {
   const DType dtype = result_type(self, other);
-  if (dtype != DType::Float16 && dtype != DType::BFloat16) return _nextafter(self, other);
-  const Shape shape = broadcast_shapes(self.sizes(), other.sizes());
-  const Tensor from = contiguous_data(expand_data(cast_data(self, dtype), shape)),
-               to = contiguous_data(expand_data(cast_data(other, dtype), shape));
-  Tensor out = empty(shape, dtype, is_meta(other) ? other.device() : self.device());
-  if (is_meta(self) || is_meta(other)) return out;
-  const Launch launch(out, out.numel());
-  kernels::pointwise(out->device).next_after(out->data, from->data, to->data, dtype, out.numel());
-  return out;
+  return dtype == DType::Float16 || dtype == DType::BFloat16 ? _nextafter_half(self, other) : _nextafter(self, other);
 }
 void nextafter_inplace(const Tensor& self, const Tensor& other) {
   check_no_internal_overlap(self);
   check_no_partial_overlap(self.get(), other.get());
   copy_result(self, nextafter(self, other));
 }
+
+}  // namespace retrograd::impl
+
+namespace retrograd {
+
+Spec rule::_nextafter_half(const Tensor& self, const Tensor& other) {
+  const Operand both[] = {self, other};
+  return broadcast_spec(both, impl::result_type(self, other), "nextafter");
+}
+
+void compute::_nextafter_half(const Tensor& self, const Tensor& other, const Tensor& out) {
+  const Tensor dense = out.is_contiguous() ? out : retrograd::empty(out.sizes(), out.dtype(), out.device());
+  const Tensor from = contiguous_data(expand_data(cast_data(self, out.dtype()), out.sizes())),
+               to = contiguous_data(expand_data(cast_data(other, out.dtype()), out.sizes()));
+  {
+    const Launch launch(dense, dense.numel());
+    kernels::pointwise(dense->device).next_after(dense->data, from->data, to->data, dense.dtype(), dense.numel());
+  }
+  if (!dense.is(out)) copy_data(out, dense);
+}
+
+}  // namespace retrograd
+
+namespace retrograd::impl {
 
 // ---- bounds ----
 
@@ -197,7 +210,7 @@ double largest(DType dtype) {
 
 Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
   if (is_complex(self.dtype())) return view_as_complex(nan_to_num(real_pairs(contiguous_data(self)), nan, posinf, neginf));
-  if (!is_differentiable(self.dtype())) return pow_scalar(self, self.dtype() == DType::Bool ? Scalar(true) : Scalar(1));  // a copy
+  if (!is_differentiable(self.dtype())) return clone(self);
   const double most = largest(self.dtype());
   return _nan_to_num(self, nan.value_or(0.0), posinf.value_or(most), neginf.value_or(-most));
 }

@@ -1,5 +1,6 @@
 #include "ops/pointwise/pointwise.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/format.h"
@@ -138,41 +139,53 @@ bool try_fast_inplace(const PointwiseInfo& op, std::span<const Operand> in, cons
   return true;
 }
 
-struct Prepared {
-  DType compute;
+// Inputs brought together.
+struct Together {
   Device device;
   Shape shape;
   const TensorImpl* layout = nullptr;  // a full-size input whose stride order the output follows
+
+  Spec spec(DType dtype) const {
+    if (!layout) return Spec(shape, dtype, device);
+    Spec like = Spec::like(Tensor::borrow(const_cast<TensorImpl*>(layout)), dtype);
+    like.on(device);
+    return like;
+  }
 };
 
-Prepared prepare(const PointwiseInfo& op, std::span<const Operand> in) {
-  Prepared p;
-  Promotion promotion;
+void bring_together(Together& p, std::span<const Operand> in, const char* name) {
   const TensorImpl* first = nullptr;
   for (const Operand& o : in) {
-    promotion.add(o);
     if (!o.tensor) continue;
     if (first && first->device != o.tensor->device) {
       // A CPU scalar goes with tensors of any device.
       if (first->ndim == 0 && first->device.is_cpu()) {
         first = o.tensor;
       } else if (!(o.tensor->ndim == 0 && o.tensor->device.is_cpu())) {
-        check_same_device(first, o.tensor, op.name);
+        check_same_device(first, o.tensor, name);
       }
     }
     if (!first) first = o.tensor;
     broadcast_into(p.shape, o.tensor->shape());
   }
   p.device = first ? first->device : Device{};
-  p.compute = promotion.result();
-  if (op.out == PointwiseOut::Float && !is_differentiable(p.compute)) p.compute = default_dtype();
   for (const Operand& o : in)
     if (o.tensor && !p.layout && same_sizes(o.tensor->shape(), p.shape)) p.layout = o.tensor;
-  return p;
 }
 
+struct Prepared : Together {
+  DType compute;
+  Prepared(const PointwiseInfo& op, std::span<const Operand> in) {
+    Promotion promotion;
+    for (const Operand& o : in) promotion.add(o);
+    bring_together(*this, in, op.name);
+    compute = promotion.result();
+    if (op.out == PointwiseOut::Float && !is_differentiable(compute)) compute = default_dtype();
+  }
+};
+
 void run(const PointwiseInfo& op, const Prepared& p, std::span<const Operand> in, const void* params, const Tensor& out) {
-  if (out.numel() == 0 || is_meta(out)) return;
+  if (!has_elements(out)) return;
   check_dtype(op, p.compute);
   const IntSpan shape = p.shape;
   Tensor converted[kMaxInputs];
@@ -201,12 +214,6 @@ void run(const PointwiseInfo& op, const Prepared& p, std::span<const Operand> in
   kernels::pointwise(out->device).run(op.row, p.compute, ops, params, op.cost);
 }
 
-Tensor new_output(const Prepared& p, DType dtype) {
-  if (p.layout && !p.layout->is_contiguous())
-    return empty_like(Tensor::borrow(const_cast<TensorImpl*>(p.layout)), dtype, p.device, MemoryFormat::Preserve);
-  return empty(p.shape, dtype, p.device);
-}
-
 // The general case, apart from the easy one so that its array does not cost that a larger frame.
 template <class... In> [[gnu::noinline]] Tensor pointwise_of(const PointwiseInfo& op, std::span<const KernelParam> params, In*... in) {
   const Operand operands[] = {Operand(in)...};
@@ -219,7 +226,6 @@ bool loses_digits(const PointwiseInfo& op, std::span<const Operand> in) {
   for (size_t i = 0; i < 2; ++i) {
     const TensorImpl *beside = in[1 - i].tensor, *t = in[i].tensor;
     if (!beside || in[i].scalar.is_complex() || (beside->dtype != DType::Float16 && beside->dtype != DType::BFloat16)) continue;
-    if (beside->device.type == DeviceType::Meta || (t && t->device.type == DeviceType::Meta)) continue;
     double value;
     if (!t) {
       value = in[i].scalar.to_double();
@@ -238,11 +244,11 @@ bool loses_digits(const PointwiseInfo& op, std::span<const Operand> in) {
 
 // Computed in float32, and rounded once. Undefined where that is not what is to be computed in anyway.
 Tensor pointwise_wide(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params) {
-  Prepared p = prepare(op, in);
+  Prepared p(op, in);
   if (p.compute != DType::Float16 && p.compute != DType::BFloat16) return Tensor();
   const DType narrow = std::exchange(p.compute, DType::Float32);
   check_dtype(op, p.compute);
-  Tensor wide = new_output(p, DType::Float32);
+  Tensor wide = make(p.spec(DType::Float32));
   run(op, p, in, params.data(), wide);
   return cast_data(wide, narrow);
 }
@@ -253,9 +259,9 @@ Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span
   if (RG_UNLIKELY(loses_digits(op, in)))
     if (Tensor exact = pointwise_wide(op, in, params)) return exact;
   if (Tensor fast = try_fast(op, in, params.data())) return fast;
-  const Prepared p = prepare(op, in);
+  const Prepared p(op, in);
   check_dtype(op, p.compute);
-  Tensor out = new_output(p, result_dtype(op, p.compute));
+  Tensor out = make(p.spec(result_dtype(op, p.compute)));
   run(op, p, in, params.data(), out);
   return out;
 }
@@ -281,7 +287,7 @@ void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::sp
       if (o.tensor) apart &= check_no_partial_overlap(out.get(), o.tensor);
   }
   for (const Operand& o : in) inplace |= o.tensor == out.get();
-  const Prepared p = prepare(op, in);
+  const Prepared p(op, in);
   const DType dtype = result_dtype(op, p.compute);
   RG_CHECK(!(inplace && op.out == PointwiseOut::Real && is_complex(out.dtype())), "In-place ", op.name,
            " is not supported for complex tensors.");
@@ -294,9 +300,9 @@ void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::sp
     check_dtype(op, p.compute);  // fails before anything is changed
     resize_out(out, p.shape);
     if (p.layout && !p.layout->is_contiguous()) {  // it gets the strides a new tensor would have
-      const Tensor like =
-          empty_like(Tensor::borrow(const_cast<TensorImpl*>(p.layout)), out.dtype(), {DeviceType::Meta}, MemoryFormat::Preserve);
-      set_geometry(out.get(), like.sizes(), like.strides());
+      int64_t strides[kMaxDims];
+      like_strides(p.layout, MemoryFormat::Preserve, strides);
+      set_geometry(out.get(), p.shape, {strides, static_cast<size_t>(p.shape.ndim)});
     }
   }
   check_dtype(op, p.compute);
@@ -308,10 +314,20 @@ void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::sp
   } else if (direct) {
     run(op, p, in, params.data(), out);
   } else {
-    Tensor result = new_output(p, dtype);
+    Tensor result = make(p.spec(dtype));
     run(op, p, in, params.data(), result);
     copy_data(out, result);
   }
+}
+
+Spec broadcast_spec(std::span<const Operand> in, DType dtype, const char* op) {
+  if (const TensorImpl* t = in[0].tensor; t && std::ranges::all_of(in.subspan(1), [t](const Operand& o) {
+                                            return o.tensor && o.tensor->device == t->device && same_sizes(o.tensor, t);
+                                          }))
+    return Spec::like(Tensor::borrow(in[0].tensor), dtype);
+  Together together;
+  bring_together(together, in, op);
+  return together.spec(dtype);
 }
 
 void broadcast_into(Shape& shape, IntSpan sizes) {

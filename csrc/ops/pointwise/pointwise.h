@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "core/tensor.h"
+#include "core/spec.h"
 #include "kernels/kernel_param.h"
 #include "kernels/pointwise.h"
 
@@ -54,6 +54,9 @@ struct Shape {
 };
 Shape broadcast_shapes(IntSpan a, IntSpan b);
 void broadcast_into(Shape& shape, IntSpan sizes);
+
+// What an elementwise op makes of these: their broadcast size, in the order of strides of the first that has it.
+Spec broadcast_spec(std::span<const Operand> in, DType dtype, const char* op);
 
 // Strides that read `t` as `shape` (0 where it is expanded).
 void broadcast_strides(const TensorImpl* t, IntSpan shape, int64_t* strides);

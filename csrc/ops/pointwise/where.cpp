@@ -2,6 +2,7 @@
 #include "core/promote.h"
 #include "core/transfer.h"
 #include "kernels/select.h"
+#include "native_pointwise.h"
 #include "ops.h"
 #include "ops/derivatives.h"
 #include "ops/overlap.h"
@@ -33,8 +34,7 @@ struct Source {
   }
 };
 
-void select_into(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b) {
-  if (out.numel() == 0 || is_meta(out)) return;
+[[gnu::noinline]] void select_into(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b) {
   const IntSpan shape = out.sizes();
   const DType dtype = out.dtype();
   const int64_t item = itemsize(dtype);
@@ -53,44 +53,53 @@ void select_into(const Tensor& out, const Tensor& condition, const Operand& a, c
 }
 
 // Laid out like the first operand of the full size whose memory has no gaps.
-Tensor new_output(const Shape& shape, DType dtype, Device device, std::initializer_list<const TensorImpl*> operands) {
+Spec like_first(const Shape& shape, DType dtype, Device device, std::initializer_list<const TensorImpl*> operands) {
+  Spec spec(shape, dtype, device);
   for (const TensorImpl* t : operands) {
     if (!t || !same_sizes(t->shape(), shape)) continue;
     if (t->is_contiguous()) break;
-    if (dense_and_nonoverlapping(t)) return empty_strided(shape, {t->strides(), t->ndim}, dtype, device);
+    if (!dense_and_nonoverlapping(t)) continue;
+    spec.with_strides({t->strides(), t->ndim});
+    break;
   }
-  return empty(shape, dtype, device);
+  return spec;
 }
 
-bool is_flat(const TensorImpl* t, const TensorImpl* like) { return t->is_contiguous() && t->device.is_cpu() && same_sizes(t, like); }
+// The common case, decided by a few loads: small, and all in one order. Numbers are stored as what the result is.
+constexpr int64_t kFew = 80'000 / kCost;
+bool is_flat(const TensorImpl* t, const TensorImpl* out) { return t->is_contiguous() && t->numel == out->numel && t->device.is_cpu(); }
+bool is_flat(const Operand& o, const TensorImpl* out) { return !o.tensor || (o.tensor->dtype == out->dtype && is_flat(o.tensor, out)); }
 
-// The common case, decided by a few loads: small, contiguous, of one size, the values of one dtype. Undefined when it is another.
-Tensor where_flat(const TensorImpl* condition, const Operand& self, const Operand& other) {
-  const TensorImpl *a = self.tensor, *b = other.tensor, *first = a ? a : b;
-  if (!first || condition->dtype != DType::Bool || !is_flat(condition, first) || !is_flat(first, first) || first->numel * kCost >= 80'000)
-    return {};
-  const DType dtype = first->dtype;
-  const int64_t item = itemsize(dtype);
-  alignas(16) char value[kMaxItemSize];
-  if (a && b) {
-    if (b->dtype != dtype || !is_flat(b, first)) return {};
-  } else {
-    const Scalar& number = a ? other.scalar : self.scalar;
-    if (dtype == DType::Bool || (number.is_float() && !is_differentiable(dtype)) || (number.is_complex() && !is_complex(dtype))) return {};
-    number.store(dtype, value);
-  }
-  Tensor out = empty(first->shape(), dtype);
-  if (out.numel() == 0) return out;
+void select(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b) {
+  const TensorImpl* t = out.get();
+  if (!(t->numel < kFew && is_flat(t, t) && is_flat(condition.get(), t) && is_flat(a, t) && is_flat(b, t)))
+    return select_into(out, condition, a, b);
   static constexpr int64_t kOne[] = {1}, kZero[] = {0};
+  const int64_t item = itemsize(t->dtype);
+  alignas(16) char numbers[2][kMaxItemSize];
   kernels::Operands ops;
   ops.ndim = 1;
-  ops.sizes = &out->numel;
-  ops.add(out->data, kOne, item);
+  ops.sizes = &t->numel;
+  ops.add(t->data, kOne, item);
   ops.add(condition->data, kOne, 1);
-  a ? ops.add(a->data, kOne, item) : ops.add_host(value, kZero, item);
-  b ? ops.add(b->data, kOne, item) : ops.add_host(value, kZero, item);
-  kernels::select(out->device).select(ops, item);
-  return out;
+  const auto add = [&](const Operand& o, char* number) {
+    if (o.tensor) return ops.add(o.tensor->data, kOne, item);
+    o.scalar.store(t->dtype, number);
+    ops.add_host(number, kZero, item);
+  };
+  add(a, numbers[0]);
+  add(b, numbers[1]);
+  kernels::select(t->device).select(ops, item);
+}
+
+// Whether an operand is like `model`, contiguous and of its size: a tensor, or a number of no higher category.
+inline bool is_like(const TensorImpl* t, const TensorImpl* model) {
+  return t->is_contiguous() && t->device == model->device && same_sizes(t, model);
+}
+inline bool is_like(const Operand& o, const TensorImpl* model) {
+  if (o.tensor) return o.tensor == model || (o.tensor->dtype == model->dtype && is_like(o.tensor, model));
+  if (is_floating(model->dtype)) return !o.scalar.is_complex();
+  return is_complex(model->dtype) || (model->dtype != DType::Bool && !o.scalar.is_float() && !o.scalar.is_complex());
 }
 
 // A CPU scalar goes with any device.
@@ -120,22 +129,8 @@ void check_fill_value(const Tensor& self, const Operand& value) {
   impl::check_representable(value.scalar, self.dtype());
 }
 
-void masked_fill_into(const Tensor& self, const Tensor& mask, const Operand& value) {
-  check_mask(mask);
-  check_fill_value(self, value);
-  const Shape shape = broadcast_shapes(self.sizes(), mask.sizes());
-  RG_CHECK(same_sizes(self.sizes(), shape), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
-  warn_expanded_write(self, "masked_fill_");
-  common_device(mask, self, value, "masked_fill_");
-  select_into(self, mask, value, self);
-}
-
-}  // namespace
-
-namespace impl {
-
-Tensor where(const Tensor& condition, const Operand& self, const Operand& other) {
-  if (Tensor fast = where_flat(condition.get(), self, other)) return fast;
+// Out of the ordinary, and so apart: the ordinary case needs no such frame.
+[[gnu::noinline]] Spec chosen(const Tensor& condition, const Operand& self, const Operand& other) {
   RG_CHECK(condition.dtype() == DType::Bool || condition.dtype() == DType::UInt8,
            "where expected condition to be a boolean tensor, but got a tensor with dtype ", dtype_title(condition.dtype()));
   Promotion promotion;
@@ -145,31 +140,59 @@ Tensor where(const Tensor& condition, const Operand& self, const Operand& other)
   broadcast_into(shape, condition.sizes());
   for (const Operand* o : {&self, &other})
     if (o->tensor) broadcast_into(shape, o->tensor->shape());
-  Tensor out =
-      new_output(shape, promotion.result(), common_device(condition, self, other, "where"), {condition.get(), self.tensor, other.tensor});
-  select_into(out, condition, self, other);
-  return out;
+  return like_first(shape, promotion.result(), common_device(condition, self, other, "where"),
+                    {condition.get(), self.tensor, other.tensor});
 }
 
-Tensor masked_fill(const Tensor& self, const Tensor& mask, Scalar value) {
-  check_mask(mask);
-  check_fill_value(self, value);
-  if (Tensor fast = where_flat(mask.get(), value, self)) return fast;
-  Tensor out = empty(broadcast_shapes(self.sizes(), mask.sizes()), self.dtype(), common_device(mask, self, value, "masked_fill"));
-  select_into(out, mask, value, self);
-  return out;
+// Whether a mask and what is filled are alike, so that there is nothing to broadcast or move.
+bool are_alike(const Tensor& self, const Tensor& mask, const Operand& value) {
+  return self->device == mask->device && same_sizes(self.get(), mask.get()) && (!value.tensor || value.tensor->device == self->device);
 }
-Tensor masked_fill_tensor(const Tensor& self, const Tensor& mask, const Tensor& value) {
-  check_mask(mask);
-  check_fill_value(self, value);
-  Tensor out = empty(broadcast_shapes(self.sizes(), mask.sizes()), self.dtype(), common_device(mask, self, value, "masked_fill"));
-  select_into(out, mask, value, self);
-  return out;
-}
-void masked_fill_inplace(const Tensor& self, const Tensor& mask, Scalar value) { masked_fill_into(self, mask, value); }
-void masked_fill_tensor_inplace(const Tensor& self, const Tensor& mask, const Tensor& value) { masked_fill_into(self, mask, value); }
 
-}  // namespace impl
+Spec filled(const Tensor& self, const Tensor& mask, const Operand& value) {
+  check_mask(mask);
+  check_fill_value(self, value);
+  if (RG_LIKELY(are_alike(self, mask, value))) return Spec::of(self);
+  return Spec(broadcast_shapes(self.sizes(), mask.sizes()), self.dtype(), common_device(mask, self, value, "masked_fill"));
+}
+
+void check_filled(const Tensor& self, const Tensor& mask, const Operand& value) {
+  check_mask(mask);
+  check_fill_value(self, value);
+  warn_expanded_write(self, "masked_fill_");
+  if (RG_LIKELY(are_alike(self, mask, value))) return;
+  const Shape shape = broadcast_shapes(self.sizes(), mask.sizes());
+  RG_CHECK(same_sizes(self.sizes(), shape), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
+  common_device(mask, self, value, "masked_fill_");
+}
+
+}  // namespace
+
+namespace rule {
+
+Spec where(const Tensor& condition, const Operand& self, const Operand& other) {
+  const TensorImpl* model = self.tensor ? self.tensor : other.tensor;
+  const bool alike = model && model->is_contiguous() && condition.dtype() == DType::Bool && is_like(condition.get(), model) &&
+                     is_like(self, model) && is_like(other, model);
+  return alike ? Spec::of(model, model->dtype) : chosen(condition, self, other);
+}
+
+Spec masked_fill(const Tensor& self, const Tensor& mask, Scalar value) { return filled(self, mask, value); }
+Spec masked_fill_tensor(const Tensor& self, const Tensor& mask, const Tensor& value) { return filled(self, mask, value); }
+void masked_fill_inplace(const Tensor& self, const Tensor& mask, Scalar value) { check_filled(self, mask, value); }
+void masked_fill_tensor_inplace(const Tensor& self, const Tensor& mask, const Tensor& value) { check_filled(self, mask, value); }
+
+}  // namespace rule
+
+namespace compute {
+
+void where(const Tensor& condition, const Operand& self, const Operand& other, const Tensor& out) { select(out, condition, self, other); }
+void masked_fill(const Tensor& self, const Tensor& mask, Scalar value, const Tensor& out) { select(out, mask, value, self); }
+void masked_fill_tensor(const Tensor& self, const Tensor& mask, const Tensor& value, const Tensor& out) { select(out, mask, value, self); }
+void masked_fill_inplace(const Tensor& self, const Tensor& mask, Scalar value) { select(self, mask, value, self); }
+void masked_fill_tensor_inplace(const Tensor& self, const Tensor& mask, const Tensor& value) { select(self, mask, value, self); }
+
+}  // namespace compute
 
 namespace composite {
 

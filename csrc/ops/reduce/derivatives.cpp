@@ -32,7 +32,6 @@ int64_t reduced_count(IntSpan sizes, OptInts dim) {
 // Any element of it, of any sample; for complex numbers, of either part.
 bool any_value(Tensor t, kernels::Is what, double high = 0) {
   while (t->has(kBatched)) t = Tensor::borrow(t->extra->batched);
-  if (t.numel() == 0 || is_meta(t)) return false;
   if (is_complex(t.dtype())) t = real_pairs(contiguous_data(t));
   return any_element(t, what, 0, high);
 }

@@ -3,6 +3,7 @@
 
 #include "core/promote.h"
 #include "kernels/copy.h"
+#include "native_shape.h"
 #include "ops.h"
 #include "ops/shape/shape.h"
 
@@ -10,7 +11,6 @@ namespace retrograd {
 
 using namespace shape;
 
-namespace impl {
 namespace {
 
 // Old programs join with torch.tensor([]), whatever the shape of the rest: a 1-d tensor without elements is left out.
@@ -39,6 +39,15 @@ MemoryFormat joined_format(std::span<const Tensor> tensors) {
   return format;
 }
 
+// Whether a stack of them along `d` is row by row: it is unless they are in another format, which joining along a dim of theirs keeps.
+bool lies_in_rows(std::span<const Tensor> tensors, int64_t d) {
+  return d == tensors[0].dim() || joined_format(tensors) == MemoryFormat::Contiguous;
+}
+
+// A block of block_diag.
+int64_t height(const Tensor& t) { return t.dim() == 2 ? t.size(0) : 1; }
+int64_t width(const Tensor& t) { return t.dim() == 2 ? t.size(1) : t.numel(); }
+
 // Writes `t` as [outer, inner] blocks into rows of `row` elements, `at` elements in. Small contiguous blocks only.
 bool write_rows(const Tensor& out, const Tensor& t, int64_t outer, int64_t row, int64_t at) {
   if (!t.is_contiguous() || t.dtype() != out.dtype() || t.numel() > 16384) return false;
@@ -52,7 +61,9 @@ bool write_rows(const Tensor& out, const Tensor& t, int64_t outer, int64_t row, 
 
 }  // namespace
 
-Tensor cat(std::span<const Tensor> tensors, int64_t dim) {
+namespace rule {
+
+Spec cat(std::span<const Tensor> tensors, int64_t dim) {
   RG_CHECK_AS(Value, !tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
   const Tensor* model = nullptr;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -60,10 +71,11 @@ Tensor cat(std::span<const Tensor> tensors, int64_t dim) {
     if (!model && !is_skipped(tensors[i])) model = &tensors[i];
   }
   check_devices(tensors, "cat");
-  const DType dtype = joined_dtype(tensors);
+  Spec spec(joined_dtype(tensors), tensors[0]->device);
   if (!model) {
     wrap_dim(dim, 1);
-    return retrograd::empty(ints({0}), dtype, tensors[0].device());
+    spec.add_dim(0);
+    return spec;
   }
   const int n = static_cast<int>(model->dim());
   const int64_t d = wrap_dim(dim, n);
@@ -77,89 +89,100 @@ Tensor cat(std::span<const Tensor> tensors, int64_t dim) {
                model->size(k), " but got size ", t.size(k), " for tensor number ", i, " in the list.");
     total += t.size(d);
   }
-  int64_t sizes[kMaxDims];
-  std::copy(model->sizes().begin(), model->sizes().end(), sizes);
-  sizes[d] = total;
-  const MemoryFormat format = joined_format(tensors);
-  Tensor out = empty_in({sizes, static_cast<size_t>(n)}, format, dtype, tensors[0].device());
-  if (is_meta(out) || out.numel() == 0) return out;
-  int64_t outer = 1;
-  for (int64_t k = 0; k < d; ++k) outer *= sizes[k];
-  const int64_t inner = out.stride(d), row = total * inner;
-  int64_t at = 0;
-  const Launch launch(out, out.numel() / 2);
-  for (const Tensor& t : tensors) {
-    if (is_skipped(t) || t.numel() == 0) continue;
-    if (format != MemoryFormat::Contiguous || !write_rows(out, t, outer, row, at * inner)) {
-      sizes[d] = t.size(d);
-      kernels::copy(out->device)
-          .copy({static_cast<char*>(out->data) + at * inner * itemsize(dtype), dtype, n, sizes, out->strides()}, t.array());
-    }
-    at += t.size(d);
-  }
-  return out;
+  for (int k = 0; k < n; ++k) spec.add_dim(k == d ? total : model->size(k));
+  if (const MemoryFormat format = joined_format(tensors); RG_UNLIKELY(format != MemoryFormat::Contiguous)) spec.in_format(format);
+  return spec;
 }
 
-Tensor stack(std::span<const Tensor> tensors, int64_t dim) {
+Spec stack(std::span<const Tensor> tensors, int64_t dim) {
   RG_CHECK(!tensors.empty(), "stack expects a non-empty TensorList");
   const Tensor& first = tensors[0];
-  const int64_t d = wrap_dim(dim, first.dim() + 1);
+  const int64_t d = wrap_dim(dim, first.dim() + 1), count = static_cast<int64_t>(tensors.size());
   for (size_t i = 1; i < tensors.size(); ++i)
     RG_CHECK(same_sizes(first.get(), tensors[i].get()), "stack expects each tensor to be equal size, but got ", first.sizes(),
              " at entry 0 and ", tensors[i].sizes(), " at entry ", i);
   check_devices(tensors, "stack");
-  const DType dtype = joined_dtype(tensors);
-  Geometry g(first.get());
-  if (RG_UNLIKELY(d < first.dim() && joined_format(tensors) != MemoryFormat::Contiguous)) {
-    const Tensor joined = cat(tensors, d);  // in that format too
-    g = Geometry(joined.get());
-    const auto at = static_cast<int>(d);
-    g.sizes[at] = first->size(at);
-    g.insert(at, static_cast<int64_t>(tensors.size()), first->size(at) * joined->stride(at));
-    set_geometry(joined.get(), g.shape(), {g.strides, static_cast<size_t>(g.ndim)});
-    return joined;
-  }
-  g.insert(d, static_cast<int64_t>(tensors.size()), 0);
-  Tensor out = retrograd::empty(g.shape(), dtype, first.device());
-  if (is_meta(out) || out.numel() == 0) return out;
-  int64_t outer = 1;
-  for (int64_t k = 0; k < d; ++k) outer *= out.size(k);
-  const int64_t inner = out.stride(d), row = static_cast<int64_t>(tensors.size()) * inner;
-  Geometry part(out.get());
-  part.erase(d);
-  const Launch launch(out, out.numel() / 2);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const int64_t at = static_cast<int64_t>(i) * inner;
-    if (!write_rows(out, tensors[i], outer, row, at))
-      kernels::copy(out->device)
-          .copy({static_cast<char*>(out->data) + at * itemsize(dtype), dtype, part.ndim, part.sizes, part.strides}, tensors[i].array());
-  }
-  return out;
+  Spec spec(joined_dtype(tensors), first->device);
+  for (int64_t k = 0; k < d; ++k) spec.add_dim(first.size(k));
+  spec.add_dim(count);
+  for (int64_t k = d; k < first.dim(); ++k) spec.add_dim(first.size(k));
+  if (RG_LIKELY(lies_in_rows(tensors, d))) return spec;
+  // In the format of all the tensors joined along d, which is then seen as two dimensions.
+  Geometry joined(first.get());
+  RG_CHECK(!__builtin_mul_overflow(first.size(d), count, &joined.sizes[d]),
+           "Storage size calculation overflowed with sizes=", first.sizes());
+  checked_numel(joined.shape());
+  format_strides(joined.shape(), joined_format(tensors), joined.strides);
+  joined.insert(d, count, first.size(d) * joined.strides[d]);
+  spec.with_strides(joined.steps());
+  return spec;
 }
 
-Tensor _block_diag(std::span<const Tensor> tensors) {
+Spec _block_diag(std::span<const Tensor> tensors) {
+  if (tensors.empty()) return Spec(ints({1, 0}), default_dtype(), {});
   int64_t rows = 0, columns = 0;
-  auto height = [](const Tensor& t) { return t.dim() == 2 ? t.size(0) : 1; };
-  auto width = [](const Tensor& t) { return t.dim() == 2 ? t.size(1) : t.numel(); };
   for (size_t i = 0; i < tensors.size(); ++i) {
     RG_CHECK(tensors[i].dim() <= 2, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input ", i, " has ", tensors[i].dim(),
              " dimensions");
     rows += height(tensors[i]);
     columns += width(tensors[i]);
   }
-  if (tensors.empty()) return retrograd::empty(ints({1, 0}), default_dtype());
   check_devices(tensors, "block_diag");
-  Tensor out = retrograd::zeros(ints({rows, columns}), joined_dtype(tensors), tensors[0].device());
+  return Spec(ints({rows, columns}), joined_dtype(tensors), tensors[0]->device);
+}
+
+}  // namespace rule
+
+namespace compute {
+
+void cat(std::span<const Tensor> tensors, int64_t dim, const Tensor& out) {
+  const int n = out->ndim;
+  const int64_t d = wrap_dim(dim, n);
+  int64_t outer = 1;
+  for (int64_t k = 0; k < d; ++k) outer *= out.size(k);
+  const int64_t inner = out.stride(d), row = out.size(d) * inner;
+  const bool in_rows = joined_format(tensors) == MemoryFormat::Contiguous;
+  int64_t at = 0;
+  const Launch launch(out, out.numel() / 2);
+  for (const Tensor& t : tensors) {
+    if (is_skipped(t) || t.numel() == 0) continue;
+    if (!in_rows || !write_rows(out, t, outer, row, at * inner))
+      kernels::copy(out->device)
+          .copy({static_cast<char*>(out->data) + at * inner * itemsize(out.dtype()), out.dtype(), n, t->sizes(), out->strides()},
+                t.array());
+    at += t.size(d);
+  }
+}
+
+void stack(std::span<const Tensor> tensors, int64_t dim, const Tensor& out) {
+  const int64_t d = wrap_dim(dim, out.dim());
+  int64_t outer = 1;
+  for (int64_t k = 0; k < d; ++k) outer *= out.size(k);
+  const int64_t inner = out.stride(d), row = static_cast<int64_t>(tensors.size()) * inner;
+  const bool in_rows = lies_in_rows(tensors, d);
+  Geometry part(out.get());
+  part.erase(d);
+  const Launch launch(out, out.numel() / 2);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const int64_t at = static_cast<int64_t>(i) * inner;
+    if (!in_rows || !write_rows(out, tensors[i], outer, row, at))
+      kernels::copy(out->device)
+          .copy({static_cast<char*>(out->data) + at * itemsize(out.dtype()), out.dtype(), part.ndim, part.sizes, part.strides},
+                tensors[i].array());
+  }
+}
+
+void _block_diag(std::span<const Tensor> tensors, const Tensor& out) {
+  fill_data(out, Scalar(0));
   int64_t row = 0, column = 0;
   for (const Tensor& t : tensors) {
-    copy_data(alias_as(out, ints({height(t), width(t)}), out.strides(), row * columns + column), t);
+    copy_data(alias_as(out, ints({height(t), width(t)}), out.strides(), row * out.size(1) + column), t);
     row += height(t);
     column += width(t);
   }
-  return out;
 }
 
-}  // namespace impl
+}  // namespace compute
 
 namespace composite {
 namespace {

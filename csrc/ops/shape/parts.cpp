@@ -1,62 +1,55 @@
 // Parts of a tensor: select, slice, diagonal, unfold, and the ops that put gradients of such parts back into zeros.
+#include "native_shape.h"
 #include "ops.h"
 #include "ops/shape/shape.h"
 
 namespace retrograd {
 namespace shape {
 
-Geometry selected(const Tensor& t, int64_t dim, int64_t index) {
-  RG_CHECK_AS(Index, t.dim() > 0, "select() cannot be applied to a 0-dim tensor.");
-  const int64_t d = wrap_dim(dim, t.dim()), n = t.size(d);
-  RG_CHECK_AS(Index, index >= -n && index < n, "select(): index ", index, " out of range for tensor of size ", t.sizes(), " at dimension ",
+void select(Geometry& g, int64_t dim, int64_t index) {
+  RG_CHECK_AS(Index, g.ndim > 0, "select() cannot be applied to a 0-dim tensor.");
+  const int64_t d = wrap_dim(dim, g.ndim), n = g.sizes[d];
+  RG_CHECK_AS(Index, index >= -n && index < n, "select(): index ", index, " out of range for tensor of size ", g.shape(), " at dimension ",
               d);
-  Geometry g(t.get());
   g.shift += (index < 0 ? index + n : index) * g.strides[d];
   g.erase(d);
-  return g;
 }
 
-Geometry sliced(const Tensor& t, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
-  RG_CHECK_AS(Index, t.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
-  const int64_t d = wrap_dim(dim, t.dim()), n = t.size(d);
+void slice(Geometry& g, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+  RG_CHECK_AS(Index, g.ndim > 0, "slice() cannot be applied to a 0-dim tensor.");
+  const int64_t d = wrap_dim(dim, g.ndim), n = g.sizes[d];
   RG_CHECK(step > 0, "slice step must be positive");
   auto place = [n](int64_t i) { return i < 0 ? std::max<int64_t>(i + n, 0) : std::min(i, n); };
   const int64_t from = place(start.value_or(0));
   const int64_t to = std::max(from, place(end.value_or(n)));
-  Geometry g(t.get());
   g.shift += from * g.strides[d];
   g.sizes[d] = to == from ? 0 : (to - from - 1) / step + 1;
   g.strides[d] = static_cast<int64_t>(static_cast<uint64_t>(g.strides[d]) * static_cast<uint64_t>(step));  // too large only for one element
-  return g;
 }
 
-Geometry diagonal_of(const Tensor& t, int64_t offset, int64_t dim1, int64_t dim2) {
-  const int64_t rows = wrap_dim(dim1, t.dim()), columns = wrap_dim(dim2, t.dim());
-  RG_CHECK(rows != columns, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
-  const int64_t length = offset >= 0 ? std::min(t.size(rows), t.size(columns) - offset) : std::min(t.size(rows) + offset, t.size(columns));
-  const int64_t stride = t.stride(rows) + t.stride(columns);
-  Geometry g(t.get());
-  if (length > 0) g.shift += offset >= 0 ? offset * t.stride(columns) : -offset * t.stride(rows);
-  g.erase(std::max(rows, columns));
-  g.erase(std::min(rows, columns));
-  g.add(std::max<int64_t>(length, 0), stride);
-  return g;
+void diagonal(Geometry& g, int64_t offset, int64_t dim1, int64_t dim2) {
+  const int64_t i = wrap_dim(dim1, g.ndim), j = wrap_dim(dim2, g.ndim);
+  RG_CHECK(i != j, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
+  const int64_t rows = g.sizes[i], columns = g.sizes[j], down = g.strides[i], right = g.strides[j];
+  const int64_t length = offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns);
+  if (length > 0) g.shift += offset >= 0 ? offset * right : -offset * down;
+  g.erase(std::max(i, j));
+  g.erase(std::min(i, j));
+  g.add(std::max<int64_t>(length, 0), down + right);
 }
 
-Geometry unfolded(const Tensor& t, int64_t dim, int64_t size, int64_t step) {
-  const int64_t d = wrap_dim(dim, t.dim());
-  const int64_t n = t.dim() ? t.size(d) : 1, stride = t.dim() ? t.stride(d) : 1;
+void unfold(Geometry& g, int64_t dim, int64_t size, int64_t step) {
+  const int64_t d = wrap_dim(dim, g.ndim);
+  const int64_t n = g.ndim ? g.sizes[d] : 1, stride = g.ndim ? g.strides[d] : 1;
   RG_CHECK(size >= 0, "size is ", size, " but must be >= 0");
   RG_CHECK(size <= n, "maximum size for tensor at dimension ", d, " is ", n, " but size is ", size);
   RG_CHECK(step > 0, "step is ", step, " but must be > 0");
-  Geometry g(t.get());
   if (g.ndim) {
     g.sizes[d] = (n - size) / step + 1;
     g.strides[d] = stride * step;
   }
   g.add(size, stride);
   checked_numel(g.shape());
-  return g;
 }
 
 }  // namespace shape
@@ -65,54 +58,119 @@ using namespace shape;
 
 namespace impl {
 
-Tensor select(const Tensor& self, int64_t dim, int64_t index) { return selected(self, dim, index).on(self); }
+Tensor select(const Tensor& self, int64_t dim, int64_t index) {
+  Geometry g(self.get());
+  shape::select(g, dim, index);
+  return g.on(self);
+}
 
 Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
-  return sliced(self, dim, start, end, step).on(self);
+  Geometry g(self.get());
+  shape::slice(g, dim, start, end, step);
+  return g.on(self);
 }
 
-Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) { return diagonal_of(self, offset, dim1, dim2).on(self); }
-Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step) { return unfolded(self, dimension, size, step).on(self); }
-
-Tensor diagonal_copy(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
-  const Tensor part = diagonal(self, offset, dim1, dim2);
-  Tensor out = retrograd::empty(part.sizes(), self.dtype(), self.device());
-  copy_data(out, part);
-  return out;
+Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+  Geometry g(self.get());
+  shape::diagonal(g, offset, dim1, dim2);
+  return g.on(self);
 }
 
-Tensor select_backward(const Tensor& self, IntSpan input_sizes, int64_t dim, int64_t index) {
-  Tensor out = retrograd::zeros(input_sizes, self.dtype(), self.device());
-  copy_data(select(out, dim, index), self);
-  return out;
+Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step) {
+  Geometry g(self.get());
+  shape::unfold(g, dimension, size, step);
+  return g.on(self);
 }
 
-Tensor slice_backward(const Tensor& self, IntSpan input_sizes, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
-                      int64_t step) {
-  Tensor out = retrograd::zeros(input_sizes, self.dtype(), self.device());
-  copy_data(slice(out, dim, start, end, step), self);
-  return out;
+}  // namespace impl
+
+namespace {
+
+// Zeros of these sizes around a part that is filled.
+Spec around(const Geometry& part, const Tensor& filling, IntSpan sizes) {
+  RG_CHECK(same_sizes(broadcast_shapes(filling.sizes(), part.shape()), part.shape()), "a tensor of size ", filling.sizes(),
+           " does not broadcast to size ", part.shape());
+  return Spec(sizes, filling.dtype(), filling->device);
 }
 
-Tensor diagonal_backward(const Tensor& self, IntSpan input_sizes, int64_t offset, int64_t dim1, int64_t dim2) {
-  Tensor out = retrograd::zeros(input_sizes, self.dtype(), self.device());
-  copy_data(diagonal(out, offset, dim1, dim2), self);
-  return out;
+void fill_part(const Tensor& out, const Geometry& part, const Tensor& filling) {
+  fill_data(out, Scalar(0));
+  copy_data(part.on(out), filling);
 }
 
-Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+}  // namespace
+
+namespace rule {
+
+Spec diagonal_copy(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+  Geometry g(self.sizes());
+  shape::diagonal(g, offset, dim1, dim2);
+  return Spec(g.shape(), self.dtype(), self->device);
+}
+
+Spec select_backward(const Tensor& self, IntSpan input_sizes, int64_t dim, int64_t index) {
+  Geometry g(input_sizes);
+  shape::select(g, dim, index);
+  return around(g, self, input_sizes);
+}
+
+Spec slice_backward(const Tensor& self, IntSpan input_sizes, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
+                    int64_t step) {
+  Geometry g(input_sizes);
+  shape::slice(g, dim, start, end, step);
+  return around(g, self, input_sizes);
+}
+
+Spec diagonal_backward(const Tensor& self, IntSpan input_sizes, int64_t offset, int64_t dim1, int64_t dim2) {
+  Geometry g(input_sizes);
+  shape::diagonal(g, offset, dim1, dim2);
+  return around(g, self, input_sizes);
+}
+
+Spec diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
   const int64_t n = self.dim() + 1;
   const int64_t rows = wrap_dim(dim1, n), columns = wrap_dim(dim2, n);
   RG_CHECK(rows != columns, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
   RG_CHECK(self.dim() > 0, "diag_embed(): expected a tensor with at least 1 dimension");
   const int64_t length = self.size(-1) + (offset < 0 ? -offset : offset);
-  Shape sizes;
+  Spec spec(self.dtype(), self->device);
   int64_t next = 0;
-  for (int64_t d = 0; d < n; ++d) sizes.sizes[sizes.ndim++] = d == rows || d == columns ? length : self.size(next++);
-  return diagonal_backward(self, sizes, offset, rows, columns);
+  for (int64_t d = 0; d < n; ++d) spec.add_dim(d == rows || d == columns ? length : self.size(next++));
+  return spec;
 }
 
-}  // namespace impl
+}  // namespace rule
+
+namespace compute {
+
+void diagonal_copy(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2, const Tensor& out) {
+  copy_data(out, impl::diagonal(self, offset, dim1, dim2));
+}
+
+void select_backward(const Tensor& self, IntSpan, int64_t dim, int64_t index, const Tensor& out) {
+  Geometry g(out.get());
+  shape::select(g, dim, index);
+  fill_part(out, g, self);
+}
+
+void slice_backward(const Tensor& self, IntSpan, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step,
+                    const Tensor& out) {
+  Geometry g(out.get());
+  shape::slice(g, dim, start, end, step);
+  fill_part(out, g, self);
+}
+
+void diagonal_backward(const Tensor& self, IntSpan, int64_t offset, int64_t dim1, int64_t dim2, const Tensor& out) {
+  Geometry g(out.get());
+  shape::diagonal(g, offset, dim1, dim2);
+  fill_part(out, g, self);
+}
+
+void diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2, const Tensor& out) {
+  diagonal_backward(self, {}, offset, dim1, dim2, out);
+}
+
+}  // namespace compute
 
 namespace composite {
 

@@ -4,6 +4,7 @@
 #include "core/transfer.h"
 #include "kernels/copy.h"
 #include "kernels/index.h"
+#include "native_shape.h"
 #include "ops.h"
 #include "ops/overlap.h"
 #include "ops/shape/shape.h"
@@ -12,23 +13,90 @@ namespace retrograd {
 
 using namespace shape;
 
-namespace impl {
+namespace {
 
-Tensor repeat(const Tensor& self, IntSpan repeats) {
+// What repeats add up to.
+int64_t total_of(const Tensor& repeats) {
+  const Tensor counts = cast_data(repeats, DType::Int64);
+  RG_CHECK(!any_element(counts, kernels::Is::Outside, 0, HUGE_VAL), "repeats can not be negative");
+  return read_scalar(impl::sum(counts, {})).i;
+}
+
+struct Flipped {
+  bool dims[kMaxDims] = {};
+  Flipped(const Tensor& self, IntSpan given) {
+    const uint64_t mask = given.empty() ? 0 : dim_mask(given, self.dim(), "flip");
+    for (int64_t d = 0; d < self.dim(); ++d) dims[d] = mask >> d & 1;
+  }
+};
+
+using Triangle = decltype(&kernels::IndexKernels::tril);
+
+void check_matrices(const Tensor& self, const char* name) {
+  RG_CHECK(self.dim() >= 2, name, ": input tensor must have at least 2 dimensions");
+}
+
+void write_triangle(const Tensor& out, const Tensor& in, int64_t diagonal, Triangle kernel) {
+  const Launch launch(out, out.numel() / 2);
+  (kernels::indexing(out->device).*kernel)(out.array(), in.array(),
+                                           std::clamp(diagonal, -in.size(-2), in.size(-1)));  // the kernels add to it
+}
+
+}  // namespace
+
+namespace rule {
+
+Spec repeat(const Tensor& self, IntSpan repeats) {
   const int64_t n = self.dim(), extra = static_cast<int64_t>(repeats.size()) - n;
   RG_CHECK(extra >= 0, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
-  RG_CHECK(repeats.size() <= static_cast<size_t>(kMaxDims), "a tensor has at most ", kMaxDims, " dimensions, got ", repeats.size());
-  Shape sizes;
-  for (const int64_t r : repeats) {
-    const int64_t have = sizes.ndim < extra ? 1 : self.size(sizes.ndim - extra);
-    RG_CHECK(!__builtin_mul_overflow(have, r, &sizes.sizes[sizes.ndim]), "Storage size calculation overflowed with repeats=", repeats);
-    ++sizes.ndim;
+  Spec spec(self.dtype(), self->device);
+  for (int64_t d = 0; d < n + extra; ++d) {
+    int64_t size;
+    RG_CHECK(!__builtin_mul_overflow(d < extra ? 1 : self.size(d - extra), repeats[static_cast<size_t>(d)], &size),
+             "Storage size calculation overflowed with repeats=", repeats);
+    spec.add_dim(size);
   }
-  Tensor out = retrograd::empty(sizes, self.dtype(), self.device());
-  if (out.numel() == 0 || is_meta(out)) return out;
+  return spec;
+}
+
+Spec repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> output_size) {
+  RG_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
+  RG_CHECK_AS(NotImplemented, repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32,
+              "\"repeat_interleave_cpu\" not implemented for '", dtype_title(repeats.dtype()), "'");
+  RG_CHECK(output_size || !any_on_meta(repeats), "cannot repeat_interleave a meta tensor without output_size");
+  return Spec(ints({output_size ? *output_size : total_of(repeats)}), repeats.dtype(), repeats->device);
+}
+
+Spec flip(const Tensor& self, IntSpan dims) {
+  Flipped(self, dims);
+  return Spec::like(self);
+}
+
+Spec roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
+  RG_CHECK(!shifts.empty(), "`shifts` required");
+  const bool flat = dims.empty() && shifts.size() == 1;
+  RG_CHECK(flat || shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
+  for (size_t i = 0; i < dims.size() && self.numel() != 0; ++i) {  // of nothing, the dims may be any
+    RG_CHECK_AS(Index, self.dim() > 0, "Dimension specified as ", dims[i], " but tensor has no dimensions");
+    wrap_dim(dims[i], self.dim());
+  }
+  return Spec::of(self);
+}
+
+Spec tril(const Tensor& self, int64_t) { return check_matrices(self, "tril"), Spec::of(self); }
+Spec triu(const Tensor& self, int64_t) { return check_matrices(self, "triu"), Spec::of(self); }
+void tril_(const Tensor& self, int64_t) { check_matrices(self, "tril_"); }
+void triu_(const Tensor& self, int64_t) { check_matrices(self, "triu_"); }
+
+}  // namespace rule
+
+namespace compute {
+
+void repeat(const Tensor& self, IntSpan repeats, const Tensor& out) {
   // Each repeated dimension becomes two, of which self is expanded along the outer.
   Geometry dst, src;
-  for (int64_t d = 0; d < sizes.ndim; ++d) {
+  const int64_t extra = out.dim() - self.dim();
+  for (int64_t d = 0; d < out.dim(); ++d) {
     const int64_t have = d < extra ? 1 : self.size(d - extra), r = repeats[static_cast<size_t>(d)];
     if (r != 1) {
       dst.add(r, have * out.stride(d));
@@ -42,66 +110,54 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
   const Launch launch(self, out.numel() / 2);
   kernels::copy(out->device)
       .copy({out->data, out.dtype(), dst.ndim, dst.sizes, dst.strides}, {self->data, self.dtype(), src.ndim, src.sizes, src.strides});
-  return out;
 }
 
-Tensor repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> output_size) {
-  RG_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
-  if (is_meta(repeats)) {
-    RG_CHECK(output_size,
-             "repeat_interleave: the size of the result depends on the values of repeats, and a meta tensor has none: pass output_size");
-    return empty(ints({*output_size}), repeats.dtype(), repeats.device());
+void repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> output_size, const Tensor& out) {
+  if (output_size) {
+    const int64_t total = total_of(repeats);
+    RG_CHECK(*output_size == total, "allocated size does not match required size: output_size is ", *output_size,
+             " but the repeats add up to ", total);
   }
-  RG_CHECK_AS(NotImplemented, repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32,
-              "\"repeat_interleave_cpu\" not implemented for '", dtype_title(repeats.dtype()), "'");
+  if (out.numel() == 0) return;
   const Tensor counts = contiguous_data(cast_data(repeats, DType::Int64));
-  RG_CHECK(!any_element(counts, kernels::Is::Outside, 0, HUGE_VAL), "repeats can not be negative");
-  const int64_t total = read_scalar(impl::sum(counts, {})).i;
-  RG_CHECK(!output_size || *output_size == total, "allocated size does not match required size: output_size is ", output_size.value_or(0),
-           " but the repeats add up to ", total);
-  Tensor out = retrograd::empty(ints({total}), DType::Int64, repeats.device());
-  const Launch launch(out, total);
-  if (total) kernels::indexing(out->device).repeat_index(out.data<int64_t>(), counts.data<int64_t>(), counts.numel());
-  return cast_data(out, repeats.dtype());
+  const Tensor found = out.dtype() == DType::Int64 ? out : retrograd::empty(out.sizes(), DType::Int64, out.device());
+  {
+    const Launch launch(found, found.numel());
+    kernels::indexing(found->device).repeat_index(found.data<int64_t>(), counts.data<int64_t>(), counts.numel());
+  }
+  if (!found.is(out)) copy_data(out, found);
 }
 
-Tensor flip(const Tensor& self, IntSpan dims) {
-  bool flipped[kMaxDims] = {};
-  const uint64_t mask = dims.empty() ? 0 : dim_mask(dims, self.dim(), "flip");
-  for (int64_t d = 0; d < self.dim(); ++d) flipped[d] = mask >> d & 1;
-  Tensor out = retrograd::empty_like(self);
-  if (is_meta(out) || out.numel() == 0) return out;
+void flip(const Tensor& self, IntSpan dims, const Tensor& out) {
   const Launch launch(self, out.numel() / 2);
-  kernels::flip(out->device, out.array(), self.array(), flipped);
-  return out;
+  kernels::flip(out->device, out.array(), self.array(), Flipped(self, dims).dims);
 }
 
-Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
-  RG_CHECK(!shifts.empty(), "`shifts` required");
-  int64_t shift[kMaxDims] = {};
-  if (dims.empty() && shifts.size() == 1) {
+void roll(const Tensor& self, IntSpan shifts, IntSpan dims, const Tensor& out) {
+  if (dims.empty()) {
     const Tensor flat = contiguous_data(self);
-    Tensor out = retrograd::empty(self.sizes(), self.dtype(), self.device());
-    if (is_meta(out) || out.numel() == 0) return out;
     const int64_t size[] = {self.numel()}, stride[] = {1};
     const Launch launch(self, out.numel() / 2);
-    kernels::roll(out->device, {out->data, out.dtype(), 1, size, stride}, {flat->data, flat.dtype(), 1, size, stride}, shifts.data());
-    return out;
+    return kernels::roll(out->device, {out->data, out.dtype(), 1, size, stride}, {flat->data, flat.dtype(), 1, size, stride},
+                         shifts.data());
   }
-  RG_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
-  if (self.numel() == 0) return retrograd::empty(self.sizes(), self.dtype(), self.device());  // whatever the dims
+  int64_t shift[kMaxDims] = {};
   for (size_t i = 0; i < dims.size(); ++i) {
-    RG_CHECK_AS(Index, self.dim() > 0, "Dimension specified as ", dims[i], " but tensor has no dimensions");
-    const int64_t d = wrap_dim(dims[i], self.dim());
-    const int64_t n = self.size(d);
-    if (n > 0) shift[d] = (shift[d] + shifts[i] % n) % n;
+    const int64_t d = wrap_dim(dims[i], self.dim()), n = self.size(d);
+    shift[d] = (shift[d] + shifts[i] % n) % n;
   }
-  Tensor out = retrograd::empty(self.sizes(), self.dtype(), self.device());
-  if (is_meta(out) || out.numel() == 0) return out;
   const Launch launch(self, out.numel() / 2);
   kernels::roll(out->device, out.array(), self.array(), shift);
-  return out;
 }
+
+void tril(const Tensor& self, int64_t diagonal, const Tensor& out) { write_triangle(out, self, diagonal, &kernels::IndexKernels::tril); }
+void triu(const Tensor& self, int64_t diagonal, const Tensor& out) { write_triangle(out, self, diagonal, &kernels::IndexKernels::triu); }
+void tril_(const Tensor& self, int64_t diagonal) { tril(self, diagonal, self); }
+void triu_(const Tensor& self, int64_t diagonal) { triu(self, diagonal, self); }
+
+}  // namespace compute
+
+namespace impl {
 
 Tensor rot90(const Tensor& self, int64_t k, IntSpan dims) {
   RG_CHECK(dims.size() == 2, "expected total rotation dims == 2, but got dims = ", dims.size());
@@ -115,31 +171,6 @@ Tensor rot90(const Tensor& self, int64_t k, IntSpan dims) {
     default: return clone_format(self, MemoryFormat::Contiguous);
   }
 }
-
-namespace {
-
-using Triangle = decltype(&kernels::IndexKernels::tril);
-
-void write_triangle(const Tensor& out, const Tensor& in, int64_t diagonal, const char* name, Triangle kernel) {
-  RG_CHECK(in.dim() >= 2, name, ": input tensor must have at least 2 dimensions");
-  if (is_meta(out) || out.numel() == 0) return;
-  const Launch launch(out, out.numel() / 2);
-  (kernels::indexing(out->device).*kernel)(out.array(), in.array(),
-                                           std::clamp(diagonal, -in.size(-2), in.size(-1)));  // the kernels add to it
-}
-
-Tensor triangle(const Tensor& self, int64_t diagonal, const char* name, Triangle kernel) {
-  Tensor out = retrograd::empty(self.sizes(), self.dtype(), self.device());
-  write_triangle(out, self, diagonal, name, kernel);
-  return out;
-}
-
-}  // namespace
-
-Tensor tril(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, "tril", &kernels::IndexKernels::tril); }
-Tensor triu(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, "triu", &kernels::IndexKernels::triu); }
-void tril_(const Tensor& self, int64_t diagonal) { write_triangle(self, self, diagonal, "tril_", &kernels::IndexKernels::tril); }
-void triu_(const Tensor& self, int64_t diagonal) { write_triangle(self, self, diagonal, "triu_", &kernels::IndexKernels::triu); }
 
 }  // namespace impl
 

@@ -30,6 +30,14 @@ struct Geometry {
       strides[d] = t->stride(d);
     }
   }
+  explicit Geometry(IntSpan shape) : ndim(static_cast<int>(shape.size())) {  // sizes alone
+    RG_CHECK(shape.size() <= static_cast<size_t>(kMaxDims), "a tensor has at most ", kMaxDims, " dimensions, got ", shape.size());
+    copy_dims(sizes, shape.data(), shape.size());
+    for (int d = 0; d < ndim; ++d) {
+      strides[d] = 0;
+      asm("" : "+r"(d));  // see copy_dims
+    }
+  }
   void add(int64_t size, int64_t stride) {
     RG_CHECK(ndim < kMaxDims, "a tensor has at most ", kMaxDims, " dimensions");
     sizes[ndim] = size;
@@ -64,10 +72,11 @@ bool view_strides(const TensorImpl* t, IntSpan sizes, int64_t* strides);
 
 void check_no_zero_dims(const Tensor& t, const char* op);
 
-Geometry selected(const Tensor& t, int64_t dim, int64_t index);
-Geometry sliced(const Tensor& t, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step);
-Geometry diagonal_of(const Tensor& t, int64_t offset, int64_t dim1, int64_t dim2);
-Geometry unfolded(const Tensor& t, int64_t dim, int64_t size, int64_t step);
+// Make a geometry that of a part.
+void select(Geometry& g, int64_t dim, int64_t index);
+void slice(Geometry& g, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step);
+void diagonal(Geometry& g, int64_t offset, int64_t dim1, int64_t dim2);
+void unfold(Geometry& g, int64_t dim, int64_t size, int64_t step);
 Geometry transposed(const Tensor& t, int64_t dim0, int64_t dim1);
 
 }  // namespace retrograd::shape

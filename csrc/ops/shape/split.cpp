@@ -158,7 +158,6 @@ std::vector<Tensor> tensor_split_tensor(const Tensor& self, const Tensor& where,
            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, got one with ",
            where.dim(), " dims");
   const Tensor known = without_lifts(where);
-  RG_CHECK(!is_meta(known), "tensor_split needs the values of its indices, and this tensor has none to read here");
   const Tensor values = on_host(contiguous_data(known));
   if (where.dim() == 0) return ops::tensor_split_sections(self, read_scalar(values).i, dim);
   return ops::tensor_split_indices(self, {values.data<int64_t>(), static_cast<size_t>(values.numel())}, dim);

@@ -4,6 +4,7 @@
 #include "core/transfer.h"
 #include "kernels/create.h"
 #include "kernels/index.h"
+#include "native_shape.h"
 #include "ops.h"
 #include "ops/lazy.h"
 #include "ops/shape/shape.h"
@@ -86,26 +87,63 @@ Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optiona
   return alias_as(self, size, stride, offset);
 }
 
-Tensor _as_strided_transfer(const Tensor& self, IntSpan stride, int64_t offset, IntSpan out_size, IntSpan out_stride, int64_t out_offset,
-                            bool to_input) {
+}  // namespace impl
+
+namespace {
+
+// Where two geometries lie in the least memory that holds both.
+struct Common {
+  int64_t offset, out_offset, extent;
+  bool is_output;  // the second fills it: it is the memory of the result
+  Common(IntSpan sizes, IntSpan stride, int64_t from, IntSpan out_size, IntSpan out_stride, int64_t out_from)
+      : offset(from - std::min(from, out_from)), out_offset(out_from - std::min(from, out_from)) {
+    const int64_t reached = reach(out_size, out_stride);
+    extent = std::max(offset + reach(sizes, stride), out_offset + reached);
+    is_output = out_offset == 0 && reached == extent && !may_overlap(out_size, out_stride);
+  }
+};
+
+}  // namespace
+
+namespace rule {
+
+Spec _as_strided_transfer(const Tensor& self, IntSpan stride, int64_t offset, IntSpan out_size, IntSpan out_stride, int64_t out_offset,
+                          bool) {
   RG_CHECK(static_cast<int64_t>(stride.size()) == self.dim() && out_size.size() == out_stride.size(),
            "_as_strided_transfer: expected a stride for every dimension");
   const auto negative = [](int64_t n) { return n < 0; };
   RG_CHECK(offset >= 0 && out_offset >= 0 && std::ranges::none_of(stride, negative) && std::ranges::none_of(out_size, negative) &&
                std::ranges::none_of(out_stride, negative),
            "_as_strided_transfer: sizes, strides and offsets cannot be negative");
-  const int64_t shift = std::min(offset, out_offset);
-  offset -= shift;
-  out_offset -= shift;
+  Spec spec(out_size, self.dtype(), self->device);
+  if (Common(self.sizes(), stride, offset, out_size, out_stride, out_offset).is_output) spec.with_strides(out_stride);
+  return spec;
+}
+
+Spec unfold_backward(const Tensor& self, IntSpan input_sizes, int64_t dim, int64_t size, int64_t step) {
+  Geometry windows(input_sizes);
+  unfold(windows, dim, size, step);
+  RG_CHECK(same_sizes(self.sizes(), windows.shape()), "unfold_backward: windows of size ", windows.shape(), " are expected, got ",
+           self.sizes());
+  return Spec(input_sizes, self.dtype(), self->device);
+}
+
+}  // namespace rule
+
+namespace compute {
+
+void _as_strided_transfer(const Tensor& self, IntSpan stride, int64_t offset, IntSpan out_size, IntSpan out_stride, int64_t out_offset,
+                          bool to_input, const Tensor& out) {
   const IntSpan sizes = self.sizes();
-  const int64_t extent = std::max(offset + reach(sizes, stride), out_offset + reach(out_size, out_stride));
-  Tensor memory = retrograd::zeros(ints({extent}), self.dtype(), self.device());
-  if (is_meta(self)) return retrograd::empty(out_size, self.dtype(), self.device());
+  const Common common(sizes, stride, offset, out_size, out_stride, out_offset);
+  const int64_t extent[] = {common.extent}, one[] = {1};
+  const Tensor memory = common.is_output ? alias_as(out, extent, one, 0) : retrograd::empty(extent, self.dtype(), self.device());
+  fill_data(memory, Scalar(0));
   if (self.numel() > 0) {
     if (may_overlap(sizes, stride)) {
-      add_at(memory, sizes, stride, offset, self);
+      add_at(memory, sizes, stride, common.offset, self);
     } else {
-      copy_data(alias_as(memory, sizes, stride, offset), self);
+      copy_data(alias_as(memory, sizes, stride, common.offset), self);
     }
   }
   // Several elements of the input of as_strided in one place share its gradient: whoever made it so (expand) will add them up again.
@@ -114,31 +152,21 @@ Tensor _as_strided_transfer(const Tensor& self, IntSpan stride, int64_t offset, 
     RG_CHECK(is_differentiable(self.dtype()), "_as_strided_transfer: a sum of integers cannot be shared out");
     const DType real = real_dtype(self.dtype());
     Tensor count = retrograd::zeros(memory.sizes(), real, self.device());
-    const Tensor one = expand_data(scalar_tensor(1.0, real, self->device), input_sizes);
-    add_at(count, input_sizes, input_strides, to_input ? out_offset : offset, one);
+    const Tensor shares = expand_data(scalar_tensor(1.0, real, self->device), input_sizes);
+    add_at(count, input_sizes, input_strides, to_input ? common.out_offset : common.offset, shares);
     const Tensor numbers = is_complex(self.dtype()) ? real_pairs(memory) : memory;
     const int64_t parts = is_complex(self.dtype()) ? 2 : 1;
-    const Launch launch(memory, extent * parts);
-    kernels::indexing(memory->device).share_out(numbers->data, count->data, real, extent * parts, parts);
+    const Launch launch(memory, common.extent * parts);
+    kernels::indexing(memory->device).share_out(numbers->data, count->data, real, common.extent * parts, parts);
   }
-  if (out_offset == 0 && reach(out_size, out_stride) == extent && !may_overlap(out_size, out_stride))
-    return alias_as(memory, out_size, out_stride, 0);
-  return contiguous_data(alias_as(memory, out_size, out_stride, out_offset));
+  if (!common.is_output) copy_data(out, alias_as(memory, out_size, out_stride, common.out_offset));
 }
 
-Tensor unfold_backward(const Tensor& self, IntSpan input_sizes, int64_t dim, int64_t size, int64_t step) {
-  int64_t strides[kMaxDims];
-  int64_t next = 1;
-  for (size_t d = input_sizes.size(); d-- > 0;) {
-    strides[d] = next;
-    next *= std::max<int64_t>(input_sizes[d], 1);
-  }
-  const IntSpan input_strides{strides, input_sizes.size()};
-  const Geometry windows = unfolded(alias_as(self, input_sizes, input_strides, 0), dim, size, step);
-  RG_CHECK(same_sizes(self.sizes(), IntSpan(windows.sizes, static_cast<size_t>(windows.ndim))), "unfold_backward: windows of size ",
-           IntSpan(windows.sizes, static_cast<size_t>(windows.ndim)), " are expected, got ", self.sizes());
-  return _as_strided_transfer(self, windows.steps(), 0, input_sizes, input_strides, 0, true);
+void unfold_backward(const Tensor& self, IntSpan input_sizes, int64_t dim, int64_t size, int64_t step, const Tensor& out) {
+  Geometry windows(out.get());
+  unfold(windows, dim, size, step);
+  _as_strided_transfer(self, windows.steps(), 0, input_sizes, out.strides(), 0, true, out);
 }
 
-}  // namespace impl
+}  // namespace compute
 }  // namespace retrograd

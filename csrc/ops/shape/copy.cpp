@@ -3,35 +3,14 @@
 
 #include "autograd/history.h"
 #include "core/promote.h"
+#include "core/transfer.h"
+#include "native_shape.h"
 #include "ops.h"
 #include "ops/create/create.h"
 #include "ops/overlap.h"
-#include "ops/pointwise/checks.h"
 #include "ops/shape/shape.h"
 
 namespace retrograd {
-
-void check_fill_value(const Scalar& value, DType dtype) { impl::check_representable(value, dtype); }
-
-namespace impl {
-
-Tensor clone(const Tensor& self) {
-  Tensor out = empty_like(self, self.dtype(), self.device(), MemoryFormat::Preserve);
-  copy_data(out, self);
-  return out;
-}
-
-Tensor clone_format(const Tensor& self, std::optional<MemoryFormat> memory_format) {
-  Tensor out = empty_like(self, self.dtype(), self.device(), memory_format.value_or(MemoryFormat::Preserve));
-  copy_data(out, self);
-  return out;
-}
-
-Tensor _clone_as(const Tensor& self, IntSpan stride) {
-  Tensor out = retrograd::empty_strided(self.sizes(), stride, self.dtype(), self.device());
-  copy_data(out, self);
-  return out;
-}
 
 namespace {
 
@@ -40,57 +19,83 @@ void warn_discard(const Tensor& from, DType to) {
   if (PyErr_WarnEx(PyExc_UserWarning, "Casting complex values to real discards the imaginary part", 1) != 0) throw PythonError();
 }
 
+void check_fill(const Tensor& value) {
+  RG_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(), " dimensions.");
+}
+
 }  // namespace
 
-Tensor _to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device) {
+namespace rule {
+
+Spec clone(const Tensor& self) { return Spec::like(self); }
+Spec clone_format(const Tensor& self, std::optional<MemoryFormat> memory_format) {
+  return Spec::like(self, self.dtype(), memory_format.value_or(MemoryFormat::Preserve));
+}
+Spec _clone_as(const Tensor& self, IntSpan stride) {
+  Spec spec = Spec::of(self);
+  spec.with_strides(stride);
+  return spec;
+}
+
+Spec _to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device) {
   const Device target = device.value_or(self.device());
   check_device(target);
-  RG_CHECK_AS(NotImplemented, !is_meta(self) || target.type == DeviceType::Meta, "Cannot copy out of meta tensor; no data!");
+  check_has_values(self, target);
   warn_discard(self, dtype.value_or(self.dtype()));
-  Tensor out = empty_like(self, dtype.value_or(self.dtype()), target, MemoryFormat::Preserve);
-  copy_data(out, self);
-  return out;
+  Spec spec = Spec::like(self, dtype.value_or(self.dtype()));
+  spec.on(target);
+  return spec;
 }
 
 void copy_(const Tensor& self, const Tensor& src, bool) {
   if (self.is(src)) return;
-  RG_CHECK_AS(NotImplemented, !is_meta(src) || is_meta(self), "Cannot copy out of meta tensor; no data!");
+  check_has_values(src, self->device);
   if (RG_UNLIKELY(!same_sizes(self.get(), src.get()))) {
     const Shape shape = broadcast_shapes(self.sizes(), src.sizes());
     RG_CHECK(same_sizes(self.sizes(), shape), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
   }
   check_no_internal_overlap(self);
   warn_discard(src, self.dtype());
-  if (check_no_partial_overlap(self.get(), src.get())) {
-    copy_data(self, src);
-  } else {
-    copy_data(self, clone(src));
-  }
+  if (self->storage == src->storage) check_no_partial_overlap(self.get(), src.get());
 }
 
-void fill_scalar_(const Tensor& self, Scalar value) {
+Spec fill_Scalar(const Tensor& self, Scalar value) {
   check_fill_value(value, self.dtype());
-  fill_data(self, value);
+  return Spec::like(self);
 }
+Spec fill_Tensor(const Tensor& self, const Tensor& value) {
+  check_fill(value);
+  return Spec::like(self);
+}
+void fill_scalar_(const Tensor& self, Scalar value) { check_fill_value(value, self.dtype()); }
 void fill_tensor_(const Tensor& self, const Tensor& value) {
-  RG_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(), " dimensions.");
+  check_fill(value);
   check_no_internal_overlap(self);
-  copy_data(self, value);
 }
+void zero_(const Tensor&) {}
+
+}  // namespace rule
+
+namespace compute {
+
+void clone(const Tensor& self, const Tensor& out) { copy_data(out, self); }
+void clone_format(const Tensor& self, std::optional<MemoryFormat>, const Tensor& out) { copy_data(out, self); }
+void _clone_as(const Tensor& self, IntSpan, const Tensor& out) { copy_data(out, self); }
+void _to_copy(const Tensor& self, std::optional<DType>, std::optional<Device>, const Tensor& out) { copy_data(out, self); }
+
+void copy_(const Tensor& self, const Tensor& src, bool) {
+  if (self.is(src)) return;
+  const bool apart = self->storage != src->storage || check_no_partial_overlap(self.get(), src.get());
+  copy_data(self, apart ? src : impl::clone(src));
+}
+
+void fill_Scalar(const Tensor&, Scalar value, const Tensor& out) { fill_data(out, value); }
+void fill_Tensor(const Tensor&, const Tensor& value, const Tensor& out) { copy_data(out, value); }
+void fill_scalar_(const Tensor& self, Scalar value) { fill_data(self, value); }
+void fill_tensor_(const Tensor& self, const Tensor& value) { copy_data(self, value); }
 void zero_(const Tensor& self) { fill_data(self, Scalar(0)); }
 
-Tensor fill_Scalar(const Tensor& self, Scalar value) {
-  Tensor out = retrograd::empty_like(self);
-  fill_scalar_(out, value);
-  return out;
-}
-Tensor fill_Tensor(const Tensor& self, const Tensor& value) {
-  Tensor out = retrograd::empty_like(self);
-  fill_tensor_(out, value);
-  return out;
-}
-
-}  // namespace impl
+}  // namespace compute
 
 namespace composite {
 
