@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from .facts import ELEMENTWISE, NO_RULE, NOTHING, PARTS, Batching, NoGrad, Out
 from .types import PARAM_TYPES, RETURN_TYPES, ParamType, ReturnType
-from .whole import WHOLE
 
 FAMILIES = ("pointwise", "complex", "reduce", "shape", "index", "linalg", "nn", "create", "random", "optim")
 
@@ -268,8 +267,6 @@ def op(schema: str, *, kernel: Kernel, variants: str = "function method", **fiel
         entry.aliases = "view"
     if entry.batching is None:
         entry.batching = _batching(entry)
-    if kernel.kind == "native" and entry.cname in WHOLE:
-        entry.kernel = replace(kernel, whole=True)
     entries.append(entry)
     return entry
 

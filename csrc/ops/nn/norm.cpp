@@ -34,28 +34,11 @@ int64_t check_rows(const Tensor& input, IntSpan normalized_shape) {
   return rows;
 }
 
-// The size of the result and of what is copied: `skip` elements into the input, from `at` in the result.
-struct Padding {
-  int64_t sizes[kMaxDims], kept[kMaxDims], at[kMaxDims], skip = 0;
-  size_t ndim;
-
-  Padding(const Tensor& self, IntSpan pad) : ndim(static_cast<size_t>(self.dim())) {
-    const size_t padded = pad.size() / 2;
-    RG_CHECK(pad.size() % 2 == 0, "Length of pad must be even but instead it equals ", pad.size());
-    RG_CHECK(padded <= ndim, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is ", pad.size(),
-             " while the input has ", ndim, " dimensions.");
-    for (size_t d = 0; d < ndim; ++d) {
-      const size_t i = ndim - 1 - d;
-      const int64_t size = self->size(static_cast<int>(d)), before = i < padded ? pad[2 * i] : 0, after = i < padded ? pad[2 * i + 1] : 0;
-      sizes[d] = size + before + after;
-      RG_CHECK(sizes[d] >= 0, "narrow(): length must be non-negative. The input size ", size, ", plus negative padding ", before, " and ",
-               after, " resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
-      kept[d] = std::max<int64_t>(0, size + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0));
-      skip += before < 0 ? -before * self->stride(static_cast<int>(d)) : 0;
-      at[d] = std::max<int64_t>(before, 0);
-    }
-  }
-};
+// What is added before and after dim d, the last dim first.
+std::pair<int64_t, int64_t> padding_of(IntSpan pad, int d, int ndim) {
+  const auto i = static_cast<size_t>(2 * (ndim - 1 - d));
+  return i < pad.size() ? std::pair(pad[i], pad[i + 1]) : std::pair<int64_t, int64_t>(0, 0);
+}
 
 }  // namespace
 
@@ -97,9 +80,19 @@ std::array<Spec, 3> native_layer_norm_backward(const Tensor& grad, const Tensor&
 }
 
 Spec constant_pad_nd(const Tensor& self, IntSpan pad, Scalar) {
-  const Padding padding(self, pad);
-  Spec spec({padding.sizes, padding.ndim}, self.dtype(), self->device);
-  return spec.in_format(apparent_format(self.get()));
+  RG_CHECK(pad.size() % 2 == 0, "Length of pad must be even but instead it equals ", pad.size());
+  RG_CHECK(pad.size() / 2 <= self->ndim, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is ",
+           pad.size(), " while the input has ", self.dim(), " dimensions.");
+  Spec spec(self.dtype(), self->device);
+  for (int d = 0; d < self->ndim; ++d) {
+    const auto [before, after] = padding_of(pad, d, self->ndim);
+    const int64_t size = self->size(d) + before + after;
+    RG_CHECK(size >= 0, "narrow(): length must be non-negative. The input size ", self->size(d), ", plus negative padding ", before,
+             " and ", after, " resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
+    spec.add_dim(size);
+  }
+  spec.in_format(apparent_format(self.get()));
+  return spec;
 }
 
 }  // namespace rule
@@ -141,13 +134,16 @@ void native_layer_norm_backward(const Tensor& grad, const Tensor& self, IntSpan,
 }
 
 void constant_pad_nd(const Tensor& self, IntSpan pad, Scalar value, const Tensor& out) {
-  const Padding padding(self, pad);
   fill_data(out, value);
-  const IntSpan kept{padding.kept, padding.ndim};
-  if (checked_numel(kept) == 0) return;
-  int64_t offset = 0;
-  for (size_t d = 0; d < padding.ndim; ++d) offset += padding.at[d] * out->stride(static_cast<int>(d));
-  copy_data(alias_as(out, kept, out.strides(), offset), alias_as(self, kept, self.strides(), self->offset() + padding.skip));
+  Shape kept;
+  int64_t from = self->offset(), to = 0;
+  for (int d = 0; d < self->ndim; ++d) {  // amounts below 0 cut
+    const auto [before, after] = padding_of(pad, d, self->ndim);
+    kept.sizes[kept.ndim++] = std::max<int64_t>(0, self->size(d) + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0));
+    from -= std::min<int64_t>(before, 0) * self->stride(d);
+    to += std::max<int64_t>(before, 0) * out->stride(d);
+  }
+  if (checked_numel(kept) != 0) copy_data(alias_as(out, kept, out.strides(), to), alias_as(self, kept, self.strides(), from));
 }
 
 }  // namespace compute

@@ -1,24 +1,23 @@
 // In-place draws, and the functions that make a tensor and draw into it.
-#include <cmath>
-
-#include "ops/lazy.h"
 #include "ops/random/random.h"
 
+#include <cmath>
 #include <limits>
 
 #include "core/promote.h"
 #include "ops.h"
 #include "ops/create/create.h"
+#include "ops/lazy.h"
 
 namespace retrograd {
 
 std::mutex draw_mutex;
 
-namespace impl {
 namespace {
 
 void check_floating(const Tensor& t, const char* kernel) {
   RG_CHECK_AS(NotImplemented, is_floating(t.dtype()), "\"", kernel, "\" not implemented for '", dtype_title(t.dtype()), "'");
+  check_drawable(t);
 }
 
 // Floats hold integers exactly up to 2 to this power.
@@ -50,36 +49,90 @@ const char* c_name(DType dtype) {
   return names[static_cast<int>(dtype)];
 }
 
-void draw_integers(const Tensor& self, int64_t from, int64_t to, Generator* generator) {
+void check_integers(const Tensor& self, int64_t from, int64_t to) {
   RG_CHECK(from < to, "random_ expects 'from' to be less than 'to', but got from=", from, " >= to=", to);
   check_real("random_from_to", self);
   const auto [low, high] = bounds_of(self.dtype());
   RG_CHECK(from >= low && from <= high, "from is out of bounds for ", c_name(self.dtype()));
   RG_CHECK(to - 1 >= low && to - 1 <= high, "to - 1 is out of bounds for ", c_name(self.dtype()));
-  const uint64_t range = static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
+  check_drawable(self);
+}
+
+void draw_integers(const Tensor& self, int64_t from, uint64_t range, Generator* generator) {
   draw_into(self, generator, 2, [&](kernels::Generator& g, void* out, int64_t n, bool) {
     kernels::random(self->device).random_from(g, out, self.dtype(), n, from, range);
   });
 }
 
+uint64_t distance(int64_t from, int64_t to) { return static_cast<uint64_t>(to) - static_cast<uint64_t>(from); }
+
+// The largest integer that random_(from, None) gives.
+int64_t last_integer(DType dtype) { return is_floating(dtype) ? int64_t{1} << digits_of(dtype) : bounds_of(dtype).second; }
+
 }  // namespace
 
-// The parts of a complex number are drawn one after the other.
-void uniform_inplace_(const Tensor& self, double from, double to, Generator* generator) {
-  if (is_complex(self.dtype())) return uniform_inplace_(real_pairs(self), from, to, generator);
-  check_floating(self, "check_uniform_bounds");
+namespace rule {
+
+void uniform_inplace_(const Tensor& self, double from, double to, Generator*) {
+  RG_LIKELY(!is_complex(self.dtype())) ? check_floating(self, "check_uniform_bounds") : check_drawable(self);
   RG_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
   RG_CHECK(to - from <= std::numeric_limits<double>::max(), "uniform_ expects to-from <= std::numeric_limits<", dtype_title(self.dtype()),
            ">::max(), but found to=", to, " and from=", from, " which result in to-from to exceed the limit");
+}
+
+void normal_inplace_(const Tensor& self, double, double std, Generator*) {
+  RG_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
+  RG_LIKELY(!is_complex(self.dtype())) ? check_floating(self, "normal_kernel_cpu") : check_drawable(self);
+}
+
+void log_normal_inplace_(const Tensor& self, double, double std, Generator*) {
+  RG_CHECK(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
+  check_floating(self, "log_normal_cpu");
+}
+
+void exponential_inplace_(const Tensor& self, double lambd, Generator*) {
+  RG_CHECK(lambd > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
+  check_floating(self, "exponential_cpu");
+}
+
+void cauchy_inplace_(const Tensor& self, double, double sigma, Generator*) {
+  RG_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
+  RG_CHECK(is_floating(self.dtype()), "Cauchy distribution is a continuous probability distribution. dtype must be a floating point, got ",
+           dtype_name(self.dtype()));
+  check_drawable(self);
+}
+
+void geometric_inplace_(const Tensor& self, double p, Generator*) {
+  RG_CHECK(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
+  RG_CHECK_AS(NotImplemented, self.dtype() != DType::Bool, "\"geometric_cpu\" not implemented for 'Bool'");
+  check_drawable(self);
+}
+
+void random_inplace_(const Tensor& self, Generator*) { check_drawable(self); }
+
+void random_to_(const Tensor& self, int64_t to, Generator*) { check_integers(self, 0, to); }
+
+void random_from_(const Tensor& self, int64_t from, std::optional<int64_t> to, Generator*) {
+  if (to) return check_integers(self, from, *to);
+  RG_CHECK(from >= bounds_of(self.dtype()).first && from <= last_integer(self.dtype()), "from is out of bounds for ", c_name(self.dtype()));
+  check_drawable(self);
+}
+
+}  // namespace rule
+
+namespace compute {
+
+// The parts of a complex number are drawn one after the other.
+void uniform_inplace_(const Tensor& self, double from, double to, Generator* generator) {
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return impl::uniform_inplace_(real_pairs(self), from, to, generator);
   draw_into(self, generator, 2, [&](kernels::Generator& g, void* out, int64_t n, bool) {
     kernels::random(self->device).uniform(g, out, self.dtype(), n, from, to);
   });
 }
 
 void normal_inplace_(const Tensor& self, double mean, double std, Generator* generator) {
-  RG_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
-  if (is_complex(self.dtype())) return normal_inplace_(real_pairs(self), mean, std / std::sqrt(2.0), generator);  // half the variance each
-  check_floating(self, "normal_kernel_cpu");
+  if (RG_UNLIKELY(is_complex(self.dtype())))  // half the variance each
+    return impl::normal_inplace_(real_pairs(self), mean, std / std::sqrt(2.0), generator);
   draw_into(self, generator, 5, [&](kernels::Generator& g, void* out, int64_t n, bool contiguous) {
     contiguous ? kernels::random(self->device).normal(g, out, self.dtype(), n, mean, std)
                : kernels::random(self->device).normal_serial(g, out, self.dtype(), n, mean, std);
@@ -87,33 +140,24 @@ void normal_inplace_(const Tensor& self, double mean, double std, Generator* gen
 }
 
 void log_normal_inplace_(const Tensor& self, double mean, double std, Generator* generator) {
-  RG_CHECK(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
-  check_floating(self, "log_normal_cpu");
   draw_into(self, generator, 20, [&](kernels::Generator& g, void* out, int64_t n, bool) {
     kernels::random(self->device).log_normal(g, out, self.dtype(), n, mean, std);
   });
 }
 
 void exponential_inplace_(const Tensor& self, double lambd, Generator* generator) {
-  RG_CHECK(lambd > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
-  check_floating(self, "exponential_cpu");
   draw_into(self, generator, 10, [&](kernels::Generator& g, void* out, int64_t n, bool) {
     kernels::random(self->device).exponential(g, out, self.dtype(), n, lambd);
   });
 }
 
 void cauchy_inplace_(const Tensor& self, double median, double sigma, Generator* generator) {
-  RG_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
-  RG_CHECK(is_floating(self.dtype()), "Cauchy distribution is a continuous probability distribution. dtype must be a floating point, got ",
-           dtype_name(self.dtype()));
   draw_into(self, generator, 20, [&](kernels::Generator& g, void* out, int64_t n, bool) {
     kernels::random(self->device).cauchy(g, out, self.dtype(), n, median, sigma);
   });
 }
 
 void geometric_inplace_(const Tensor& self, double p, Generator* generator) {
-  RG_CHECK(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
-  RG_CHECK_AS(NotImplemented, self.dtype() != DType::Bool, "\"geometric_cpu\" not implemented for 'Bool'");
   draw_into(self, generator, 20, [&](kernels::Generator& g, void* out, int64_t n, bool) {
     kernels::random(self->device).geometric(g, out, self.dtype(), n, p);
   });
@@ -124,18 +168,16 @@ void random_inplace_(const Tensor& self, Generator* generator) {
             [&](kernels::Generator& g, void* out, int64_t n, bool) { kernels::random(self->device).random_full(g, out, self.dtype(), n); });
 }
 
-void random_to_(const Tensor& self, int64_t to, Generator* generator) { draw_integers(self, 0, to, generator); }
+void random_to_(const Tensor& self, int64_t to, Generator* generator) { draw_integers(self, 0, distance(0, to), generator); }
 
 void random_from_(const Tensor& self, int64_t from, std::optional<int64_t> to, Generator* generator) {
-  if (to) return draw_integers(self, from, *to, generator);
-  const auto [low, high] = bounds_of(self.dtype());
-  const int64_t last = is_floating(self.dtype()) ? int64_t{1} << digits_of(self.dtype()) : high;
-  RG_CHECK(from >= low && from <= last, "from is out of bounds for ", c_name(self.dtype()));
-  const uint64_t range = static_cast<uint64_t>(last) - static_cast<uint64_t>(from) + 1;  // 0 stands for all of int64
-  draw_into(self, generator, 2, [&](kernels::Generator& g, void* out, int64_t n, bool) {
-    kernels::random(self->device).random_from(g, out, self.dtype(), n, from, range);
-  });
+  // A range of 0 stands for all of int64.
+  draw_integers(self, from, to ? distance(from, *to) : distance(from, last_integer(self.dtype())) + 1, generator);
 }
+
+}  // namespace compute
+
+namespace impl {
 
 // ---- new tensors ----
 
@@ -167,7 +209,7 @@ Tensor randint(int64_t high, IntSpan size, Generator* generator, std::optional<D
 Tensor randint_low(int64_t low, int64_t high, IntSpan size, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
                    std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
   Tensor out = retrograd::empty(size, dtype.value_or(DType::Int64), creation_device(device, {}, layout, pin_memory));
-  draw_integers(out, low, high, generator);
+  random_from_(out, low, high, generator);
   return created(std::move(out), requires_grad);
 }
 
@@ -181,6 +223,7 @@ Tensor randperm(int64_t n, Generator* generator, std::optional<DType> dtype, std
   } else {
     check_fill_value(Scalar(n), type);
   }
+  if (!has_elements(out)) return created(std::move(out), requires_grad);
   draw_into(out, generator, 5,
             [&](kernels::Generator& g, void* data, int64_t count, bool) { kernels::random(out->device).randperm(g, data, type, count); });
   return created(std::move(out), requires_grad);
@@ -222,7 +265,7 @@ Tensor randint_like_low(const Tensor& self, int64_t low, int64_t high, Generator
                         std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
                         std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
   Tensor out = like(self, dtype, layout, device, pin_memory, memory_format);
-  draw_integers(out, low, high, generator);
+  random_from_(out, low, high, generator);
   return created(std::move(out), requires_grad);
 }
 

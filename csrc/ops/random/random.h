@@ -5,6 +5,7 @@
 
 #include "core/format.h"
 #include "core/tensor.h"
+#include "native_random.h"
 #include "ops/generator.h"
 #include "ops/overlap.h"
 #include "ops/util.h"
@@ -14,11 +15,14 @@ namespace retrograd {
 // Generators have no lock of their own, and long fills run without the GIL: one draw at a time.
 extern std::mutex draw_mutex;
 
+// Of a tensor that is drawn into: no two elements share memory.
+inline void check_drawable(const Tensor& t) {
+  if (RG_UNLIKELY(!t.is_contiguous())) check_no_internal_overlap(t);
+}
+
 // Calls draw(stream, memory, n, contiguous) for the elements of `t` in memory order (see Note [Same stream] in kernels/random.h).
 // `work` is a rough number of nanoseconds per element.
 template <class F> void draw_into(const Tensor& t, Generator* generator, int work, F draw) {
-  if (is_meta(t)) return;
-  if (RG_UNLIKELY(has_internal_overlap(t.get()))) check_no_internal_overlap(t);
   Generator& source = generator_or_default(generator);
   if (RG_LIKELY(t.is_contiguous() || dense_and_nonoverlapping(t.get()))) {
     const Launch launch(t, t.numel() * work);

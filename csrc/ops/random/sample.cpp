@@ -4,6 +4,7 @@
 #include "core/promote.h"
 #include "core/state.h"
 #include "native_random.h"
+#include "native_reduce.h"
 #include "ops.h"
 #include "ops/checks.h"
 #include "ops/create/create.h"
@@ -11,15 +12,15 @@
 #include "ops/random/random.h"
 
 namespace retrograd {
-namespace impl {
 namespace {
 
 constexpr double kHuge = 1.7976931348623157e308;
 
-void draw_bernoulli(const Tensor& out, const Tensor& p, Generator* generator) {
+void check_chances(const Tensor& p) {
   RG_CHECK_AS(NotImplemented, is_floating(p.dtype()), "\"bernoulli_tensor_cpu_p_\" not implemented for '", dtype_title(p.dtype()), "'");
-  if (is_meta(out)) return;
-  check_same_device(out.get(), p.get(), "bernoulli");
+}
+
+void draw_bernoulli(const Tensor& out, const Tensor& p, Generator* generator) {
   RG_CHECK(all_within(p, 0, 1), "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities must be in [0, 1]");
   // The probabilities in the order in which the elements are drawn: in memory order of the output.
   const Tensor target = dense_and_nonoverlapping(out.get()) ? out : empty_like(out, out.dtype(), out.device(), MemoryFormat::Preserve);
@@ -31,110 +32,148 @@ void draw_bernoulli(const Tensor& out, const Tensor& p, Generator* generator) {
   if (!target.is(out)) copy_data(out, target);
 }
 
-// output = output * std + mean, in place.
-void scale_and_shift(const Tensor& out, const Operand& std, const Operand& mean) {
-  if (std.tensor) mul_out(out, std, out);
-  add_out(out, mean, Scalar(1), out);
+void check_normal(DType dtype) {
+  RG_CHECK_AS(NotImplemented, is_floating(dtype), "\"normal_kernel_cpu\" not implemented for '", dtype_title(dtype), "'");
 }
 
-}  // namespace
-
-void bernoulli_inplace_(const Tensor& self, double p, Generator* generator) {
-  RG_CHECK(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
-  draw_into(self, generator, 2, [&](kernels::Generator& g, void* out, int64_t n, bool) {
-    kernels::random(self->device).bernoulli(g, out, self.dtype(), n, p);
-  });
+void check_deviations(const Tensor& std) {
+  RG_CHECK(!is_floating(std.dtype()) || all_within(std, 0, kHuge * 10), "normal expects all elements of std >= 0.0");
 }
 
-void bernoulli_inplace_Tensor_(const Tensor& self, const Tensor& p, Generator* generator) {
-  check_no_internal_overlap(self);
-  check_no_partial_overlap(self.get(), p.get());
-  const Shape shape = broadcast_shapes(self.sizes(), p.sizes());
-  RG_CHECK(same_sizes(self.sizes(), shape), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
-  draw_bernoulli(self, p, generator);
-}
-
-Tensor bernoulli(const Tensor& self, Generator* generator) {
-  Tensor out = retrograd::empty_like(self, self.dtype(), self.device(), MemoryFormat::Contiguous);
-  draw_bernoulli(out, self, generator);
-  return out;
-}
-
-Tensor bernoulli_p(const Tensor& self, double p, Generator* generator) {
-  Tensor out = retrograd::empty_like(self, self.dtype(), self.device(), MemoryFormat::Contiguous);
-  bernoulli_inplace_(out, p, generator);
-  return out;
-}
-
-Tensor normal_Tensor_Tensor(const Tensor& mean, const Tensor& std, Generator* generator) {
-  RG_CHECK(!is_floating(std.dtype()) || std.numel() == 0 || is_meta(std) || all_within(std, 0, kHuge * 10),
-           "normal expects all elements of std >= 0.0");
-  const Shape shape = broadcast_shapes(mean.sizes(), std.sizes());
-  Tensor out = retrograd::empty(shape, promote(mean.dtype(), std.dtype()), mean.device());
-  normal_inplace_(out, 0, 1, generator);
-  scale_and_shift(out, std, mean);
-  return out;
-}
-
-Tensor normal_Tensor_float(const Tensor& mean, double std, Generator* generator) {
-  Tensor out = retrograd::empty_like(mean, mean.dtype(), mean.device(), MemoryFormat::Contiguous);
-  normal_inplace_(out, 0, std, generator);
-  scale_and_shift(out, Scalar(1), mean);
-  return out;
-}
-
-Tensor normal_float_Tensor(double mean, const Tensor& std, Generator* generator) {
-  RG_CHECK(!is_floating(std.dtype()) || std.numel() == 0 || is_meta(std) || all_within(std, 0, kHuge * 10),
-           "normal expects all elements of std >= 0.0");
-  Tensor out = retrograd::empty_like(std, std.dtype(), std.device(), MemoryFormat::Contiguous);
-  normal_inplace_(out, 0, 1, generator);
-  scale_and_shift(out, std, Scalar(mean));
-  return out;
-}
-
-Tensor poisson(const Tensor& self, Generator* generator) {
-  RG_CHECK_AS(NotImplemented, is_floating(self.dtype()), "\"poisson_cpu\" not implemented for '", dtype_title(self.dtype()), "'");
-  Tensor out = retrograd::empty(self.sizes(), self.dtype(), self.device());
-  if (is_meta(out) || out.numel() == 0) return out;
-  RG_CHECK(all_within(self, 0, kHuge * 10), "invalid Poisson rate, expected rate to be non-negative");
-  const Tensor rates = contiguous_data(self);
-  draw_into(out, generator, 50, [&](kernels::Generator& g, void* data, int64_t n, bool) {
-    kernels::random(self->device).poisson(g, data, rates->data, self.dtype(), n);
-  });
-  return out;
-}
-
-Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Generator* generator) {
-  RG_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");
-  RG_CHECK(is_floating(self.dtype()), "multinomial only supports floating-point dtypes for input, got: ", dtype_title(self.dtype()));
-  RG_CHECK(num_samples > 0, "cannot sample n_sample <= 0 samples");
-  const int64_t categories = self.size(-1), rows = self.dim() == 2 ? self.size(0) : 1;
-  RG_CHECK(replacement || num_samples <= categories, "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
-  RG_CHECK(categories <= int64_t{1} << 24, "number of categories cannot exceed 2^24");
-  const auto result_sizes = [&] { return self.dim() == 2 ? std::vector<int64_t>{rows, num_samples} : std::vector<int64_t>{num_samples}; };
-  if (rows == 0 || is_meta(self)) return retrograd::empty(result_sizes(), DType::Int64, self.device());
-  const bool one_by_one = replacement && num_samples > 1;
-  RG_CHECK(one_by_one || all_within(self, 0, kHuge), "probability tensor contains either `inf`, `nan` or element < 0");
-  const Tensor weights = contiguous_data(is_floating(self.dtype()) && itemsize(self.dtype()) < 4 ? cast_data(self, DType::Float32) : self);
+void check_weights(const Tensor& weights, int64_t rows) {
   Answer<kernels::WeightFault> fault(weights->device);
   {
     const Launch launch(weights, weights.numel());
-    kernels::random(weights->device).check_weights(fault.data(), weights->data, weights.dtype(), rows, categories);
+    kernels::random(weights->device).check_weights(fault.data(), weights->data, weights.dtype(), rows, weights.size(-1));
   }
   using Fault = kernels::WeightFault;
   RG_CHECK(fault.read() != Fault::Negative, "invalid multinomial distribution (encountering probability entry < 0)");
   RG_CHECK(fault.read() != Fault::NotFinite, "invalid multinomial distribution (encountering probability entry = infinity or NaN)");
   RG_CHECK(fault.read() != Fault::NoWeight, "invalid multinomial distribution (sum of probabilities <= 0)");
+}
+
+}  // namespace
+
+namespace rule {
+
+void bernoulli_inplace_(const Tensor& self, double p, Generator*) {
+  RG_CHECK(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
+  check_drawable(self);
+}
+
+void bernoulli_inplace_Tensor_(const Tensor& self, const Tensor& p, Generator*) {
+  check_no_internal_overlap(self);
+  check_no_partial_overlap(self.get(), p.get());
+  const Shape shape = broadcast_shapes(self.sizes(), p.sizes());
+  RG_CHECK(same_sizes(self.sizes(), shape), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
+  check_chances(p);
+  check_same_device(self.get(), p.get(), "bernoulli");
+}
+
+Spec bernoulli(const Tensor& self, Generator*) {
+  check_chances(self);
+  return Spec::of(self);
+}
+
+Spec bernoulli_p(const Tensor& self, double p, Generator*) {
+  RG_CHECK(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
+  return Spec::of(self);
+}
+
+Spec normal_Tensor_Tensor(const Tensor& mean, const Tensor& std, Generator*) {
+  const DType dtype = promote(mean.dtype(), std.dtype());
+  check_same_device(mean.get(), std.get(), "normal");
+  check_normal(dtype);
+  return Spec(broadcast_shapes(mean.sizes(), std.sizes()), dtype, mean->device);
+}
+
+Spec normal_Tensor_float(const Tensor& mean, double std, Generator*) {
+  RG_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
+  check_normal(mean.dtype());
+  return Spec::of(mean);
+}
+
+Spec normal_float_Tensor(double, const Tensor& std, Generator*) {
+  check_normal(std.dtype());
+  return Spec::of(std);
+}
+
+Spec poisson(const Tensor& self, Generator*) {
+  RG_CHECK_AS(NotImplemented, is_floating(self.dtype()), "\"poisson_cpu\" not implemented for '", dtype_title(self.dtype()), "'");
+  return Spec::of(self);
+}
+
+Spec multinomial(const Tensor& self, int64_t num_samples, bool replacement, Generator*) {
+  RG_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");
+  RG_CHECK(is_floating(self.dtype()), "multinomial only supports floating-point dtypes for input, got: ", dtype_title(self.dtype()));
+  RG_CHECK(num_samples > 0, "cannot sample n_sample <= 0 samples");
+  const int64_t categories = self.size(-1);
+  RG_CHECK(replacement || num_samples <= categories, "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  RG_CHECK(categories <= int64_t{1} << 24, "number of categories cannot exceed 2^24");
+  Spec spec(DType::Int64, self->device);
+  if (self.dim() == 2) spec.add_dim(self.size(0));
+  spec.add_dim(num_samples);
+  return spec;
+}
+
+}  // namespace rule
+
+namespace compute {
+
+void bernoulli_inplace_(const Tensor& self, double p, Generator* generator) {
+  draw_into(self, generator, 2, [&](kernels::Generator& g, void* out, int64_t n, bool) {
+    kernels::random(self->device).bernoulli(g, out, self.dtype(), n, p);
+  });
+}
+
+void bernoulli_inplace_Tensor_(const Tensor& self, const Tensor& p, Generator* generator) { draw_bernoulli(self, p, generator); }
+
+void bernoulli(const Tensor& self, Generator* generator, const Tensor& out) { draw_bernoulli(out, self, generator); }
+
+void bernoulli_p(const Tensor&, double p, Generator* generator, const Tensor& out) { bernoulli_inplace_(out, p, generator); }
+
+void normal_Tensor_Tensor(const Tensor& mean, const Tensor& std, Generator* generator, const Tensor& out) {
+  check_deviations(std);
+  normal_inplace_(out, 0, 1, generator);
+  impl::mul_out(out, std, out);
+  impl::add_out(out, mean, Scalar(1), out);
+}
+
+void normal_Tensor_float(const Tensor& mean, double std, Generator* generator, const Tensor& out) {
+  normal_inplace_(out, 0, std, generator);
+  impl::add_out(out, mean, Scalar(1), out);
+}
+
+void normal_float_Tensor(double mean, const Tensor& std, Generator* generator, const Tensor& out) {
+  check_deviations(std);
+  normal_inplace_(out, 0, 1, generator);
+  impl::mul_out(out, std, out);
+  impl::add_out(out, Scalar(mean), Scalar(1), out);
+}
+
+void poisson(const Tensor& self, Generator* generator, const Tensor& out) {
+  RG_CHECK(all_within(self, 0, kHuge * 10), "invalid Poisson rate, expected rate to be non-negative");
+  const Tensor rates = contiguous_data(self);
+  draw_into(out, generator, 50, [&](kernels::Generator& g, void* data, int64_t n, bool) {
+    kernels::random(self->device).poisson(g, data, rates->data, self.dtype(), n);
+  });
+}
+
+void multinomial(const Tensor& self, int64_t num_samples, bool replacement, Generator* generator, const Tensor& out) {
+  const int64_t categories = self.size(-1), rows = self.dim() == 2 ? self.size(0) : 1;
+  const bool one_by_one = replacement && num_samples > 1;
+  RG_CHECK(one_by_one || all_within(self, 0, kHuge), "probability tensor contains either `inf`, `nan` or element < 0");
+  const Tensor weights = contiguous_data(itemsize(self.dtype()) < 4 ? cast_data(self, DType::Float32) : self);
+  check_weights(weights, rows);
   if (!one_by_one) {
     // The largest of weight / exponential are a sample without replacement.
-    Tensor race = retrograd::empty_like(self);
+    const Tensor race = empty_like(self);
     exponential_inplace_(race, 1, generator);
-    div_out(self, race, race);
-    if (num_samples == 1) return argmax(race, -1, true);
-    return std::get<1>(topk(race, num_samples, -1, true, true));
+    impl::div_out(self, race, race);
+    if (num_samples == 1) return argmax(race, -1, true, out);
+    return topk(race, num_samples, -1, true, true, empty(out.sizes(), race.dtype(), race->device), out);
   }
-  Tensor out = retrograd::empty(result_sizes(), DType::Int64, self.device());
-  const Tensor scratch = retrograd::empty(ints({categories}), weights.dtype(), weights->device);
+  const Tensor scratch = empty(ints({categories}), weights.dtype(), weights->device);
   draw_into(out, generator, 20, [&](kernels::Generator& g, void* data, int64_t, bool) {
     const int64_t row_bytes = categories * itemsize(weights.dtype());
     for (int64_t r = 0; r < rows; ++r)
@@ -142,8 +181,11 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Ge
           .multinomial(g, static_cast<int64_t*>(data) + r * num_samples, num_samples,
                        static_cast<const char*>(weights->data) + r * row_bytes, weights.dtype(), categories, scratch->data);
   });
-  return out;
 }
+
+}  // namespace compute
+
+namespace impl {
 
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, std::optional<bool> train) {
   RG_CHECK(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
