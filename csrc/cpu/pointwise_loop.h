@@ -7,6 +7,7 @@
 #include "core/dtype.h"
 #include "cpu/isa.h"
 #include "cpu/iterate.h"
+#include "cpu/kernels/blocks.h"
 #include "cpu/pointwise_math.h"
 #include "kernels/element.h"
 #include "kernels/kernel_param.h"
@@ -17,69 +18,11 @@ namespace {
 
 // Each expression is compiled once per element type as a dense loop (every operand contiguous; the compiler vectorises it), and cheap
 // binary and ternary ones once more with the trailing operands broadcast from one element. Everything else, strided operands and
-// 16-bit floats, goes through the dense loop block by block: operands are gathered into small buffers on the stack (converted to float on
-// the way), which keeps the expensive expressions vectorised on any layout and the number of compiled loops small.
+// 16-bit floats, goes through the dense loop block by block: see kernels/blocks.h.
 
-template <class T> using dense_t = compute_t<T>;
-inline constexpr int64_t kBlockItems = 256;
-
-// One operand's row into a contiguous buffer, and back.
-template <class T> void gather(int64_t n, const char* from, int64_t stride, dense_t<T>* to) {
-  if (stride == static_cast<int64_t>(sizeof(T))) {
-    const T* p = reinterpret_cast<const T*>(from);
-    int64_t i = 0;
-#if defined(__F16C__)
-    if constexpr (std::is_same_v<T, Half>)  // the compiler does not vectorise this conversion
-      for (; i + 8 <= n; i += 8) _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i))));
-#endif
-    for (; i < n; ++i) to[i] = static_cast<dense_t<T>>(element(p + i));
-    return;
-  }
-  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<dense_t<T>>(element(reinterpret_cast<const T*>(from + i * stride)));
-}
-template <class T> void scatter(int64_t n, const dense_t<T>* from, char* to, int64_t stride) {
-  if (stride == static_cast<int64_t>(sizeof(T))) {
-    T* p = reinterpret_cast<T*>(to);
-    int64_t i = 0;
-#if defined(__F16C__)
-    if constexpr (std::is_same_v<T, Half>)
-      for (; i + 8 <= n; i += 8) _mm_storeu_si128(reinterpret_cast<__m128i*>(p + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), 0));
-#endif
-    for (; i < n; ++i) p[i] = static_cast<T>(from[i]);
-    return;
-  }
-  for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * stride) = static_cast<T>(from[i]);
-}
-
-using DenseLoop = void (*)(int64_t n, char* const* data, const KernelParam* params);
-
-template <class T, class Out, int N>
-[[gnu::noinline]] void run_blocks(int64_t n, char* const* data, const int64_t* strides, const KernelParam* params, DenseLoop dense) {
-  constexpr bool same = std::is_same_v<T, dense_t<T>>;
-  alignas(64) dense_t<T> in[N][kBlockItems];
-  alignas(64) dense_t<Out> out[kBlockItems];
-  const bool direct_out = std::is_same_v<Out, dense_t<Out>> && strides[0] == sizeof(Out);
-  bool direct[N];
-  for (int k = 0; k < N; ++k) {
-    direct[k] = same && strides[k + 1] == sizeof(T);
-    if (strides[k + 1] == 0) gather<T>(n < kBlockItems ? n : kBlockItems, data[k + 1], 0, in[k]);  // once for all blocks
-  }
-  for (int64_t start = 0; start < n; start += kBlockItems) {
-    const int64_t m = n - start < kBlockItems ? n - start : kBlockItems;
-    char* at[N + 1];
-    char* to = data[0] + start * strides[0];
-    at[0] = direct_out ? to : reinterpret_cast<char*>(out);
-    for (int k = 0; k < N; ++k) {
-      char* from = data[k + 1] + start * strides[k + 1];
-      at[k + 1] = direct[k] ? from : reinterpret_cast<char*>(in[k]);
-      if (!direct[k] && strides[k + 1] != 0) gather<T>(m, from, strides[k + 1], in[k]);
-    }
-    dense(m, at, params);
-    if (!direct_out) scatter<Out>(m, out, to, strides[0]);
-  }
-}
-
-template <template <class> class F, class T, class Out, int N> void dense_loop(int64_t n, char* const* data, const KernelParam* params) {
+// Not inlined into pointwise_loop, which hands it to run_blocks too: it is most of the code there is.
+template <template <class> class F, class T, class Out, int N>
+[[gnu::noinline]] void dense_loop(int64_t n, char* const* data, const KernelParam* params) {
   const F<T> f(params);
   Out* out = reinterpret_cast<Out*>(data[0]);
   const T* x = reinterpret_cast<const T*>(data[1]);
@@ -125,12 +68,14 @@ template <template <class> class F, class T, class Out, int N> void scalar_loop(
   }
 }
 
+template <class T, class Out, int N> constexpr RowTypes kRowTypes = {DTypeOf<T>::value, DTypeOf<Out>::value, N};
+
 // F<C>(params)(x, y, ...) over N inputs of element type T, C being the type T is computed in.
 template <template <class> class F, class T, class Out, int N, bool Cheap>
 void pointwise_loop(int64_t n, char* const* data, const int64_t* strides, const void* params) {
   const auto* p = static_cast<const KernelParam*>(params);
   constexpr int64_t item = sizeof(T);
-  if constexpr (std::is_same_v<T, dense_t<T>>) {
+  if constexpr (std::is_same_v<T, compute_t<T>>) {
     if (strides[0] == sizeof(Out) && strides[1] == item) {
       bool dense = true, scalar = true;
       for (int k = 2; k <= N; ++k) {
@@ -144,7 +89,7 @@ void pointwise_loop(int64_t n, char* const* data, const int64_t* strides, const 
       }
     }
   }
-  run_blocks<T, Out, N>(n, data, strides, p, dense_loop<F, dense_t<T>, dense_t<Out>, N>);
+  run_blocks(kRowTypes<T, Out, N>, n, data, strides, p, dense_loop<F, compute_t<T>, compute_t<Out>, N>);
 }
 
 }  // namespace

@@ -1,0 +1,87 @@
+#include "cpu/kernels/blocks.h"
+
+#include <type_traits>
+
+namespace retrograd::cpu::RG_LEVEL_NS {
+namespace {
+
+constexpr int kMaxInputs = 3;
+
+// One operand's row into a contiguous buffer, and back. Types that are computed in themselves go by their size.
+template <class T> void gather(int64_t n, const char* from, int64_t stride, char* buffer) {
+  auto* __restrict to = reinterpret_cast<compute_t<T>*>(buffer);
+  int64_t i = 0;
+  if (stride == static_cast<int64_t>(sizeof(T))) {
+    const T* p = reinterpret_cast<const T*>(from);
+#if defined(__F16C__)
+    if constexpr (std::is_same_v<T, Half>)  // the compiler does not vectorise this conversion
+      for (; i + 8 <= n; i += 8) _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i))));
+#endif
+    for (; i < n; ++i) to[i] = static_cast<compute_t<T>>(p[i]);
+  }
+  for (; i < n; ++i) to[i] = static_cast<compute_t<T>>(*reinterpret_cast<const T*>(from + i * stride));
+}
+template <class T> void scatter(int64_t n, const char* buffer, char* to, int64_t stride) {
+  const auto* __restrict from = reinterpret_cast<const compute_t<T>*>(buffer);
+  int64_t i = 0;
+  if (stride == static_cast<int64_t>(sizeof(T))) {
+    T* p = reinterpret_cast<T*>(to);
+#if defined(__F16C__)
+    if constexpr (std::is_same_v<T, Half>)
+      for (; i + 8 <= n; i += 8) _mm_storeu_si128(reinterpret_cast<__m128i*>(p + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), 0));
+#endif
+    for (; i < n; ++i) p[i] = static_cast<T>(from[i]);
+  }
+  for (; i < n; ++i) *reinterpret_cast<T*>(to + i * stride) = static_cast<T>(from[i]);
+}
+
+struct Element {
+  void (*gather)(int64_t n, const char* from, int64_t stride, char* buffer);
+  void (*scatter)(int64_t n, const char* buffer, char* to, int64_t stride);
+  int64_t size, computed_size;
+  bool is_dense(int64_t stride) const { return size == computed_size && stride == size; }
+};
+template <class T> constexpr Element kElement = {gather<T>, scatter<T>, sizeof(T), sizeof(compute_t<T>)};
+constexpr Element kElements[kNumDTypes] = {kElement<uint8_t>,
+                                           kElement<uint8_t>,
+                                           kElement<uint8_t>,
+                                           kElement<uint16_t>,
+                                           kElement<uint32_t>,
+                                           kElement<uint64_t>,
+                                           kElement<Half>,
+                                           kElement<BFloat16>,
+                                           kElement<uint32_t>,
+                                           kElement<uint64_t>,
+                                           {},
+                                           {},
+                                           {},
+                                           {},
+                                           {},
+                                           {},
+                                           kElement<uint64_t>,
+                                           kElement<Complex<double>>};
+
+}  // namespace
+
+void run_blocks(const RowTypes& types, int64_t n, char* const* data, const int64_t* strides, const KernelParam* params, DenseLoop dense) {
+  alignas(64) char buffers[(1 + kMaxInputs) * kBlockItems * kMaxItemSize];
+  const Element &in = kElements[static_cast<int>(types.in)], &out = kElements[static_cast<int>(types.out)];
+  const bool out_is_dense = out.is_dense(strides[0]);
+  char* at[1 + kMaxInputs];
+  for (int64_t start = 0; start < n; start += kBlockItems) {
+    const int64_t m = n - start < kBlockItems ? n - start : kBlockItems;
+    char *to = data[0] + start * strides[0], *buffer = buffers;
+    at[0] = out_is_dense ? to : buffer;
+    buffer += kBlockItems * out.computed_size;
+    for (int k = 1; k <= types.inputs; ++k, buffer += kBlockItems * in.computed_size) {
+      char* from = data[k] + start * strides[k];
+      at[k] = in.is_dense(strides[k]) ? from : buffer;
+      // One element for the whole row is spread once: the first block is the longest.
+      if (at[k] == buffer && (strides[k] != 0 || start == 0)) in.gather(m, from, strides[k], buffer);
+    }
+    dense(m, at, params);
+    if (!out_is_dense) out.scatter(m, at[0], to, strides[0]);
+  }
+}
+
+}  // namespace retrograd::cpu::RG_LEVEL_NS
