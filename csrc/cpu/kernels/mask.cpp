@@ -30,19 +30,25 @@ template <class T> bool is_set(const char* p) {
   return static_cast<compute_t<T>>(element(reinterpret_cast<const T*>(p))) != compute_t<T>(0);
 }
 
-// Calls f(i) for the elements of a row that are set. Their places are collected without a branch first: random masks are hard to predict.
-template <class T, class F> void for_set(const char* p, int64_t stride, int64_t n, F&& f) {
-  constexpr int64_t kPiece = 512;
+// Says of each element of a row, `stride` bytes apart, whether it is set: 1 or 0.
+using Mark = void (*)(int64_t n, const char* p, int64_t stride, uint8_t* set);
+template <class T> void mark(int64_t n, const char* __restrict p, int64_t stride, uint8_t* __restrict set) {
   constexpr int64_t item = sizeof(T);
+  if (stride == item) {
+    for (int64_t i = 0; i < n; ++i) set[i] = is_set<T>(p + i * item);
+  } else {
+    for (int64_t i = 0; i < n; ++i) set[i] = is_set<T>(p + i * stride);
+  }
+}
+
+// Calls f(i) for the elements of a row that are set. Their places are collected without a branch first: random masks are hard to predict.
+template <class F> void for_set(Mark mark, const char* p, int64_t stride, int64_t n, F&& f) {
+  constexpr int64_t kPiece = 512;
   uint32_t places[kPiece];  // from the first of the piece
   uint8_t set[kPiece];
   for (int64_t begin = 0; begin < n; begin += kPiece, p += kPiece * stride) {
     const int64_t m = smaller(kPiece, n - begin);
-    if (stride == item) {
-      for (int64_t i = 0; i < m; ++i) set[i] = is_set<T>(p + i * item);
-    } else {
-      for (int64_t i = 0; i < m; ++i) set[i] = is_set<T>(p + i * stride);
-    }
+    mark(m, p, stride, set);
     int64_t found = 0;
     for (int64_t i = 0; i < m; ++i) {
       places[found] = static_cast<uint32_t>(i);
@@ -52,13 +58,13 @@ template <class T, class F> void for_set(const char* p, int64_t stride, int64_t 
   }
 }
 
-// Steps through the rows of an array in row-major order: all dims but the last.
+// Steps through the rows of an array in row-major order: the first `outer` dims.
 struct RowCounter {
   int outer;
   const int64_t* sizes;
   int64_t at[kMaxDims];
 
-  explicit RowCounter(const Array& a) : outer(a.ndim - 1), sizes(a.sizes) {
+  RowCounter(const Array& a, int dims) : outer(dims), sizes(a.sizes) {
     for (int d = 0; d < outer; ++d) at[d] = 0;
   }
   bool next() {
@@ -75,30 +81,17 @@ struct RowCounter {
   }
 };
 
-// Whether two arrays of the same sizes lie in memory row by row, without gaps.
-bool are_dense(const Array& a, const Array& b) {
-  int64_t n = 1;
-  for (int d = a.ndim - 1; d >= 0; --d) {
-    if (a.sizes[d] != 1 && (a.strides[d] != n || b.strides[d] != n)) return false;
-    n *= a.sizes[d];
-  }
-  return true;
-}
-
-// Calls f(element of a) where the mask is set, in row-major order.
+// Calls f(element of a) where the mask is set, in row-major order. Dims that lie as one in both are one row.
 template <class F> void for_masked(const Array& a, const Array& mask, F&& f) {
-  const int64_t numel = a.numel();
-  if (numel == 0) return;
-  if (are_dense(a, mask)) {
-    char* p = a.ptr<char>();
-    return for_set<bool>(mask.ptr<char>(), 1, numel, [&](int64_t i) { f(p + i * itemsize(a.dtype)); });
-  }
-  const int last = a.ndim - 1;
-  const int64_t n = a.ndim ? a.sizes[last] : 1, as = a.ndim ? a.strides[last] * itemsize(a.dtype) : 0, ms = a.ndim ? mask.strides[last] : 0;
-  RowCounter counter(a);
+  if (a.numel() == 0) return;
+  int last = a.ndim - 1;
+  const int64_t as = a.ndim ? a.strides[last] : 0, ms = a.ndim ? mask.strides[last] : 0;
+  int64_t n = a.ndim ? a.sizes[last] : 1;
+  while (last > 0 && (a.sizes[last - 1] == 1 || (a.strides[last - 1] == n * as && mask.strides[last - 1] == n * ms))) n *= a.sizes[--last];
+  RowCounter counter(a, last);
   do {
     char* p = counter.row(a);
-    for_set<bool>(counter.row(mask), ms, n, [&](int64_t i) { f(p + i * as); });
+    for_set(mark<bool>, counter.row(mask), ms, n, [&](int64_t i) { f(p + i * as * itemsize(a.dtype)); });
   } while (counter.next());
 }
 
@@ -123,14 +116,14 @@ template <class T> int64_t count_row(const char* p, int64_t stride, int64_t n) {
 }
 
 // Writes the places of the elements that are set; `out` is [.., ndim].
-template <class T> void find_set(const Array& out, const Array& in) {
+void find_set(const Array& out, const Array& in, Mark mark) {
   if (out.sizes[0] == 0 || in.ndim == 0) return;
   int64_t* to = out.ptr<int64_t>();
   const int64_t step = out.strides[0], column = out.strides[1];
   const int last = in.ndim - 1;
-  RowCounter counter(in);
+  RowCounter counter(in, last);
   do {
-    for_set<T>(counter.row(in), in.strides[last] * static_cast<int64_t>(sizeof(T)), in.sizes[last], [&](int64_t i) {
+    for_set(mark, counter.row(in), in.strides[last] * itemsize(in.dtype), in.sizes[last], [&](int64_t i) {
       for (int d = 0; d < last; ++d) to[d * column] = counter.at[d];
       to[last * column] = i;
       to += step;
@@ -223,7 +216,7 @@ void count_nonzero(int64_t* found, const Array& in) {
 }
 
 void nonzero(const Array& out, const Array& in) {
-  visit_all(in.dtype, [&](auto zero) { find_set<decltype(zero)>(out, in); });
+  find_set(out, in, visit_all(in.dtype, [](auto zero) -> Mark { return mark<decltype(zero)>; }));
 }
 
 void tril(const Array& out, const Array& in, int64_t diagonal) {
