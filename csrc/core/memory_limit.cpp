@@ -4,16 +4,41 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
-#include <sstream>
 #include <vector>
+
+#include "core/guards.h"
 
 namespace retrograd {
 namespace {
 
 constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
+// The lines of a file; none if it cannot be read. Without streams: they would be the only ones here, and the C++ run time is linked in.
+std::vector<std::string> read_lines(const std::string& path) {
+  std::vector<std::string> lines;
+  std::FILE* file = std::fopen(path.c_str(), "re");
+  if (!file) return lines;
+  char* line = nullptr;
+  size_t room = 0;
+  const AtExit close([&] {
+    std::free(line);
+    std::fclose(file);
+  });
+  for (ssize_t n; (n = getline(&line, &room, file)) > 0;) lines.emplace_back(line, static_cast<size_t>(n - (line[n - 1] == '\n')));
+  return lines;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> words;
+  for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) words.push_back(text.substr(begin, end - begin));
+  }
+  return words;
+}
 
 // A mounted hierarchy of control groups: what is `root` in it is found at `point`.
 struct Mount { std::string type, root, point, options; };
@@ -35,42 +60,37 @@ std::string unescape(const std::string& text) {
 // 35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory
 std::vector<Mount> read_mounts(const std::string& path) {
   std::vector<Mount> mounts;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string skipped, source;
-    Mount m;
-    words >> skipped >> skipped >> skipped >> m.root >> m.point;
-    while (words >> skipped && skipped != "-") {}
-    words >> m.type >> source >> m.options;
-    if (!words || (m.type != "cgroup" && m.type != "cgroup2")) continue;
-    m.root = unescape(m.root);
-    m.point = unescape(m.point);
-    mounts.push_back(m);
+  for (const std::string& line : read_lines(path)) {
+    const std::vector<std::string> words = split(line, ' ');
+    const auto dash = std::find(words.begin(), words.end(), "-");
+    if (dash - words.begin() < 5 || words.end() - dash < 4) continue;
+    if (dash[1] != "cgroup" && dash[1] != "cgroup2") continue;
+    mounts.push_back({dash[1], unescape(words[3]), unescape(words[4]), dash[3]});
   }
   return mounts;
 }
 
 bool contains_word(const std::string& list, const std::string& word) {
-  std::istringstream words(list);
-  for (std::string w; std::getline(words, w, ',');)
-    if (w == word) return true;
-  return false;
+  const std::vector<std::string> words = split(list, ',');
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+int64_t parse_limit(const std::string& text) {
+  char* end;
+  const long long value = std::strtoll(text.c_str(), &end, 10);  // the largest there is where it does not fit
+  return end != text.c_str() && value >= 0 ? value : kUnlimited;
 }
 
 // A file that holds a number, or "max".
 int64_t read_limit(const std::string& path) {
-  std::ifstream file(path);
-  int64_t value;
-  return file >> value && value >= 0 ? value : kUnlimited;
+  const std::vector<std::string> lines = read_lines(path);
+  return lines.empty() ? kUnlimited : parse_limit(lines[0]);
 }
 
 // In a container the groups around it may be out of sight, but version 1 counts them in.
 int64_t read_hierarchical_limit(const std::string& path) {
-  std::ifstream file(path);
-  int64_t value;
-  for (std::string name; file >> name >> value;)
-    if (name == "hierarchical_memory_limit") return value;
+  for (const std::string& line : read_lines(path))
+    if (line.starts_with("hierarchical_memory_limit ")) return parse_limit(line.substr(line.find(' ')));
   return kUnlimited;
 }
 
@@ -99,8 +119,7 @@ int64_t nested_limit(const std::string& root, const Mount& mount, const std::str
 int64_t groups_limit(const std::string& root) {
   int64_t least = kUnlimited;
   const std::vector<Mount> mounts = read_mounts(root + "/proc/self/mountinfo");
-  std::ifstream file(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {  // 4:memory:/group, or 0::/group in version 2
+  for (const std::string& line : read_lines(root + "/proc/self/cgroup")) {  // 4:memory:/group, or 0::/group in version 2
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos || line[second + 1] != '/') continue;
     const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
