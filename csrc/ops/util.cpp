@@ -20,7 +20,7 @@ int64_t wrap_unusual_dim(int64_t dim, int64_t ndim) {
   return dim < 0 ? dim + n : dim;
 }
 
-uint64_t dim_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op) {
+uint64_t dims_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op) {
   const uint64_t all = ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1;
   if (!dims || dims->empty()) return all;
   uint64_t mask = 0;

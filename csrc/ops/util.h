@@ -18,7 +18,12 @@ inline int64_t wrap_dim(int64_t dim, int64_t ndim) {
   if (RG_UNLIKELY(dim < -ndim || dim >= ndim)) return wrap_unusual_dim(dim, ndim);
   return dim < 0 ? dim + ndim : dim;
 }
-uint64_t dim_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op);  // bit per dimension; none or empty = all
+// A bit per dimension; none or empty = all.
+uint64_t dims_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op);
+inline uint64_t dim_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op) {
+  if (RG_LIKELY(dims && dims->size() == 1 && ndim != 0)) return uint64_t{1} << wrap_dim(dims->front(), ndim);
+  return dims_mask(dims, ndim, op);
+}
 
 void copy_data(const Tensor& dst, const Tensor& src);  // same sizes or broadcastable src; converts; no history, no version
 Tensor cast_data(const Tensor& t, DType dtype);        // t itself when it already has it

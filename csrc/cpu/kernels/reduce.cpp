@@ -93,11 +93,14 @@ inline Moments merge_moments(const Moments& a, const Moments& b) {
   return {n, a.mean + delta * (b.n / n), a.m2 + b.m2 + delta * delta * (a.n * b.n / n)};
 }
 
-// Moments of n elements from sums around `shift`: of the deviations and of their squares.
-inline Moments shifted_moments(int64_t n, double shift, double dev, double square) {
+// Sums of elements, or of their deviations from a number, and of the squares of those.
+struct Sums { double plain, square; };
+
+// Moments of n elements from sums around `shift`.
+inline Moments shifted_moments(int64_t n, double shift, Sums sums) {
   const double count = static_cast<double>(n);
   if (!std::isfinite(shift)) return {count, shift, NAN};
-  return {count, shift + dev / count, square - dev * dev / count};
+  return {count, shift + sums.plain / count, sums.square - sums.plain * sums.plain / count};
 }
 
 // Sums in kWidth lanes of double: of the elements, or of their deviations from `shift`.
@@ -114,48 +117,53 @@ template <int kWidth> struct FloatSums {
       square[k] += x * x;
     }
   }
-  void join(double& total, double& squares) {
-    total += join_vector<SumFold<double>, kDoubles>(join_vectors<SumFold<double>>(sum, kCount));
-    squares += join_vector<SumFold<double>, kDoubles>(join_vectors<SumFold<double>>(square, kCount));
+  RG_INLINE Sums join() {
+    return {join_vector<SumFold<double>, kDoubles>(join_vectors<SumFold<double>>(sum, kCount)),
+            join_vector<SumFold<double>, kDoubles>(join_vectors<SumFold<double>>(square, kCount))};
   }
 };
 
 // The sums of a run of floats, in the same order at every CPU level.
-template <class... Shift> void float_sums(const float* p, int64_t n, double& sum, double& square, Shift... shift) {
+template <class... Shift> RG_INLINE Sums float_sums(const float* p, int64_t n, Shift... shift) {
+  Sums all = {0, 0};
   int64_t i = 0;
   if (n >= 32) {
     FloatSums<32> lanes;
     for (; i + 32 <= n; i += 32) lanes.add(p + i, shift...);
-    lanes.join(sum, square);
+    all = lanes.join();
   }
   if (i + 8 <= n) {
     FloatSums<8> lanes;
     for (; i + 8 <= n; i += 8) lanes.add(p + i, shift...);
-    lanes.join(sum, square);
+    const Sums rest = lanes.join();
+    all = {all.plain + rest.plain, all.square + rest.square};
   }
   for (; i < n; ++i) {
     const double x = (p[i] - ... - shift);
-    sum += x;
-    square += x * x;
+    all.plain += x;
+    all.square += x * x;
   }
+  return all;
+}
+
+// Around a mean that is known well enough.
+[[gnu::noinline]] Moments moments_around(double mean, const float* p, int64_t stride, int64_t n) {
+  if (stride == 1) return shifted_moments(n, mean, float_sums(p, n, mean));
+  Sums around = {0, 0};
+  for (int64_t i = 0; i < n; ++i) {
+    const double d = p[i * stride] - mean;
+    around.plain += d;
+    around.square += d * d;
+  }
+  return shifted_moments(n, mean, around);
 }
 
 // Floats are summed in double, where their squares are exact, in one pass. Where they lie close together and far from 0 the difference
 // of the two sums has few digits left, and they are taken again around the mean.
-inline Moments float_moments(const float* p, int64_t stride, int64_t n, double sum, double square) {
-  const Moments plain = shifted_moments(n, 0, sum, square);
-  if (plain.m2 >= square * 1e-6 || !std::isfinite(plain.mean)) return plain;
-  double dev = 0, around = 0;
-  if (stride == 1) {
-    float_sums(p, n, dev, around, plain.mean);
-  } else {
-    for (int64_t i = 0; i < n; ++i) {
-      const double d = p[i * stride] - plain.mean;
-      dev += d;
-      around += d * d;
-    }
-  }
-  return shifted_moments(n, plain.mean, dev, around);
+inline Moments float_moments(const float* p, int64_t stride, int64_t n, Sums sums) {
+  const Moments plain = shifted_moments(n, 0, sums);
+  if (plain.m2 >= sums.square * 1e-6 || !std::isfinite(plain.mean)) return plain;
+  return moments_around(plain.mean, p, stride, n);
 }
 
 template <class Element> struct VarMean {
@@ -166,9 +174,7 @@ template <class Element> struct VarMean {
 
   static State chunk(const float* p, int64_t n, int64_t, const Params&) {
     if (n == 0) return identity();
-    double sum = 0, square = 0;
-    float_sums(p, n, sum, square);
-    return float_moments(p, 1, n, sum, square);
+    return float_moments(p, 1, n, float_sums(p, n));
   }
 
   static State chunk(const double* p, int64_t n, int64_t, const Params&) {
@@ -192,7 +198,7 @@ template <class Element> struct VarMean {
       sum_dev += d;
       sum_square += d * d;
     }
-    return shifted_moments(n, mean, sum_dev, sum_square);
+    return shifted_moments(n, mean, {sum_dev, sum_square});
   }
 
   static void columns(State* states, bool first, const float* p, int64_t stride, int rows, int width, int64_t, const Params&) {
@@ -219,7 +225,7 @@ template <class Element> struct VarMean {
       }
     }
     for (int j = 0; j < width; ++j) {
-      const State s = float_moments(p + j, stride, rows, sum[j], square[j]);
+      const State s = float_moments(p + j, stride, rows, {sum[j], square[j]});
       states[j] = first ? s : merge(states[j], s);
     }
   }
@@ -240,7 +246,7 @@ template <class Element> struct VarMean {
       }
     }
     for (int j = 0; j < width; ++j) {
-      const State s = shifted_moments(rows, mean[j], dev[j], square[j]);
+      const State s = shifted_moments(rows, mean[j], {dev[j], square[j]});
       states[j] = first ? s : merge(states[j], s);
     }
   }
@@ -305,6 +311,17 @@ bool any_byte(const uint8_t* p, int64_t n, bool zero) {
   for (; i < n; ++i)
     if ((p[i] == 0) == zero) return true;
   return false;
+}
+
+// The number of elements if everything is reduced and `in` is contiguous, else -1.
+int64_t full_contiguous(const Array& in, const int64_t* out_strides) {
+  int64_t n = 1;
+  for (int d = in.ndim - 1; d >= 0; --d) {
+    if (in.sizes[d] == 1) continue;
+    if (out_strides[d] != 0 || in.strides[d] != n) return -1;
+    n *= in.sizes[d];
+  }
+  return n;
 }
 
 template <bool kAll> void any_all(const Array& out, const Array& in) {

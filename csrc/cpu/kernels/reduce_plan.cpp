@@ -18,6 +18,7 @@ constexpr int64_t kLoadRows = 32;
 constexpr int64_t kGroupWidth = 64;  // rows narrower than this are taken several at a time
 constexpr int64_t kFewTasks = 8;     // fewer column tiles than this: split the rows as well
 constexpr int64_t kRowBlocks = 16;
+constexpr int64_t kFew = 512;  // elements that are converted into a buffer without a plan
 
 constexpr int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 constexpr int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -58,7 +59,7 @@ void make_plan(Plan& plan, const Array& in, const int64_t* out0, const int64_t* 
     const int64_t size = in.sizes[d];
     if (size == 1) continue;
     const bool reduced = out0[d] == 0;
-    const Dim dim = {size, in.strides[d], {out0[d], out1 ? out1[d] : 0}};
+    const Dim dim = {size, in.strides[d], {out0[d], out1[d]}};
     if (reduced) {
       plan.count *= size;
       insert_dim(plan.red, plan.reduced, dim);
@@ -394,17 +395,60 @@ class Reducer {
   }
 };
 
+// Contiguous memory whose innermost dims are reduced, the commonest of all, is rows side by side: where there is little of it, there is
+// nothing to plan. False when it is something else.
+[[gnu::always_inline]] inline bool reduce_small(const ReduceOp& op, Target& target, const int64_t* out0, const int64_t* out1,
+                                                const Array& in, bool as_bool, Params& params) {
+  int64_t n = 1, rows = 1;
+  int d = in.ndim - 1;
+  for (; d >= 0 && (out0[d] == 0 || in.sizes[d] == 1); --d) {
+    if (in.sizes[d] != 1 && in.strides[d] != n) return false;
+    n *= in.sizes[d];
+  }
+  for (; d >= 0; --d) {
+    if (in.sizes[d] == 1) continue;
+    if (in.strides[d] != rows * n || out0[d] != rows || out1[d] != rows) return false;
+    rows *= in.sizes[d];
+  }
+  if (n == 0 || rows * n > kChunk) return false;
+  const void* p = in.data;
+  alignas(64) char buffer[kFew * 8];
+  if (as_bool || in.dtype != op.compute) {
+    if (rows * n > kFew) return false;
+    loader(in.dtype, op.compute, as_bool)(p, 0, 1, rows * n, buffer);
+    p = buffer;
+  }
+  params.count = static_cast<double>(n);
+  target.step[0] = target.step[1] = 1;
+  if (rows == 1) {
+    State s;
+    op.chunk(&s, p, n, 0, params);
+    op.store(&s, 1, target, params);
+  } else {
+    op.rows(p, n, rows, n, target, params);
+  }
+  return true;
+}
+
+// Apart, for its frame is large.
+[[gnu::noinline]] void reduce_planned(const ReduceOp& op, const Target& target, const int64_t* out0, const int64_t* out1, const Array& in,
+                                      bool as_bool, Params& params) {
+  Plan plan;
+  make_plan(plan, in, out0, out1);
+  params.count = static_cast<double>(plan.count);
+  Reducer(op, plan, in, as_bool, params, target).run();
+}
+
 }  // namespace
 
-void reduce_general(const ReduceOp& op, const Array& out0, const Array* out1, const Array& in, bool as_bool, Params params) {
-  Plan plan;
-  make_plan(plan, in, out0.strides, out1 && out1->data ? out1->strides : nullptr);
+void reduce(const ReduceOp& op, const Array& out0, const Array* out1, const Array& in, bool as_bool, Params& params) {
   Target target;
   target.data[0] = out0.data;
   target.dtype[0] = out0.dtype;
   if (out1) target.data[1] = out1->data, target.dtype[1] = out1->dtype;
-  params.count = static_cast<double>(plan.count);
-  Reducer(op, plan, in, as_bool, params, target).run();
+  const int64_t* strides1 = out1 && out1->data ? out1->strides : out0.strides;
+  if (reduce_small(op, target, out0.strides, strides1, in, as_bool, params)) return;
+  reduce_planned(op, target, out0.strides, strides1, in, as_bool, params);
 }
 
 }  // namespace retrograd::cpu::RG_LEVEL_NS

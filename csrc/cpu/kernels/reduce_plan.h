@@ -45,14 +45,14 @@ struct ReduceOp {
   void (*identity)(void* states, int64_t n);
   void (*merge)(void* earlier, const void* later, int64_t n);  // into `earlier`
   void (*chunk)(void* state, const void* p, int64_t n, int64_t index, const Params& params);
-  void (*rows)(const void* p, int64_t stride, int64_t rows, int64_t n, const Target& out, const Params& params);  // a whole reduction each
+  void (*rows)(const void* p, int64_t stride, int64_t rows, int64_t n, Target& out, const Params& params);  // a whole reduction each
   void (*columns)(void* states, bool first, const void* p, int64_t stride, int rows, int width, int64_t index, const Params& params);
   void (*renumber)(void* states, int64_t n, int64_t group, int64_t columns);
   void (*store)(const void* states, int64_t n, const Target& out, const Params& params);
 };
 
 // out1 may be nullptr or have no data. as_bool replaces each element by whether it is nonzero.
-void reduce_general(const ReduceOp& op, const Array& out0, const Array* out1, const Array& in, bool as_bool, Params params);
+void reduce(const ReduceOp& op, const Array& out0, const Array* out1, const Array& in, bool as_bool, Params& params);
 
 namespace {
 
@@ -60,17 +60,6 @@ constexpr int64_t kMaxState = 24;
 constexpr int64_t kChunk = 4096;    // elements reduced in lanes of T before their State is merged
 constexpr int kTile = 1024;         // columns at once
 constexpr int64_t kRowBatch = 128;  // outputs of short rows between two calls of store()
-
-// The number of elements if everything is reduced and `in` is contiguous, else -1.
-inline int64_t full_contiguous(const Array& in, const int64_t* out_strides) {
-  int64_t n = 1;
-  for (int d = in.ndim - 1; d >= 0; --d) {
-    if (in.sizes[d] == 1) continue;
-    if (out_strides[d] != 0 || in.strides[d] != n) return -1;
-    n *= in.sizes[d];
-  }
-  return n;
-}
 
 template <class Op> struct Erased {
   using T = typename Op::T;
@@ -89,9 +78,9 @@ template <class Op> struct Erased {
   static void chunk(void* state, const void* p, int64_t n, int64_t index, const Params& params) {
     *static_cast<State*>(state) = Op::chunk(static_cast<const T*>(p), n, index, params);
   }
-  static void rows(const void* p, int64_t stride, int64_t rows, int64_t n, const Target& out, const Params& params) {
+  static void rows(const void* p, int64_t stride, int64_t rows, int64_t n, Target& out, const Params& params) {
     State states[kRowBatch];
-    Target target = out;
+    const int64_t at[2] = {out.at[0], out.at[1]};
     for (int64_t r = 0; r < rows; r += kRowBatch) {
       const int64_t count = rows - r < kRowBatch ? rows - r : kRowBatch;
       const T* first = static_cast<const T*>(p) + r * stride;
@@ -104,10 +93,12 @@ template <class Op> struct Erased {
       }
       if (!done)
         for (int64_t i = 0; i < count; ++i) states[i] = Op::chunk(first + i * stride, n, 0, params);
-      Op::store(states, count, target, params);
-      target.at[0] += count * target.step[0];
-      target.at[1] += count * target.step[1];
+      Op::store(states, count, out, params);
+      out.at[0] += count * out.step[0];
+      out.at[1] += count * out.step[1];
     }
+    out.at[0] = at[0];
+    out.at[1] = at[1];
   }
   static void columns(void* states, bool first, const void* p, int64_t stride, int rows, int width, int64_t index, const Params& params) {
     Op::columns(static_cast<State*>(states), first, static_cast<const T*>(p), stride, rows, width, index, params);
@@ -135,17 +126,7 @@ template <class Op> constexpr ReduceOp kReduceOp = {
 
 // The entry of every reduction.
 template <class Op> void reduce_with(const Array& out0, const Array* out1, const Array& in, Params params = {}, bool as_bool = false) {
-  // Small and contiguous, the commonest of all: nothing to plan.
-  const int64_t n = full_contiguous(in, out0.strides);
-  if (n < 0 || n > kChunk || in.dtype != DTypeOf<typename Op::T>::value || as_bool)
-    return reduce_general(kReduceOp<Op>, out0, out1, in, as_bool, params);
-  Target target;
-  target.data[0] = out0.data;
-  target.dtype[0] = out0.dtype;
-  if (out1) target.data[1] = out1->data, target.dtype[1] = out1->dtype;
-  params.count = static_cast<double>(n);
-  const auto state = Op::chunk(in.ptr<typename Op::T>(), n, 0, params);
-  Op::store(&state, 1, target, params);
+  reduce(kReduceOp<Op>, out0, out1, in, as_bool, params);
 }
 
 }  // namespace

@@ -14,14 +14,14 @@ using Pair = std::array<Spec, 2>;
 using Tensors = std::tuple<Tensor, Tensor>;
 using OptScalar = std::optional<Scalar>;
 
-double freedom_lost(OptScalar correction) {
+double freedom_lost(const OptScalar& correction) {
   if (!correction) return 1;
   RG_CHECK(correction->imag == 0, "value cannot be converted to type double without overflow");
   return correction->to_double();
 }
 
 // A warning where each result is the variance of one number about its own mean, or of none.
-void check_freedom(const Tensor& self, uint64_t mask, OptScalar correction, const char* op) {
+void check_freedom(const Tensor& self, uint64_t mask, const OptScalar& correction, const char* op) {
   const double lost = freedom_lost(correction);
   bool none = false;  // no results, no warning
   for (int d = 0; d < self.dim(); ++d) none |= !has_dim(mask, d) && self.size(d) == 0;
@@ -31,14 +31,14 @@ void check_freedom(const Tensor& self, uint64_t mask, OptScalar correction, cons
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw PythonError();
 }
 
-Spec spread(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim, const char* op) {
+Spec spread(const Tensor& self, OptInts dim, const OptScalar& correction, bool keepdim, const char* op) {
   RG_CHECK(is_differentiable(self.dtype()), "std and var only support floating point and complex dtypes");
   const uint64_t mask = dim_mask(dim, self.dim(), op);
   check_freedom(self, mask, correction, op);
   return reduced(self, mask, keepdim, real_dtype(self.dtype()));
 }
 
-Pair spread_and_mean(const Tensor& self, OptInts dim, OptScalar correction, bool keepdim, const char* op) {
+Pair spread_and_mean(const Tensor& self, OptInts dim, const OptScalar& correction, bool keepdim, const char* op) {
   RG_CHECK(is_differentiable(self.dtype()), op, " only support floating point and complex dtypes");
   const uint64_t mask = dim_mask(dim, self.dim(), op);
   check_freedom(self, mask, correction, op);
@@ -46,7 +46,7 @@ Pair spread_and_mean(const Tensor& self, OptInts dim, OptScalar correction, bool
 }
 
 // `mean` may be undefined.
-void measure(const Tensor& self, OptInts dim, OptScalar correction, bool take_sqrt, const Tensor& out, const Tensor& mean) {
+void measure(const Tensor& self, OptInts dim, const OptScalar& correction, bool take_sqrt, const Tensor& out, const Tensor& mean) {
   const uint64_t mask = dim_mask(dim, self.dim(), "var");
   spread_into(self, mask, freedom_lost(correction), take_sqrt, out, mean);
 }
