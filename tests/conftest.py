@@ -25,16 +25,29 @@ if "PYTEST_XDIST_WORKER_COUNT" in os.environ:
 
 import retrograd
 
+# What runs on another device too: on the guarded one of csrc/testing/guarded.h, as the default of whatever makes a tensor. A test that has to
+# do with the CPU says why by the mark `on_cpu`.
+ELSEWHERE = """
+    test_tiny test_anomaly test_custom_function test_engine test_forward_ad test_functional test_grad_mode test_gradcheck test_graph_hooks
+    test_history_cut test_hooks test_inference_mode test_inplace_views test_leaf_rules test_saved test_sites
+    test_differentiable test_lr_scheduler test_optimizer test_optimizers
+""".split()  # noqa: SIM905 - a paragraph reads better than a list of strings
+
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """A test that is named, or a debugger, wants no workers."""
     return 0 if config.option.usepdb or (config.args and all("::" in arg for arg in config.args)) else None
 
 
+def _parameters(item: pytest.Item) -> list[object]:
+    return list(item.callspec.params.values()) if hasattr(item, "callspec") else []
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     slow = bool(os.environ.get("RETROGRAD_SLOW_TESTS"))
     has_torch = importlib.util.find_spec("torch") is not None
     live: dict[ModuleType, bool] = {}
+    items[:] = [item for item in items if "on_cpu" not in item.keywords or "guarded" not in _parameters(item)]
     for item in items:
         module = getattr(item, "module", None)
         if module not in live:
@@ -45,6 +58,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="needs PyTorch"))
         if not slow and "slow" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="set RETROGRAD_SLOW_TESTS=1"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    both_engines = {"oracle", "torch"} & set(metafunc.fixturenames)
+    if metafunc.module.__name__.rpartition(".")[2] in ELSEWHERE and not both_engines:
+        metafunc.parametrize("_device", ["cpu", "guarded"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def _device(request: pytest.FixtureRequest):
+    if getattr(request, "param", "cpu") == "cpu":
+        yield
+        return
+    from tests.devices.guarded import DEVICE, watched
+
+    with watched() as faults:
+        retrograd.set_default_device(DEVICE)
+        yield
+        retrograd.set_default_device(None)
+    assert not faults
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ import pytest
 import retrograd as torch
 
 
+@pytest.mark.on_cpu("it names the device in what it expects")
 def test_tensor():
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert x.shape == (2, 2)

@@ -44,9 +44,10 @@ Fault faults[kMostFaults];
 int fault_count = 0;
 struct sigaction previous;
 
-void open_memory() { mprotect(arena, kArena, PROT_READ | PROT_WRITE); }
+size_t used_pages() { return (used + 4095) / 4096 * 4096; }  // no others have ever been open
+void open_memory() { mprotect(arena, used_pages(), PROT_READ | PROT_WRITE); }
 void close_memory() {
-  mprotect(arena, kArena, PROT_NONE);
+  mprotect(arena, used_pages(), PROT_NONE);
   surprised = false;
 }
 
@@ -106,6 +107,7 @@ void* allocate(size_t bytes, size_t& capacity) {
     block = arena + used;
     used += capacity;
     stats.reserved = static_cast<int64_t>(used);
+    if (depth || surprised) open_memory();
   }
   stats.allocated += static_cast<int64_t>(capacity);
   ++stats.live_blocks;

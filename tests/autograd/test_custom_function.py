@@ -462,6 +462,7 @@ def test_mark_dirty_of_no_input():
         function(forward, lambda ctx, g: g * 2).apply(leaf(3.0))
 
 
+@pytest.mark.on_cpu("a backward makes its tensors on the CPU under a default device, as in PyTorch")
 def test_gradient_of_integers_is_converted():
     x = leaf(3.0)
     function(lambda ctx, a: a * 2, lambda ctx, g: torch.tensor(2)).apply(x).backward()
@@ -822,6 +823,7 @@ def test_repr_and_words_of_a_context():
         (leaf(1.0) * 2).grad_fn.missing
 
 
+@pytest.mark.on_cpu("it names the device in what it expects")
 def test_input_metadata():
     f = function(lambda ctx, x: (x * 2, x.double().view(-1, 1), 5), lambda ctx, *g: g[0])
     first, second, none = f.apply(leaf(1.0, 2.0))[0].grad_fn._input_metadata
@@ -885,6 +887,7 @@ def test_marks_are_for_tensors(method):
         function(lambda ctx, x: getattr(ctx, method)(3)).apply(leaf(1.0))
 
 
+@pytest.mark.on_cpu("it names the device in what it expects")
 def test_gradient_on_another_device():
     f = function(lambda ctx, x: x * 2, lambda ctx, g: torch.ones(2, device="meta"))
     with pytest.raises(RuntimeError, match="FBackward returned an invalid gradient at index 0 - expected device cpu but got meta"):

@@ -834,6 +834,7 @@ def test_flags_are_numbers():
     assert torch.autograd.grad(x * x, x, retain_graph=1)[0].item() == 4.0
 
 
+@pytest.mark.on_cpu("it names the device in what it expects")
 def test_gradients_take_the_dtype_of_their_tensor():
     x = torch.ones(2, requires_grad=True)
     for dtype in (torch.float64, torch.float16, torch.int64, torch.bool):
@@ -931,6 +932,7 @@ def test_grad_dtype_is_for_leaves():
             x.grad_dtype = bad
 
 
+@pytest.mark.on_cpu("it names the device in what it expects")
 def test_assigning_grad_on_another_device():
     x = torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="attempting to assign a gradient with device type 'meta' to a tensor with device type 'cpu'"):

@@ -7,8 +7,13 @@ from retrograd.autograd.functional import hessian, hvp, jacobian, jvp, vhp, vjp
 from retrograd.testing import assert_close
 
 OURS = torch.__name__ == "retrograd"
-X, Y = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
-ONES = torch.ones(2)
+
+
+@pytest.fixture(autouse=True)
+def _inputs(_device):
+    global X, Y, ONES
+    X, Y = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
+    ONES = torch.ones(2)
 
 
 def cube(x):

@@ -289,6 +289,7 @@ def test_a_wrong_jvp_is_told_from_a_wrong_backward(fast_mode):
         gradcheck(Wrong.apply, (values(2),), check_forward_ad=True, fast_mode=fast_mode)
 
 
+@pytest.mark.on_cpu("a backward makes its tensors on the CPU under a default device, as in PyTorch")
 def test_the_check_of_undefined_gradients_says_how_to_switch_it_off():
     class Constant(torch.autograd.Function):
         @staticmethod

@@ -261,6 +261,7 @@ def test_what_a_pack_hook_computes_is_neither_packed_nor_recorded():
 
 
 @pytest.mark.parametrize("op", ["exp", "sin", "mul"])
+@pytest.mark.on_cpu("a backward makes its tensors on the CPU under a default device, as in PyTorch")
 def test_second_derivative_through_packed_data(op):
     def f(x):
         y = {"exp": lambda: x.exp(), "sin": lambda: x.sin(), "mul": lambda: (x * x) * x}[op]()
@@ -519,6 +520,7 @@ def test_an_edge_to_an_output_that_is_not_there():
         torch.autograd.grad(graph.GradientEdge(first.grad_fn, "a"), x, one)
 
 
+@pytest.mark.on_cpu("it names the device in what it expects")
 def test_gradients_of_edges_are_checked():
     x = leaf(1.0, 2.0)
     edge = graph.get_gradient_edge(x * x)
@@ -650,6 +652,7 @@ def test_multi_grad_hook_any_passes_over_tensors_without_grad():
     assert [g.item() for g in seen] == [2.0]
 
 
+@pytest.mark.on_cpu("it counts the memory of the CPU")
 def test_a_write_copies_what_was_saved_once():
     x = torch.ones(2**16, requires_grad=True)
     with graph.allow_mutation_on_saved_tensors():

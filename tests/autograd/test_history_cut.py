@@ -412,7 +412,11 @@ def run(name, program):
     return namespace, [f"{file}:{n}" for n, line in enumerate(source.splitlines(), 1) if line.endswith("# <-")]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+SHARED = pytest.mark.on_cpu("memory is shared on the CPU alone")
+SHARING = {"through NumPy memory", "computed by NumPy", "torch.tensor of an array", "through DLPack"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[SHARED] * (name in SHARING)) for name in PROGRAMS])
 def test_the_line_of_the_cut_is_named(name):
     namespace, lines = run(name, PROGRAMS[name])
     loss = namespace["loss"]

@@ -727,6 +727,7 @@ def test_inference_mode_left_in_a_hook_is_there_afterwards():
         assert not torch.ones(2, requires_grad=True).mul(2).requires_grad
 
 
+@pytest.mark.on_cpu("a default device is a mode")
 def test_a_mode_entered_in_a_hook_ends_with_the_backward():
     seen = []
 

@@ -39,6 +39,7 @@ def leaf():
         (lambda: torch.tensor([1.0], requires_grad=True), True, True),
     ],
 )
+@pytest.mark.on_cpu("cpu() is a copy elsewhere")
 def test_kind(make, is_leaf, requires_grad):
     t = make()
     assert (t.is_leaf, t.requires_grad) == (is_leaf, requires_grad)
@@ -261,6 +262,7 @@ def test_data_must_be_a_tensor():
 # -- leaving autograd ---------------------------------------------------------
 
 
+@pytest.mark.on_cpu("memory is shared with NumPy on the CPU alone")
 def test_numpy_wants_a_detached_tensor():
     pytest.importorskip("numpy")
     with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
@@ -318,6 +320,7 @@ def test_the_attribute_is_for_leaves():
             y.requires_grad = value
 
 
+@pytest.mark.on_cpu("memory is shared with NumPy on the CPU alone")
 def test_numpy_under_no_grad():
     x = torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="on Tensor that requires grad"):

@@ -70,6 +70,7 @@ def test_gradients_of_parameters_and_gradients(cls, options, maximize):
 
 
 @pytest.mark.parametrize(("cls", "options"), CASES)
+@pytest.mark.on_cpu("counts of steps are on the CPU, and tensors for options beside them")
 def test_gradients_of_options(cls, options):
     names = [("lr", None), *names_of(options)]
 
@@ -105,6 +106,7 @@ def test_steps_as_without_recording(cls, options):
             assert_close(recorded_state[key].detach(), value)
 
 
+@pytest.mark.on_cpu("counts of steps are on the CPU, and tensors for options beside them")
 def test_tensors_of_other_shapes_and_dtypes():
     start = torch.tensor([1.0, -2.0], dtype=torch.float32)
     gradient = torch.tensor([0.3, 0.7], dtype=torch.float32)
