@@ -13,6 +13,7 @@
 
 namespace retrograd::cpu {
 
+using kernels::BadPivot;
 using kernels::Matrices;
 
 template <class T> struct RealOf { using type = T; };
@@ -67,6 +68,6 @@ void permutation(int64_t* order, const int64_t* pivots, int64_t count, int64_t s
 void cholesky(const Matrices& a, bool upper, int* info);
 void solve_triangular(const Matrices& a, bool upper, bool left, bool unit, const Matrices& b);
 void ldl(const Matrices& a, bool hermitian, int* pivots, int* info);
-void ldl_solve(const Matrices& ld, const int* pivots, bool hermitian, const Matrices& b);
+void ldl_solve(const Matrices& ld, const int* pivots, bool hermitian, const Matrices& b, BadPivot* bad);
 
 }  // namespace retrograd::cpu

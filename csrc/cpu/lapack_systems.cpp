@@ -1,4 +1,5 @@
 // Linear systems and the factors they are solved with: LU, Cholesky, LDL, triangles.
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 
@@ -170,7 +171,29 @@ void ldl(const Matrices& a, bool hermitian, int* pivots, int* info) {
   });
 }
 
-void ldl_solve(const Matrices& ld, const int* pivots, bool hermitian, const Matrices& b) {
+namespace {
+
+BadPivot first_bad(const int* pivots, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) {
+    if (pivots[k] == 0) return {BadPivot::Zero, pivots[k], k};
+    if (std::abs(static_cast<int64_t>(pivots[k])) > n) return {BadPivot::Outside, pivots[k], k};
+  }
+  for (int64_t k = 0; k < n; ++k) {
+    if (pivots[k] > 0) continue;
+    if (k + 1 == n || pivots[k + 1] > 0) return {BadPivot::Alone, pivots[k], k};
+    ++k;
+  }
+  return {};
+}
+
+}  // namespace
+
+void ldl_solve(const Matrices& ld, const int* pivots, bool hermitian, const Matrices& b, BadPivot* bad) {
+  for (int64_t i = 0; i < b.count; ++i)
+    if (const BadPivot found = first_bad(pivots + i * ld.rows, ld.rows); found.fault != BadPivot::None) {
+      *bad = found;
+      return;
+    }
   const int order = lapack_int(ld.rows), columns = lapack_int(b.columns);
   visit_lapack(ld.dtype, [&](auto zero) {
     using T = decltype(zero);

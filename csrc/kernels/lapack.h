@@ -17,6 +17,11 @@ struct Matrices {
   int64_t count, rows, columns;
 };
 
+struct BadPivot {
+  enum Fault : uint8_t { None, Zero, Outside, Alone } fault = None;  // Alone: negative ones come in pairs
+  int64_t value = 0, place = 0;
+};
+
 struct LapackKernels {
   // Why there is no LAPACK to call, or null; asked before anything else. Not given by a device that always has it.
   const char* (*missing)() = nullptr;
@@ -37,7 +42,8 @@ struct LapackKernels {
   Kernel<void(const Matrices& a, bool upper, bool left, bool unit, const Matrices& b)> solve_triangular;
   // L D L^T, or L D L^H, in place of A, of which the lower triangle is read; the upper one becomes 0.
   Kernel<void(const Matrices& a, bool hermitian, int* pivots, int* info)> ldl;
-  Kernel<void(const Matrices& ld, const int* pivots, bool hermitian, const Matrices& b)> ldl_solve;  // pivots are as ldl gives them
+  // Pivots are as ldl gives them. If others are among them nothing is solved, and *bad tells of the first.
+  Kernel<void(const Matrices& ld, const int* pivots, bool hermitian, const Matrices& b, BadPivot* bad)> ldl_solve;
 
   // R and, below it, the min(rows, columns) reflections that make Q, in place of A; their factors in tau.
   Kernel<void(const Matrices& a, void* tau)> qr;

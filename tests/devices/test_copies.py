@@ -73,3 +73,9 @@ def test_resizing_and_storage():
     y = torch.zeros(0, device=DEVICE)
     torch.add(torch.ones(2, device=DEVICE), 1, out=y)
     assert y.tolist() == [2.0, 2.0]
+
+
+def test_state_of_a_generator_is_on_the_cpu():
+    state = torch.get_rng_state()
+    with pytest.raises(TypeError, match=r"RNG state must be a torch\.ByteTensor"):
+        torch.set_rng_state(state.to(DEVICE))

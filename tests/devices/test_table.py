@@ -4,10 +4,11 @@ import copy
 
 import pytest
 
+import optable
 import retrograd
 from tests.devices.guarded import _C, DEVICE, engine, watched
-from tests.ops.cases import cases
-from tests.ops.harness import Record, call, entries, gradients, ids, report, run
+from tests.ops.cases import cases, make_case
+from tests.ops.harness import Record, call, entries, gradients, ids, report, run, variants_of
 from tests.ops.tensors import flatten, tensor_numbers
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -78,6 +79,16 @@ def _twice(engine, case):
 @pytest.mark.parametrize("entry", entries(lambda e: any(c.differentiable for c in cases(e))), ids=ids)
 def test_second_derivatives(entry):
     report(_failures(entry, _twice))
+
+
+@pytest.mark.parametrize("entry", [e for e in optable.load() if e.errors and variants_of(e)], ids=ids)
+def test_errors(entry):
+    """In the words of the CPU, also where a kernel finds what is wrong: an index, a target, a pivot."""
+    for i, expected in enumerate(entry.errors):
+        args, kwargs, _ = make_case(entry, i, expected.sample).bind(engine, "float32", grad=False)
+        with watched() as faults, pytest.raises(expected.error, match=expected.match):
+            call(engine, entry, args, kwargs)
+        assert not faults
 
 
 def test_a_touch_is_found():

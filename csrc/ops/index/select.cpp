@@ -171,15 +171,8 @@ void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const
   const int64_t n = index.numel();
   if (n == 0) return;
   Tensor src = apart_from(source, self);
-  if (self.dim() == 0 && src.dim() == 1 && n > 1) {
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t place = read_scalar(index, i * index.stride(0)).i;
-      RG_CHECK_AS(Index, place == 0, "index_copy_(): index ", place, " is out of bounds for dimension 0 with size 1");
-    }
-    copy_data(self, impl::select(src, 0, n - 1));
-    return;
-  }
-  if (src.dim() != self.dim()) {
+  const bool listed = self.dim() == 0 && src.dim() == 1 && n > 1;  // the last of them stays
+  if (src.dim() != self.dim() && !listed) {
     src = expand_data(src.dim() ? alias_as(src, {}, {}, src->offset()) : src, with_size(self, wrap_dim(dim, self.dim()), n));
   }
   const auto e = write_slices(self, dim, index, source.numel() * 2, [&](const auto& k, int d, const auto& at, auto* error) {

@@ -1,6 +1,5 @@
 // Factors as LAPACK packs them: the reflections of a QR (geqrf), and L D L^T of a symmetric matrix that need not be definite.
 #include <algorithm>
-#include <cstdlib>
 
 #include "native_linalg.h"
 #include "ops.h"
@@ -10,19 +9,13 @@ namespace retrograd {
 namespace {
 
 // LAPACK follows pivots into memory: each must be a row, and negative ones, the blocks of two, must come in pairs.
-void check_pivots(const int* host_pivots, int64_t n) {
-  for (int64_t k = 0; k < n; ++k) {
-    RG_CHECK(host_pivots[k] != 0, "Pivots given to ldl_solve must all satisfy |pivot| >= 1. Pass those of linalg.ldl_factor.");
-    RG_CHECK(std::abs(static_cast<int64_t>(host_pivots[k])) <= n,
-             "Pivots given to ldl_solve must all satisfy |pivot| <= LD.size(-2). One is ", host_pivots[k], " for ", n,
-             " rows: pass those of linalg.ldl_factor.");
-  }
-  for (int64_t k = 0; k < n; ++k) {
-    if (host_pivots[k] > 0) continue;
-    RG_CHECK(k + 1 < n && host_pivots[k + 1] < 0, "Pivots given to ldl_solve must have negative ones in pairs, for blocks of two rows, ",
-             "but the one at ", k, " is alone: pass those of linalg.ldl_factor.");
-    ++k;
-  }
+void check_pivots(const kernels::BadPivot& bad, int64_t n) {
+  using Bad = kernels::BadPivot;
+  RG_CHECK(bad.fault != Bad::Zero, "Pivots given to ldl_solve must all satisfy |pivot| >= 1. Pass those of linalg.ldl_factor.");
+  RG_CHECK(bad.fault != Bad::Outside, "Pivots given to ldl_solve must all satisfy |pivot| <= LD.size(-2). One is ", bad.value, " for ", n,
+           " rows: pass those of linalg.ldl_factor.");
+  RG_CHECK(bad.fault != Bad::Alone, "Pivots given to ldl_solve must have negative ones in pairs, for blocks of two rows, ",
+           "but the one at ", bad.place, " is alone: pass those of linalg.ldl_factor.");
 }
 
 }  // namespace
@@ -84,14 +77,14 @@ void linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, b
   const IntSpan batch = lapack::batch(out);
   const Tensor factors = lapack::copy_columns(expand_data(LD, lapack::batch_and(batch, {n, n})));
   const Tensor rows = contiguous_data(expand_data(cast_data(pivots, DType::Int32), lapack::batch_and(batch, {n})));
-  {
-    const Tensor known = on_host(rows);
-    for (int64_t i = 0; i < rows.numel(); i += n) check_pivots(known.data<int>() + i, n);
-  }
   copy_data(out, B);
   const auto& kernels = lapack::kernels_of(out);
-  const Launch launch(out, out.numel() * n / 8);
-  kernels.ldl_solve(lapack::matrices(factors), rows.data<int>(), hermitian, lapack::matrices(out));
+  Answer<kernels::BadPivot> bad(out->device);
+  {
+    const Launch launch(out, out.numel() * n / 8);
+    kernels.ldl_solve(lapack::matrices(factors), rows.data<int>(), hermitian, lapack::matrices(out), bad.data());
+  }
+  check_pivots(bad.read(), n);
 }
 
 }  // namespace compute
