@@ -1,5 +1,7 @@
 """Steps of small models, as people write them: modules, optimizers, recurrences, second derivatives, custom functions."""
 
+import importlib
+
 from registry import case
 
 LEARNING_RATE = 0.01
@@ -27,6 +29,38 @@ def mlp_sgd(torch):
 @case("MLP 16-32-32-1 step, nn + optim.Adam", target=8)
 def mlp_adam(torch):
     return mlp(torch, torch.optim.Adam, torch.nn.ReLU)
+
+
+def watched(torch, step):
+    """The step while somebody looks on at every op: an op handler, in PyTorch a dispatch mode."""
+    if hasattr(torch._C, "_push_op_handler"):
+
+        def watched_step():
+            torch._C._push_op_handler(lambda op, args, kwargs: op(*args, **kwargs))
+            step()
+            torch._C._pop_op_handler()
+
+        return watched_step
+
+    class Watch(importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode):
+        def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+            return op(*args, **(kwargs or {}))
+
+    def step_in_mode():
+        with Watch():
+            step()
+
+    return step_in_mode
+
+
+@case("MLP 16-32-32-1 step, nn + optim.SGD, watched", target=8)
+def mlp_sgd_watched(torch):
+    return watched(torch, mlp_sgd(torch))
+
+
+@case("MLP 16-32-32-1 step, nn + optim.Adam, watched", target=8)
+def mlp_adam_watched(torch):
+    return watched(torch, mlp_adam(torch))
 
 
 def step_over_million(torch, optimizer, **options):
