@@ -108,7 +108,6 @@ bool crowded = false;
 void sweep_cuts() {
   if (!table().sweeping) sweep(table());
 }
-size_t live_cuts() { return table().numbers.size(); }
 
 uint32_t cut_note(const Cut& cut) {
   Table& t = table();

@@ -51,7 +51,6 @@ struct Cut {
 uint32_t cut_note(const Cut& cut);
 uint32_t merge_cuts(uint32_t a, uint32_t b);
 const Cut& cut_of(uint32_t note);
-size_t live_cuts();
 extern bool crowded;
 void sweep_cuts();
 inline void make_room() {  // before the first note of an op is made

@@ -128,7 +128,6 @@ void destroy(Node* node) {
 
 }  // namespace
 
-uint32_t training_step() { return current_step; }
 void advance_training_step() { ++current_step; }
 
 namespace {
@@ -252,10 +251,6 @@ size_t live_nodes() {
   size_t n = 0;
   for (const Pool& pool : pools) n += pool.live();
   return n;
-}
-
-void for_each_node(void (*f)(Node*, void*), void* context) {
-  for (Pool& pool : pools) pool.for_each([&](PyObject* o) { f(reinterpret_cast<Node*>(o), context); });
 }
 
 void init_nodes() {

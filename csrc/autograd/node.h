@@ -165,9 +165,7 @@ std::string forward_name(const Node* node);        // of the op it belongs to: "
 PyTypeObject* node_type_of(const NodeInfo& info);  // the Python type of this kind of node
 void join_collector(Node* node);
 size_t live_nodes();
-uint32_t training_step();
 void advance_training_step();
-void for_each_node(void (*f)(Node*, void*), void* context);
 
 extern PyTypeObject* node_base_type;  // retrograd.autograd.graph.Node
 inline bool is_node(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), node_base_type); }

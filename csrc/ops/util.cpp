@@ -135,10 +135,6 @@ Tensor full(IntSpan sizes, Scalar value, DType dtype, Device device) {
 
 Tensor zeros(IntSpan sizes, DType dtype, Device device) { return full(sizes, Scalar(0), dtype, device); }
 
-Tensor operand_tensor(const Operand& o, DType dtype, Device device) {
-  return o.tensor ? Tensor::borrow(o.tensor) : scalar_tensor(o.scalar, dtype, device);
-}
-
 std::string dtype_title(DType dtype) {
   std::string name = dtype_storage_name(dtype);
   return name.substr(0, name.size() - 6);

@@ -33,7 +33,6 @@ Tensor full(IntSpan sizes, Scalar value, DType dtype, Device device);
 void fill_data(const Tensor& t, Scalar value);
 Tensor zeros(IntSpan sizes, DType dtype, Device device = {});
 bool any_element(const Tensor& t, kernels::Is what, double low = 0, double high = 0);  // of any dtype that is not complex, on any device
-Tensor operand_tensor(const Operand& o, DType dtype, Device device);                   // a 0-d tensor for a number
 
 std::string dtype_title(DType dtype);              // "Float"
 const char* cpp_type_name(DType dtype);            // "float", "long int": as a few messages have it
