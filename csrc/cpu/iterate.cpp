@@ -160,6 +160,14 @@ inline bool is_row(const Operands& ops, int i, const int64_t* dense, int64_t* st
 void iterate(const Operands& ops, Loop loop, const void* params, int cost) {
   char* data[kMaxOperands];
   int64_t strides[kMaxOperands];
+  if (ops.ndim == 1) {
+    for (int i = 0; i < ops.count; ++i) {
+      data[i] = static_cast<char*>(ops.data[i]);
+      strides[i] = ops.strides[i][0] * ops.itemsize[i];
+    }
+    if (ops.sizes[0] != 0) run_1d(ops.count, data, strides, ops.sizes[0], loop, params, cost);
+    return;
+  }
   int64_t dense[kMaxDims];
   int64_t n = 1;
   for (int d = ops.ndim - 1; d >= 0; --d) {
@@ -169,11 +177,7 @@ void iterate(const Operands& ops, Loop loop, const void* params, int cost) {
   if (n == 0) return;
   for (int i = 0; i < ops.count; ++i) {
     data[i] = static_cast<char*>(ops.data[i]);
-    if (ops.ndim == 1) {
-      strides[i] = ops.strides[i][0] * ops.itemsize[i];
-    } else if (!is_row(ops, i, dense, &strides[i])) {
-      return run_general(ops, loop, params, cost);
-    }
+    if (!is_row(ops, i, dense, &strides[i])) return run_general(ops, loop, params, cost);
   }
   run_1d(ops.count, data, strides, n, loop, params, cost);
 }

@@ -1,3 +1,4 @@
+#include <bit>
 #include <cmath>
 
 #include "cpu/cpu.h"
@@ -53,7 +54,7 @@ void adam(const Operands& ops, DType dtype, AdamStep* step, void* count, DType c
 }
 
 void select(const Operands& ops, int64_t itemsize) {
-  iterate(ops, select_loops().select[itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : 4], nullptr, 4);
+  iterate(ops, select_loops().select[std::countr_zero(static_cast<uint64_t>(itemsize))], nullptr, 4);
 }
 
 }  // namespace
