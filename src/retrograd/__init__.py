@@ -106,6 +106,7 @@ if _typing.TYPE_CHECKING:
         doctor as doctor,
         func as func,
         linalg as linalg,
+        masked as masked,
         nn as nn,
         ops as ops,
         optim as optim,
@@ -122,6 +123,7 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd._generated.functions import *  # noqa: F403
     from retrograd._info import finfo as finfo, iinfo as iinfo
+    from retrograd._ops.foreach import *  # noqa: F403
     from retrograd._tensor_str import set_printoptions as set_printoptions
     from retrograd.autograd.anomaly_mode import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
@@ -180,13 +182,15 @@ else:
         "is_anomaly_check_nan_enabled": "retrograd.autograd.anomaly_mode",
     }
     _MODULES = {
-        "cli", "cuda", "doctor", "func", "linalg", "nn", "ops", "optim", "overrides", "random", "return_types", "serialization", "signal", "special",
+        "cli", "cuda", "doctor", "func", "linalg", "masked", "nn", "ops", "optim", "overrides", "random", "return_types", "serialization", "signal", "special",
         "storage", "testing", "utils", "version",
     }  # fmt: skip
 
     def __getattr__(name):
         if name in _LAZY:
             value = getattr(_importlib.import_module(_LAZY[name]), name)
+        elif name.startswith("_foreach_"):
+            value = getattr(_importlib.import_module("retrograd._ops.foreach"), name)
         elif name in _MODULES:
             value = _importlib.import_module(f"retrograd.{name}")
         else:
