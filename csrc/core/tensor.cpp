@@ -150,6 +150,7 @@ Tensor empty(IntSpan sizes, DType dtype, Device device) {
 }
 
 Tensor empty_dense(const TensorImpl* source, DType dtype) {
+  if (RG_UNLIKELY(source->numel == 0)) return empty(source->shape(), dtype, source->device);  // its strides may be any
   if (RG_UNLIKELY(source->ndim > kInlineDims))
     return empty_strided(source->shape(), {source->strides(), source->ndim}, dtype, source->device);
   TensorImpl* t = take_tensor();

@@ -1,5 +1,9 @@
 """Old orders and names of arguments, and matrices at the edges of what linear algebra takes."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 import retrograd as torch
@@ -104,3 +108,25 @@ def test_hermitian_pinv_reads_the_lower_triangle_alone(dtype):
     below = a.tril(-1)
     meant = below + below.mH + torch.diag(a.diagonal().real).to(dtype)
     assert torch.allclose(linalg.pinv(a, hermitian=True), linalg.inv(meant))
+
+
+WITHOUT_LAPACK = """
+import retrograd as torch
+from retrograd import _C, linalg
+_C._set_paths("", "/nowhere/libblas.so")
+a = torch.eye(3)
+for solve in (linalg.inv, linalg.det, linalg.cholesky, linalg.qr, linalg.svd, linalg.eigh, linalg.eig, linalg.ldl_factor):
+    try:
+        solve(a)
+    except RuntimeError as error:
+        print(error)
+print((a @ a).equal(a), linalg.inv(torch.empty(3, 3, device="meta")).shape)
+"""
+
+
+def test_a_library_that_cannot_be_loaded_is_an_error_in_words():
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run([sys.executable, "-c", WITHOUT_LAPACK], capture_output=True, text=True, env=environment, check=True)
+    *errors, last = run.stdout.splitlines()
+    assert len(errors) == 8 and all(e.startswith("there is no LAPACK to compute this with: /nowhere/libblas.so") for e in errors)
+    assert last == "True torch.Size([3, 3])"
