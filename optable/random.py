@@ -16,7 +16,7 @@ _NEGATIVE = E(S((-1,)), RuntimeError, "Trying to create tensor with negative dim
 op(
     f"rand(int[] size, *, {GEN}, {OPTIONS}) -> Tensor",
     variants="function out",
-    kernel=native(whole=True),
+    kernel=native(),
     out=Out(size="{size}", fill="ops::uniform_inplace_(out, 0.0, 1.0, {generator})"),
     random=True,
     batching=by("drawn", "size"),
@@ -28,7 +28,7 @@ op(
 op(
     f"randn(int[] size, *, {GEN}, {OPTIONS}) -> Tensor",
     variants="function out",
-    kernel=native(whole=True),
+    kernel=native(),
     out=Out(size="{size}", fill="ops::normal_inplace_(out, 0.0, 1.0, {generator})", resize_counts=True),
     random=True,
     batching=by("drawn", "size"),
@@ -40,7 +40,7 @@ op(
 op(
     f"randint(int high, int[] size, *, {GEN}, {OPTIONS}) -> Tensor",
     variants="function out",
-    kernel=native(whole=True),
+    kernel=native(),
     out=Out(size="{size}", fill="ops::random_from_(out, 0, {high}, {generator})"),
     random=True,
     batching=by("drawn", "size"),
@@ -55,7 +55,7 @@ op(
 op(
     f"randint.low(int low, int high, int[] size, *, {GEN}, {OPTIONS}) -> Tensor",
     variants="function out",
-    kernel=native(whole=True),
+    kernel=native(),
     out=Out(size="{size}", fill="ops::random_from_(out, {low}, {high}, {generator})"),
     random=True,
     batching=by("drawn", "size"),
@@ -67,7 +67,7 @@ op(
 op(
     f"randperm(int n, *, {GEN}, {OPTIONS}) -> Tensor",
     variants="function out",
-    kernel=native(whole=True),
+    kernel=native(),
     random=True,
     batching=by("drawn_one_by_one"),
     doc="The integers from 0 to n - 1 in random order.",
@@ -79,7 +79,7 @@ _LIKES = [S(T(2, 3, grad=False)), S(T(grad=False)), S(I(3), dtype="float32")]
 op(
     f"rand_like(Tensor self, *, {GEN}, {LIKE}) -> Tensor",
     variants="function",
-    kernel=native(complex=True, whole=True),
+    kernel=native(complex=True),
     no_grad=SIZES,
     random=True,
     batching=by("drawn_like"),
@@ -90,7 +90,7 @@ op(
 op(
     f"randn_like(Tensor self, *, {GEN}, {LIKE}) -> Tensor",
     variants="function",
-    kernel=native(complex=True, whole=True),
+    kernel=native(complex=True),
     no_grad=SIZES,
     random=True,
     batching=by("drawn_like"),
@@ -101,7 +101,7 @@ op(
 op(
     f"randint_like(Tensor self, int high, *, {GEN}, {LIKE}) -> Tensor",
     variants="function",
-    kernel=native(whole=True),
+    kernel=native(),
     no_grad=SIZES,
     random=True,
     batching=by("drawn_like"),
@@ -112,7 +112,7 @@ op(
 op(
     f"randint_like.low(Tensor self, int low, int high, *, {GEN}, {LIKE}) -> Tensor",
     variants="function",
-    kernel=native(whole=True),
+    kernel=native(),
     no_grad=SIZES,
     random=True,
     batching=by("drawn_like"),
@@ -315,7 +315,7 @@ op(
 op(
     f"normal.float_float(float mean, float std, int[] size, *, {GEN}, {OPTIONS}) -> Tensor",
     variants="function out",
-    kernel=native(whole=True),
+    kernel=native(),
     out=Out(name="aten::normal", size="{size}", fill="ops::normal_inplace_(out, {mean}, {std}, {generator})"),
     random=True,
     batching=by("drawn", "size"),

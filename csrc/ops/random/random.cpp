@@ -15,10 +15,15 @@ std::mutex draw_mutex;
 
 namespace {
 
-void check_floating(const Tensor& t, const char* kernel) {
-  RG_CHECK_AS(NotImplemented, is_floating(t.dtype()), "\"", kernel, "\" not implemented for '", dtype_title(t.dtype()), "'");
-  check_drawable(t);
+void check_floating(DType dtype, const char* kernel) {
+  RG_CHECK_AS(NotImplemented, is_floating(dtype), "\"", kernel, "\" not implemented for '", dtype_title(dtype), "'");
 }
+// The parts of a complex number are drawn one after the other.
+void check_floating_or_complex(DType dtype, const char* kernel) {
+  if (!is_complex(dtype)) check_floating(dtype, kernel);
+}
+
+void check_deviation(double std) { RG_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std); }
 
 // Floats hold integers exactly up to 2 to this power.
 int digits_of(DType dtype) {
@@ -49,13 +54,12 @@ const char* c_name(DType dtype) {
   return names[static_cast<int>(dtype)];
 }
 
-void check_integers(const Tensor& self, int64_t from, int64_t to) {
+void check_integers(int64_t from, int64_t to, DType dtype) {
   RG_CHECK(from < to, "random_ expects 'from' to be less than 'to', but got from=", from, " >= to=", to);
-  check_real("random_from_to", self);
-  const auto [low, high] = bounds_of(self.dtype());
-  RG_CHECK(from >= low && from <= high, "from is out of bounds for ", c_name(self.dtype()));
-  RG_CHECK(to - 1 >= low && to - 1 <= high, "to - 1 is out of bounds for ", c_name(self.dtype()));
-  check_drawable(self);
+  if (is_complex(dtype)) fail_complex("random_from_to", dtype);
+  const auto [low, high] = bounds_of(dtype);
+  RG_CHECK(from >= low && from <= high, "from is out of bounds for ", c_name(dtype));
+  RG_CHECK(to - 1 >= low && to - 1 <= high, "to - 1 is out of bounds for ", c_name(dtype));
 }
 
 void draw_integers(const Tensor& self, int64_t from, uint64_t range, Generator* generator) {
@@ -74,25 +78,29 @@ int64_t last_integer(DType dtype) { return is_floating(dtype) ? int64_t{1} << di
 namespace rule {
 
 void uniform_inplace_(const Tensor& self, double from, double to, Generator*) {
-  RG_LIKELY(!is_complex(self.dtype())) ? check_floating(self, "check_uniform_bounds") : check_drawable(self);
+  check_floating_or_complex(self.dtype(), "check_uniform_bounds");
   RG_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
   RG_CHECK(to - from <= std::numeric_limits<double>::max(), "uniform_ expects to-from <= std::numeric_limits<", dtype_title(self.dtype()),
            ">::max(), but found to=", to, " and from=", from, " which result in to-from to exceed the limit");
+  check_drawable(self);
 }
 
 void normal_inplace_(const Tensor& self, double, double std, Generator*) {
-  RG_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
-  RG_LIKELY(!is_complex(self.dtype())) ? check_floating(self, "normal_kernel_cpu") : check_drawable(self);
+  check_deviation(std);
+  check_floating_or_complex(self.dtype(), "normal_kernel_cpu");
+  check_drawable(self);
 }
 
 void log_normal_inplace_(const Tensor& self, double, double std, Generator*) {
   RG_CHECK(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
-  check_floating(self, "log_normal_cpu");
+  check_floating(self.dtype(), "log_normal_cpu");
+  check_drawable(self);
 }
 
 void exponential_inplace_(const Tensor& self, double lambd, Generator*) {
   RG_CHECK(lambd > 0, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
-  check_floating(self, "exponential_cpu");
+  check_floating(self.dtype(), "exponential_cpu");
+  check_drawable(self);
 }
 
 void cauchy_inplace_(const Tensor& self, double, double sigma, Generator*) {
@@ -110,19 +118,22 @@ void geometric_inplace_(const Tensor& self, double p, Generator*) {
 
 void random_inplace_(const Tensor& self, Generator*) { check_drawable(self); }
 
-void random_to_(const Tensor& self, int64_t to, Generator*) { check_integers(self, 0, to); }
-
 void random_from_(const Tensor& self, int64_t from, std::optional<int64_t> to, Generator*) {
-  if (to) return check_integers(self, from, *to);
-  RG_CHECK(from >= bounds_of(self.dtype()).first && from <= last_integer(self.dtype()), "from is out of bounds for ", c_name(self.dtype()));
+  const DType dtype = self.dtype();
+  if (to) {
+    check_integers(from, *to, dtype);
+  } else {
+    RG_CHECK(from >= bounds_of(dtype).first && from <= last_integer(dtype), "from is out of bounds for ", c_name(dtype));
+  }
   check_drawable(self);
 }
+
+void random_to_(const Tensor& self, int64_t to, Generator* generator) { random_from_(self, 0, to, generator); }
 
 }  // namespace rule
 
 namespace compute {
 
-// The parts of a complex number are drawn one after the other.
 void uniform_inplace_(const Tensor& self, double from, double to, Generator* generator) {
   if (RG_UNLIKELY(is_complex(self.dtype()))) return impl::uniform_inplace_(real_pairs(self), from, to, generator);
   draw_into(self, generator, 2, [&](kernels::Generator& g, void* out, int64_t n, bool) {
@@ -177,97 +188,102 @@ void random_from_(const Tensor& self, int64_t from, std::optional<int64_t> to, G
 
 }  // namespace compute
 
-namespace impl {
-
 // ---- new tensors ----
 
-Tensor rand(IntSpan size, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-            std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  Tensor out = retrograd::empty(size, dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory));
-  uniform_inplace_(out, 0, 1, generator);
-  return created(std::move(out), requires_grad);
-}
-
-Tensor randn(IntSpan size, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-             std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  return normal_float_float(0, 1, size, generator, dtype, layout, device, pin_memory, requires_grad);
-}
-
-Tensor normal_float_float(double mean, double std, IntSpan size, Generator* generator, std::optional<DType> dtype,
-                          std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
-                          std::optional<bool> requires_grad) {
-  Tensor out = retrograd::empty(size, dtype.value_or(default_dtype()), creation_device(device, {}, layout, pin_memory));
-  normal_inplace_(out, mean, std, generator);
-  return created(std::move(out), requires_grad);
-}
-
-Tensor randint(int64_t high, IntSpan size, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
-               std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  return randint_low(0, high, size, generator, dtype, layout, device, pin_memory, requires_grad);
-}
-
-Tensor randint_low(int64_t low, int64_t high, IntSpan size, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
-                   std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  Tensor out = retrograd::empty(size, dtype.value_or(DType::Int64), creation_device(device, {}, layout, pin_memory));
-  random_from_(out, low, high, generator);
-  return created(std::move(out), requires_grad);
-}
-
-Tensor randperm(int64_t n, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-                std::optional<bool> pin_memory, std::optional<bool> requires_grad) {
-  const DType type = dtype.value_or(DType::Int64);
-  if (is_complex(type)) fail_complex("randperm", type);
-  Tensor out = retrograd::empty(ints({n}), type, creation_device(device, {}, layout, pin_memory));
-  if (is_floating(type)) {
-    RG_CHECK(n <= int64_t{1} << digits_of(type), "n cannot be greater than 2^", digits_of(type), " for ", dtype_title(type), " type");
-  } else {
-    check_fill_value(Scalar(n), type);
-  }
-  if (!has_elements(out)) return created(std::move(out), requires_grad);
-  draw_into(out, generator, 5,
-            [&](kernels::Generator& g, void* data, int64_t count, bool) { kernels::random(out->device).randperm(g, data, type, count); });
-  return created(std::move(out), requires_grad);
-}
-
+namespace rule {
 namespace {
 
-Tensor like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout, std::optional<Device> device,
-            std::optional<bool> pin_memory, std::optional<MemoryFormat> format) {
-  return retrograd::empty_like(self, dtype.value_or(self.dtype()), creation_device(device, self.device(), layout, pin_memory),
-                               format.value_or(MemoryFormat::Preserve));
+Spec sized(IntSpan size, const Options& options, DType fallback) {
+  return Spec(size, options.dtype.value_or(fallback), creation_device(options));
+}
+
+Spec like(const Tensor& self, const Options& options, std::optional<MemoryFormat> format) {
+  Spec spec = Spec::like(self, options.dtype.value_or(self.dtype()), format.value_or(MemoryFormat::Preserve));
+  spec.on(creation_device(options, self.device()));
+  return spec;
 }
 
 }  // namespace
 
-Tensor rand_like(const Tensor& self, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
-                 std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad,
-                 std::optional<MemoryFormat> memory_format) {
-  Tensor out = like(self, dtype, layout, device, pin_memory, memory_format);
-  uniform_inplace_(out, 0, 1, generator);
-  return created(std::move(out), requires_grad);
+Spec rand(IntSpan size, Generator*, const Options& options) {
+  check_floating_or_complex(options.dtype.value_or(default_dtype()), "check_uniform_bounds");
+  return sized(size, options, default_dtype());
 }
 
-Tensor randn_like(const Tensor& self, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
-                  std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad,
+Spec normal_float_float(double, double std, IntSpan size, Generator*, const Options& options) {
+  check_deviation(std);
+  check_floating_or_complex(options.dtype.value_or(default_dtype()), "normal_kernel_cpu");
+  return sized(size, options, default_dtype());
+}
+
+Spec randn(IntSpan size, Generator* generator, const Options& options) { return normal_float_float(0, 1, size, generator, options); }
+
+Spec randint_low(int64_t low, int64_t high, IntSpan size, Generator*, const Options& options) {
+  check_integers(low, high, options.dtype.value_or(DType::Int64));
+  return sized(size, options, DType::Int64);
+}
+
+Spec randint(int64_t high, IntSpan size, Generator* generator, const Options& options) {
+  return randint_low(0, high, size, generator, options);
+}
+
+Spec randperm(int64_t n, Generator*, const Options& options) {
+  const DType dtype = options.dtype.value_or(DType::Int64);
+  if (is_complex(dtype)) fail_complex("randperm", dtype);
+  if (is_floating(dtype)) {
+    RG_CHECK(n <= int64_t{1} << digits_of(dtype), "n cannot be greater than 2^", digits_of(dtype), " for ", dtype_title(dtype), " type");
+  } else {
+    check_fill_value(Scalar(n), dtype);
+  }
+  return sized(ints({n}), options, DType::Int64);
+}
+
+Spec rand_like(const Tensor& self, Generator*, const Options& options, std::optional<MemoryFormat> memory_format) {
+  check_floating_or_complex(options.dtype.value_or(self.dtype()), "check_uniform_bounds");
+  return like(self, options, memory_format);
+}
+
+Spec randn_like(const Tensor& self, Generator*, const Options& options, std::optional<MemoryFormat> memory_format) {
+  check_floating_or_complex(options.dtype.value_or(self.dtype()), "normal_kernel_cpu");
+  return like(self, options, memory_format);
+}
+
+Spec randint_like_low(const Tensor& self, int64_t low, int64_t high, Generator*, const Options& options,
+                      std::optional<MemoryFormat> memory_format) {
+  check_integers(low, high, options.dtype.value_or(self.dtype()));
+  return like(self, options, memory_format);
+}
+
+Spec randint_like(const Tensor& self, int64_t high, Generator* generator, const Options& options,
                   std::optional<MemoryFormat> memory_format) {
-  Tensor out = like(self, dtype, layout, device, pin_memory, memory_format);
-  normal_inplace_(out, 0, 1, generator);
-  return created(std::move(out), requires_grad);
+  return randint_like_low(self, 0, high, generator, options, memory_format);
 }
 
-Tensor randint_like(const Tensor& self, int64_t high, Generator* generator, std::optional<DType> dtype, std::optional<Layout> layout,
-                    std::optional<Device> device, std::optional<bool> pin_memory, std::optional<bool> requires_grad,
-                    std::optional<MemoryFormat> memory_format) {
-  return randint_like_low(self, 0, high, generator, dtype, layout, device, pin_memory, requires_grad, memory_format);
+}  // namespace rule
+
+namespace compute {
+
+void rand(IntSpan, Generator* generator, const Tensor& out) { uniform_inplace_(out, 0, 1, generator); }
+void randn(IntSpan, Generator* generator, const Tensor& out) { normal_inplace_(out, 0, 1, generator); }
+void normal_float_float(double mean, double std, IntSpan, Generator* generator, const Tensor& out) {
+  normal_inplace_(out, mean, std, generator);
+}
+void randint(int64_t high, IntSpan, Generator* generator, const Tensor& out) { random_to_(out, high, generator); }
+void randint_low(int64_t low, int64_t high, IntSpan, Generator* generator, const Tensor& out) { random_from_(out, low, high, generator); }
+
+void randperm(int64_t, Generator* generator, const Tensor& out) {
+  draw_into(out, generator, 5, [&](kernels::Generator& g, void* data, int64_t count, bool) {
+    kernels::random(out->device).randperm(g, data, out.dtype(), count);
+  });
 }
 
-Tensor randint_like_low(const Tensor& self, int64_t low, int64_t high, Generator* generator, std::optional<DType> dtype,
-                        std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory,
-                        std::optional<bool> requires_grad, std::optional<MemoryFormat> memory_format) {
-  Tensor out = like(self, dtype, layout, device, pin_memory, memory_format);
+using Format = std::optional<MemoryFormat>;
+void rand_like(const Tensor&, Generator* generator, Format, const Tensor& out) { uniform_inplace_(out, 0, 1, generator); }
+void randn_like(const Tensor&, Generator* generator, Format, const Tensor& out) { normal_inplace_(out, 0, 1, generator); }
+void randint_like(const Tensor&, int64_t high, Generator* generator, Format, const Tensor& out) { random_to_(out, high, generator); }
+void randint_like_low(const Tensor&, int64_t low, int64_t high, Generator* generator, Format, const Tensor& out) {
   random_from_(out, low, high, generator);
-  return created(std::move(out), requires_grad);
 }
 
-}  // namespace impl
+}  // namespace compute
 }  // namespace retrograd
