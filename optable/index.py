@@ -19,6 +19,7 @@ op(
     nondiff=("index",),
     out=Out(exact=EXPECTED),
     batching=along("dim"),
+    syncs=True,
     doc="out[i][j] = self[index[i][j]][j] for dim 0. sparse_grad is accepted and ignored: gradients are dense.",
     samples=[
         S(T(3, 4), 0, I(2, 4, high=3)),
@@ -69,6 +70,7 @@ op(
     nondiff=("index",),
     out=Out(exact=EXPECTED),
     batching=along("dim"),
+    syncs=True,
     doc="self with out[index[i][j]][j] = src[i][j] for dim 0.",
     samples=[
         S(T(3, 3), 0, _PERMUTED, T(2, 3)),
@@ -90,6 +92,7 @@ op(
     nondiff=("index",),
     out=Out(exact=EXPECTED),
     batching=along("dim"),
+    syncs=True,
     doc="self with out[index[i][j]][j] = value for dim 0.",
     samples=[S(T(3, 3), 0, I(2, 3, high=3), 1.5), S(T(2, 4), -1, I(2, 3), -2), S(T(), 0, I(values=(0,)), 3.0), S(I(3), 0, I(2, high=3), 7)],
     errors=(
@@ -134,6 +137,7 @@ op(
     out=Out(exact=EXPECTED),
     batching=along("dim"),
     vmap_name="scatter_add_",
+    syncs=True,
     doc="self with out[index[i][j]][j] += src[i][j] for dim 0.",
     samples=[
         S(T(3, 4), 0, I(2, 4, high=3), T(2, 4)),
@@ -160,6 +164,7 @@ op(
     nondiff=("index",),
     out=Out(exact=EXPECTED),
     batching=along("dim"),
+    syncs=True,
     doc="Combines self with src at the indices along dim: reduce is sum, prod, mean, amax or amin; without include_self the old "
     "values there do not count.",
     samples=[
@@ -192,6 +197,7 @@ op(
     nondiff=("index",),
     out=Out(exact=("take(): self and out expected to have the same dtype, but got self.dtype = {result} and out.dtype = {out}",)),
     batching=by("take"),
+    syncs=True,
     doc="Elements of the flattened tensor.",
     samples=[S(T(3, 4), I(2, 2, low=-12, high=12)), S(T(5), I(7, high=5)), S(T(), I(2, high=1)), S(T(3), I(0)), S(T(3), I(high=3))],
     errors=(
@@ -210,6 +216,7 @@ op(
     jvp="linear",
     nondiff=("index",),
     batching=LOOP,
+    syncs=True,
     doc="self with elements of its flattened form replaced by, or with accumulate increased by, source.",
     samples=[
         S(T(3, 4), I(2, values=(3, -1)), T(2)),
@@ -256,6 +263,7 @@ op(
     nondiff=("index",),
     out=Out(exact=("index_select(): self and result must have the same scalar type",)),
     batching=by("index_select"),
+    syncs=True,
     doc="The slices along dim that a vector of indices names.",
     samples=[
         S(T(3, 4), 0, I(2, high=3)),
@@ -284,6 +292,7 @@ op(
     out=Out(exact=EXPECTED),
     batching=by("index_write", "add"),
     vmap_name="index_add_",
+    syncs=True,
     doc="self with alpha * source added to the slices along dim that index names.",
     samples=[
         S(T(3, 4), 0, I(2, high=3), T(2, 4)),
@@ -323,6 +332,7 @@ op(
     out=Out(exact=EXPECTED),
     autocast=PROMOTE,
     batching=by("index_write", "copy"),
+    syncs=True,
     doc="self with the slices along dim that index names replaced by source.",
     samples=[
         S(T(3, 4), 0, I(2, values=(2, 0)), T(2, 4)),
@@ -358,6 +368,7 @@ op(
     nondiff=("index",),
     batching=by("index_fill"),
     vmap_name="index_fill_",
+    syncs=True,
     doc="self with the slices along dim that index names set to a number.",
     samples=[S(T(3, 4), 0, I(2, low=-3, high=3), 1.5), S(T(3, 4), -1, I(2), -2), S(T(3), 0, I(0), 1), S(T(), 0, I(1, high=1), 4.0)],
     errors=(
@@ -379,6 +390,7 @@ op(
     nondiff=("index",),
     batching=LOOP,
     vmap_name="index_fill_",
+    syncs=True,
     doc="self with the slices along dim that index names set to the value of a 0-d tensor.",
     samples=[S(T(3, 4), 0, I(2, values=(2, 0)), T()), S(T(3, 4), -1, I(1), T())],
     errors=(
@@ -398,6 +410,7 @@ op(
     nondiff=("index",),
     out=Out(exact=EXPECTED),
     batching=by("index_write", "reduce"),
+    syncs=True,
     doc="Combines self with source in the slices along dim that index names: reduce is prod, mean, amax or amin.",
     samples=[
         S(T(3, 4, distinct=True), 0, I(2, high=3), T(2, 4, distinct=True), _how, include_self=_with)
@@ -659,6 +672,7 @@ op(
     jvp="linear",
     nondiff=("indices",),
     batching=by("embedding"),
+    syncs=True,
     doc="Rows of a table. The row padding_idx gets no gradient; scale_grad_by_freq divides each row's by how often it was read. "
     "Sparse gradients are not supported.",
     samples=[
@@ -685,6 +699,7 @@ op(
     home="",
     nondiff=("indices",),
     batching=by("embedding_backward"),
+    syncs=True,
     doc="The gradient of a table from the gradient of the rows read from it.",
     samples=[S(T(4, 3), I(4, high=5), 5, -1, False), S(T(2, 2, 3), I(2, 2, high=5), 5, 1, True)],
 )

@@ -718,6 +718,7 @@ op(
     home="linalg",
     nondiff=("pivots",),
     batching=LOOP,
+    syncs=True,
     doc="The X of A X = B, given what linalg_ldl_factor_ex made of A.",
     samples=[
         S(_LD, I(3, values=(1, 2, 3)), T(3, 2)),
@@ -845,6 +846,7 @@ op(
     wirtinger=True,
     home="linalg",
     batching=leading(2),
+    syncs=True,
     doc="The Moore-Penrose inverse; singular values up to max(atol, rtol * largest) count as zero.",
     samples=[S(T(4, 3)), S(T(3, 4)), S(_REGULAR), S(T(2, 2, values=(1.0, 2.0, 2.0, 4.0), grad=False), rtol=1e-6), S(T(0, 3))],
     reference="numpy.linalg.pinv",

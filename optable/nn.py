@@ -27,6 +27,7 @@ op(
     home="",
     nondiff=("target", "weight"),
     batching=by("nll_loss"),
+    syncs=True,
     doc="Negative log likelihood of classes, and the sum of the weights that counted.",
     samples=[S(T(4, 3), I(4, high=3), None, 1, -100), S(T(4, 3), I(4, high=3), T(3, low=0.5, grad=False), 2, 1)],
 )
@@ -42,6 +43,7 @@ op(
     home="",
     nondiff=("target", "weight"),
     batching=by("nll_loss"),
+    syncs=True,
     doc="nll_loss_forward with one class per pixel.",
     samples=[S(T(2, 3, 2, 2), I(2, 2, 2, high=3), None, 1, -100), S(T(2, 3, 2, 2), I(2, 2, 2, high=3), T(3, low=0.5, grad=False), 0, 1)],
 )
@@ -188,6 +190,7 @@ op(
     nondiff=("weight",),
     autocast=FLOAT32,
     batching=by("elementwise_loss", "reduction"),
+    syncs=True,
     doc="Cross entropy of probabilities with targets in [0, 1].",
     samples=_PROBABILITIES,
     errors=(E(S(T(2, values=(0.5, 1.5)), T(2, values=(0.0, 1.0))), RuntimeError, "all elements of input should be between 0 and 1"),),

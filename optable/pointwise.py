@@ -123,6 +123,7 @@ op(
     node="DivBackward2",
     jvp="elementwise",
     vmap_name="inplace arithmetic",
+    syncs=True,
     doc="self / other, rounded down ('floor') or towards zero ('trunc').",
     samples=[
         s
@@ -157,6 +158,7 @@ op(
     ),
     grad={"self": 'not_implemented("floor_divide")', "other": 'not_implemented("floor_divide")'},
     out=Out(name="aten::floor_divide"),
+    syncs=True,
     doc="self / other rounded down.",
     samples=binary(low2=0.5, scalar=1.5) + [S(I(5, low=-4), I(5, low=1)), S(I(3), 2)],
     errors=(
@@ -181,6 +183,7 @@ op(
     grad={"other": 'not_implemented("floor_divide")'},
     node="FloorDivideBackward1",
     nondiff=("self",),
+    syncs=True,
     doc="self / other rounded down.",
     samples=[S(3.0, T(4, low=0.5, grad=False)), S(7, I(3, low=1))],
 )
@@ -198,6 +201,7 @@ op(
     grad={"self": "grad", "other": '-grad * ops::div_mode(self, other, "floor")'},
     node="RemainderBackward1",
     jvp="elementwise",
+    syncs=True,
     doc="self modulo other, with the sign of other.",
     samples=binary(low2=0.5) + [S(T(7, low=-5, high=5), T(7, low=-2, high=-0.5)), S(I(5, low=-4), I(5, low=1))],
     errors=(BROADCAST_ERROR, E(S(I(3), I(3, values=(1, 0, 2))), RuntimeError, "ZeroDivisionError")),
@@ -234,6 +238,7 @@ op(
     grad={"other": 'not_implemented("remainder")'},
     node="RemainderBackward2",
     nondiff=("self",),
+    syncs=True,
     doc="A number modulo other.",
     samples=[S(5.0, T(4, low=0.5, grad=False)), S(7, I(3, low=1))],
 )
@@ -246,6 +251,7 @@ op(
     grad={"self": "grad", "other": '-grad * ops::div_mode(self, other, "trunc")'},
     node="FmodBackward1",
     jvp="elementwise",
+    syncs=True,
     doc="Remainder of self / other, with the sign of self.",
     samples=binary(low2=0.5) + [S(T(7, low=-5, high=5), T(7, low=-2, high=-0.5)), S(I(5, low=-4), I(5, low=1))],
     errors=(BROADCAST_ERROR, E(S(I(3), I(3, values=(1, 0, 2))), RuntimeError, "ZeroDivisionError")),

@@ -126,6 +126,7 @@ op(
 
 def fill(name: str, args: str, node: str, doc: str, samples: list, errors: tuple = (), overload: str = "inplace") -> None:
     """An in-place draw: `name_`, kernel impl::<name>_<overload>_."""
+    given = args.startswith("Tensor p")  # probabilities, which are checked
     op(
         f"{name}.{overload}(Tensor self, {args}*, {GEN}) -> Tensor",
         variants="inplace",
@@ -133,8 +134,9 @@ def fill(name: str, args: str, node: str, doc: str, samples: list, errors: tuple
         inplace=f"{name}_{overload}_",
         node=node,
         grad={"self": "zeros_of(grad)"},
-        nondiff=("p",) if args.startswith("Tensor p") else (),
+        nondiff=("p",) if given else (),
         random=True,
+        syncs=given,
         batching=by("drawn_in_place"),
         doc=doc,
         samples=samples,
@@ -236,6 +238,7 @@ op(
     out=Out(size="{self}.sizes()", fill="impl::bernoulli_inplace_Tensor_(out, {self}, {generator})", silent=True),
     random=True,
     batching=by("drawn_from_one"),
+    syncs=True,
     doc="1 with the probabilities of self, else 0.",
     samples=[S(T(2, 3, low=0.0, high=1.0)), S(T(low=0.0, high=1.0))],
     errors=(
@@ -331,6 +334,7 @@ op(
     jvp="zero",
     random=True,
     batching=by("drawn_from_one"),
+    syncs=True,
     doc="Poisson with rates from self.",
     samples=[S(T(3, 4, low=0.1, high=5.0))],
     errors=(E(S(T(3, low=-2.0, high=-1.0)), RuntimeError, "invalid Poisson rate, expected rate to be non-negative"),),

@@ -89,6 +89,7 @@ op(
     jvp="linear",
     nondiff=("indices",),
     batching=by("take_along"),
+    syncs=True,
     doc="The elements of self that the indices of a selecting reduction name.",
     samples=[
         S(T(3, 4), 1, I(3), False),
@@ -107,6 +108,7 @@ op(
     jvp="linear",
     nondiff=("indices",),
     batching=by("put_along"),
+    syncs=True,
     doc="Zeros of `size` with self at the places that the indices of a selecting reduction name.",
     samples=[
         S(T(3), 1, I(3), (3, 4), False, False),
@@ -945,6 +947,7 @@ op(
     no_grad=INTEGERS,
     out=Out(exact=SEARCH),
     batching=by("searchsorted"),
+    syncs=True,
     doc="Where to insert values into a sorted sequence to keep it sorted.",
     samples=[
         S(T(4, values=[1, 3, 5, 7], grad=False), T(2, 3, low=0, high=8, grad=False)),

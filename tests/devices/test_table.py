@@ -64,6 +64,24 @@ def test_like_the_cpu(entry):
     report([f for dtype in ("float32", "int64") for f in _failures(entry, lambda e, case, d=dtype: run(e, case, d))])
 
 
+def _reads(case):
+    """Whether values come back to the process while an op runs."""
+    args, kwargs, _ = _made(case).bind(engine, "float32")
+    _C._guarded_kernels(True)
+    try:
+        with retrograd.no_grad():
+            call(engine, case.entry, args, kwargs)
+    finally:
+        calls = _C._guarded_kernels(False)
+    return any(name.startswith("to_host") for name in calls)
+
+
+@pytest.mark.parametrize("entry", entries(lambda e: optable.target(e).kernel.kind in ("native", "pointwise", "view")), ids=ids)
+def test_what_syncs_says_so(entry):
+    """Of composites their parts say it."""
+    assert any(map(_reads, cases(entry))) == optable.target(entry).syncs
+
+
 def _twice(engine, case):
     """The record of second derivatives."""
     args, kwargs, inputs = case.bind(engine)
