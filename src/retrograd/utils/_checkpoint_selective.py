@@ -19,8 +19,14 @@ from retrograd.ops import _Overloads
 
 __all__ = ["SAC_IGNORED_OPS", "CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts"]
 
+
+def _hands_on(op: Any) -> bool:
+    """Whether it gives the memory of its only argument, and no view of it."""
+    return any(how == "memory" for _, how in op.aliases) and len(op.parameters) == 1
+
+
 # Ops no policy is asked about: they compute nothing.
-SAC_IGNORED_OPS = {"detach", "alias", "lift_fresh"}
+SAC_IGNORED_OPS = {op for op in map(_C._find_op, _C._op_names()) if _hands_on(op)}
 
 
 class CheckpointPolicy(enum.Enum):
@@ -127,7 +133,7 @@ class _Handler:
 
 def _ignored(op: Any) -> bool:
     """Whether the policy is not asked: about ops that compute nothing, and those that are made of others, which it is asked about."""
-    return op.composite or op.name in SAC_IGNORED_OPS
+    return op.composite or op in SAC_IGNORED_OPS
 
 
 class _Caching(_Handler):
