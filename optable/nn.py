@@ -547,3 +547,71 @@ op(
     samples=[S(T(2, 2, 3), (2, 1, 3, 4), True), S(T(1, 2, 3), (1, 1, 2, 1), False), S(T(2, 3, 4), (2, 1, 2, 3, 2), False), S(T(1, 2, 3), (1, 3, 1, 1), True)],
     errors=(E(S(T(2, 2, 3), (2, 1, 3), True), RuntimeError, "AffineGridGenerator needs 4d"),),
 )
+
+# ---- functions of nn.functional under their names in torch, where the reduction that is left out is none ----
+
+_SIGNS = {"values": (1.0, -1.0, 1.0), "grad": False}
+for _schema, _doc, _samples in (
+    (
+        "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=0) -> Tensor",
+        "1 - cosine where the target is 1, the cosine beyond a margin where it is -1.",
+        [S(T(3, 4), T(3, 4), T(3, **_SIGNS)), S(T(3, 4), T(3, 4), T(3, **_SIGNS), 0.1, 0), S(T(3, 4), T(3, 4), T(3, **_SIGNS), 0.1, 2)],
+    ),
+    (
+        "hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, int reduction=0) -> Tensor",
+        "The input where the target is 1, what a margin exceeds it by where it is -1.",
+        [S(T(3), T(3, **_SIGNS)), S(T(3), T(3, **_SIGNS), 0.5, 0), S(T(3), T(3, **_SIGNS), 2.0, 2)],
+    ),
+    (
+        "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=0) -> Tensor",
+        "What the first input lacks to exceed the second by a margin.",
+        [S(T(3), T(3), T(3, **_SIGNS)), S(T(3), T(3), T(3, **_SIGNS), 0.5, 0), S(T(3), T(3), T(3, **_SIGNS), 0.1, 2)],
+    ),
+    (
+        "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
+        "The negative log likelihood of counts.",
+        [
+            S(T(3, 4), T(3, 4, low=0.1, high=1, grad=False), True, False, 1e-8, 1),
+            S(T(3, low=0.1, high=2), T(3, low=2, high=5, grad=False), False, True, 1e-8, 0),
+            S(T(3), T(3, low=0.1, high=1, grad=False), True, False, 1e-8, 2),
+        ],
+    ),
+    (
+        "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, int reduction=0) -> Tensor",
+        "What the distance to a negative lacks to exceed that to a positive by a margin.",
+        [S(T(3, 4), T(3, 4), T(3, 4)), S(T(3, 4), T(3, 4), T(3, 4), 5.0, 2.0, 1e-6, True, 0), S(T(4), T(4), T(4), 5.0, 1.0, reduction=2)],
+    ),
+    (
+        "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+        "The input divided by the root of its mean square over the last dimensions, times weight.",
+        [S(T(3, 4), (4,)), S(T(2, 3, 4), (3, 4), T(3, 4)), S(T(3, 4), (4,), T(4), 0.1), S(T(0, 4), (4,))],
+    ),
+    (
+        "frobenius_norm(Tensor input, int[] dim, bool keepdim=False) -> Tensor",
+        "The root of the sum of squares, over one dimension or two; over all for none.",
+        [S(T(3, 4), (0, 1)), S(T(3, 4), (1,), True), S(T(2, 3, 4), (0, 2)), S(T(3, 4), ())],
+    ),
+):
+    op(_schema, variants="function", kernel=python(f"retrograd._ops.nn.short:{_schema.split('(')[0]}"), doc=_doc, samples=_samples)
+op(
+    "rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.nn.short:rrelu"),
+    doc="leaky_relu with a slope drawn for each element while training, else the mean slope.",
+    samples=[S(T(3, 4)), S(T(5), 0.1, 0.2)],
+    errors=(E(S(T(3), 0.5, 0.1), RuntimeError, "Lower bound should be less than or equal to the upper bound"),),
+)
+op(
+    "nuclear_norm(Tensor input, bool keepdim=False) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.nn.short:nuclear_norm"),
+    doc="The sum of the singular values of a matrix.",
+    samples=[S(T(3, 4)), S(T(4, 3), True)],
+)
+op(
+    "nuclear_norm.dim(Tensor input, int[] dim, bool keepdim=False) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.nn.short:nuclear_norm"),
+    doc="The sum of the singular values of the matrices that two dimensions hold.",
+    samples=[S(T(2, 3, 4), (1, 2)), S(T(2, 3, 4), (0, 2), True)],
+)

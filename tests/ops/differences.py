@@ -63,6 +63,7 @@ PYTORCH_IS_OFF = [
     ),
     ("gru_cell|lstm_cell", "result type Float can't be cast", "PyTorch computes gates in place, so not of integers"),
     ("affine_grid_generator", "floating point type", "coordinates that are integers mean nothing"),
+    ("hinge_embedding_loss", "dtype is 'float32'", "PyTorch rounds the margin to integers beside them"),
     ("index_fill", "setStorage", "PyTorch runs into its own view of a 0-d value"),
 ]
 
@@ -87,7 +88,9 @@ LAYOUT_MATTERS = {
 
 def expandable(entry: optable.Op) -> bool:
     """Whether inputs with equal rows make sense: in-place ops refuse them, decompositions of singular matrices are not unique."""
-    if entry.qualified == "norm.str" or (entry.family == "linalg" and (entry.name.startswith("linalg_") or entry.name in DECOMPOSITIONS)):
+    if entry.qualified in ("norm.str", "nuclear_norm", "nuclear_norm.dim") or (
+        entry.family == "linalg" and (entry.name.startswith("linalg_") or entry.name in DECOMPOSITIONS)
+    ):
         return False
     return variants_of(entry)[0] != "inplace"
 

@@ -272,9 +272,13 @@ def cosine_embedding_loss(
 ) -> Tensor:
     """1 - cosine where target is 1, max(0, cosine - margin) where it is -1."""
     how = _reduction(reduction, size_average, reduce)
-    if target.dim() == 1 and not (input1.dim() == 2 and input2.dim() == 2):
+    wanted = target.dim() + 1
+    if wanted > 2:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input1.dim() != wanted or input2.dim() != wanted:
         raise RuntimeError(
-            f"1D target tensor expects 2D input tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
+            f"{wanted - 1}D target tensor expects {wanted}D input tensors, but found inputs with sizes {list(input1.shape)} and "
+            f"{list(input2.shape)}."
         )
     dim = target.dim()
     epsilon = 1e-12

@@ -29,6 +29,8 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []"
         )
+    if input.dim() < len(shape):
+        raise ValueError(f"Input tensor must have at least {len(shape)} dimensions, but got {input.dim()}")
     if tuple(input.shape[-len(shape) :]) != shape:
         raise RuntimeError(
             f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got input of "
@@ -37,7 +39,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     if not input.is_floating_point() and not input.is_complex():
         raise NotImplementedError(f'"rms_norm" not implemented for {input.dtype}')
     dims = tuple(range(-len(shape), 0))
-    wide = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
+    wide = (input.float() if input.dtype in (torch.float16, torch.bfloat16) else input).contiguous()
     eps = torch.finfo(wide.dtype).eps if eps is None else eps
     out = (wide * torch.rsqrt((wide * wide).mean(dims, keepdim=True) + eps)).to(input.dtype)
     return out if weight is None else out * weight

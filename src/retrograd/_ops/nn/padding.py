@@ -26,8 +26,18 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if index_of is None:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     dims = len(pad) // 2
-    if not (input.dim() == dims + 1 or input.dim() == dims + 2):
-        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+    if not 1 <= dims <= 3 or input.dim() not in (dims + 1, dims + 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {input.dim()}D input tensor.\nWith mode={mode!r} the padded dimensions, one to three, "
+            "follow one for channels, or one for examples and one for channels."
+        )
+    if mode != "circular" and 0 in input.shape[-dims - 1 :]:
+        raise RuntimeError(
+            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
+            f"but got: {list(input.shape)}"
+        )
+    if not any(pad):
+        return input.clone()  # memory of its own, as ever
     last = {2: torch.channels_last, 3: torch.channels_last_3d}.get(dims) if mode != "circular" and input.dim() == dims + 2 else None
     keeps = last is not None and input.is_contiguous(memory_format=last) and not input.is_contiguous()
     for i in range(dims):
@@ -38,6 +48,10 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 def _pad_dim(input: Tensor, dim: int, before: int, after: int, mode: str, index_of: Callable[[Tensor, int], Tensor]) -> Tensor:
     if not before and not after:
         return input
+    if mode == "circular" and input.size(dim) + min(before, 0) + min(after, 0) < 0:
+        raise RuntimeError(
+            f"Negative padding value is resulting in an empty dimension: padding ({before}, {after}) of size {input.size(dim)}"
+        )
     if mode == "circular" and min(before, after) < 0:  # what is cut is gone before the rest wraps around
         input = input.narrow(dim, max(-before, 0), input.size(dim) + min(before, 0) + min(after, 0))
         before, after = max(before, 0), max(after, 0)
@@ -49,8 +63,9 @@ def _pad_dim(input: Tensor, dim: int, before: int, after: int, mode: str, index_
         )
     if mode == "circular" and max(before, after) > size:
         raise RuntimeError("Padding value causes wrapping around more than once.")
-    if size + before + after < 0 or size == 0:
-        raise RuntimeError(f"input (size {size}) is too small for padding ({before}, {after}) at dimension {dim}")
+    if size + before + after < 0:
+        letter = "WHD"[input.dim() - 1 - dim]
+        raise RuntimeError(f"input ({letter}: {size}) is too small. Calculated output {letter}: {size + before + after}")
     return input.index_select(dim, index_of(torch.arange(-before, size + after, device=input.device), size))
 
 
