@@ -153,7 +153,7 @@ CASES = [
 def make(torch, source):
     """The layer, with parameters from a fixed seed."""
     torch.manual_seed(1234)
-    return eval(source, {**vars(torch.nn), "torch": torch})
+    return eval(source, {name: getattr(torch.nn, name) for name in dir(torch.nn)} | {"torch": torch})
 
 
 def flat(value):

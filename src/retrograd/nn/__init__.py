@@ -1,8 +1,9 @@
 """Neural networks: parameters, modules, their functions and their starting values."""
 
+import importlib as _importlib
 import typing as _typing
 
-from retrograd.nn import functional as functional, init as init, utils as utils
+from retrograd.nn import functional as functional, init as init, modules as modules, utils as utils
 from retrograd.nn.modules import *  # noqa: F403
 from retrograd.nn.parameter import (
     Buffer as Buffer,
@@ -35,12 +36,17 @@ if _typing.TYPE_CHECKING:
 else:  # imported when first used
 
     def __getattr__(name):
-        import importlib
-
-        if name in ("parallel", "DataParallel"):
-            parallel = importlib.import_module("retrograd.nn.parallel")
-            return parallel if name == "parallel" else parallel.DataParallel
-        raise AttributeError(f"module 'retrograd.nn' has no attribute {name!r}")
+        if name in modules._LATER:
+            value = getattr(modules, name)
+        elif name in ("parallel", "DataParallel"):
+            value = _importlib.import_module("retrograd.nn.parallel")
+            value = value if name == "parallel" else value.DataParallel
+        else:
+            raise AttributeError(f"module 'retrograd.nn' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
     def __dir__():
-        return sorted({*globals(), "parallel", "DataParallel"})
+        return sorted({*globals(), *modules._LATER, "parallel", "DataParallel"})
+
+    __all__ = [name for name in __dir__() if not name.startswith("_")]
