@@ -14,6 +14,7 @@
 namespace retrograd::cpu {
 
 void provide_kernels(DeviceType type) {
+  provide(type, conv());
   provide(type, copy());
   provide(type, create_kernels);
   provide(type, distance());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/complex/derivatives.h"
+#include "ops/conv/derivatives.h"
 #include "ops/index/derivatives.h"
 #include "ops/linalg/derivatives.h"
 #include "ops/nn/derivatives.h"

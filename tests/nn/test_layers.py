@@ -50,7 +50,17 @@ def test_every_layer_has_a_case():
     assert layers - tested - containers - elsewhere - random == {"Module"}
 
 
-@pytest.mark.parametrize("source", ["Linear(7, 5)", "Bilinear(3, 4, 5)", "Embedding(10, 3, padding_idx=2)", "EmbeddingBag(4, 3)"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "Linear(7, 5)",
+        "Conv2d(6, 8, 3, groups=2)",
+        "ConvTranspose1d(6, 8, 5)",
+        "Bilinear(3, 4, 5)",
+        "Embedding(10, 3, padding_idx=2)",
+        "EmbeddingBag(4, 3)",
+    ],
+)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_starting_parameters_are_the_same_bits(oracle, source, dtype):
     made = []

@@ -16,6 +16,8 @@ NOT_IN_TORCH = {
     "_as_strided_transfer": "ours: the derivative of as_strided",
     "_conj_physical": "ours: the kernel of conj_physical",
     "_clone_as": "ours: a copy with the strides of another tensor",
+    "_convolution_input": "ours: PyTorch has one op for all gradients of a convolution",
+    "_convolution_weight": "ours: PyTorch has one op for all gradients of a convolution",
     "_expand_reduced": "ours: a reduced gradient brought back to the input's shape",
     "_linear": "ours: a layer as one product, where nothing is recorded",
     "_mm": "ours: a product that reads transposed matrices through their strides",

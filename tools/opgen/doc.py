@@ -61,7 +61,7 @@ ARGUMENTS = {
     "size": "the size of each dimension",
     "sorted": "whether the result is in order",
     "stable": "whether equal elements keep their order",
-    "stride": "the distance in memory between neighbours, for each dimension",
+    "stride": "the step from one to the next, for each dimension",
     "tensors": "tensors to join",
     "training": "whether the network is being trained",
     "train": "whether the network is being trained",

@@ -32,6 +32,7 @@ from retrograd._ops.nn.activations import (
 from retrograd._ops.nn.attention import scaled_dot_product_attention
 from retrograd._ops.nn.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from retrograd._ops.nn.embedding import embedding, embedding_bag
+from retrograd._ops.nn.fold import fold, unfold
 from retrograd._ops.nn.images import affine_grid
 from retrograd._ops.nn.losses import (
     binary_cross_entropy,
@@ -61,22 +62,30 @@ from retrograd._overridable import offer
 
 __all__ = [
     "affine_grid", "alpha_dropout", "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "celu_",
-    "channel_shuffle", "cosine_embedding_loss",
+    "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+    "cosine_embedding_loss",
     "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag",
-    "feature_alpha_dropout", "gaussian_nll_loss", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
+    "feature_alpha_dropout", "fold", "gaussian_nll_loss", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
     "hardtanh_", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear",
     "local_response_norm", "log_softmax", "logsigmoid", "margin_ranking_loss", "mish", "mse_loss", "multi_margin_loss",
     "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",
     "pdist", "pixel_shuffle", "pixel_unshuffle",
     "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm", "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_",
     "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh",
-    "tanhshrink", "threshold", "threshold_", "triplet_margin_loss", "triplet_margin_with_distance_loss",
+    "tanhshrink", "threshold", "threshold_", "triplet_margin_loss", "triplet_margin_with_distance_loss", "unfold",
 ]  # fmt: skip
 
 _ops = _C._ops
 
 # What an op of the table says already.
 linear = _ops.linear
+conv1d = _ops.conv1d
+conv2d = _ops.conv2d
+conv3d = _ops.conv3d
+conv_transpose1d = _ops.conv_transpose1d
+conv_transpose2d = _ops.conv_transpose2d
+conv_transpose3d = _ops.conv_transpose3d
+conv_tbc = _ops.conv_tbc
 gelu = _ops.gelu
 softplus = _ops.softplus
 logsigmoid = _ops.log_sigmoid

@@ -5,9 +5,11 @@ import typing as _typing
 
 from retrograd.nn.modules.activation import *  # noqa: F403
 from retrograd.nn.modules.container import *  # noqa: F403
+from retrograd.nn.modules.conv import *  # noqa: F403
 from retrograd.nn.modules.distance import *  # noqa: F403
 from retrograd.nn.modules.dropout import *  # noqa: F403
 from retrograd.nn.modules.flatten import *  # noqa: F403
+from retrograd.nn.modules.fold import *  # noqa: F403
 from retrograd.nn.modules.linear import Bilinear as Bilinear, Identity as Identity, LazyLinear as LazyLinear, Linear as Linear
 from retrograd.nn.modules.loss import *  # noqa: F403
 from retrograd.nn.modules.module import Module as Module

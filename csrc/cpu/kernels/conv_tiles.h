@@ -1,0 +1,204 @@
+// Products of small matrices in registers, and the columns that they read. Local to each file that includes it (see isa.h).
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#if defined(__AVX512VL__)
+#include <immintrin.h>
+#endif
+
+#include "cpu/kernels/conv_plan.h"
+#include "cpu/kernels/transpose.h"
+
+namespace retrograd::cpu {
+namespace {
+
+using namespace RG_LEVEL_NS;
+
+template <class T, int W> struct Vec { typedef T type __attribute__((vector_size(W * sizeof(T)))); };
+template <class T> inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+template <class T> using Vector = typename Vec<T, kLanes<T>>::type;
+
+template <class T> inline Vector<T> load(const T* p) {
+  Vector<T> v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class T> inline void store(T* p, Vector<T> v) { std::memcpy(p, &v, sizeof v); }
+
+// A tile has up to kTall rows and kWide vectors: as many sums as leave registers for what is multiplied.
+#if defined(__AVX512F__)
+inline constexpr int kTall = 8, kWide = 2;
+#else
+inline constexpr int kTall = 4, kWide = 2;
+#endif
+template <class T> inline constexpr int kPanel = kWide * kLanes<T>;
+
+// The rows of the last tile: the rest, to a power of two.
+inline int64_t tail_rows(int64_t rows) {
+  int64_t n = 1;
+  while (n < rows) n *= 2;
+  return n;
+}
+
+// c[i][j] = start + sum over p of a[p][i] * b[p][j], where start is what c held, or the bias, or 0.
+template <class T, int kM> inline __attribute__((always_inline)) void tile(int64_t depth, const T* a, const T* b, T* c, int64_t ldc,
+                                                                           bool first, const T* bias) {
+  using V = Vector<T>;
+  V sum[kM][kWide];
+#pragma GCC unroll 8
+  for (int i = 0; i < kM; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < kWide; ++j) sum[i][j] = first ? V{} + (bias ? bias[i] : T(0)) : load<T>(c + i * ldc + j * kLanes<T>);
+  for (int64_t p = depth; p > 0; --p) {
+    V bv[kWide];
+#pragma GCC unroll 4
+    for (int j = 0; j < kWide; ++j) bv[j] = load<T>(b + j * kLanes<T>);
+#pragma GCC unroll 8
+    for (int i = 0; i < kM; ++i)
+#pragma GCC unroll 4
+      for (int j = 0; j < kWide; ++j) sum[i][j] += a[i] * bv[j];
+    a += kM;
+    b += kPanel<T>;
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kM; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < kWide; ++j) store<T>(c + i * ldc + j * kLanes<T>, sum[i][j]);
+}
+
+// All rows of a panel of columns. `a` is packed: tiles of kTall rows, [depth][rows of the tile] each, `a_tile` elements apart. What is past the
+// rows in the last tile goes to a buffer.
+template <class T> void panel_times(int64_t rows, int64_t depth, const T* a, int64_t a_tile, const T* b, T* c, int64_t ldc, bool first,
+                                    const T* bias) {
+  int64_t i = 0;
+  for (; i + kTall <= rows; i += kTall, a += a_tile) tile<T, kTall>(depth, a, b, c + i * ldc, ldc, first, bias ? bias + i : nullptr);
+  if (i == rows) return;
+  const int64_t rest = rows - i;
+  T buffer[kTall * kPanel<T>], start[kTall] = {};
+  T* at = c + i * ldc;
+  int64_t ld = ldc;
+  if (rest != tail_rows(rest)) {
+    at = buffer;
+    ld = kPanel<T>;
+    for (int64_t r = 0; r < rest; ++r) {
+      if (!first) std::memcpy(buffer + r * ld, c + (i + r) * ldc, sizeof(T) * kPanel<T>);
+      if (bias) start[r] = bias[i + r];
+    }
+    for (int64_t r = rest; !first && r < kTall; ++r) std::memset(buffer + r * ld, 0, sizeof(T) * kPanel<T>);
+  } else {
+    for (int64_t r = 0; bias && r < rest; ++r) start[r] = bias[i + r];
+  }
+  switch (tail_rows(rest)) {
+    case 1: tile<T, 1>(depth, a, b, at, ld, first, start); break;
+    case 2: tile<T, 2>(depth, a, b, at, ld, first, start); break;
+    case 4: tile<T, 4>(depth, a, b, at, ld, first, start); break;
+    default: tile<T, kTall>(depth, a, b, at, ld, first, start);
+  }
+  if (at == buffer)
+    for (int64_t r = 0; r < rest; ++r) std::memcpy(c + (i + r) * ldc, buffer + r * ld, sizeof(T) * kPanel<T>);
+}
+
+// ---- Columns: for a panel of positions, a row for each channel and tap.
+
+// For each channel: d[l] = s[l * step] for lo <= l < hi, else 0, for l < length <= kPanel.
+template <class T> void copy_run(T* d, int64_t d_next, const T* s, int64_t s_next, int64_t channels, int64_t lo, int64_t hi, int64_t length,
+                                 int64_t step) {
+#if defined(__AVX512VL__)
+  if constexpr (sizeof(T) == 4) {
+    const auto bits = [](int64_t from, int64_t to) {
+      return static_cast<uint32_t>(((uint64_t{1} << to) - 1) & ~((uint64_t{1} << from) - 1));
+    };
+    const uint32_t read = hi > lo ? bits(lo, hi) : 0, write = bits(0, length);
+    const __mmask16 r0 = static_cast<__mmask16>(read), r1 = static_cast<__mmask16>(read >> 16), w0 = static_cast<__mmask16>(write),
+                    w1 = static_cast<__mmask16>(write >> 16);
+    if (step == 1) {
+      for (int64_t c = 0; c < channels; ++c, d += d_next, s += s_next) {
+        _mm512_mask_storeu_ps(d, w0, _mm512_maskz_loadu_ps(r0, s));
+        if (length > 16) _mm512_mask_storeu_ps(d + 16, w1, _mm512_maskz_loadu_ps(r1, s + 16));
+      }
+      return;
+    }
+    if (step == 2) {
+      const auto spread = [](uint32_t m) { return _pdep_u32(m, 0x55555555u); };
+      const uint32_t e0 = spread(read & 0xffff), e1 = spread(read >> 16);
+      const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+      for (int64_t c = 0; c < channels; ++c, d += d_next, s += s_next) {
+        const __m512 a = _mm512_maskz_loadu_ps(static_cast<__mmask16>(e0), s),
+                     b = _mm512_maskz_loadu_ps(static_cast<__mmask16>(e0 >> 16), s + 16);
+        _mm512_mask_storeu_ps(d, w0, _mm512_permutex2var_ps(a, even, b));
+        if (length > 16) {
+          const __m512 x = _mm512_maskz_loadu_ps(static_cast<__mmask16>(e1), s + 32),
+                       y = _mm512_maskz_loadu_ps(static_cast<__mmask16>(e1 >> 16), s + 48);
+          _mm512_mask_storeu_ps(d + 16, w1, _mm512_permutex2var_ps(x, even, y));
+        }
+      }
+      return;
+    }
+  }
+#endif
+  for (int64_t c = 0; c < channels; ++c, d += d_next, s += s_next) {
+    for (int64_t l = 0; l < lo; ++l) d[l] = T(0);
+    if (step == 1) {
+      for (int64_t l = lo; l < hi; ++l) d[l] = s[l];
+    } else {
+      for (int64_t l = lo; l < hi; ++l) d[l] = s[l * step];
+    }
+    for (int64_t l = hi; l < length; ++l) d[l] = T(0);
+  }
+}
+
+// Positions that follow one another along the last axis, in the columns [column, column + length) of a panel.
+struct Run { int64_t column, length, image, j[3]; };
+
+// The runs of `count` positions from number `q` on, counted through all images.
+inline int find_runs(const Gather& g, int64_t q, int64_t count, Run* runs) {
+  const int64_t width = g.axis[2].count, height = g.axis[1].count, plane = g.positions();
+  int n = 0;
+  for (int64_t column = 0; column < count;) {
+    const int64_t image = q / plane, p = q % plane, w = p % width, length = smaller(width - w, count - column);
+    runs[n++] = {column, length, image, {p / width / height, p / width % height, w}};
+    column += length;
+    q += length;
+  }
+  return n;
+}
+
+// The panels of positions [q, q + count) and channels [c, c + channels): [panel][channel][tap][kPanel]. Past the last position zero.
+template <class T> void columns(const Gather& g, const T* in, int64_t image_step, int64_t c, int64_t channels, int64_t q, int64_t count,
+                                T* out) {
+  const int64_t taps = g.taps(), plane = g.in_plane();
+  const Axis &x = g.axis[0], &y = g.axis[1], &z = g.axis[2];
+  Run runs[kPanel<T>];
+  for (int64_t column = 0; column < count; column += kPanel<T>, out += channels * taps * kPanel<T>) {
+    const int64_t width = smaller(kPanel<T>, count - column);
+    const int n = find_runs(g, q + column, width, runs);
+    if (width < kPanel<T>)
+      for (int64_t r = 0; r < channels * taps; ++r)
+        for (int64_t l = width; l < kPanel<T>; ++l) out[r * kPanel<T> + l] = T(0);
+    for (int r = 0; r < n; ++r) {
+      const Run& run = runs[r];
+      T* d = out + run.column;
+      for (int64_t tx = 0; tx < x.taps; ++tx)
+        for (int64_t ty = 0; ty < y.taps; ++ty) {
+          const int64_t ix = run.j[0] * x.in_step + x.offset + tx * x.offset_step,
+                        iy = run.j[1] * y.in_step + y.offset + ty * y.offset_step;
+          const bool inside = ix >= 0 && ix < x.in && iy >= 0 && iy < y.in;
+          const T* row = in + run.image * image_step + c * plane + (inside ? (ix * y.in + iy) * z.in : 0);
+          for (int64_t tz = 0; tz < z.taps; ++tz, d += kPanel<T>) {
+            const int64_t iz = run.j[2] * z.in_step + z.offset + tz * z.offset_step;
+            // iz + l * step is inside for lo <= l < hi
+            int64_t lo = iz < 0 ? (-iz + z.in_step - 1) / z.in_step : 0, hi = iz < z.in ? (z.in - iz + z.in_step - 1) / z.in_step : 0;
+            if (!inside) hi = 0;
+            hi = smaller(hi, run.length);
+            lo = smaller(lo, larger(hi, 0));
+            copy_run<T>(d, taps * kPanel<T>, row + iz, plane, channels, lo, hi, run.length, z.in_step);
+          }
+        }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace retrograd::cpu
