@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "core/promote.h"
+#include "kernels/conv.h"
 #include "kernels/copy.h"
 #include "kernels/create.h"
 #include "kernels/distance.h"
@@ -144,6 +145,9 @@ template <Name name, class Family, class... Args, Kernel<void(Args...)> Family::
 
 // A kernel that is missing here is missing on the device, and whoever calls it hears so.
 void provide_kernels(DeviceType type) {
+  // The workspace is a question of sizes alone.
+  static const ConvKernels convolutions = {.workspace = conv(Device{}).workspace, RG_EACH(ConvKernels, out, in, weight, unfold, fold)};
+  provide(type, convolutions);
   RG_PROVIDE(CopyKernels, copy, fill, rows, convert);
   RG_PROVIDE(CreateKernels, count, step, spread, triangle);
   RG_PROVIDE(DistanceKernels, cdist, shrink);

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
+#include "cpu/kernels/conv_depthwise.h"
 #include "cpu/kernels/conv_fold.h"
 #include "cpu/kernels/conv_tiles.h"
+#include "cpu/kernels/conv_winograd.h"
 #include "cpu/parallel.h"
 
 namespace retrograd::cpu {
@@ -348,7 +350,12 @@ template <class F> auto visit(DType dtype, F&& f) {
   }
 }
 
+bool depthwise(DType dtype, const ConvShape& s) { return dtype == DType::Float32 && is_depthwise(s); }
+bool winograd(DType dtype, const ConvShape& s, ConvPass pass) { return dtype == DType::Float32 && winograd_wins(s, pass); }
+
 int64_t workspace(DType dtype, const ConvShape& s, ConvPass pass) {
+  if (winograd(dtype, s, pass)) return winograd_bytes(s, pass);
+  if (depthwise(dtype, s)) return depthwise_bytes(s, pass);
   return visit(dtype, [&](auto zero) {
     using T = decltype(zero);
     if (pass == ConvPass::Weight) return weight_bytes<T>(s);
@@ -360,6 +367,12 @@ int64_t workspace(DType dtype, const ConvShape& s, ConvPass pass) {
 }
 
 void out(DType dtype, const ConvShape& s, const void* in, const void* weight, const void* bias, void* out, Workspace work) {
+  if (winograd(dtype, s, ConvPass::Out))
+    return winograd_out(s, static_cast<const float*>(in), static_cast<const float*>(weight), static_cast<const float*>(bias),
+                        static_cast<float*>(out), work);
+  if (depthwise(dtype, s))
+    return depthwise_out(s, static_cast<const float*>(in), static_cast<const float*>(weight), static_cast<const float*>(bias),
+                         static_cast<float*>(out), work);
   visit(dtype, [&](auto zero) {
     using T = decltype(zero);
     run<T>(gather_out(s), static_cast<const T*>(in), static_cast<const T*>(weight), static_cast<const T*>(bias), static_cast<T*>(out),
@@ -368,6 +381,12 @@ void out(DType dtype, const ConvShape& s, const void* in, const void* weight, co
 }
 
 void in(DType dtype, const ConvShape& s, const void* out, const void* weight, const void* bias, void* in, Workspace work) {
+  if (winograd(dtype, s, ConvPass::In))
+    return winograd_in(s, static_cast<const float*>(out), static_cast<const float*>(weight), static_cast<const float*>(bias),
+                       static_cast<float*>(in), work);
+  if (depthwise(dtype, s))
+    return depthwise_in(s, static_cast<const float*>(out), static_cast<const float*>(weight), static_cast<const float*>(bias),
+                        static_cast<float*>(in), work);
   visit(dtype, [&](auto zero) {
     using T = decltype(zero);
     T* const result = static_cast<T*>(in);
@@ -384,6 +403,8 @@ void in(DType dtype, const ConvShape& s, const void* out, const void* weight, co
 }
 
 void weight(DType dtype, const ConvShape& s, const void* in, const void* out, void* weight, Workspace work) {
+  if (depthwise(dtype, s))
+    return depthwise_weight(s, static_cast<const float*>(in), static_cast<const float*>(out), static_cast<float*>(weight), work);
   visit(dtype, [&](auto zero) {
     using T = decltype(zero);
     run_weight<T>(s, static_cast<const T*>(in), static_cast<const T*>(out), static_cast<T*>(weight), work);

@@ -82,7 +82,7 @@ template <class T> void panel_times(int64_t rows, int64_t depth, const T* a, int
   if (rest != tail_rows(rest)) {
     at = buffer;
     ld = kPanel<T>;
-    for (int64_t r = 0; r < rest; ++r) {
+    for (int64_t r = 0; r < rest && r < kTall; ++r) {
       if (!first) std::memcpy(buffer + r * ld, c + (i + r) * ldc, sizeof(T) * kPanel<T>);
       if (bias) start[r] = bias[i + r];
     }
