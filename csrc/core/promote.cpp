@@ -72,4 +72,16 @@ bool can_cast(DType from, DType to) {
   return !(from != DType::Bool && to == DType::Bool);
 }
 
+std::string dtype_title(DType dtype) {
+  std::string name = dtype_storage_name(dtype);
+  return name.substr(0, name.size() - 6);
+}
+
+const char* cpp_type_name(DType t) {
+  static constexpr const char* names[] = {"bool",     "unsigned char", "signed char",   "short int", "int",
+                                          "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
+  if (is_complex(t)) return t == DType::Complex64 ? "c10::complex<float>" : "c10::complex<double>";
+  return names[static_cast<int>(t)];
+}
+
 }  // namespace retrograd

@@ -11,6 +11,8 @@ DType default_dtype();
 void set_default_dtype(DType dtype);
 const char* dtype_name(DType dtype);          // "float32"
 const char* dtype_storage_name(DType dtype);  // "FloatTensor"
+std::string dtype_title(DType dtype);         // "Float"
+const char* cpp_type_name(DType dtype);       // "float", "long int": as a few messages have it
 
 class Promotion {
  public:

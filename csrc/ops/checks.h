@@ -4,8 +4,9 @@
 #include "core/promote.h"
 #include "core/transfer.h"
 #include "kernels/index.h"
+#include "ops/data.h"
 #include "ops/overlap.h"
-#include "ops/util.h"
+#include "ops/pointwise/pointwise.h"
 
 namespace retrograd {
 

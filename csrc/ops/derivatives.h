@@ -2,7 +2,6 @@
 #pragma once
 
 #include "ops.h"
-#include "ops/util.h"
 
 namespace retrograd {
 
@@ -18,4 +17,7 @@ Tensor operator*(double a, const Tensor& b);
 Tensor operator/(double a, const Tensor& b);
 
 }  // namespace retrograd
+#include "ops/data.h"
 #include "ops/derivatives_families.h"
+#include "ops/dims.h"
+#include "ops/pointwise/pointwise.h"

@@ -6,7 +6,7 @@
 #include "core/guards.h"
 #include "ops.h"
 #include "ops/derivatives.h"
-#include "ops/util.h"
+#include "ops/dims.h"
 
 namespace retrograd {
 namespace {

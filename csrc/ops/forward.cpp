@@ -5,8 +5,8 @@
 #include "autograd/layers.h"
 #include "core/guards.h"
 #include "ops.h"
+#include "ops/data.h"
 #include "ops/derivatives.h"
-#include "ops/util.h"
 
 namespace retrograd::forward {
 namespace {

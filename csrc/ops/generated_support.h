@@ -5,9 +5,10 @@
 #include "core/guards.h"
 #include "ops.h"
 #include "ops/create/create.h"
+#include "ops/data.h"
+#include "ops/dims.h"
 #include "ops/lazy.h"
 #include "ops/pointwise/checks.h"
-#include "ops/util.h"
 #include "python/intercept.h"
 
 namespace retrograd {

@@ -1,8 +1,9 @@
 #include "ops/lazy.h"
 
+#include "core/promote.h"
 #include "core/spec.h"
 #include "ops.h"
-#include "ops/util.h"
+#include "ops/data.h"
 
 namespace retrograd {
 namespace {

@@ -1,9 +1,9 @@
 #include "core/promote.h"
 #include "kernels/copy.h"
+#include "ops/data.h"
 #include "ops/generated_support.h"
 #include "ops/overlap.h"
 #include "ops/pointwise/pointwise.h"
-#include "ops/util.h"
 
 namespace retrograd {
 

@@ -4,7 +4,7 @@
 #include "core/guards.h"
 #include "core/promote.h"
 #include "ops.h"
-#include "ops/util.h"
+#include "ops/data.h"
 #include "python/autograd.h"
 #include "python/bind.h"
 #include "python/caller_state.h"

@@ -7,7 +7,7 @@
 #include "core/promote.h"
 #include "core/transfer.h"
 #include "ops.h"
-#include "ops/util.h"
+#include "ops/data.h"
 #include "python/bind.h"
 #include "python/guard.h"
 #include "python/intercept.h"

@@ -11,7 +11,6 @@
 #include "core/promote.h"
 #include "ops.h"
 #include "ops/forward.h"
-#include "ops/util.h"
 #include "python/autograd.h"
 #include "python/bind.h"
 #include "python/function.h"

@@ -8,7 +8,7 @@
 #include "autograd/history.h"
 #include "core/guards.h"
 #include "core/promote.h"
-#include "ops/util.h"
+#include "ops/data.h"
 #include "python/function.h"
 #include "python/guard.h"
 #include "python/wrap.h"

@@ -8,8 +8,9 @@
 #include "boxed_arguments.h"
 #include "core/promote.h"
 #include "ops.h"
+#include "ops/data.h"
+#include "ops/out.h"
 #include "ops/overlap.h"
-#include "ops/util.h"
 
 namespace retrograd {
 

@@ -13,7 +13,7 @@
 #include "core/region.h"
 #include "core/write_notes.h"
 #include "ops.h"
-#include "ops/util.h"
+#include "ops/dims.h"
 #include "python/autograd.h"
 #include "python/bind.h"
 #include "python/doc.h"

@@ -129,7 +129,9 @@ $generated
 
 #include "autograd/untracked.h"
 #include "ops.h"
-#include "ops/util.h"
+#include "ops/data.h"
+#include "ops/dims.h"
+#include "ops/out.h"
 #include "python/bind.h"
 #include "python/intercept.h"
 #include "python/out.h"

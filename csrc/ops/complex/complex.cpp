@@ -4,9 +4,9 @@
 #include "native_complex.h"
 #include "ops.h"
 #include "ops/checks.h"
+#include "ops/data.h"
 #include "ops/derivatives.h"
 #include "ops/lazy.h"
-#include "ops/util.h"
 
 namespace retrograd {
 namespace {

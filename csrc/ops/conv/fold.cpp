@@ -2,6 +2,7 @@
 #include "native_conv.h"
 #include "ops/checks.h"
 #include "ops/conv/conv.h"
+#include "ops/dims.h"
 
 namespace retrograd {
 namespace {

@@ -4,8 +4,8 @@
 #include "core/promote.h"
 #include "native_create.h"
 #include "ops.h"
+#include "ops/data.h"
 #include "ops/pointwise/checks.h"
-#include "ops/util.h"
 
 namespace retrograd {
 

@@ -7,8 +7,9 @@
 #include "native_create.h"
 #include "ops.h"
 #include "ops/create/create.h"
+#include "ops/data.h"
+#include "ops/dims.h"
 #include "ops/lazy.h"
-#include "ops/util.h"
 
 namespace retrograd {
 namespace rule {

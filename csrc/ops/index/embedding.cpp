@@ -4,6 +4,7 @@
 #include "native_index.h"
 #include "ops.h"
 #include "ops/checks.h"
+#include "ops/dims.h"
 #include "ops/index/index.h"
 
 namespace retrograd {

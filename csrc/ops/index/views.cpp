@@ -3,6 +3,7 @@
 
 #include "ops.h"
 #include "ops/checks.h"
+#include "ops/dims.h"
 #include "ops/index/index.h"
 #include "ops/lazy.h"
 

@@ -2,6 +2,7 @@
 #include "native_linalg.h"
 #include "ops.h"
 #include "ops/checks.h"
+#include "ops/dims.h"
 #include "ops/linalg/linalg.h"
 
 namespace retrograd {

@@ -6,6 +6,8 @@
 #include "core/spec.h"
 #include "kernels/lapack.h"
 #include "ops/checks.h"
+#include "ops/dims.h"
+#include "ops/pointwise/pointwise.h"
 
 namespace retrograd::lapack {
 

@@ -2,6 +2,7 @@
 #include "autograd/history.h"
 #include "native_linalg.h"
 #include "ops/derivatives.h"
+#include "ops/dims.h"
 #include "ops/lazy.h"
 #include "ops/linalg/linalg.h"
 

@@ -4,6 +4,7 @@
 #include "core/state.h"
 #include "kernels/norm.h"
 #include "ops/derivatives.h"
+#include "ops/dims.h"
 #include "ops/nn/nn.h"
 
 namespace retrograd::derivatives {

@@ -3,6 +3,7 @@
 #include "native_nn.h"
 #include "ops/checks.h"
 #include "ops/derivatives.h"
+#include "ops/dims.h"
 #include "ops/nn/nn.h"
 
 namespace retrograd {

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "autograd/history.h"
+#include "core/launch.h"
 #include "core/write_notes.h"
 #include "native_optim.h"
 #include "ops.h"
-#include "ops/util.h"
 
 namespace retrograd {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/promote.h"
 #include "kernels/element.h"
-#include "ops/util.h"
+#include "ops/data.h"
 
 namespace retrograd::impl {
 

@@ -4,13 +4,15 @@
 #include <limits>
 
 #include "core/promote.h"
+#include "kernels/pointwise.h"
 #include "native_pointwise.h"
 #include "ops.h"
+#include "ops/data.h"
 #include "ops/generated_support.h"
 #include "ops/lazy.h"
 #include "ops/overlap.h"
 #include "ops/pointwise/checks.h"
-#include "ops/util.h"
+#include "ops/pointwise/pointwise.h"
 
 namespace retrograd::impl {
 namespace {

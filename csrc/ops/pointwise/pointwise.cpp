@@ -6,8 +6,9 @@
 #include "core/format.h"
 #include "core/promote.h"
 #include "core/transfer.h"
+#include "ops/data.h"
+#include "ops/out.h"
 #include "ops/overlap.h"
-#include "ops/util.h"
 
 namespace retrograd {
 namespace {

@@ -4,10 +4,10 @@
 #include "kernels/select.h"
 #include "native_pointwise.h"
 #include "ops.h"
+#include "ops/data.h"
 #include "ops/derivatives.h"
 #include "ops/overlap.h"
 #include "ops/pointwise/checks.h"
-#include "ops/util.h"
 
 namespace retrograd {
 namespace {

@@ -7,6 +7,7 @@
 #include "core/promote.h"
 #include "ops.h"
 #include "ops/create/create.h"
+#include "ops/dims.h"
 #include "ops/lazy.h"
 
 namespace retrograd {

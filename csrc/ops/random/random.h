@@ -6,9 +6,11 @@
 #include "core/format.h"
 #include "core/tensor.h"
 #include "native_random.h"
+#include "ops/data.h"
+#include "ops/dims.h"
 #include "ops/generator.h"
 #include "ops/overlap.h"
-#include "ops/util.h"
+#include "ops/pointwise/pointwise.h"
 
 namespace retrograd {
 

@@ -8,6 +8,7 @@
 #include "ops.h"
 #include "ops/checks.h"
 #include "ops/create/create.h"
+#include "ops/dims.h"
 #include "ops/overlap.h"
 #include "ops/random/random.h"
 

@@ -5,11 +5,13 @@
 #include <optional>
 #include <tuple>
 
+#include "core/launch.h"
 #include "core/promote.h"
 #include "core/spec.h"
 #include "core/tensor.h"
 #include "kernels/scan.h"
-#include "ops/util.h"
+#include "ops/data.h"
+#include "ops/dims.h"
 
 namespace retrograd {
 

@@ -3,9 +3,11 @@
 
 #include <optional>
 
+#include "core/promote.h"
 #include "core/tensor.h"
+#include "ops/data.h"
+#include "ops/dims.h"
 #include "ops/pointwise/pointwise.h"
-#include "ops/util.h"
 
 namespace retrograd::shape {
 

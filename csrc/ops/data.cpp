@@ -1,6 +1,4 @@
-#include "ops/util.h"
-
-#include <bit>
+#include "ops/data.h"
 
 #include "core/promote.h"
 #include "core/spec.h"
@@ -10,28 +8,9 @@
 #include "kernels/reduce.h"
 #include "ops/checks.h"
 #include "ops/lazy.h"
+#include "ops/pointwise/pointwise.h"
 
 namespace retrograd {
-
-int64_t wrap_unusual_dim(int64_t dim, int64_t ndim) {
-  const int64_t n = ndim == 0 ? 1 : ndim;
-  RG_CHECK_AS(Index, dim >= -n && dim < n, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1, "], but got ", dim,
-              ")");
-  return dim < 0 ? dim + n : dim;
-}
-
-uint64_t dims_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op) {
-  const uint64_t all = ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1;
-  if (!dims || dims->empty()) return all;
-  uint64_t mask = 0;
-  for (const int64_t d : *dims) {
-    const uint64_t bit = uint64_t{1} << wrap_dim(d, ndim);
-    RG_CHECK(!(mask & bit), "dim ", wrap_dim(d, ndim), " appears multiple times in the list of dims (", op, ")");
-    mask |= bit;
-  }
-  return mask & all;
-}
-
 namespace {
 
 // The strides of t seen as a tensor of these sizes, which it must broadcast to.
@@ -135,18 +114,6 @@ Tensor full(IntSpan sizes, Scalar value, DType dtype, Device device) {
 
 Tensor zeros(IntSpan sizes, DType dtype, Device device) { return full(sizes, Scalar(0), dtype, device); }
 
-std::string dtype_title(DType dtype) {
-  std::string name = dtype_storage_name(dtype);
-  return name.substr(0, name.size() - 6);
-}
-
-const char* cpp_type_name(DType t) {
-  static constexpr const char* names[] = {"bool",     "unsigned char", "signed char",   "short int", "int",
-                                          "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
-  if (is_complex(t)) return t == DType::Complex64 ? "c10::complex<float>" : "c10::complex<double>";
-  return names[static_cast<int>(t)];
-}
-
 void resize_data(const Tensor& t, IntSpan sizes) {
   TensorImpl* p = t.get();
   if (same_sizes(t.sizes(), sizes)) return;
@@ -160,30 +127,6 @@ void resize_data(const Tensor& t, IntSpan sizes) {
   const std::vector<int64_t> copy(sizes.begin(), sizes.end());
   set_contiguous_geometry(p, copy);
   before_write(p);  // to more elements than it had
-}
-
-void fail_out_dtype(std::string_view words, DType out, DType result) {
-  constexpr std::string_view kType = "TypeError: ";
-  const bool type = words.starts_with(kType);
-  std::string text(type ? words.substr(kType.size()) : words);
-  const std::pair<std::string_view, std::string> values[] = {{"{out}", dtype_title(out)},
-                                                             {"{result}", dtype_title(result)},
-                                                             {"{out_cpp}", cpp_type_name(out)},
-                                                             {"{result_cpp}", cpp_type_name(result)}};
-  for (const auto& [key, value] : values)
-    for (size_t at; (at = text.find(key)) != std::string::npos;) text.replace(at, key.size(), value);
-  fail(type ? ErrorKind::Type : ErrorKind::Runtime, text);
-}
-
-void resize_out(const Tensor& out, IntSpan sizes) {
-  if (same_sizes(out.sizes(), sizes)) return;
-  if (out.numel() != 0) {
-    const std::string text = str_cat("An output with one or more elements was resized since it had shape ", out.sizes(),
-                                     ", which does not match the required output shape ", sizes,
-                                     ". Pass out= of the right shape, or resize it first with out.resize_(0).");
-    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw PythonError();
-  }
-  resize_data(out, sizes);
 }
 
 }  // namespace retrograd

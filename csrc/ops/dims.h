@@ -1,0 +1,26 @@
+// Dimensions as arguments: counted from the end, one or a list of them; a list of numbers on the spot.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+
+#include "core/tensor.h"
+
+namespace retrograd {
+
+// -ndim..ndim-1 -> 0..ndim-1; a 0-d tensor counts as having one dimension.
+int64_t wrap_unusual_dim(int64_t dim, int64_t ndim);  // of a 0-d tensor, or none at all, which it says
+inline int64_t wrap_dim(int64_t dim, int64_t ndim) {
+  if (RG_UNLIKELY(dim < -ndim || dim >= ndim)) return wrap_unusual_dim(dim, ndim);
+  return dim < 0 ? dim + ndim : dim;
+}
+// A bit per dimension; none or empty = all.
+uint64_t dims_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op);
+inline uint64_t dim_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op) {
+  if (RG_LIKELY(dims && dims->size() == 1 && ndim != 0)) return uint64_t{1} << wrap_dim(dims->front(), ndim);
+  return dims_mask(dims, ndim, op);
+}
+
+inline IntSpan ints(std::initializer_list<int64_t> list) { return {list.begin(), list.size()}; }
+
+}  // namespace retrograd
