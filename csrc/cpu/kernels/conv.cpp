@@ -242,7 +242,7 @@ template <class T> WeightPlan weight_plan_of(const ConvShape& s) {
 
 // c[i][j] += sum over positions of a[i][position] * b[position][j]; a is in panels, `a_panel` elements apart.
 template <class T, int kM, int kN>
-inline __attribute__((always_inline)) void weight_tile(int64_t panels, const T* a, int64_t a_panel, const T* b, int64_t ldb, T* c,
+inline __attribute__((always_inline)) void weight_tile(int64_t count, const T* a, int64_t a_panel, const T* b, int64_t ldb, T* c,
                                                        int64_t ldc, bool first) {
   using V = Vector<T>;
   V sum[kM][kN];
@@ -250,8 +250,8 @@ inline __attribute__((always_inline)) void weight_tile(int64_t panels, const T* 
   for (int i = 0; i < kM; ++i)
 #pragma GCC unroll 4
     for (int j = 0; j < kN; ++j) sum[i][j] = first ? V{} : load<T>(c + i * ldc + j * kLanes<T>);
-  for (; panels > 0; --panels, a += a_panel)
-    for (int64_t p = 0; p < kPanel<T>; ++p, b += ldb) {
+  for (; count > 0; count -= kPanel<T>, a += a_panel)
+    for (int64_t p = 0, end = smaller(count, kPanel<T>); p < end; ++p, b += ldb) {
       V bv[kN];
 #pragma GCC unroll 4
       for (int j = 0; j < kN; ++j) bv[j] = load<T>(b + j * kLanes<T>);
@@ -266,15 +266,15 @@ inline __attribute__((always_inline)) void weight_tile(int64_t panels, const T* 
     for (int j = 0; j < kN; ++j) store<T>(c + i * ldc + j * kLanes<T>, sum[i][j]);
 }
 
-template <class T, int kN> void weight_rows(int64_t rows, int64_t panels, const T* a, const T* b, int64_t ldb, T* c, bool first) {
+template <class T, int kN> void weight_rows(int64_t rows, int64_t count, const T* a, const T* b, int64_t ldb, T* c, bool first) {
   const int64_t a_panel = rows * kPanel<T>;
   int64_t i = 0;
-  for (; i + kTall <= rows; i += kTall) weight_tile<T, kTall, kN>(panels, a + i * kPanel<T>, a_panel, b, ldb, c + i * ldb, ldb, first);
-  for (; i + 2 <= rows; i += 2) weight_tile<T, 2, kN>(panels, a + i * kPanel<T>, a_panel, b, ldb, c + i * ldb, ldb, first);
-  for (; i < rows; ++i) weight_tile<T, 1, kN>(panels, a + i * kPanel<T>, a_panel, b, ldb, c + i * ldb, ldb, first);
+  for (; i + kTall <= rows; i += kTall) weight_tile<T, kTall, kN>(count, a + i * kPanel<T>, a_panel, b, ldb, c + i * ldb, ldb, first);
+  for (; i + 2 <= rows; i += 2) weight_tile<T, 2, kN>(count, a + i * kPanel<T>, a_panel, b, ldb, c + i * ldb, ldb, first);
+  for (; i < rows; ++i) weight_tile<T, 1, kN>(count, a + i * kPanel<T>, a_panel, b, ldb, c + i * ldb, ldb, first);
 }
 
-// [position][channel] of `out`; what is past the last of either is zero.
+// [position][channel] of `out`; what is past the last channel is zero.
 template <class T> void turn(const Gather& g, const T* out, int64_t q, int64_t count, int64_t width, T* to) {
   const int64_t plane = g.positions(), image = g.groups * g.rows * plane;
   for (int64_t at = 0; at < count;) {
@@ -286,7 +286,6 @@ template <class T> void turn(const Gather& g, const T* out, int64_t q, int64_t c
   }
   for (int64_t i = 0; g.rows < width && i < count; ++i)
     for (int64_t j = g.rows; j < width; ++j) to[i * width + j] = T(0);
-  std::memset(static_cast<void*>(to + count * width), 0, static_cast<size_t>((round_up(count, kPanel<T>) - count) * width) * sizeof(T));
 }
 
 template <class T> void run_weight(const ConvShape& s, const T* in, const T* out, T* weight, Workspace work) {
@@ -310,13 +309,13 @@ template <class T> void run_weight(const ConvShape& s, const T* in, const T* out
       T* const sums = partials + (chunk * s.groups + group) * plan.partial + c * taps * plan.width;
       const int64_t from = plan.blocks * chunk / plan.chunks, to = plan.blocks * (chunk + 1) / plan.chunks;
       for (int64_t block = from; block < to; ++block) {
-        const int64_t q = block * plan.block, count = smaller(plan.block, total - q), panels = round_up(count, kPanel<T>) / kPanel<T>;
+        const int64_t q = block * plan.block, count = smaller(plan.block, total - q);
         columns<T>(g, in + group * g.channels * g.in_plane(), g.groups * g.channels * g.in_plane(), c, channels, q, count, cols);
         turn<T>(g, out + group * g.rows * g.positions(), q, count, plan.width, turned);
         int64_t j = 0;
         for (; j + kPanel<T> <= plan.width; j += kPanel<T>)
-          weight_rows<T, kWide>(rows, panels, cols, turned + j, plan.width, sums + j, block == from);
-        for (; j < plan.width; j += kLanes<T>) weight_rows<T, 1>(rows, panels, cols, turned + j, plan.width, sums + j, block == from);
+          weight_rows<T, kWide>(rows, count, cols, turned + j, plan.width, sums + j, block == from);
+        for (; j < plan.width; j += kLanes<T>) weight_rows<T, 1>(rows, count, cols, turned + j, plan.width, sums + j, block == from);
       }
     }
   });

@@ -114,6 +114,76 @@ template <int kStride> void tap_sums(const ConvShape& s, const float* in, const 
     }
 }
 
+// ---- Steps of 1 and small kernels, where loads can leave lanes out: from the plane as it lies.
+
+#if defined(__AVX512VL__)
+constexpr bool kLeavesOut = true;
+
+// One vector of positions from `x` on: for each tap along the row where it reads, and which lanes are inside.
+template <int kSide> struct Window {
+  int64_t at[kSide];
+  __mmask16 inside[kSide], wanted;
+  Window(int64_t x, int64_t left, int64_t dilation, int64_t in_width, int64_t out_width) {
+    const auto below = [](int64_t n) { return n >= 16 ? 0xffffu : n <= 0 ? 0u : (1u << n) - 1; };
+    wanted = static_cast<__mmask16>(below(out_width - x));
+    for (int j = 0; j < kSide; ++j) {
+      at[j] = x - left + j * dilation;
+      inside[j] = static_cast<__mmask16>(below(in_width - at[j]) & ~below(-at[j]) & wanted);
+    }
+  }
+};
+
+template <int kSide>
+void slide_direct(const int64_t* dilation, const int64_t* in, const int64_t* out, int64_t top, int64_t left, const float* plane,
+                  const float* weight, float start, float* to) {
+  __m512 w[kSide * kSide];
+  for (int i = 0; i < kSide * kSide; ++i) w[i] = _mm512_set1_ps(weight[i]);
+  for (int64_t x = 0; x < out[2]; x += 16) {
+    const Window<kSide> window(x, left, dilation[2], in[2], out[2]);
+    for (int64_t y = 0; y < out[1]; ++y) {
+      __m512 sum = _mm512_set1_ps(start);
+#pragma GCC unroll 8
+      for (int i = 0; i < kSide; ++i) {
+        const int64_t row = y - top + i * dilation[1];
+        if (row < 0 || row >= in[1]) continue;
+#pragma GCC unroll 8
+        for (int j = 0; j < kSide; ++j)
+          sum = _mm512_fmadd_ps(w[i * kSide + j], _mm512_maskz_loadu_ps(window.inside[j], plane + row * in[2] + window.at[j]), sum);
+      }
+      _mm512_mask_storeu_ps(to + y * out[2] + x, window.wanted, sum);
+    }
+  }
+}
+
+template <int kSide> void tap_sums_direct(const ConvShape& s, const float* plane, const float* grad, V* sums) {
+  __m512 sum[kSide * kSide];
+  for (int i = 0; i < kSide * kSide; ++i) sum[i] = (__m512)sums[i];
+  for (int64_t x = 0; x < s.out[2]; x += 16) {
+    const Window<kSide> window(x, s.padding[2], s.dilation[2], s.in[2], s.out[2]);
+    for (int64_t y = 0; y < s.out[1]; ++y) {
+      const __m512 g = _mm512_maskz_loadu_ps(window.wanted, grad + y * s.out[2] + x);
+#pragma GCC unroll 8
+      for (int i = 0; i < kSide; ++i) {
+        const int64_t row = y - s.padding[1] + i * s.dilation[1];
+        if (row < 0 || row >= s.in[1]) continue;
+#pragma GCC unroll 8
+        for (int j = 0; j < kSide; ++j)
+          sum[i * kSide + j] =
+              _mm512_fmadd_ps(g, _mm512_maskz_loadu_ps(window.inside[j], plane + row * s.in[2] + window.at[j]), sum[i * kSide + j]);
+      }
+    }
+  }
+  for (int i = 0; i < kSide * kSide; ++i) sums[i] = (V)sum[i];
+}
+#else
+constexpr bool kLeavesOut = false;
+template <int kSide>
+void slide_direct(const int64_t*, const int64_t*, const int64_t*, int64_t, int64_t, const float*, const float*, float, float*) {}
+template <int kSide> void tap_sums_direct(const ConvShape&, const float*, const float*, V*) {}
+#endif
+
+bool is_direct(const ConvShape& s) { return kLeavesOut && s.kernel[1] == 3 && s.kernel[2] == 3 && s.stride[1] == 1 && s.stride[2] == 1; }
+
 struct Room {
   Padded shape;
   int64_t grad_width;  // of rows of the gradient, in whole vectors
@@ -150,6 +220,11 @@ void depthwise_out(const ConvShape& s, const float* in, const float* weight, con
     float* const memory = reinterpret_cast<float*>(slot.data);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t c = i % s.groups;
+      if (is_direct(s)) {
+        slide_direct<3>(s.dilation, s.in, s.out, s.padding[1], s.padding[2], in + i * s.in_plane(), weight + c * 9, bias ? bias[c] : 0.0f,
+                        out + i * s.out_plane());
+        continue;
+      }
       place(in + i * s.in_plane(), {s.in[1], s.in[2], s.padding[1], s.padding[2], 1}, room.shape, memory);
       (s.stride[2] == 1 ? slide<1> : slide<2>)(s, s.out, memory, room.shape, weight + c * s.taps(), bias ? bias[c] : 0.0f,
                                                out + i * s.out_plane());
@@ -170,6 +245,11 @@ void depthwise_in(const ConvShape& s, const float* out, const float* weight, con
     for (int64_t i = begin; i < end; ++i) {
       const int64_t c = i % s.groups;
       for (int64_t t = 0; t < taps; ++t) turned[t] = weight[c * taps + taps - 1 - t];
+      if (is_direct(s)) {
+        slide_direct<3>(s.dilation, s.out, s.in, placed.top, placed.left, out + i * s.out_plane(), turned, bias ? bias[c] : 0.0f,
+                        in + i * s.in_plane());
+        continue;
+      }
       place(out + i * s.out_plane(), placed, room.shape, memory);
       slide<1>(s, s.in, memory, room.shape, turned, bias ? bias[c] : 0.0f, in + i * s.in_plane());
     }
@@ -190,6 +270,10 @@ void depthwise_weight(const ConvShape& s, const float* in, const float* out, flo
       for (int64_t t = 0; t < taps; ++t) sums[t] = V{};
       for (int64_t n = 0; n < s.batch; ++n) {
         const int64_t i = n * s.groups + c;
+        if (is_direct(s)) {
+          tap_sums_direct<3>(s, in + i * s.in_plane(), out + i * s.out_plane(), sums);
+          continue;
+        }
         place(in + i * s.in_plane(), {s.in[1], s.in[2], s.padding[1], s.padding[2], 1}, room.shape, memory);
         place(out + i * s.out_plane(), {s.out[1], s.out[2], 0, 0, 1}, {s.out[1], room.grad_width}, grad);
         (s.stride[2] == 1 ? tap_sums<1> : tap_sums<2>)(s, memory, room.shape, grad, room.grad_width, sums);

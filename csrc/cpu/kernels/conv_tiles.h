@@ -102,9 +102,11 @@ template <class T> void panel_times(int64_t rows, int64_t depth, const T* a, int
 
 // ---- Columns: for a panel of positions, a row for each channel and tap.
 
-// For each channel: d[l] = s[l * step] for lo <= l < hi, else 0, for l < length <= kPanel.
-template <class T> void copy_run(T* d, int64_t d_next, const T* s, int64_t s_next, int64_t channels, int64_t lo, int64_t hi, int64_t length,
-                                 int64_t step) {
+// For each channel: d[l] = s[l * step] for lo <= l < hi, else 0, for l < length. There is room for `room` elements, of which those past the length
+// are written later.
+template <class T>
+void copy_run(T* d, int64_t d_next, const T* s, int64_t s_next, int64_t channels, int64_t lo, int64_t hi, int64_t length, int64_t step,
+              [[maybe_unused]] int64_t room) {
 #if defined(__AVX512VL__)
   if constexpr (sizeof(T) == 4) {
     const auto bits = [](int64_t from, int64_t to) {
@@ -113,26 +115,25 @@ template <class T> void copy_run(T* d, int64_t d_next, const T* s, int64_t s_nex
     const uint32_t read = hi > lo ? bits(lo, hi) : 0, write = bits(0, length);
     const __mmask16 r0 = static_cast<__mmask16>(read), r1 = static_cast<__mmask16>(read >> 16), w0 = static_cast<__mmask16>(write),
                     w1 = static_cast<__mmask16>(write >> 16);
-    if (step == 1) {
-      for (int64_t c = 0; c < channels; ++c, d += d_next, s += s_next) {
-        _mm512_mask_storeu_ps(d, w0, _mm512_maskz_loadu_ps(r0, s));
-        if (length > 16) _mm512_mask_storeu_ps(d + 16, w1, _mm512_maskz_loadu_ps(r1, s + 16));
+    // Whole vectors where there is room: stores under a mask are slow.
+    const bool whole0 = room >= 16, whole1 = room >= 32;
+    const auto put = [](float* at, bool whole, __mmask16 mask, __m512 v) {
+      if (whole) {
+        _mm512_storeu_ps(at, v);
+      } else {
+        _mm512_mask_storeu_ps(at, mask, v);
       }
-      return;
-    }
-    if (step == 2) {
-      const auto spread = [](uint32_t m) { return _pdep_u32(m, 0x55555555u); };
-      const uint32_t e0 = spread(read & 0xffff), e1 = spread(read >> 16);
+    };
+    if (step == 1 || step == 2) {
+      const uint32_t e0 = _pdep_u32(read & 0xffff, 0x55555555u), e1 = _pdep_u32(read >> 16, 0x55555555u);
       const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+      const auto gather = [&](const float* at, uint32_t mask) {
+        const __m512 a = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), at);
+        return _mm512_permutex2var_ps(a, even, _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask >> 16), at + 16));
+      };
       for (int64_t c = 0; c < channels; ++c, d += d_next, s += s_next) {
-        const __m512 a = _mm512_maskz_loadu_ps(static_cast<__mmask16>(e0), s),
-                     b = _mm512_maskz_loadu_ps(static_cast<__mmask16>(e0 >> 16), s + 16);
-        _mm512_mask_storeu_ps(d, w0, _mm512_permutex2var_ps(a, even, b));
-        if (length > 16) {
-          const __m512 x = _mm512_maskz_loadu_ps(static_cast<__mmask16>(e1), s + 32),
-                       y = _mm512_maskz_loadu_ps(static_cast<__mmask16>(e1 >> 16), s + 48);
-          _mm512_mask_storeu_ps(d + 16, w1, _mm512_permutex2var_ps(x, even, y));
-        }
+        put(d, whole0, w0, step == 1 ? _mm512_maskz_loadu_ps(r0, s) : gather(s, e0));
+        if (length > 16) put(d + 16, whole1, w1, step == 1 ? _mm512_maskz_loadu_ps(r1, s + 16) : gather(s + 32, e1));
       }
       return;
     }
@@ -174,9 +175,6 @@ template <class T> void columns(const Gather& g, const T* in, int64_t image_step
   for (int64_t column = 0; column < count; column += kPanel<T>, out += channels * taps * kPanel<T>) {
     const int64_t width = smaller(kPanel<T>, count - column);
     const int n = find_runs(g, q + column, width, runs);
-    if (width < kPanel<T>)
-      for (int64_t r = 0; r < channels * taps; ++r)
-        for (int64_t l = width; l < kPanel<T>; ++l) out[r * kPanel<T> + l] = T(0);
     for (int r = 0; r < n; ++r) {
       const Run& run = runs[r];
       T* d = out + run.column;
@@ -193,10 +191,13 @@ template <class T> void columns(const Gather& g, const T* in, int64_t image_step
             if (!inside) hi = 0;
             hi = smaller(hi, run.length);
             lo = smaller(lo, larger(hi, 0));
-            copy_run<T>(d, taps * kPanel<T>, row + iz, plane, channels, lo, hi, run.length, z.in_step);
+            copy_run<T>(d, taps * kPanel<T>, row + iz, plane, channels, lo, hi, run.length, z.in_step, kPanel<T> - run.column);
           }
         }
     }
+    if (width < kPanel<T>)
+      for (int64_t r = 0; r < channels * taps; ++r)
+        for (int64_t l = width; l < kPanel<T>; ++l) out[r * kPanel<T> + l] = T(0);
   }
 }
 

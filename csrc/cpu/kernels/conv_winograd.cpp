@@ -61,37 +61,41 @@ inline __attribute__((always_inline)) void from_points(const V m[6], V y[4]) {
   y[3] = kA3 * q + kB3 * s + m[5];
 }
 
-void kernel_points(const double w[3], double t[6]) {
-  constexpr double a = kA, b = kB, a2 = a * a, b2 = b * b, at_a = 2 * a2 * (a2 - b2), at_b = 2 * b2 * (b2 - a2);
-  t[0] = w[0] / (a2 * b2);
-  t[1] = (w[0] + a * w[1] + a2 * w[2]) / at_a;
-  t[2] = (w[0] - a * w[1] + a2 * w[2]) / at_a;
-  t[3] = (w[0] + b * w[1] + b2 * w[2]) / at_b;
-  t[4] = (w[0] - b * w[1] + b2 * w[2]) / at_b;
+// Of kTall rows at a time, in double: the weights are transformed once for many tiles.
+typedef double Rows __attribute__((vector_size(kTall * sizeof(double))));
+inline __attribute__((always_inline)) void kernel_points(const Rows w[3], Rows t[6]) {
+  constexpr double a = kA, b = kB, a2 = a * a, b2 = b * b, at_a = 1 / (2 * a2 * (a2 - b2)), at_b = 1 / (2 * b2 * (b2 - a2));
+  const Rows p = (w[0] + a2 * w[2]) * at_a, q = a * at_a * w[1], r = (w[0] + b2 * w[2]) * at_b, s = b * at_b * w[1];
+  t[0] = w[0] * (1 / (a2 * b2));
+  t[1] = p + q;
+  t[2] = p - q;
+  t[3] = r + s;
+  t[4] = r - s;
   t[5] = w[2];
 }
 
 // The weights at the 36 points, as panel_times wants them: [point][tile of rows][channel][row].
 int64_t packed_size(const Problem& p) { return round_up(p.rows, kTall) * p.channels; }
 void pack_weights(const Problem& p, const float* weight, int64_t row, int64_t rows, float* packed) {
+  typedef float Narrow __attribute__((vector_size(kTall * sizeof(float))));
   const int64_t width = tail_rows(rows), point = packed_size(p);
-  for (int64_t c = 0; c < p.channels; ++c)
-    for (int64_t r = 0; r < width; ++r) {
-      float* to = packed + row * p.channels + c * width + r;
-      double half[3][6], whole[6], w[3];
-      for (int i = 0; i < 3; ++i) {
-        for (int j = 0; j < 3; ++j) {
-          const int tap = p.turned ? 8 - (i * 3 + j) : i * 3 + j;
-          w[j] = r < rows ? static_cast<double>(weight[(row + r) * p.weight_row + c * p.weight_channel + tap]) : 0;
-        }
-        kernel_points(w, half[i]);
-      }
-      for (int j = 0; j < 6; ++j) {
-        for (int i = 0; i < 3; ++i) w[i] = half[i][j];
-        kernel_points(w, whole);
-        for (int i = 0; i < 6; ++i) to[(i * 6 + j) * point] = static_cast<float>(whole[i]);
+  for (int64_t c = 0; c < p.channels; ++c) {
+    Rows w[9] = {}, half[3][6], column[3], whole[6];
+    for (int64_t r = 0; r < rows; ++r) {
+      const float* from = weight + (row + r) * p.weight_row + c * p.weight_channel;
+      for (int tap = 0; tap < 9; ++tap) w[p.turned ? 8 - tap : tap][r] = static_cast<double>(from[tap]);
+    }
+    for (int i = 0; i < 3; ++i) kernel_points(w + 3 * i, half[i]);
+    float* to = packed + row * p.channels + c * width;
+    for (int j = 0; j < 6; ++j) {
+      for (int i = 0; i < 3; ++i) column[i] = half[i][j];
+      kernel_points(column, whole);
+      for (int i = 0; i < 6; ++i) {
+        const Narrow rounded = __builtin_convertvector(whole[i], Narrow);
+        std::memcpy(to + (i * 6 + j) * point, &rounded, static_cast<size_t>(width) * sizeof(float));
       }
     }
+  }
 }
 
 // ---- Tiles as lanes.
@@ -328,7 +332,7 @@ bool winograd_wins(const ConvShape& s, ConvPass pass) {
   if (pass == ConvPass::Weight || s.in[0] != 1 || s.kernel[0] != 1 || s.padding[0] != 0 || s.stride[0] != 1) return false;
   for (int d = 1; d < 3; ++d)
     if (s.kernel[d] != 3 || s.stride[d] != 1 || s.dilation[d] != 1) return false;
-  if (smaller(s.in_channels, s.out_channels) < 16) return false;
+  if (smaller(s.in_channels, s.out_channels) < 8) return false;
   // Tiles reach over the edge, and the weights have to be worth transforming.
   const Problem p = problem_of(s, pass);
   const int64_t useful = p.out[0] * p.out[1], computed = p.tiles(0) * p.tiles(1) * kSide * kSide;
