@@ -422,3 +422,12 @@ def test_a_write_through_a_short_view_is_seen():
     w = torch.zeros(3, 4)
     w[0, 0:2].add_(1)
     assert w._version == 1 and w.sum().item() == 2.0
+
+
+def test_tensors_on_the_cpu_index_others_on_meta():
+    x = torch.empty(3, 4, device="meta")
+    index = torch.tensor([0, 2])
+    assert x[index].shape == (2, 4) and x[:, index].is_meta
+    x[index] = 1.0
+    with pytest.raises(NotImplementedError, match="depends on values"):
+        x[torch.tensor([True, False, True])]

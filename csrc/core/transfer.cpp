@@ -56,7 +56,7 @@ Tensor moved_to(const Tensor& t, Device device) {
   Tensor out = empty(t.sizes(), t.dtype(), device);
   out->flags |= t->flags & kLazy;
   const auto bytes = static_cast<size_t>(t.numel() * itemsize(t.dtype()));
-  if (bytes == 0) return out;
+  if (bytes == 0 || is_meta(out)) return out;
   if (t->device.is_cpu()) {
     backend_of(device).from_host(out->data, dense->data, bytes, {});
   } else if (device.is_cpu()) {
