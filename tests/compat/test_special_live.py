@@ -24,11 +24,13 @@ DIFFERENT = {
     "logit": ("second derivative",),
     "sinc": ("gradient", "second derivative"),
     "norm": ("second derivative",),
+    "frobenius_norm": ("second derivative",),
     "linalg_vector_norm": ("second derivative",),
     "dist": ("second derivative",),
     "renorm": ("second derivative",),
     "cosine_similarity": ("second derivative",),
     "cdist": ("gradient",),
+    "pdist": ("gradient",),
     "scatter_reduce": ("gradient",),
     "index_reduce": ("gradient",),
     # PyTorch's polygamma has nine digits, and at its poles a large number where there is an infinity.
