@@ -105,7 +105,7 @@ Spec im2col(const Tensor& self, IntSpan kernel_size, IntSpan dilation, IntSpan p
 
 Spec col2im(const Tensor& self, IntSpan output_size, IntSpan kernel_size, IntSpan dilation, IntSpan padding, IntSpan stride) {
   const Blocks b = fold_blocks(self, output_size, kernel_size, dilation, padding, stride);
-  if (!is_differentiable(self.dtype())) fail_not_implemented("col2im_out_cpu", self.dtype());
+  if (!is_differentiable(self.dtype()) && self.dtype() != DType::Bool) fail_not_implemented("col2im_out_cpu", self.dtype());
   Spec spec(self.dtype(), self->device);
   if (b.batched) spec.add_dim(b.shape.batch);
   spec.add_dim(b.shape.in_channels);
@@ -127,6 +127,8 @@ void im2col(const Tensor& self, IntSpan kernel_size, IntSpan dilation, IntSpan p
 
 void col2im(const Tensor& self, IntSpan output_size, IntSpan kernel_size, IntSpan dilation, IntSpan padding, IntSpan stride,
             const Tensor& out) {
+  if (RG_UNLIKELY(self.dtype() == DType::Bool))  // a sum of bools is whether any is set
+    return copy_data(out, impl::col2im(cast_data(self, DType::Float32), output_size, kernel_size, dilation, padding, stride));
   const Blocks b = fold_blocks(self, output_size, kernel_size, dilation, padding, stride);
   const Tensor columns = contiguous_data(self);
   const Launch launch(out, self.numel());
