@@ -117,9 +117,20 @@ template <class T> Plan plan_of(const Gather& g) {
 
 // The weights of a group as panel_times wants them, rows of `depth` = (channel, tap).
 template <class T> void pack_weight(const Gather& g, const T* weight, T* out) {
-  const int64_t taps = g.taps(), depth = g.channels * taps;
+  const int64_t taps = g.taps();
+  bool all = true;  // taps, in their order
+  for (int d = 0; d < 3; ++d) all = all && g.axis[d].taps == g.kernel[d] && g.axis[d].tap_step == 1;
+  constexpr int64_t item = sizeof(T);
   for (int64_t i = 0; i < g.rows; i += kTall) {
     const int64_t rows = smaller(kTall, g.rows - i), width = tail_rows(rows);
+    if (all && rows == width) {
+      const int64_t at_once = g.weight_channel == taps ? g.channels : 1;
+      for (int64_t c = 0; c < g.channels; c += at_once, out += at_once * taps * width)
+        transpose<T>(reinterpret_cast<char*>(out), width * item,
+                     reinterpret_cast<const char*>(weight + i * g.weight_row + c * g.weight_channel), g.weight_row * item, at_once * taps,
+                     width);
+      continue;
+    }
     for (int64_t c = 0; c < g.channels; ++c)
       for (int64_t x = 0; x < g.axis[0].taps; ++x)
         for (int64_t y = 0; y < g.axis[1].taps; ++y)
@@ -129,7 +140,6 @@ template <class T> void pack_weight(const Gather& g, const T* weight, T* out) {
                 weight + i * g.weight_row + c * g.weight_channel + (tap(0, x) * g.kernel[1] + tap(1, y)) * g.kernel[2] + tap(2, z);
             for (int64_t r = 0; r < width; ++r) out[r] = r < rows ? from[r * g.weight_row] : T(0);
           }
-    (void)depth;
   }
 }
 
@@ -164,13 +174,15 @@ template <class T> void one_block(const Gather& g, const Plan& plan, int64_t gro
         to = group_out + (q + column) / positions * out_image + (q + column) % positions;
         ld = out_plane;
       }
-      // the last tile is narrower: its block of channels starts elsewhere
-      const int64_t full = g.rows / kTall * kTall;
-      if (full)
-        panel_times<T>(full, depth, packed + c * taps * kTall, plan.depth * kTall, cols + column * depth, to, ld, c == 0, group_bias);
-      if (full < g.rows)
-        panel_times<T>(g.rows - full, depth, packed + full * plan.depth + c * taps * tail_rows(g.rows - full), 0, cols + column * depth,
-                       to + full * ld, ld, c == 0, group_bias ? group_bias + full : nullptr);
+      // The last tile is narrower: its block of channels starts elsewhere.
+      const int64_t full = g.rows / kTall * kTall, rest = g.rows - full;
+      const auto multiply = count <= kLanes<T> ? panel_times<T, 1> : panel_times<T, kWide>;
+      const T* a = packed + c * taps * kTall;
+      if (full) multiply(full, depth, a, plan.depth * kTall, cols + column * depth, to, ld, c == 0, group_bias);
+      if (rest) {
+        a = packed + full * plan.depth + c * taps * tail_rows(rest);
+        multiply(rest, depth, a, 0, cols + column * depth, to + full * ld, ld, c == 0, group_bias ? group_bias + full : nullptr);
+      }
     }
   }
   for (int64_t column = 0; column < count; column += kPanel<T>) {

@@ -43,37 +43,37 @@ inline int64_t tail_rows(int64_t rows) {
 }
 
 // c[i][j] = start + sum over p of a[p][i] * b[p][j], where start is what c held, or the bias, or 0.
-template <class T, int kM> inline __attribute__((always_inline)) void tile(int64_t depth, const T* a, const T* b, T* c, int64_t ldc,
-                                                                           bool first, const T* bias) {
+template <class T, int kM, int kN> inline __attribute__((always_inline)) void tile(int64_t depth, const T* a, const T* b, T* c, int64_t ldc,
+                                                                                   bool first, const T* bias) {
   using V = Vector<T>;
-  V sum[kM][kWide];
+  V sum[kM][kN];
 #pragma GCC unroll 8
   for (int i = 0; i < kM; ++i)
 #pragma GCC unroll 4
-    for (int j = 0; j < kWide; ++j) sum[i][j] = first ? V{} + (bias ? bias[i] : T(0)) : load<T>(c + i * ldc + j * kLanes<T>);
+    for (int j = 0; j < kN; ++j) sum[i][j] = first ? V{} + (bias ? bias[i] : T(0)) : load<T>(c + i * ldc + j * kLanes<T>);
   for (int64_t p = depth; p > 0; --p) {
-    V bv[kWide];
+    V bv[kN];
 #pragma GCC unroll 4
-    for (int j = 0; j < kWide; ++j) bv[j] = load<T>(b + j * kLanes<T>);
+    for (int j = 0; j < kN; ++j) bv[j] = load<T>(b + j * kLanes<T>);
 #pragma GCC unroll 8
     for (int i = 0; i < kM; ++i)
 #pragma GCC unroll 4
-      for (int j = 0; j < kWide; ++j) sum[i][j] += a[i] * bv[j];
+      for (int j = 0; j < kN; ++j) sum[i][j] += a[i] * bv[j];
     a += kM;
     b += kPanel<T>;
   }
 #pragma GCC unroll 8
   for (int i = 0; i < kM; ++i)
 #pragma GCC unroll 4
-    for (int j = 0; j < kWide; ++j) store<T>(c + i * ldc + j * kLanes<T>, sum[i][j]);
+    for (int j = 0; j < kN; ++j) store<T>(c + i * ldc + j * kLanes<T>, sum[i][j]);
 }
 
 // All rows of a panel of columns. `a` is packed: tiles of kTall rows, [depth][rows of the tile] each, `a_tile` elements apart. What is past the
-// rows in the last tile goes to a buffer.
-template <class T> void panel_times(int64_t rows, int64_t depth, const T* a, int64_t a_tile, const T* b, T* c, int64_t ldc, bool first,
-                                    const T* bias) {
+// rows in the last tile goes to a buffer. kN: how many vectors of the panel are computed.
+template <class T, int kN = kWide> void panel_times(int64_t rows, int64_t depth, const T* a, int64_t a_tile, const T* b, T* c, int64_t ldc,
+                                                    bool first, const T* bias) {
   int64_t i = 0;
-  for (; i + kTall <= rows; i += kTall, a += a_tile) tile<T, kTall>(depth, a, b, c + i * ldc, ldc, first, bias ? bias + i : nullptr);
+  for (; i + kTall <= rows; i += kTall, a += a_tile) tile<T, kTall, kN>(depth, a, b, c + i * ldc, ldc, first, bias ? bias + i : nullptr);
   if (i == rows) return;
   const int64_t rest = rows - i;
   T buffer[kTall * kPanel<T>], start[kTall] = {};
@@ -91,10 +91,10 @@ template <class T> void panel_times(int64_t rows, int64_t depth, const T* a, int
     for (int64_t r = 0; bias && r < rest; ++r) start[r] = bias[i + r];
   }
   switch (tail_rows(rest)) {
-    case 1: tile<T, 1>(depth, a, b, at, ld, first, start); break;
-    case 2: tile<T, 2>(depth, a, b, at, ld, first, start); break;
-    case 4: tile<T, 4>(depth, a, b, at, ld, first, start); break;
-    default: tile<T, kTall>(depth, a, b, at, ld, first, start);
+    case 1: tile<T, 1, kN>(depth, a, b, at, ld, first, start); break;
+    case 2: tile<T, 2, kN>(depth, a, b, at, ld, first, start); break;
+    case 4: tile<T, 4, kN>(depth, a, b, at, ld, first, start); break;
+    default: tile<T, kTall, kN>(depth, a, b, at, ld, first, start);
   }
   if (at == buffer)
     for (int64_t r = 0; r < rest; ++r) std::memcpy(c + (i + r) * ldc, buffer + r * ld, sizeof(T) * kPanel<T>);
