@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cpu/kernels/conv_depthwise.h"
+#include "cpu/kernels/conv_few.h"
 #include "cpu/kernels/conv_fold.h"
 #include "cpu/kernels/conv_tiles.h"
 #include "cpu/kernels/conv_winograd.h"
@@ -370,6 +371,7 @@ int64_t workspace(DType dtype, const ConvShape& s, ConvPass pass) {
   return visit(dtype, [&](auto zero) {
     using T = decltype(zero);
     if (pass == ConvPass::Weight) return weight_bytes<T>(s);
+    if (has_few<T>(s, pass)) return few_elements<T>(s) * static_cast<int64_t>(sizeof(T));
     if (pass == ConvPass::Out) return bytes_of<T>(gather_out(s));
     int64_t most = 0;
     for_each_remainder(s, [&](const Gather& g) { most = larger(most, bytes_of<T>(g)); });
@@ -386,6 +388,9 @@ void out(DType dtype, const ConvShape& s, const void* in, const void* weight, co
                          static_cast<float*>(out), work);
   visit(dtype, [&](auto zero) {
     using T = decltype(zero);
+    if (has_few<T>(s, ConvPass::Out))
+      return few_out<T>(s, gather_out(s), static_cast<const T*>(in), static_cast<const T*>(weight), static_cast<const T*>(bias),
+                        static_cast<T*>(out), static_cast<T*>(work.data));
     run<T>(gather_out(s), static_cast<const T*>(in), static_cast<const T*>(weight), static_cast<const T*>(bias), static_cast<T*>(out),
            work);
   });
@@ -400,6 +405,9 @@ void in(DType dtype, const ConvShape& s, const void* out, const void* weight, co
                         static_cast<float*>(in), work);
   visit(dtype, [&](auto zero) {
     using T = decltype(zero);
+    if (has_few<T>(s, ConvPass::In))
+      return few_in<T>(s, static_cast<const T*>(out), static_cast<const T*>(weight), static_cast<const T*>(bias), static_cast<T*>(in),
+                       static_cast<T*>(work.data));
     T* const result = static_cast<T*>(in);
     const T* const start = static_cast<const T*>(bias);
     const auto each = [&](const Gather& g) { run<T>(g, static_cast<const T*>(out), static_cast<const T*>(weight), start, result, work); };
