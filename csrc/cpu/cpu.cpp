@@ -14,6 +14,7 @@
 namespace retrograd::cpu {
 
 void provide_kernels(DeviceType type) {
+  provide(type, channel_norm());
   provide(type, conv());
   provide(type, copy());
   provide(type, create_kernels);

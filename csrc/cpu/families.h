@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cpu/isa.h"
+#include "kernels/channel_norm.h"
 #include "kernels/conv.h"
 #include "kernels/copy.h"
 #include "kernels/distance.h"
@@ -24,6 +25,7 @@ template <class... Args, IndexError (*function)(Args...)> struct Reporting<funct
   }
 };
 
+RG_DECLARE_KERNELS(ChannelNormKernels, channel_norm)
 RG_DECLARE_KERNELS(ConvKernels, conv)
 RG_DECLARE_KERNELS(CopyKernels, copy)
 RG_DECLARE_KERNELS(DistanceKernels, distance)

@@ -6,6 +6,7 @@
 #include "ops/index/derivatives.h"
 #include "ops/linalg/derivatives.h"
 #include "ops/nn/derivatives.h"
+#include "ops/norm/derivatives.h"
 #include "ops/pointwise/derivatives.h"
 #include "ops/reduce/derivatives.h"
 #include "ops/shape/derivatives.h"

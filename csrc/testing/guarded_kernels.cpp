@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "core/promote.h"
+#include "kernels/channel_norm.h"
 #include "kernels/conv.h"
 #include "kernels/copy.h"
 #include "kernels/create.h"
@@ -145,7 +146,11 @@ template <Name name, class Family, class... Args, Kernel<void(Args...)> Family::
 
 // A kernel that is missing here is missing on the device, and whoever calls it hears so.
 void provide_kernels(DeviceType type) {
-  // The workspace is a question of sizes alone.
+  // A workspace is a question of sizes alone.
+  static const ChannelNormKernels channel_norms = {
+      .workspace = channel_norm(Device{}).workspace,
+      RG_EACH(ChannelNormKernels, batch_norm, batch_norm_backward, group_norm, group_norm_backward)};
+  provide(type, channel_norms);
   static const ConvKernels convolutions = {.workspace = conv(Device{}).workspace, RG_EACH(ConvKernels, out, in, weight, unfold, fold)};
   provide(type, convolutions);
   RG_PROVIDE(CopyKernels, copy, fill, rows, convert);

@@ -106,6 +106,33 @@ CASES = [
     ("RMSNorm(4)", [_randn(3, 4)]),
     ("RMSNorm([2, 4], eps=0.1, elementwise_affine=False)", [_randn(3, 2, 4)]),
     ("LocalResponseNorm(2)", [_randn(2, 4, 3)]),
+    ("LocalResponseNorm(3, alpha=0.5, beta=0.5, k=2.0)", [_randn(2, 4, 3, 2)]),
+    ("CrossMapLRN2d(5, alpha=0.5)", [_randn(2, 2, 3, 2)]),
+    ("CrossMapLRN2d(4, alpha=0.5, beta=0.5, k=2)", [_randn(2, 2, 2, 2)]),
+    ("BatchNorm1d(3)", [_randn(4, 3)]),
+    ("BatchNorm1d(3, eps=0.1, momentum=0.3, affine=False)", [_randn(2, 3, 5)]),
+    ("BatchNorm1d(3, momentum=None)", [_randn(2, 3, 20)]),
+    ("BatchNorm1d(3, bias=False)", [_randn(2, 3, 20)], "eval"),
+    ("BatchNorm2d(3)", [_randn(2, 3, 4, 5)]),
+    ("BatchNorm2d(3, track_running_stats=False)", [_randn(2, 3, 4, 5)], "eval"),
+    ("BatchNorm2d(3, affine=False)", [lambda t: t.randn(2, 3, 4, 5, dtype=t.float64).contiguous(memory_format=t.channels_last)]),
+    ("BatchNorm3d(2)", [_randn(2, 2, 3, 2, 3)]),
+    ("SyncBatchNorm(3)", [_randn(2, 3, 4)]),
+    ("GroupNorm(2, 4)", [_randn(2, 4)]),
+    ("GroupNorm(3, 6, eps=0.1, bias=False)", [_randn(2, 6, 20)]),
+    ("GroupNorm(1, 4, affine=False)", [_randn(2, 4, 3, 2)]),
+    ("GroupNorm(2, 4, 1e-3)", [lambda t: t.randn(2, 4, 3, 5, dtype=t.float64).contiguous(memory_format=t.channels_last)]),
+    ("InstanceNorm1d(3)", [_randn(2, 3, 5)]),
+    ("InstanceNorm1d(3, affine=True)", [_randn(3, 5)]),
+    ("InstanceNorm2d(3, affine=True, track_running_stats=True, momentum=0.3)", [_randn(2, 3, 4, 5)]),
+    ("InstanceNorm2d(3, affine=True, track_running_stats=True)", [_randn(2, 3, 4, 5)], "eval"),
+    ("InstanceNorm3d(2, eps=0.1)", [_randn(2, 2, 3, 2, 3)]),
+    ("LazyBatchNorm1d()", [_randn(4, 3)], "lazy"),
+    ("LazyBatchNorm2d(affine=False)", [_randn(2, 3, 4, 5)], "lazy"),
+    ("LazyBatchNorm3d(momentum=None)", [_randn(2, 2, 3, 2, 3)], "lazy"),
+    ("LazyInstanceNorm1d()", [_randn(2, 3, 5)], "lazy"),
+    ("LazyInstanceNorm2d(track_running_stats=False)", [_randn(2, 3, 4, 5)], "lazy"),
+    ("LazyInstanceNorm3d(affine=False)", [_randn(2, 2, 3, 2, 3)], "lazy"),
     ("Flatten()", [_randn(2, 3, 4)]),
     ("Flatten(0, 1)", [_randn(2, 3, 4)]),
     ("Unflatten(1, (2, 3))", [_randn(2, 6)]),
@@ -183,7 +210,7 @@ def run(torch, case):
     """Output, gradients and parameters of one case."""
     source, inputs, *how = case
     layer = make(torch, source)
-    parameters = {name: flat(p) for name, p in layer.named_parameters()}
+    parameters = {} if "lazy" in how else {name: flat(p) for name, p in layer.named_parameters()}
     layer = layer.double()
     if "eval" in how:
         layer.eval()
@@ -199,7 +226,10 @@ def run(torch, case):
     (out * torch.linspace(0.5, 1.5, max(out.numel(), 1), dtype=out.dtype).reshape(out.shape)).sum().backward()
     grads = {"input": flat(leaves[0].grad)} if leaves else {}
     grads.update({name: flat(p.grad) for name, p in layer.named_parameters()})
-    return {"repr": repr(layer), "shape": list(out.shape), "out": flat(out), "grads": grads, "parameters": parameters}
+    found = {"repr": repr(layer), "shape": list(out.shape), "out": flat(out), "grads": grads, "parameters": parameters}
+    if buffers := {name: flat(b) for name, b in layer.named_buffers() if name not in ("weight", "pos_weight")}:
+        found["buffers"] = buffers
+    return found
 
 
 def rounded(value):

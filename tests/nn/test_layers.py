@@ -28,6 +28,10 @@ def compare(ours, theirs):
     assert ours["grads"].keys() == theirs["grads"].keys()
     for name, values in theirs["grads"].items():
         assert ours["grads"][name] == pytest.approx(values, rel=1e-7, abs=1e-9), name
+    buffers, expected = (found.get("buffers", {}) for found in (ours, theirs))
+    assert buffers.keys() == expected.keys()
+    for name, values in expected.items():
+        assert buffers[name] == pytest.approx(values, rel=1e-7, abs=1e-9), name
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=[c[0] for c in cases.CASES])

@@ -59,7 +59,7 @@ def schema(op: Op, name: str, written: list[str], outs: list[str]) -> str:
         letters[argument] = "abcdefgh"[len(letters)] + "!"
     source = target(op)
     returned = [""] * len(op.returns)
-    if outs or (written and op.returns[0].type == "Tensor"):
+    if outs or (written and not op.mutates and op.returns[0].type == "Tensor"):  # what an op writes beside its results it does not return
         returned = [letters[a] for a in (outs or written)]
     elif source.aliases:
         letters[op.params[0].name] = "a"

@@ -1,29 +1,17 @@
-// Two passes over a row that is in cache: mean and spread, then the result. Sums run in lanes, which the compiler turns into vectors.
+// Two passes over a row that is in cache: mean and spread, then the result.
 #include "kernels/norm.h"
 #include "cpu/isa.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "cpu/kernels/lane_sum.h"
 #include "cpu/parallel.h"
 
 namespace retrograd::cpu {
 namespace {
 
-constexpr int64_t kLanes = 32;
 constexpr int64_t kGrainElements = 16384;
-
-// sum of f(i) for i < n, in a fixed order.
-template <class C, class F> inline C lane_sum(int64_t n, F&& f) {
-  C lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int64_t j = 0; j < kLanes; ++j) lanes[j] += f(i + j);
-  for (int64_t j = 0; i + j < n; ++j) lanes[j] += f(i + j);
-  for (int64_t width = kLanes / 2; width; width /= 2)
-    for (int64_t j = 0; j < width; ++j) lanes[j] += lanes[j + width];
-  return lanes[0];
-}
 
 // A row whose squares overflow float: everything in double.
 template <class T> void wide_row(int64_t n, const T* x, const T* weight, const T* bias, double eps, T* y, T* mean, T* rstd) {

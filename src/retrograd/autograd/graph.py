@@ -434,7 +434,8 @@ class _AllowMutationOnSavedContext:
             for parameter, value in zip(op.parameters, args, strict=False):
                 if parameter.name in op.mutates:
                     for tensor in value if isinstance(value, (tuple, list)) else (value,):
-                        self._before_write(tensor)
+                        if tensor is not None:
+                            self._before_write(tensor)
         return op(*args, **kwargs)
 
 

@@ -71,6 +71,11 @@ def place(op: Any, name: str) -> int:
     return [p.name for p in op.parameters].index(name)
 
 
+def writes_first(op: Any) -> bool:
+    """Whether it is an in-place form: what it writes is its result."""
+    return bool(op.mutates) and op.mutates[0] == op.parameters[0].name
+
+
 def tensor_places(op: Any) -> tuple[int, ...]:
     return tuple(i for i, p in enumerate(op.parameters) if p.type in ("Tensor", "Tensor?", "Operand"))
 
@@ -95,7 +100,7 @@ def _runner_of(op: Any) -> Runner:
 
 
 def _general_runner(function: Rule, op: Any, tensors: tuple[int, ...], lists: tuple[int, ...]) -> Runner:
-    random, inplace = op.random, bool(op.mutates)
+    random, inplace = op.random, writes_first(op)
     logical = op.batching == ("as_strided",)  # its rule asks for the first argument as the program sees it
 
     def run(batch: Batch, op: Any, args: tuple[Any, ...]) -> Any:
@@ -272,7 +277,7 @@ def _none(result: Any) -> Any:
 def loop(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     """Runs an op for each example and stacks the results."""
     rows = [op(*(_example(v, b, i) for v, b in zip(values, batched, strict=True))) for i in range(batch.size)]
-    if op.mutates:
+    if writes_first(op):
         return values[0]
     if not rows:
         return _none(op(*(_imagined(v, b) for v, b in zip(values, batched, strict=True))))

@@ -5,6 +5,7 @@ from retrograd.func import (  # noqa: F401
     _batching_index,
     _batching_linalg,
     _batching_nn,
+    _batching_norm,
     _batching_pointwise,
     _batching_random,
     _batching_reduce,

@@ -185,6 +185,13 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
         made._is_buffer = True  # type: ignore[attr-defined]
         return made
 
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = super().__torch_function__(func, types, args, kwargs)
+        if type(result) is Tensor and func in _ALLOWED:  # converted by Module.to() and its like, which has no other place to keep it in
+            return cls(device=result.device, dtype=result.dtype, persistent=args[0].persistent)
+        return result
+
 
 def is_lazy(param: Any) -> bool:
     """Whether a parameter or buffer has no size yet."""

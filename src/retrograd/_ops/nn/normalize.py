@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import retrograd as torch
@@ -22,6 +23,58 @@ def layer_norm(
     return _C._ops.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
+def _check_values(size: Sequence[int]) -> None:
+    """Statistics of one value say nothing."""
+    count = size[0]
+    for n in size[2:]:
+        count *= n
+    if count == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Brings each channel of [N, C, ...] to mean 0 and variance 1, then scales and shifts.
+
+    Training moves the running statistics towards those of the batch by momentum; else they are used in their place.
+    """
+    if training:
+        _check_values(input.shape)
+    return _C._ops.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Brings each channel of each sample of [N, C, ...] to mean 0 and variance 1, then scales and shifts."""
+    if use_input_stats and math.prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    return _C._ops.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
+
+
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
+    """Brings each of num_groups groups of channels of a sample to mean 0 and variance 1, then scales and shifts each channel."""
+    if input.dim() < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+    _check_values([input.shape[0] * input.shape[1] // num_groups, num_groups, *input.shape[2:]])
+    return _C._ops.group_norm(input, num_groups, weight, bias, eps, True)
+
+
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """input / sqrt(mean(input ** 2) + eps) over the last dimensions, times weight."""
     shape = tuple(normalized_shape)
@@ -38,11 +91,16 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
         )
     if not input.is_floating_point() and not input.is_complex():
         raise NotImplementedError(f'"rms_norm" not implemented for {input.dtype}')
+    if weight is not None and tuple(weight.shape) != shape:
+        raise RuntimeError(
+            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} and normalized_shape = "
+            f"{list(shape)}"
+        )
     dims = tuple(range(-len(shape), 0))
     wide = (input.float() if input.dtype in (torch.float16, torch.bfloat16) else input).contiguous()
     eps = torch.finfo(wide.dtype).eps if eps is None else eps
-    out = (wide * torch.rsqrt((wide * wide).mean(dims, keepdim=True) + eps)).to(input.dtype)
-    return out if weight is None else out * weight
+    out = wide * torch.rsqrt(wide.pow(2).mean(dims, keepdim=True) + eps)
+    return (out if weight is None else out * weight).to(input.dtype)
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
@@ -56,6 +114,21 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     # Of integers the mean is an integer, as in PyTorch.
     mean = windows.mean(-1) if windows.is_floating_point() or windows.is_complex() else windows.sum(-1) // size
     return input / (mean * alpha + k) ** beta
+
+
+def cross_map_lrn2d(input: Tensor, size: int, alpha: float, beta: float, k: float) -> Tensor:
+    """local_response_norm of images over a window with the channel in its middle, for which an even size is one too many.
+
+    As in PyTorch, whose sums slide along and never let go of it, channel 0 belongs to every window.
+    """
+    if input.dim() != 4:
+        raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+    reach = (size - 1) // 2
+    squares = input * input
+    sums = pad(squares, [0, 0, 0, 0, reach, reach]).unfold(1, 2 * reach + 1, 1).sum(-1)
+    if input.shape[1] > reach + 1:
+        sums = torch.cat([sums[:, : reach + 1], sums[:, reach + 1 :] + squares[:, :1]], 1)
+    return input * (sums * (alpha / size) + k) ** -beta
 
 
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:

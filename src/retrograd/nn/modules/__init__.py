@@ -4,6 +4,7 @@ import importlib as _importlib
 import typing as _typing
 
 from retrograd.nn.modules.activation import *  # noqa: F403
+from retrograd.nn.modules.batchnorm import *  # noqa: F403
 from retrograd.nn.modules.container import *  # noqa: F403
 from retrograd.nn.modules.conv import *  # noqa: F403
 from retrograd.nn.modules.distance import *  # noqa: F403
@@ -20,6 +21,7 @@ from retrograd.nn.modules.sparse import *  # noqa: F403
 if _typing.TYPE_CHECKING:
     from retrograd.nn.modules.adaptive import *  # noqa: F403
     from retrograd.nn.modules.channelshuffle import *  # noqa: F403
+    from retrograd.nn.modules.instancenorm import *  # noqa: F403
     from retrograd.nn.modules.pixelshuffle import *  # noqa: F403
     from retrograd.nn.modules.rnn import *  # noqa: F403
 else:
@@ -28,7 +30,13 @@ else:
         "AdaptiveLogSoftmaxWithLoss": "adaptive",
         "ChannelShuffle": "channelshuffle",
         "GRUCell": "rnn",
+        "InstanceNorm1d": "instancenorm",
+        "InstanceNorm2d": "instancenorm",
+        "InstanceNorm3d": "instancenorm",
         "LSTMCell": "rnn",
+        "LazyInstanceNorm1d": "instancenorm",
+        "LazyInstanceNorm2d": "instancenorm",
+        "LazyInstanceNorm3d": "instancenorm",
         "PixelShuffle": "pixelshuffle",
         "PixelUnshuffle": "pixelshuffle",
         "RNNCell": "rnn",
