@@ -63,7 +63,7 @@ struct Group {
 
 class Parsed {
  public:
-  static constexpr int kMaxParams = 16;
+  static constexpr int kMaxParams = 20;
   static constexpr int kMaxInts = 96;
   Parsed() {}
 

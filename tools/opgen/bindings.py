@@ -94,7 +94,7 @@ def group(name: str, members: list[Op], mode: str) -> str:
         specs = ", ".join(param_spec(p, mode) for p in op.params)
         array, function = f"s_{op.cname}_{mode}_{i}", f"t_{op.cname}_{i}_{mode}"
         if specs:
-            overloads.append(f"const ParamSpec {array}[] = {{{specs}}};")
+            overloads.append(f"const ParamSpec {array}[] = {{{specs}}}; static_assert(std::size({array}) <= Parsed::kMaxParams);")
         overloads.append(thunk(op, function, mode))
         text = signature_text(op, method=mode != "function")
         record = f"op_{op.cname}_" if mode == "inplace" else f"op_{op.cname}"
