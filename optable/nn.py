@@ -462,45 +462,6 @@ op(
     ),
 )
 
-# ---- recurrence, one time step ----
-
-for _name, _gates, _doc in (
-    ("rnn_tanh_cell", 1, "The next state of a plain recurrent network with tanh."),
-    ("rnn_relu_cell", 1, "The next state of a plain recurrent network with relu."),
-    ("gru_cell", 3, "The next state of a gated recurrent unit."),
-):
-    op(
-        f"{_name}(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
-        variants="function",
-        kernel=python(f"retrograd._ops.nn.recurrent:{_name}"),
-        doc=_doc,
-        samples=[
-            S(T(2, 3), T(2, 4), T(4 * _gates, 3), T(4 * _gates, 4), T(4 * _gates), T(4 * _gates)),
-            S(T(3, 3), T(3, 2), T(2 * _gates, 3), T(2 * _gates, 2)),
-            S(T(3, 0), T(3, 2), T(2 * _gates, 0), T(2 * _gates, 2)),
-        ],
-        errors=(
-            E(S(T(2, 2), T(2, 4), T(4 * _gates, 3), T(4 * _gates, 4)), RuntimeError, "input has inconsistent input_size: got 2 expected 3"),
-            E(S(T(2, 3), T(2, 3), T(4 * _gates, 3), T(4 * _gates, 4)), RuntimeError, "hidden0 has inconsistent hidden_size: got 3, expected 4"),
-            E(S(T(2, 3), T(3, 4), T(4 * _gates, 3), T(4 * _gates, 4)), RuntimeError, "Input batch size 2 doesn't match hidden0 batch size 3"),
-        ),
-    )
-op(
-    "lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor[]",
-    variants="function",
-    kernel=python("retrograd._ops.nn.recurrent:lstm_cell"),
-    doc="The next output and memory of an LSTM.",
-    samples=[
-        S(T(2, 3), [T(2, 4), T(2, 4)], T(16, 3), T(16, 4), T(16), T(16)),
-        S(T(3, 3), [T(3, 2, high=1), T(3, 2, low=-1)], T(8, 3, low=-1, high=1), T(8, 2, low=-1, high=1)),
-        S(T(3, 0), [T(3, 2, low=-1, high=1), T(3, 2, low=-1, high=1)], T(8, 0), T(8, 2, low=-1, high=1)),
-    ],
-    errors=(
-        E(S(T(2, 3), [T(2, 4)], T(16, 3), T(16, 4)), RuntimeError, "lstm_cell expects two hidden states"),
-        E(S(T(2, 3), [T(2, 4), T(2, 3)], T(16, 3), T(16, 4)), RuntimeError, "hidden1 has inconsistent hidden_size: got 3, expected 4"),
-    ),
-)
-
 # ---- images ----
 
 op(

@@ -24,6 +24,7 @@ void provide_kernels(DeviceType type) {
   provide(type, loss());
   provide(type, matmul_kernels);
   provide(type, norm());
+  provide(type, recurrent());
   provide(type, optim_kernels);
   provide(type, pointwise_kernels());
   provide(type, random_kernels);

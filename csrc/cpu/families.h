@@ -9,6 +9,7 @@
 #include "kernels/index.h"
 #include "kernels/loss.h"
 #include "kernels/norm.h"
+#include "kernels/recurrent.h"
 #include "kernels/reduce.h"
 #include "kernels/scan.h"
 #include "kernels/softmax.h"
@@ -32,6 +33,7 @@ RG_DECLARE_KERNELS(DistanceKernels, distance)
 RG_DECLARE_KERNELS(IndexKernels, indexing)
 RG_DECLARE_KERNELS(LossKernels, loss)
 RG_DECLARE_KERNELS(NormKernels, norm)
+RG_DECLARE_KERNELS(RecurrentKernels, recurrent)
 RG_DECLARE_KERNELS(ReduceKernels, reduce)
 RG_DECLARE_KERNELS(ScanKernels, scan)
 RG_DECLARE_KERNELS(SoftmaxKernels, softmax)

@@ -8,5 +8,6 @@
 #include "ops/nn/derivatives.h"
 #include "ops/norm/derivatives.h"
 #include "ops/pointwise/derivatives.h"
+#include "ops/recurrent/derivatives.h"
 #include "ops/reduce/derivatives.h"
 #include "ops/shape/derivatives.h"

@@ -17,6 +17,7 @@
 #include "kernels/pointwise.h"
 #include "kernels/random.h"
 #include "kernels/recurrence.h"
+#include "kernels/recurrent.h"
 #include "kernels/reduce.h"
 #include "kernels/scan.h"
 #include "kernels/select.h"
@@ -91,6 +92,18 @@ struct Call {
   }
   void look(const Indexing& plan) {
     for (int i = 0; i < plan.count; ++i) strided(plan.index[i], sizeof(int64_t), plan.index_ndim, plan.sizes + plan.at, plan.strides[i]);
+  }
+  void look(const RecurrentShape& s) {
+    look(s.kind);
+    for (const int64_t size : {s.steps, s.elements, s.input, s.hidden, s.shown}) say(size);
+    host(s.host_batch_sizes);
+    host(s.host_offsets);
+  }
+  void look(const RecurrentWeights& w) {
+    for (const void* const p : {w.w_ih, w.w_hh, w.b_ih, w.b_hh, w.w_hr}) device(p, 0);
+  }
+  void look(const RecurrentGradients& g) {
+    for (const void* const p : {g.input, g.w_ih, g.w_hh, g.b_ih, g.b_hh, g.w_hr}) device(p, 0);
   }
   void look(DType dtype) { (text += ' ') += dtype_name(dtype); }
   void look(const void* p) { takes_host ? host(p) : device(p, 0); }
@@ -169,6 +182,7 @@ void provide_kernels(DeviceType type) {
   RG_PROVIDE(RandomKernels, uniform, normal, normal_serial, log_normal, exponential, cauchy, geometric, bernoulli, bernoulli_each,
              random_from, random_full, randperm, check_weights, multinomial, poisson);
   RG_PROVIDE(RecurrenceKernels, linear);
+  RG_PROVIDE(RecurrentKernels, forward, backward);
   RG_PROVIDE(ReduceKernels, sum, mean, prod, max, min, any, all, count_nonzero, small_sum, norm, var_mean, argmax, argmin, max_with_index,
              min_with_index);
   RG_PROVIDE(ScanKernels, cumsum, cumprod, cummax, cummin, logcumsumexp);

@@ -36,6 +36,19 @@ def _log_probabilities(*shape):
     return lambda t: t.randn(*shape, dtype=t.float64).log_softmax(1)
 
 
+def _states(*shapes):
+    return lambda t: tuple(t.randn(*shape, dtype=t.float64) for shape in shapes)
+
+
+def _packed(lengths, size):
+    def pack(t):
+        padded = t.randn(max(lengths), len(lengths), size, dtype=t.float64)
+        rnn = importlib.import_module(t.__name__ + ".nn.utils.rnn")
+        return rnn.pack_padded_sequence(padded, lengths, enforce_sorted=False)
+
+    return pack
+
+
 # (how to make the layer, what to call it on). Floating point parameters are turned into float64.
 CASES = [
     ("Identity(1, x=2)", [_randn(2, 3)]),
@@ -162,6 +175,21 @@ CASES = [
     ("LSTMCell(3, 2, bias=False)", [_randn(3), lambda t: (t.randn(2, dtype=t.float64), t.randn(2, dtype=t.float64))]),
     ("GRUCell(3, 4)", [_randn(2, 3), _randn(2, 4)]),
     ("GRUCell(3, 4, bias=False)", [_randn(3)]),
+    ("RNN(3, 4)", [_randn(5, 2, 3)]),
+    ("RNN(3, 4, 2, 'relu', bias=False, batch_first=True)", [_randn(2, 5, 3), _randn(2, 2, 4)]),
+    ("RNN(3, 4, 2, bidirectional=True)", [_randn(5, 3), _randn(4, 4)]),
+    ("RNN(3, 4, bidirectional=True)", [_packed([5, 3, 1], 3)]),
+    ("GRU(3, 4)", [_randn(5, 2, 3), _randn(1, 2, 4)]),
+    ("GRU(3, 4, 2, bias=False, batch_first=True, bidirectional=True)", [_randn(2, 5, 3)]),
+    ("GRU(3, 4, 3, dropout=0.5)", [_randn(5, 2, 3)], "eval"),
+    ("GRU(3, 4, 2, bidirectional=True)", [_packed([2, 4, 1], 3), _randn(4, 3, 4)]),
+    ("GRU(2, 1)", [_randn(1, 2)]),
+    ("LSTM(3, 4)", [_randn(5, 2, 3)]),
+    ("LSTM(3, 4, 2, batch_first=True)", [_randn(2, 5, 3), _states((2, 2, 4), (2, 2, 4))]),
+    ("LSTM(3, 4, 2, bias=False, bidirectional=True)", [_randn(5, 3), _states((4, 4), (4, 4))]),
+    ("LSTM(3, 4, 2, proj_size=2, bidirectional=True)", [_randn(5, 2, 3), _states((4, 2, 2), (4, 2, 4))]),
+    ("LSTM(3, 4, proj_size=2, bias=False)", [_packed([3, 3, 2], 3)]),
+    ("LSTM(3, 4, 2, bidirectional=True, dropout=0.3)", [_packed([1, 4, 2], 3)], "eval"),
     ("AdaptiveLogSoftmaxWithLoss(16, 20, [3, 7])", [_randn(6, 16), lambda t: t.tensor([0, 4, 19, 7, 2, 6])]),
     ("AdaptiveLogSoftmaxWithLoss(8, 20, [5], div_value=2.0, head_bias=True)", [_randn(8), lambda t: t.tensor(7)]),
     ("L1Loss()", [_randn(3, 4), _randn(3, 4)]),
@@ -206,6 +234,13 @@ def flat(value):
     return value.detach().double().reshape(-1).tolist()
 
 
+def tensors(value):
+    """The tensors of a result, one in the other; of packed sequences the elements."""
+    if hasattr(value, "batch_sizes"):
+        return [value.data]
+    return [t for part in value for t in tensors(part)] if isinstance(value, tuple) else [value]
+
+
 def run(torch, case):
     """Output, gradients and parameters of one case."""
     source, inputs, *how = case
@@ -215,14 +250,14 @@ def run(torch, case):
     if "eval" in how:
         layer.eval()
     args = [make_input(torch) for make_input in inputs]
-    leaves = [a.requires_grad_() for a in args[:1] if a.is_floating_point()]
+    leaves = [a.requires_grad_() for a in tensors(args[0]) if a.is_floating_point()]
     if "inplace" in how:
         args[0] = args[0] * 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         out = layer(*args)
     if isinstance(out, tuple):
-        out = torch.cat([part.reshape(-1) for part in out])
+        out = torch.cat([part.reshape(-1) for part in tensors(out)])
     (out * torch.linspace(0.5, 1.5, max(out.numel(), 1), dtype=out.dtype).reshape(out.shape)).sum().backward()
     grads = {"input": flat(leaves[0].grad)} if leaves else {}
     grads.update({name: flat(p.grad) for name, p in layer.named_parameters()})

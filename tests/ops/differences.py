@@ -22,6 +22,8 @@ NOT_IN_TORCH = {
     "_linear": "ours: a layer as one product, where nothing is recorded",
     "_mm": "ours: a product that reads transposed matrices through their strides",
     "_put_along": "ours: the derivative of taking along a dimension",
+    "_recurrent_layer": "ours: one layer in one direction over whole sequences",
+    "_recurrent_layer_backward": "ours: its gradients",
     "_reverse_cumsum": "ours: cumsum from the end, its derivative",
     "_sum_to": "ours: broadcasting undone",
     "_take_along": "ours: gather with indices known to be in range",
