@@ -1,6 +1,7 @@
 #include "cpu/cpu.h"
 
 #include "cpu/families.h"
+#include "kernels/attention.h"
 #include "kernels/create.h"
 #include "kernels/lapack.h"
 #include "kernels/matmul.h"
@@ -15,6 +16,7 @@ namespace retrograd::cpu {
 
 void provide_kernels(DeviceType type) {
   provide(type, channel_norm());
+  provide(type, attention_kernels);
   provide(type, conv());
   provide(type, copy());
   provide(type, create_kernels);

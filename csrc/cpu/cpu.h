@@ -5,6 +5,7 @@
 #include "cpu/isa.h"
 
 namespace retrograd::kernels {
+struct AttentionKernels;
 struct CreateKernels;
 struct LapackKernels;
 struct MatmulKernels;
@@ -19,6 +20,7 @@ struct ValueKernels;
 namespace retrograd::cpu {
 
 // The families that are compiled once, for every level of processor; the others are in cpu/families.h.
+extern const AttentionKernels attention_kernels;
 extern const CreateKernels create_kernels;
 extern const LapackKernels lapack_kernels;
 extern const MatmulKernels matmul_kernels;

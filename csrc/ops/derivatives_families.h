@@ -1,6 +1,7 @@
 // The derivative helpers of each family.
 #pragma once
 
+#include "ops/attention/derivatives.h"
 #include "ops/complex/derivatives.h"
 #include "ops/conv/derivatives.h"
 #include "ops/index/derivatives.h"

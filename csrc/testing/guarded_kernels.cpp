@@ -4,6 +4,7 @@
 
 #include "core/promote.h"
 #include "kernels/channel_norm.h"
+#include "kernels/attention.h"
 #include "kernels/conv.h"
 #include "kernels/copy.h"
 #include "kernels/create.h"
@@ -75,6 +76,14 @@ struct Call {
     say(m.rs);
     say(m.cs);
     device(m.data, 0);
+  }
+  void look(const HeadRows& r) {
+    for (const int64_t step : {r.batch_step, r.head_step, r.row_step}) say(step);
+    device(r.data, 0);
+  }
+  void look(const AttentionMask& m) { device(m.data, 0); }
+  void look(const AttentionShape& s) {
+    for (const int64_t size : {s.batch, s.heads, s.key_heads, s.queries, s.keys, s.width, s.value_width}) say(size);
   }
   void look(const Matrices& m) {
     look(m.dtype);
@@ -164,6 +173,8 @@ void provide_kernels(DeviceType type) {
       .workspace = channel_norm(Device{}).workspace,
       RG_EACH(ChannelNormKernels, batch_norm, batch_norm_backward, group_norm, group_norm_backward)};
   provide(type, channel_norms);
+  RG_PROVIDE(AttentionKernels, forward, backward);
+  // The workspace is a question of sizes alone.
   static const ConvKernels convolutions = {.workspace = conv(Device{}).workspace, RG_EACH(ConvKernels, out, in, weight, unfold, fold)};
   provide(type, convolutions);
   RG_PROVIDE(CopyKernels, copy, fill, rows, convert);

@@ -19,6 +19,8 @@ NOT_IN_TORCH = {
     "_convolution_input": "ours: PyTorch has one op for all gradients of a convolution",
     "_convolution_weight": "ours: PyTorch has one op for all gradients of a convolution",
     "_expand_reduced": "ours: a reduced gradient brought back to the input's shape",
+    "_attention": "ours: PyTorch's has another order of arguments",
+    "_attention_backward": "ours: PyTorch's has another order of arguments",
     "_linear": "ours: a layer as one product, where nothing is recorded",
     "_mm": "ours: a product that reads transposed matrices through their strides",
     "_put_along": "ours: the derivative of taking along a dimension",

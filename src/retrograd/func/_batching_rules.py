@@ -1,6 +1,7 @@
 """Fills the table of batching rules: one module for each family of ops."""
 
 from retrograd.func import (  # noqa: F401
+    _batching_attention,
     _batching_conv,
     _batching_index,
     _batching_linalg,
