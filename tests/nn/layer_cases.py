@@ -28,6 +28,22 @@ def _signs(*shape):
     return lambda t: t.randint(0, 2, shape).double() * 2 - 1
 
 
+def _none(t):
+    return None
+
+
+def _flag(value):
+    return lambda t: value
+
+
+def _padding(*lengths, size):
+    return lambda t: t.arange(size) >= t.tensor(lengths)[:, None]
+
+
+def _causal(size):
+    return lambda t: t.ones(size, size, dtype=t.bool).triu(1)
+
+
 def _positive(*shape):
     return lambda t: t.rand(*shape, dtype=t.float64) + 0.1
 
@@ -74,6 +90,51 @@ CASES = [
     ("ConvTranspose3d(2, 3, 2, stride=2, bias=False)", [_randn(1, 2, 2, 3, 2)]),
     ("Unfold((2, 3), dilation=2, padding=1, stride=(1, 2))", [_randn(2, 3, 5, 6)]),
     ("Fold((4, 5), kernel_size=2, padding=1)", [_randn(2, 12, 30)]),
+    ("MultiheadAttention(8, 2)", [_randn(4, 3, 8), _randn(5, 3, 8), _randn(5, 3, 8)]),
+    ("MultiheadAttention(8, 2, bias=False)", [_randn(4, 8), _randn(5, 8), _randn(5, 8)]),
+    ("MultiheadAttention(8, 4, batch_first=True)", [_randn(3, 4, 8), _randn(3, 5, 8), _randn(3, 5, 8), _padding(5, 2, 4, size=5)]),
+    (
+        "MultiheadAttention(8, 1)",
+        [_randn(4, 3, 8), _randn(4, 3, 8), _randn(4, 3, 8), _padding(4, 2, 3, size=4), _flag(True), _causal(4), _flag(False)],
+    ),
+    ("MultiheadAttention(6, 3, kdim=4, vdim=5)", [_randn(4, 2, 6), _randn(3, 2, 4), _randn(3, 2, 5), _none, _flag(False)]),
+    (
+        "MultiheadAttention(6, 2, add_bias_kv=True, add_zero_attn=True)",
+        [_randn(4, 2, 6), _randn(3, 2, 6), _randn(3, 2, 6), _padding(3, 1, size=3), _flag(True), _randn(4, 4, 3)],
+    ),
+    (
+        "MultiheadAttention(6, 2, add_bias_kv=True, add_zero_attn=True, kdim=4)",
+        [_randn(4, 2, 6), _randn(3, 2, 4), _randn(3, 2, 6), _padding(3, 1, size=3), _flag(False), _randn(4, 4, 3)],
+    ),
+    (
+        "MultiheadAttention(8, 2, dropout=0.2)",
+        [_randn(4, 3, 8), _randn(4, 3, 8), _randn(4, 3, 8), _none, _flag(False), _causal(4), _flag(True), _flag(True)],
+        "eval",
+    ),
+    ("TransformerEncoderLayer(8, 2, 12)", [_randn(4, 3, 8)], "eval"),
+    (
+        "TransformerEncoderLayer(8, 4, 12, dropout=0.0, activation='gelu', norm_first=True, batch_first=True, bias=False)",
+        [_randn(3, 4, 8), _causal(4), _padding(4, 2, 3, size=4)],
+    ),
+    ("TransformerDecoderLayer(8, 2, 12)", [_randn(4, 3, 8), _randn(5, 3, 8), _causal(4), _none, _none, _padding(5, 2, 4, size=5)], "eval"),
+    (
+        "TransformerDecoderLayer(8, 4, 12, 0.0, torch.nn.functional.silu, norm_first=True, batch_first=True)",
+        [_randn(3, 4, 8), _randn(3, 5, 8)],
+    ),
+    (
+        "TransformerEncoder(TransformerEncoderLayer(8, 2, 12, batch_first=True), 2, LayerNorm(8))",
+        [_randn(3, 4, 8), _none, _padding(4, 2, 3, size=4)],
+        "eval",
+    ),
+    (
+        "TransformerDecoder(TransformerDecoderLayer(8, 2, 12), 2)",
+        [_randn(4, 8), _randn(5, 8), lambda t: t.nn.Transformer.generate_square_subsequent_mask(4, dtype=t.float64)],
+        "eval",
+    ),
+    (
+        "Transformer(8, 2, 1, 2, 12, dropout=0.0)",
+        [_randn(5, 3, 8), _randn(4, 3, 8), _none, _causal(4), _none, _padding(5, 2, 4, size=5), _none, _padding(5, 2, 4, size=5)],
+    ),
     ("Threshold(0.1, -2)", [_randn(3, 4)]),
     ("ReLU()", [_randn(3, 4)]),
     ("RReLU()", [_randn(3, 4)], "eval"),

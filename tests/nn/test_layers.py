@@ -63,6 +63,8 @@ def test_every_layer_has_a_case():
         "Bilinear(3, 4, 5)",
         "Embedding(10, 3, padding_idx=2)",
         "EmbeddingBag(4, 3)",
+        "MultiheadAttention(6, 2, add_bias_kv=True)",
+        "Transformer(8, 2, 1, 1, 12)",
     ],
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -24,6 +24,7 @@ NOISE = (
     "insert a get_attr Node",
     "will create a reference cycle",
     "gradient layout contract",
+    "nested tensors is in prototype stage",
 )
 
 

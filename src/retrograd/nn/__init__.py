@@ -31,22 +31,23 @@ def factory_kwargs(kwargs: dict[str, _typing.Any] | None) -> dict[str, _typing.A
 
 
 if _typing.TYPE_CHECKING:
-    from retrograd.nn import parallel as parallel
+    from retrograd.nn import attention as attention, parallel as parallel
     from retrograd.nn.parallel import DataParallel as DataParallel
 else:  # imported when first used
 
     def __getattr__(name):
         if name in modules._LATER:
             value = getattr(modules, name)
-        elif name in ("parallel", "DataParallel"):
-            value = _importlib.import_module("retrograd.nn.parallel")
-            value = value if name == "parallel" else value.DataParallel
+        elif name in ("attention", "parallel"):
+            value = _importlib.import_module(f"retrograd.nn.{name}")
+        elif name == "DataParallel":
+            value = _importlib.import_module("retrograd.nn.parallel").DataParallel
         else:
             raise AttributeError(f"module 'retrograd.nn' has no attribute {name!r}")
         globals()[name] = value
         return value
 
     def __dir__():
-        return sorted({*globals(), *modules._LATER, "parallel", "DataParallel"})
+        return sorted({*globals(), *modules._LATER, "attention", "parallel", "DataParallel"})
 
     __all__ = [name for name in __dir__() if not name.startswith("_")]

@@ -56,6 +56,7 @@ from retrograd._ops.nn.losses import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
+from retrograd._ops.nn.multihead import multi_head_attention_forward
 from retrograd._ops.nn.normalize import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, normalize, rms_norm
 from retrograd._ops.nn.padding import pad
 from retrograd._overridable import offer
@@ -67,7 +68,7 @@ __all__ = [
     "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag",
     "feature_alpha_dropout", "fold", "gaussian_nll_loss", "gelu", "glu", "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
     "hardtanh_", "hinge_embedding_loss", "huber_loss", "instance_norm", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear",
-    "local_response_norm", "log_softmax", "logsigmoid", "margin_ranking_loss", "mish", "mse_loss", "multi_margin_loss",
+    "local_response_norm", "log_softmax", "logsigmoid", "margin_ranking_loss", "mish", "mse_loss", "multi_head_attention_forward", "multi_margin_loss",
     "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",
     "pdist", "pixel_shuffle", "pixel_unshuffle",
     "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm", "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_",

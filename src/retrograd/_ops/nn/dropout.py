@@ -19,10 +19,8 @@ def _dropped(input: Tensor, p: float, shape: Sequence[int], training: bool, inpl
     """input with elements (of the broadcast `shape`) zeroed with probability p and the rest scaled up."""
     if not training or p == 0 or input.numel() == 0:
         return input
-    keep = 1.0 - p
-    mask = torch.bernoulli(torch.empty(shape, dtype=input.dtype, device=input.device), keep)
-    if keep > 0:
-        mask.div_(keep)
+    mask = torch.empty(shape, dtype=input.dtype, device=input.device)
+    mask = torch.bernoulli(mask, 1.0 - p).div_(1.0 - p) if p < 1 else mask.zero_()  # what is certain takes no random number
     return input.mul_(mask) if inplace else input * mask
 
 

@@ -24,6 +24,7 @@ if _typing.TYPE_CHECKING:
     from retrograd.nn.modules.instancenorm import *  # noqa: F403
     from retrograd.nn.modules.pixelshuffle import *  # noqa: F403
     from retrograd.nn.modules.rnn import *  # noqa: F403
+    from retrograd.nn.modules.transformer import *  # noqa: F403
 else:
     # What fewer programs use is imported when it is first asked for, here or in retrograd.nn: {name: its file}.
     _LATER = {
@@ -45,6 +46,11 @@ else:
         "RNNBase": "rnn",
         "RNNCell": "rnn",
         "RNNCellBase": "rnn",
+        "Transformer": "transformer",
+        "TransformerDecoder": "transformer",
+        "TransformerDecoderLayer": "transformer",
+        "TransformerEncoder": "transformer",
+        "TransformerEncoderLayer": "transformer",
     }
 
     def __getattr__(name):

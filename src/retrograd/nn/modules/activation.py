@@ -1,4 +1,4 @@
-"""Activation functions as modules."""
+"""Activation functions as modules, and attention."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.nn import functional as F, init
+from retrograd.nn.modules.linear import NonDynamicallyQuantizableLinear
 from retrograd.nn.modules.module import Module
 from retrograd.nn.parameter import Parameter
 
 __all__ = [
     "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid", "LogSoftmax",
-    "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid", "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink",
-    "Softsign", "Tanh", "Tanhshrink", "Threshold",
+    "Mish", "MultiheadAttention", "PReLU", "RReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid", "Softmax", "Softmax2d", "Softmin", "Softplus",
+    "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
 ]  # fmt: skip
 
 _ops = _C._ops
@@ -381,3 +382,137 @@ class Softmax2d(Module):
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3, _stacklevel=5)
+
+
+class MultiheadAttention(Module):
+    """Attention of several heads, with the projections before and after it.
+
+    Args:
+        embed_dim: the width of queries and results, which num_heads divides.
+        dropout: how likely a weight is dropped in training.
+        bias: whether the projections have one.
+        add_bias_kv: a learned key and value more, for every sequence.
+        add_zero_attn: a key and a value of zeros more.
+        kdim, vdim: the widths of keys and values, where they are not embed_dim.
+        batch_first: [batch, length, width] in and out, not [length, batch, width].
+    """
+
+    __constants__ = ["batch_first"]
+    bias_k: Tensor | None
+    bias_v: Tensor | None
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead")
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.kdim = kdim if kdim is not None else embed_dim
+        self.vdim = vdim if vdim is not None else embed_dim
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+
+        def parameter(*sizes: int) -> Parameter:
+            return Parameter(_C._ops.empty(sizes, device=device, dtype=dtype))
+
+        if self._qkv_same_embed_dim:
+            self.in_proj_weight = parameter(3 * embed_dim, embed_dim)
+            for name in ("q", "k", "v"):
+                self.register_parameter(f"{name}_proj_weight", None)
+        else:
+            for name, width in (("q", embed_dim), ("k", self.kdim), ("v", self.vdim)):
+                self.register_parameter(f"{name}_proj_weight", parameter(embed_dim, width))
+            self.register_parameter("in_proj_weight", None)
+        self.register_parameter("in_proj_bias", parameter(3 * embed_dim) if bias else None)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
+        if add_bias_kv:
+            self.bias_k, self.bias_v = parameter(1, 1, embed_dim), parameter(1, 1, embed_dim)
+        else:
+            self.bias_k = self.bias_v = None
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        for weight in (self.in_proj_weight,) if self._qkv_same_embed_dim else (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
+            init.xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            init.constant_(self.in_proj_bias, 0.0)
+            init.constant_(self.out_proj.bias, 0.0)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                init.xavier_normal_(bias)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        turned = self.batch_first and query.dim() == 3
+        if turned and key.dim() == 3 and value.dim() == 3:
+            same_key, same_value = key is query, value is key
+            query = query.transpose(0, 1)
+            key = query if same_key else key.transpose(0, 1)
+            value = key if same_value else value.transpose(0, 1)
+        out, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            key_padding_mask=key_padding_mask,
+            need_weights=need_weights,
+            attn_mask=attn_mask,
+            use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight,
+            k_proj_weight=self.k_proj_weight,
+            v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        return (out.transpose(0, 1) if turned else out), weights
+
+    def merge_masks(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor) -> tuple[Tensor | None, int | None]:
+        """Both masks as one [batch, heads, queries, keys], and which there were: 0 attn_mask, 1 key_padding_mask, 2 the joined one."""
+        merged, kind = key_padding_mask, None if key_padding_mask is None else 1
+        if attn_mask is None:
+            return merged, kind
+        batch, length, _ = query.shape
+        if attn_mask.dim() == 3:
+            merged = attn_mask.view(batch, -1, length, attn_mask.size(-1))
+        else:
+            merged = attn_mask.view(1, 1, *attn_mask.shape).expand(batch, self.num_heads, -1, -1)
+        if key_padding_mask is not None:
+            merged = merged + key_padding_mask.view(batch, 1, 1, -1).expand(-1, self.num_heads, -1, -1)
+        return merged, 2
