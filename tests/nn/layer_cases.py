@@ -299,7 +299,9 @@ def tensors(value):
     """The tensors of a result, one in the other; of packed sequences the elements."""
     if hasattr(value, "batch_sizes"):
         return [value.data]
-    return [t for part in value for t in tensors(part)] if isinstance(value, tuple) else [value]
+    if isinstance(value, tuple):
+        return [t for part in value for t in tensors(part)]
+    return [] if value is None else [value]
 
 
 def run(torch, case):

@@ -95,7 +95,9 @@ LAYOUT_MATTERS = {
 
 
 def expandable(entry: optable.Op) -> bool:
-    """Whether inputs with equal rows make sense: in-place ops refuse them, decompositions of singular matrices are not unique."""
+    """Whether inputs with equal rows make sense: what is written must not overlap, decompositions of singular matrices are not unique."""
+    if entry.name in ("native_batch_norm", "batch_norm", "instance_norm"):
+        return False  # running statistics
     if entry.qualified in ("norm.str", "nuclear_norm", "nuclear_norm.dim") or (
         entry.family == "linalg" and (entry.name.startswith("linalg_") or entry.name in DECOMPOSITIONS)
     ):
