@@ -88,7 +88,7 @@ op(
     batching=by("group_norm"),
     doc="Group normalisation of [N, C, ...], with the mean and the reciprocal deviation of each group of each sample.",
     samples=[
-        S(T(2, 4), T(4), T(4), 2, 4, 1, 2, 1e-5),
+        S(T(2, 6), T(6), T(6), 2, 6, 1, 2, 1e-5),
         S(T(2, 6, 4), T(6), None, 2, 6, 4, 3, 1e-5),
         S(T(2, 4, 3, 2), *_NONE, 2, 4, 6, 1, 1e-2),
         S(T(0, 4, 3), T(4), T(4), 0, 4, 3, 2, 1e-5),
@@ -117,7 +117,7 @@ op(
     kernel=composite(),
     doc="Brings each of num_groups groups of channels of a sample to mean 0 and variance 1, then scales and shifts each channel.",
     samples=[
-        S(T(2, 4), 2, T(4), T(4)),
+        S(T(2, 6), 2, T(6), T(6)),
         S(T(2, 6, 4), 3, T(6), T(6)),
         S(T(2, 4, 3, 2), 1),
         S(T(1, 4, 3, 2, 2), 4, T(4), T(4), 1e-2),

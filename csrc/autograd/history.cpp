@@ -165,12 +165,17 @@ void refuse_captured() {
        "captured Tensor. Pass the Tensor to the function as an argument instead.");
 }
 
-void check_inplace(const Tensor& self, bool needs_grad) {
+void check_side_write(const Tensor& self) {
   TensorImpl* t = self.get();
   if (RG_UNLIKELY(t->has(kInference) && !thread_state.inference_mode && !has_version(t)))
     fail(ErrorKind::Runtime, "Inplace update to inference tensor outside InferenceMode is not allowed. Write to a clone() of it instead.");
-  if (RG_UNLIKELY(is_captured(t))) refuse_captured();
   before_write(t);
+}
+
+void check_inplace(const Tensor& self, bool needs_grad) {
+  TensorImpl* t = self.get();
+  if (RG_UNLIKELY(is_captured(t))) refuse_captured();
+  check_side_write(self);
   if (!needs_grad || !thread_state.grad_mode) return;
   if (t->base) {
     check_view_write(t);

@@ -59,6 +59,8 @@ void set_view(const Tensor& result, const Tensor& source, ViewOrigin origin = Vi
 
 // Before and after a write in place. `needs_grad`: whether any input of the op requires grad.
 void check_inplace(const Tensor& self, bool needs_grad);
+// Before a write beside an op's results (running statistics), which carries no derivative: captured tensors may be written so.
+void check_side_write(const Tensor& self);
 // See Note [Captured tensors]. Deeper than a birth can say nothing is refused.
 inline bool is_captured(const TensorImpl* t) { return std::min<int>(thread_state.transform_depth, kDeepestBirth) > birth(t); }
 [[noreturn]] void refuse_captured();

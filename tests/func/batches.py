@@ -65,6 +65,7 @@ NOT_BATCHED = {
 # A tensor that is not batched cannot hold a batch.
 UNBATCHED_SELF = "being vmapped over but `self` not being vmapped over"
 REFUSALS = (
+    "which will be updated in place, were not batched",  # running statistics
     "A boolean mask picks another number of elements",
     "self.stride(-1) must be 1 to view",  # examples are apart
     "Tensor must have a last dimension with stride 1",

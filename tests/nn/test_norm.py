@@ -252,3 +252,22 @@ def test_live(oracle, training):
         tolerance = 1e-3 if dtype == "float32" else 1e-9
         for a, b in zip(*found, strict=True):
             assert a == pytest.approx(b, rel=tolerance, abs=tolerance), (shape, layout, dtype)
+
+
+def test_running_statistics_that_are_negated_lazily_are_written():
+    torch = retrograd
+    x = torch.randn(8, 3)
+    mean = torch.complex(torch.zeros(3), torch.ones(3)).conj().imag
+    assert mean.is_neg()
+    plain = mean.clone()
+    torch.nn.functional.batch_norm(x, mean, torch.ones(3), training=True)
+    torch.nn.functional.batch_norm(x, plain, torch.ones(3), training=True)
+    assert torch.equal(mean.resolve_neg(), plain) and not torch.equal(plain, -torch.ones(3))
+
+
+def test_a_transform_may_move_the_running_statistics_of_a_model():
+    """They are no part of what is differentiated, so the tensors of a model outside may be written."""
+    torch = retrograd
+    mean, var, x = torch.zeros(3), torch.ones(3), torch.randn(8, 3)
+    torch.func.grad(lambda x: torch.nn.functional.batch_norm(x, mean, var, training=True).pow(3).sum())(x)
+    assert torch.allclose(mean, 0.1 * x.mean(0))

@@ -46,8 +46,14 @@ def guards(op: Op) -> str:
             check += f' if ({p.name}) check_real("{op.name}", *{p.name});'
     out = []
     if is_function(op) or not op.inplace:
-        plain = ", ".join(f"plain({p.name})" if p.is_tensor else p.name for p in op.params)
-        guard = f"if (RG_UNLIKELY({unusual})) {{{check} return impl::{op.cname}({plain}); }}" if unusual else ""
+        written = [p.name for p in op.params if p.name in op.mutates and p.type in ("Tensor", "Tensor?")]
+        plain = ", ".join(f"held_{p.name}" if p.name in written else f"plain({p.name})" if p.is_tensor else p.name for p in op.params)
+        run = f"return impl::{op.cname}({plain});"
+        if written:
+            held = " ".join(f"const Tensor held_{n} = plain({n});" for n in written)
+            back = " ".join(f"if (!held_{n}.is({n})) copy_data({n}, held_{n});" for n in written)
+            run = f"{held} auto results = impl::{op.cname}({plain}); {back} return results;"
+        guard = f"if (RG_UNLIKELY({unusual})) {{{check} {run} }}" if unusual else ""
         out.append(fill(KERNEL, ret=return_type(op), name=op.cname, params=parameters(op), args=names(op), guard=guard))
     if op.inplace:
         plain = ", ".join("held" if p.name == "self" else f"plain({p.name})" if p.is_tensor else p.name for p in op.params)

@@ -55,7 +55,7 @@ class Running {
   Running(const Tensor& t, bool written) : t_(t), held_(contiguous_or_none(t)), written_(written && t) {
     if (!written_) return;
     check_no_internal_overlap(t);
-    check_inplace(t, false);
+    check_side_write(t);
   }
   void* data() const { return data_of(held_); }
   void finish() const {

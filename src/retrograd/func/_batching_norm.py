@@ -23,8 +23,9 @@ def _batch_norm(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     flat = [None if p is None else batch.full(p, b).reshape(-1) for p, b in zip(params, batched[1:5], strict=True)]
     results = op(joined, *flat, training, momentum, eps)
     for i in running if training else ():
-        if not values[i].is_contiguous():  # what was written is a copy
-            values[i].copy_(flat[i - 1].view(values[i].shape))
+        written = flat[i - 1]
+        if written is not None and not values[i].is_contiguous():  # what was written is a copy
+            values[i].copy_(written.view(values[i].shape))
     out, *statistics = results
     channels = joined.shape[1] // batch.size
     return (out.unflatten(1, (batch.size, channels)).movedim(1, 0), *(s.view(batch.size, channels) for s in statistics))

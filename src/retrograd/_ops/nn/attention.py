@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import retrograd as torch
 from retrograd import _C, Tensor
@@ -61,7 +62,7 @@ def _in_tiles(
     q, k, v = query.shape, key.shape, value.shape
     if q[-1] != k[-1] or k[-2] != v[-2]:
         return None
-    lead = q[:-2]
+    lead: Sequence[int] = q[:-2]
     direct = len(q) == len(k) == len(v) == 4 and q[0] == k[0] == v[0] and k[1] == v[1] and (q[1] == k[1] or enable_gqa)
     if not direct:
         if enable_gqa:

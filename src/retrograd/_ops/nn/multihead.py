@@ -175,11 +175,13 @@ def multi_head_attention_forward(
     _expect(width // num_heads * num_heads == width, f"embed_dim {width} not divisible by num_heads {num_heads}")
     if use_separate_proj_weight:
         _expect(key.shape[:2] == value.shape[:2], f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}")
-        for name, weight in (("q", q_proj_weight), ("k", k_proj_weight), ("v", v_proj_weight)):
-            _expect(weight is not None, f"use_separate_proj_weight is True but {name}_proj_weight is None")
         biases = in_proj_bias.chunk(3) if in_proj_bias is not None else (None,) * 3
-        matrices = (q_proj_weight, k_proj_weight, v_proj_weight)
-        q, k, v = (_ops.linear(x, w, b) for x, w, b in zip((query, key, value), matrices, biases, strict=True))
+        projected = []
+        for name, x, weight, bias in zip("qkv", (query, key, value), (q_proj_weight, k_proj_weight, v_proj_weight), biases, strict=True):
+            if weight is None:
+                raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
+            projected.append(_ops.linear(x, weight, bias))
+        q, k, v = projected
     else:
         _expect(key.shape == value.shape, f"key shape {key.shape} does not match value shape {value.shape}")
         if in_proj_weight is None:
