@@ -29,7 +29,8 @@ inline int64_t reduced_count(const Tensor& self, uint64_t mask) {
   return n;
 }
 
-// What a reduction over the dims of a mask gives.
+// What a reduction of everything gives, and one over the dims of a mask.
+inline Spec whole(const Tensor& self, DType dtype) { return Spec(dtype, self->device); }
 inline Spec reduced(const Tensor& self, uint64_t mask, bool keepdim, DType dtype) {
   Spec spec(dtype, self->device);
   for (int d = 0; d < self->ndim; ++d) {

@@ -76,8 +76,14 @@ uint64_t minmax_mask(const Tensor& self, std::optional<int64_t> dim) { return di
 
 namespace rule {
 
-Spec max(const Tensor& self) { return extremum(self, {}, false, "max"); }
-Spec min(const Tensor& self) { return extremum(self, {}, false, "min"); }
+Spec max(const Tensor& self) {
+  check_nonempty(self, {}, 0, "max");
+  return whole(self, self.dtype());
+}
+Spec min(const Tensor& self) {
+  check_nonempty(self, {}, 0, "min");
+  return whole(self, self.dtype());
+}
 Pair max_dim(const Tensor& self, int64_t dim, bool keepdim) { return extremum_along(self, dim, keepdim, "max"); }
 Pair min_dim(const Tensor& self, int64_t dim, bool keepdim) { return extremum_along(self, dim, keepdim, "min"); }
 Spec amax(const Tensor& self, OptInts dim, bool keepdim) { return extremum(self, dim, keepdim, "amax"); }

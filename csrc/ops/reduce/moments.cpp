@@ -22,10 +22,9 @@ double freedom_lost(const OptScalar& correction) {
 
 // A warning where each result is the variance of one number about its own mean, or of none.
 void check_freedom(const Tensor& self, uint64_t mask, const OptScalar& correction, const char* op) {
-  const double lost = freedom_lost(correction);
-  bool none = false;  // no results, no warning
-  for (int d = 0; d < self.dim(); ++d) none |= !has_dim(mask, d) && self.size(d) == 0;
-  if (RG_LIKELY(none || lost < static_cast<double>(reduced_count(self, mask)))) return;
+  if (RG_LIKELY(freedom_lost(correction) < static_cast<double>(reduced_count(self, mask)))) return;
+  for (int d = 0; d < self.dim(); ++d)
+    if (!has_dim(mask, d) && self.size(d) == 0) return;  // no results, no warning
   const std::string text =
       str_cat(op, "(): degrees of freedom is <= 0. Correction must be less than the number of elements in each reduction.");
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw PythonError();

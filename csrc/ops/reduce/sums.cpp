@@ -67,8 +67,6 @@ DType truth_dtype(const Tensor& self) { return self.dtype() == DType::UInt8 ? DT
 // any() and all() over an empty list of dims reduce nothing, unlike the others.
 uint64_t truth_mask(const Tensor& self, OptInts dim, const char* op) { return dim && dim->empty() ? 0 : dim_mask(dim, self.dim(), op); }
 
-Spec whole(const Tensor& self, DType dtype) { return Spec(dtype, self->device); }
-
 // The dims that are summed to get the size, and the strides of the result over those of `self`, 0 where summed; false where there are none.
 bool summed_to(const Tensor& self, IntSpan size, uint64_t& mask, int64_t* strides) {
   const int64_t extra = self.dim() - static_cast<int64_t>(size.size());
@@ -169,9 +167,7 @@ void _sum_to(const Tensor& self, IntSpan size, const Tensor& out) {
 void nansum(const Tensor& self, OptInts dim, bool, OptDType, const Tensor& out) {
   const uint64_t mask = dim_mask(dim, self.dim(), "nansum");
   if (!is_floating(self.dtype())) return reduce_dims(self, mask, &K::sum, out);
-  const Tensor dense = contiguous_data(self);
-  const Tensor clean = impl::where(impl::isnan(dense), Scalar(0.0), dense);
-  reduce_dims(clean, mask, &K::sum, out);
+  reduce_dims(impl::nan_to_num(self, 0.0, HUGE_VAL, -HUGE_VAL), mask, &K::sum, out);
 }
 
 void mean(const Tensor& self, OptDType, const Tensor& out) { reduce_all(self, &K::mean, out); }
