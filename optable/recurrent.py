@@ -70,7 +70,7 @@ def _weights(gates: int, input: int, hidden: int, *, layers: int = 1, directions
             out += [(gates * hidden, input if layer == 0 else shown * directions), (gates * hidden, shown)]
             out += [(gates * hidden,)] * 2 if bias else []
             out += [(projection, hidden)] if projection else []
-    return [T(*shape, low=-0.3, high=0.3) for shape in out]
+    return [T(*shape, low=-0.2, high=0.2) for shape in out]
 
 
 def _sequences(name: str, gates: int, doc: str) -> None:
@@ -79,7 +79,7 @@ def _sequences(name: str, gates: int, doc: str) -> None:
     hx = "Tensor[] hx" if two else "Tensor hx"
 
     def state(*shape: int):
-        return [T(*shape, low=-1, high=1), T(*shape, low=-1, high=1)] if two else T(*shape, low=-1, high=1)
+        return [T(*shape, low=-0.5, high=0.5), T(*shape, low=-0.5, high=0.5)] if two else T(*shape, low=-0.5, high=0.5)
 
     plain = _weights(gates, 3, 4)
     op(
@@ -90,9 +90,9 @@ def _sequences(name: str, gates: int, doc: str) -> None:
         crosses_devices=True,  # batch_sizes are on the CPU
         doc=f"{doc}, of packed sequences: `batch_sizes` says how many of them have a first, a second, ... element.",
         samples=[
-            S(T(6, 3, low=-1, high=1), I(3, values=(3, 2, 1)), state(1, 3, 4), plain, True, 1, 0.0, False, False),
+            S(T(6, 3, low=-0.5, high=0.5), I(3, values=(3, 2, 1)), state(1, 3, 4), plain, True, 1, 0.0, False, False),
             S(
-                T(7, 3, low=-1, high=1),
+                T(7, 3, low=-0.5, high=0.5),
                 I(3, values=(3, 3, 1)),
                 state(4, 3, 2),
                 _weights(gates, 3, 2, layers=2, directions=2, bias=False),
@@ -122,10 +122,10 @@ def _sequences(name: str, gates: int, doc: str) -> None:
         kernel=composite(),
         doc=f"{doc}, of sequences [time, batch, input_size].",
         samples=[
-            S(T(4, 2, 3, low=-1, high=1), state(1, 2, 4), plain, True, 1, 0.0, False, False, False),
-            S(T(2, 3, 3, low=-1, high=1), state(2, 2, 4), _weights(gates, 3, 4, layers=2), True, 2, 0.0, True, False, True),
+            S(T(4, 2, 3, low=-0.5, high=0.5), state(1, 2, 4), plain, True, 1, 0.0, False, False, False),
+            S(T(2, 3, 3, low=-0.5, high=0.5), state(2, 2, 4), _weights(gates, 3, 4, layers=2), True, 2, 0.0, True, False, True),
             S(
-                T(3, 2, 3, low=-1, high=1),
+                T(3, 2, 3, low=-0.5, high=0.5),
                 state(4, 2, 2),
                 _weights(gates, 3, 2, layers=2, directions=2, bias=False),
                 False,
@@ -135,12 +135,12 @@ def _sequences(name: str, gates: int, doc: str) -> None:
                 True,
                 False,
             ),
-            S(T(2, 0, 3, low=-1, high=1), state(1, 0, 4), plain, True, 1, 0.0, False, False, False),
+            S(T(2, 0, 3, low=-0.5, high=0.5), state(1, 0, 4), plain, True, 1, 0.0, False, False, False),
             *(
                 [
                     S(
-                        T(3, 2, 3, low=-1, high=1),
-                        [T(2, 2, 2, low=-1, high=1), T(2, 2, 4, low=-1, high=1)],
+                        T(3, 2, 3, low=-0.5, high=0.5),
+                        [T(2, 2, 2, low=-0.5, high=0.5), T(2, 2, 4, low=-0.5, high=0.5)],
                         _weights(4, 3, 4, directions=2, projection=2),
                         True,
                         1,

@@ -14,7 +14,7 @@ def _batch_norm(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     if input.ndim - batched[0] < 2 or batch.size == 0:
         return loop(batch, op, values, batched)
     running = [i for i in (3, 4) if values[i] is not None]
-    if training and any(not batched[i] for i in running):
+    if training and batched[0] and any(not batched[i] for i in running):
         raise RuntimeError(
             "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were not batched.\n"
             "If you are using a module and do not need eval mode, please set `track_running_stats` to be False."
@@ -24,7 +24,10 @@ def _batch_norm(batch: Batch, op: Any, values: Values, batched: Flags) -> Any:
     results = op(joined, *flat, training, momentum, eps)
     for i in running if training else ():
         written = flat[i - 1]
-        if written is not None and not values[i].is_contiguous():  # what was written is a copy
+        assert written is not None
+        if not batched[i]:  # of an input that all samples share, so they agree
+            values[i].copy_(written[: values[i].numel()])
+        elif not values[i].is_contiguous():  # what was written is a copy
             values[i].copy_(written.view(values[i].shape))
     out, *statistics = results
     channels = joined.shape[1] // batch.size
