@@ -13,6 +13,9 @@ inline int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step 
 inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
+inline constexpr int64_t kWorthThread = 128 * 1024;  // multiply-adds worth a thread
+inline constexpr int64_t kTasks = 16;                // pieces of work that keep the threads there may be busy
+
 // One dimension of a sum over taps: position j of `count` reads in[j * in_step + offset of a tap] and is written to out[out_start + j * out_step].
 struct Axis {
   int64_t in, out, count, in_step, out_step, out_start;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #if defined(__AVX512VL__)
 #include <immintrin.h>
@@ -26,6 +27,44 @@ template <class T> inline Vector<T> load(const T* p) {
   return v;
 }
 template <class T> inline void store(T* p, Vector<T> v) { std::memcpy(p, &v, sizeof v); }
+
+// Every other element of two vectors, from kFrom on.
+template <class T, int kFrom> inline Vector<T> every_other(Vector<T> a, Vector<T> b) {
+  return [&]<size_t... I>(std::index_sequence<I...>) {
+    return __builtin_shufflevector(a, b, (2 * I + kFrom)...);
+  }(std::make_index_sequence<kLanes<T>>{});
+}
+
+// d[l] = s[l * step]
+template <class T> inline void copy_apart(T* d, const T* s, int64_t n, int64_t step) {
+  int64_t l = 0;
+#if defined(__AVX512VL__)
+  if constexpr (sizeof(T) == 4)
+    for (; step == 2 && l < n; l += kLanes<T>) {
+      const int64_t some = smaller(kLanes<T>, n - l);
+      const uint32_t read = static_cast<uint32_t>((uint64_t{1} << (2 * some - 1)) - 1);
+      const __m512i a = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(read), s + 2 * l);
+      const __m512i b = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(read >> 16), s + 2 * l + kLanes<T>);
+      const __m512i both = (__m512i)every_other<T, 0>((Vector<T>)a, (Vector<T>)b);
+      _mm512_mask_storeu_epi32(d + l, static_cast<__mmask16>((1u << some) - 1), both);
+    }
+#endif
+  for (; l < n; ++l) d[l] = s[l * step];
+}
+
+// Copies n < kLanes elements.
+template <class T> inline void copy_few(T* d, const T* s, int64_t n) {
+#if defined(__AVX512VL__)
+  const unsigned mask = (1u << n) - 1;
+  if constexpr (sizeof(T) == 4) {
+    _mm512_mask_storeu_epi32(d, static_cast<__mmask16>(mask), _mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask), s));
+  } else {
+    _mm512_mask_storeu_epi64(d, static_cast<__mmask8>(mask), _mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask), s));
+  }
+#else
+  for (int64_t l = 0; l < n; ++l) d[l] = s[l];
+#endif
+}
 
 // A tile has up to kTall rows and kWide vectors: as many sums as leave registers for what is multiplied.
 #if defined(__AVX512F__)

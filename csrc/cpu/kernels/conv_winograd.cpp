@@ -4,6 +4,9 @@
 // ones, 0, 1, -1, 2, -2 and infinity, the error is four times that of a plain sum in float. At 0, +-5/8, +-3/2 and infinity the
 // powers are of one size, and the error is 1.2 (largest) to 1.8 times (root of mean square) that of the plain sum, measured with 64 channels.
 //
+// Taps that are not neighbours make one image into several, of every second element, say, with tiles of their own. A kernel of several planes is as
+// many channels, each of which reads another plane of the input.
+//
 // Lanes of vectors are tiles, counted through the rows of tiles of all images. A block of tiles is one task: its 36 matrices [channels, tiles]
 // are multiplied by those of the weights in registers.
 #include "cpu/kernels/conv_winograd.h"
@@ -23,22 +26,33 @@ using V = Vector<float>;
 
 constexpr float kA = 0.625f, kB = 1.5f, kA2 = kA * kA, kB2 = kB * kB, kA3 = kA2 * kA, kB3 = kB2 * kB;
 
-// What is read and written, be it `out` or `in` that is computed.
+// What is read and written, be it `out` or `in` that is computed. Axes are depth, height and width.
 struct Problem {
   int64_t batch, groups, channels, rows;
-  int64_t in[2], out[2];  // height and width
-  int64_t start[2];       // where the first result's kernel begins
+  int64_t in[3], out[3];
+  int64_t start[3];          // where the first result's kernel begins
+  int64_t planes, apart[3];  // planes of the kernel; from tap to tap
   int64_t weight_row, weight_channel;
-  bool turned;  // the kernel, by half a turn
-  int64_t tiles(int d) const { return (out[d] + kSide - 1) / kSide; }
-  int64_t all_tiles() const { return batch * tiles(0) * tiles(1); }
+  bool turned;                                         // the kernel, by half a turn
+  int64_t depth() const { return channels * planes; }  // of a sum at a point
+  int64_t in_plane() const { return in[1] * in[2]; }
+  int64_t out_plane() const { return out[1] * out[2]; }
+  int64_t tiles(int d) const { return ((out[d] + apart[d] - 1) / apart[d] + kSide - 1) / kSide; }
+  int64_t plane_tiles() const { return apart[1] * apart[2] * tiles(1) * tiles(2); }
+  int64_t all_tiles() const { return batch * out[0] * plane_tiles(); }
 };
 
 Problem problem_of(const ConvShape& s, ConvPass pass) {
-  const int64_t taps = 9, i = s.in_channels, o = s.out_channels;
-  if (pass == ConvPass::Out)
-    return {s.batch, s.groups, i, o, {s.in[1], s.in[2]}, {s.out[1], s.out[2]}, {-s.padding[1], -s.padding[2]}, i * taps, taps, false};
-  return {s.batch, s.groups, o, i, {s.out[1], s.out[2]}, {s.in[1], s.in[2]}, {s.padding[1] - 2, s.padding[2] - 2}, taps, i * taps, true};
+  const bool out = pass == ConvPass::Out;
+  const int64_t taps = s.taps(), i = s.in_channels, o = s.out_channels;
+  Problem p{s.batch, s.groups, out ? i : o, out ? o : i, {}, {}, {}, s.kernel[0], {}, out ? i * taps : taps, out ? taps : i * taps, !out};
+  for (int d = 0; d < 3; ++d) {
+    p.in[d] = out ? s.in[d] : s.out[d];
+    p.out[d] = out ? s.out[d] : s.in[d];
+    p.start[d] = out ? -s.padding[d] : s.padding[d] - (s.kernel[d] - 1) * s.dilation[d];
+    p.apart[d] = s.dilation[d];
+  }
+  return p;
 }
 
 // ---- The transforms of six elements, four and three.
@@ -74,19 +88,20 @@ inline __attribute__((always_inline)) void kernel_points(const Rows w[3], Rows t
   t[5] = w[2];
 }
 
-// The weights at the 36 points, as panel_times wants them: [point][tile of rows][channel][row].
-int64_t packed_size(const Problem& p) { return round_up(p.rows, kTall) * p.channels; }
+// The weights at the 36 points, as panel_times wants them: [point][tile of rows][channel and plane][row].
+int64_t packed_size(const Problem& p) { return round_up(p.rows, kTall) * p.depth(); }
 void pack_weights(const Problem& p, const float* weight, int64_t row, int64_t rows, float* packed) {
   typedef float Narrow __attribute__((vector_size(kTall * sizeof(float))));
   const int64_t width = tail_rows(rows), point = packed_size(p);
-  for (int64_t c = 0; c < p.channels; ++c) {
+  for (int64_t k = 0; k < p.depth(); ++k) {
     Rows w[9] = {}, half[3][6], column[3], whole[6];
+    const int64_t c = k / p.planes, plane = p.turned ? p.planes - 1 - k % p.planes : k % p.planes;
     for (int64_t r = 0; r < rows; ++r) {
-      const float* from = weight + (row + r) * p.weight_row + c * p.weight_channel;
+      const float* from = weight + (row + r) * p.weight_row + c * p.weight_channel + plane * 9;
       for (int tap = 0; tap < 9; ++tap) w[p.turned ? 8 - tap : tap][r] = static_cast<double>(from[tap]);
     }
     for (int i = 0; i < 3; ++i) kernel_points(w + 3 * i, half[i]);
-    float* to = packed + row * p.channels + c * width;
+    float* to = packed + row * p.depth() + k * width;
     for (int j = 0; j < 6; ++j) {
       for (int i = 0; i < 3; ++i) column[i] = half[i][j];
       kernel_points(column, whole);
@@ -100,15 +115,21 @@ void pack_weights(const Problem& p, const float* weight, int64_t row, int64_t ro
 
 // ---- Tiles as lanes.
 
-// Neighbours along a row of tiles: lanes [lane, lane + count) of a vector.
-struct Stretch { int64_t lane, count, image, y, x; };
+// Neighbours along a row of tiles: lanes [lane, lane + count) of a vector. The first result of the first tile is at (z, y, x).
+struct Stretch { int64_t lane, count, image, z, y, x; };
 
 int find_stretches(const Problem& p, int64_t tile, int64_t count, Stretch* out) {
-  const int64_t wide = p.tiles(1), high = p.tiles(0);
+  const int64_t wide = p.tiles(2), high = p.tiles(1);
   int n = 0;
   for (int64_t lane = 0; lane < count;) {
     const int64_t x = tile % wide, length = smaller(wide - x, count - lane);
-    out[n++] = {lane, length, tile / wide / high, tile / wide % high, x};
+    const int64_t y = tile / wide % high, part = tile / wide / high % (p.apart[1] * p.apart[2]), plane = tile / p.plane_tiles();
+    out[n++] = {lane,
+                length,
+                plane / p.out[0],
+                plane % p.out[0],
+                y * kSide * p.apart[1] + part / p.apart[2],
+                x * kSide * p.apart[2] + part % p.apart[2]};
     lane += length;
     tile += length;
   }
@@ -134,11 +155,6 @@ inline void copy_piece(float* d, const float* s, int64_t length) {
 #endif
 }
 
-template <int kFrom> inline V every_other(V a, V b) {
-  return [&]<size_t... I>(std::index_sequence<I...>) {
-    return __builtin_shufflevector(a, b, (2 * I + kFrom)...);
-  }(std::make_index_sequence<kL>{});
-}
 template <int kHalf> inline V zipped(V a, V b) {
   return [&]<size_t... I>(std::index_sequence<I...>) {
     return __builtin_shufflevector(a, b, (I % 2 * kL + I / 2 + kHalf * kL / 2)...);
@@ -162,31 +178,46 @@ struct Source {
     for (int k = 0; k < n; ++k) {
       const Stretch& t = stretches[k];
       last[t.lane + t.count - 1] = -1;
+      const int64_t step = p.apart[2], x = t.x + p.start[2], count_all = t.count * kSide, end = x + count_all * step;
+      const int64_t lo = smaller(count_all, x < 0 ? (-x + step - 1) / step : 0);
+      const int64_t hi = smaller(count_all, x < p.in[2] ? (p.in[2] - x + step - 1) / step : 0);
       for (int i = 0; i < kReach; ++i) {
         Piece& piece = pieces[i][k];
-        const int64_t y = t.y * kSide + p.start[0] + i, x = t.x * kSide + p.start[1], end = x + t.count * kSide;
-        const bool inside = y >= 0 && y < p.in[0];
-        const int64_t lo = larger(x, 0), hi = inside ? smaller(end, p.in[1]) : lo;
-        piece.from = inside ? y * p.in[1] + lo : 0;
-        piece.at = t.lane * kSide + lo - x;
-        piece.length = larger(0, hi - lo);
-        for (int j = 0; j < 2; ++j) piece.last_from[j] = inside && end + j >= 0 && end + j < p.in[1] ? y * p.in[1] + end + j : -1;
+        const int64_t y = t.y + p.start[1] + i * p.apart[1];
+        const bool inside = y >= 0 && y < p.in[1];
+        piece.from = inside ? y * p.in[2] + x + lo * step : 0;
+        piece.at = t.lane * kSide + lo;
+        piece.length = inside ? larger(0, hi - lo) : 0;
+        for (int j = 0; j < 2; ++j) {
+          const int64_t behind = end + j * step;
+          piece.last_from[j] = inside && behind >= 0 && behind < p.in[2] ? y * p.in[2] + behind : -1;
+        }
         piece.last_at = t.lane + t.count - 1;
       }
     }
   }
 };
 
-// The stretches' image of each lane group is added by the caller: pieces are within a plane.
-void read_tiles(const Source& source, const Stretch* stretches, const float* in, int64_t image, float (&row)[kReach][kSide * kL],
-                float (&behind)[kReach][2][kL]) {
-  for (int i = 0; i < kReach; ++i)
-    for (int k = 0; k < source.count; ++k) {
-      const Piece& p = source.pieces[i][k];
-      const float* plane = in + stretches[k].image * image;
-      copy_piece(row[i] + p.at, plane + p.from, p.length);
-      for (int j = 0; j < 2; ++j) behind[i][j][p.last_at] = p.last_from[j] >= 0 ? plane[p.last_from[j]] : 0.0f;
+// `in` is a channel of the first image; `plane` which of the kernel's meets it.
+void read_tiles(const Problem& p, const Source& source, const Stretch* stretches, const float* in, int64_t image, int64_t plane,
+                float (&row)[kReach][kSide * kL], float (&behind)[kReach][2][kL]) {
+  for (int k = 0; k < source.count; ++k) {
+    const int64_t z = stretches[k].z + p.start[0] + plane * p.apart[0];
+    const float* const from = in + stretches[k].image * image + z * p.in_plane();
+    const bool inside = z >= 0 && z < p.in[0];
+    for (int i = 0; i < kReach; ++i) {
+      const Piece& piece = source.pieces[i][k];
+      float* const to = row[i] + piece.at;
+      if (!inside) {
+        std::fill_n(to, piece.length, 0.0f);
+      } else if (p.apart[2] == 1) {
+        copy_piece(to, from + piece.from, piece.length);
+      } else {
+        copy_apart<float>(to, from + piece.from, piece.length, p.apart[2]);
+      }
+      for (int j = 0; j < 2; ++j) behind[i][j][piece.last_at] = inside && piece.last_from[j] >= 0 ? from[piece.last_from[j]] : 0.0f;
     }
+  }
 }
 
 // 36 vectors of points, `step` elements apart.
@@ -199,11 +230,12 @@ void transform_tiles(const float (&row)[kReach][kSide * kL], const float (&behin
   for (int i = 0; i < kReach; ++i) {
     V d[6];
     const V v0 = load<float>(row[i]), v1 = load<float>(row[i] + kL), v2 = load<float>(row[i] + 2 * kL), v3 = load<float>(row[i] + 3 * kL);
-    const V e0 = every_other<0>(v0, v1), e1 = every_other<0>(v2, v3), o0 = every_other<1>(v0, v1), o1 = every_other<1>(v2, v3);
-    d[0] = every_other<0>(e0, e1);
-    d[1] = every_other<0>(o0, o1);
-    d[2] = every_other<1>(e0, e1);
-    d[3] = every_other<1>(o0, o1);
+    const V e0 = every_other<float, 0>(v0, v1), e1 = every_other<float, 0>(v2, v3), o0 = every_other<float, 1>(v0, v1),
+            o1 = every_other<float, 1>(v2, v3);
+    d[0] = every_other<float, 0>(e0, e1);
+    d[1] = every_other<float, 0>(o0, o1);
+    d[2] = every_other<float, 1>(e0, e1);
+    d[3] = every_other<float, 1>(o0, o1);
     d[4] = ends ? load<float>(behind[i][0]) : moved_down(d[0]);
     d[5] = ends ? load<float>(behind[i][1]) : moved_down(d[1]);
     to_points(d, t[i]);
@@ -247,7 +279,7 @@ struct Plan {
 };
 Plan plan_of(const Problem& p) {
   Plan plan;
-  const int64_t each = kPoints * kP * (p.channels + p.rows), tiles = p.all_tiles();
+  const int64_t each = kPoints * kP * (p.depth() + p.rows), tiles = p.all_tiles();
   plan.panels = std::clamp<int64_t>(160 * 1024 / each, 1, 4);
   plan.panels = smaller(plan.panels, larger(1, tiles / (4 * kP)));
   plan.blocks = (tiles + plan.panels * kP - 1) / (plan.panels * kP);
@@ -258,14 +290,14 @@ Plan plan_of(const Problem& p) {
 
 void one_block(const Problem& p, const Plan& plan, int64_t group, int64_t tile, const float* in, const float* packed, const float* bias,
                float* out, float* memory) {
-  const int64_t in_plane = p.in[0] * p.in[1], out_plane = p.out[0] * p.out[1];
-  const int64_t in_image = p.groups * p.channels * in_plane, out_image = p.groups * p.rows * out_plane;
+  const int64_t in_channel = p.in[0] * p.in_plane(), out_row = p.out[0] * p.out_plane(), depth = p.depth();
+  const int64_t in_image = p.groups * p.channels * in_channel, out_image = p.groups * p.rows * out_row;
   const int64_t count = smaller(plan.panels * kP, p.all_tiles() - tile), panels = (count + kP - 1) / kP;
-  const float* group_in = in + group * p.channels * in_plane;
-  float* group_out = out + group * p.rows * out_plane;
-  // points [panel][point][channel][kP], sums [panel][point][row][kP]
+  const float* group_in = in + group * p.channels * in_channel;
+  float* group_out = out + group * p.rows * out_row;
+  // points [panel][point][channel and plane][kP], sums [panel][point][row][kP]
   float* const points = memory;
-  float* const sums = memory + plan.panels * kPoints * p.channels * kP;
+  float* const sums = memory + plan.panels * kPoints * depth * kP;
   Stretch stretches[kL];
   for (int64_t at = 0; at < panels * kP; at += kL) {
     const int64_t lanes = std::clamp<int64_t>(count - at, 0, kL);
@@ -273,20 +305,21 @@ void one_block(const Problem& p, const Plan& plan, int64_t group, int64_t tile, 
     Source source;
     source.find(p, stretches, n);
     alignas(64) float row[kReach][kSide * kL] = {}, behind[kReach][2][kL] = {};
-    float* to = points + at / kP * kPoints * p.channels * kP + at % kP;
-    for (int64_t c = 0; c < p.channels; ++c) {
-      read_tiles(source, stretches, group_in + c * in_plane, in_image, row, behind);
-      transform_tiles(row, behind, source.last, to + c * kP, p.channels * kP);
-    }
+    float* to = points + at / kP * kPoints * depth * kP + at % kP;
+    for (int64_t c = 0; c < p.channels; ++c)
+      for (int64_t plane = 0; plane < p.planes; ++plane, to += kP) {
+        read_tiles(p, source, stretches, group_in + c * in_channel, in_image, plane, row, behind);
+        transform_tiles(row, behind, source.last, to, depth * kP);
+      }
   }
   const int64_t full = p.rows / kTall * kTall, point_size = packed_size(p);
   for (int64_t point = 0; point < kPoints; ++point)
     for (int64_t panel = 0; panel < panels; ++panel) {
       const float* a = packed + point * point_size;
-      const float* b = points + (panel * kPoints + point) * p.channels * kP;
+      const float* b = points + (panel * kPoints + point) * depth * kP;
       float* c = sums + (panel * kPoints + point) * p.rows * kP;
-      if (full) panel_times<float>(full, p.channels, a, p.channels * kTall, b, c, kP, true, nullptr);
-      if (full < p.rows) panel_times<float>(p.rows - full, p.channels, a + full * p.channels, 0, b, c + full * kP, kP, true, nullptr);
+      if (full) panel_times<float>(full, depth, a, depth * kTall, b, c, kP, true, nullptr);
+      if (full < p.rows) panel_times<float>(p.rows - full, depth, a + full * depth, 0, b, c + full * kP, kP, true, nullptr);
     }
   for (int64_t at = 0; at < count; at += kL) {
     const int n = find_stretches(p, tile + at, smaller(kL, count - at), stretches);
@@ -296,9 +329,17 @@ void one_block(const Problem& p, const Plan& plan, int64_t group, int64_t tile, 
       restore_tiles(from + r * kP, p.rows * kP, bias ? bias[group * p.rows + r] : 0.0f, rows);
       for (int k = 0; k < n; ++k) {
         const Stretch& t = stretches[k];
-        float* to = group_out + t.image * out_image + r * out_plane + t.y * kSide * p.out[1] + t.x * kSide;
-        const int64_t length = smaller(t.count * kSide, p.out[1] - t.x * kSide), high = smaller(kSide, p.out[0] - t.y * kSide);
-        for (int64_t i = 0; i < high; ++i) copy_piece(to + i * p.out[1], rows[i] + t.lane * kSide, length);
+        float* to = group_out + t.image * out_image + r * out_row + t.z * p.out_plane() + t.y * p.out[2] + t.x;
+        const int64_t step = p.apart[2], length = smaller(t.count * kSide, (p.out[2] - t.x + step - 1) / step);
+        const int64_t high = smaller(kSide, (p.out[1] - t.y + p.apart[1] - 1) / p.apart[1]);
+        for (int64_t i = 0; i < high; ++i, to += p.apart[1] * p.out[2]) {
+          const float* const from = rows[i] + t.lane * kSide;
+          if (step == 1) {
+            copy_piece(to, from, length);
+          } else {
+            for (int64_t l = 0; l < length; ++l) to[l * step] = from[l];
+          }
+        }
       }
     }
   }
@@ -308,7 +349,7 @@ void run(const Problem& p, int64_t weight_group, const float* in, const float* w
   const Plan plan = plan_of(p);
   float* const packed = static_cast<float*>(work.data);
   const int64_t tiles_of_rows = (p.rows + kTall - 1) / kTall;
-  parallel_for(0, p.groups * tiles_of_rows, larger(1, 64 / p.channels), [&](int64_t begin, int64_t end) {
+  parallel_for(0, p.groups * tiles_of_rows, larger(1, 64 / p.depth()), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t group = i / tiles_of_rows, row = i % tiles_of_rows * kTall;
       pack_weights(p, weight + group * weight_group, row, smaller(kTall, p.rows - row), packed + group * plan.packed);
@@ -329,14 +370,13 @@ void run(const Problem& p, int64_t weight_group, const float* in, const float* w
 }  // namespace
 
 bool winograd_wins(const ConvShape& s, ConvPass pass) {
-  if (pass == ConvPass::Weight || s.in[0] != 1 || s.kernel[0] != 1 || s.padding[0] != 0 || s.stride[0] != 1) return false;
+  if (pass == ConvPass::Weight || s.stride[0] != 1) return false;
   for (int d = 1; d < 3; ++d)
-    if (s.kernel[d] != 3 || s.stride[d] != 1 || s.dilation[d] != 1) return false;
+    if (s.kernel[d] != 3 || s.stride[d] != 1) return false;
   if (smaller(s.in_channels, s.out_channels) < 8) return false;
   // Tiles reach over the edge, and the weights have to be worth transforming.
   const Problem p = problem_of(s, pass);
-  const int64_t useful = p.out[0] * p.out[1], computed = p.tiles(0) * p.tiles(1) * kSide * kSide;
-  return computed * 2 <= useful * 3 && p.all_tiles() >= 2 * kP;
+  return p.plane_tiles() * kSide * kSide * 2 <= p.out_plane() * 3 && p.all_tiles() >= 2 * kP;
 }
 
 int64_t winograd_bytes(const ConvShape& s, ConvPass pass) {
@@ -347,11 +387,11 @@ int64_t winograd_bytes(const ConvShape& s, ConvPass pass) {
 }
 
 void winograd_out(const ConvShape& s, const float* in, const float* weight, const float* bias, float* out, Workspace work) {
-  run(problem_of(s, ConvPass::Out), s.out_channels * s.in_channels * 9, in, weight, bias, out, work);
+  run(problem_of(s, ConvPass::Out), s.out_channels * s.in_channels * s.taps(), in, weight, bias, out, work);
 }
 
 void winograd_in(const ConvShape& s, const float* out, const float* weight, const float* bias, float* in, Workspace work) {
-  run(problem_of(s, ConvPass::In), s.out_channels * s.in_channels * 9, out, weight, bias, in, work);
+  run(problem_of(s, ConvPass::In), s.out_channels * s.in_channels * s.taps(), out, weight, bias, in, work);
 }
 
 }  // namespace retrograd::cpu::RG_LEVEL_NS
