@@ -103,6 +103,22 @@ def large_matmul(torch):
     return "a @ b", {"a": torch.randn(1024, 1024), "b": torch.randn(1024, 1024)}
 
 
+@case("sum of 16M floats", target=1)
+def large_sum(torch):
+    return "a.sum()", {"a": torch.randn(16 * 1024 * 1024)}
+
+
+@case("tanh(x) * x + sigmoid(x) at 4M, forward + backward", target=3)
+def large_chain(torch):
+    x, grad = torch.randn(4 * 1024 * 1024, requires_grad=True), torch.ones(4 * 1024 * 1024)
+
+    def step():
+        x.grad = None
+        (torch.tanh(x) * x + torch.sigmoid(x)).backward(grad)
+
+    return step
+
+
 @case("add 16M floats, fresh result", target=3)
 def large_add(torch):
     return "a + b", {"a": torch.randn(16_000_000), "b": torch.randn(16_000_000)}

@@ -39,6 +39,11 @@ SHAPES = [
     (2, 33, 35, 3, 4, 3, 2, 1, 1, 1),
     (1, 8, 4, 40, 40, 7, 3, 3, 1, 1),
     (2, 8, 8, 33, 34, 3, 4, 0, 1, 2),
+    (3, 17, 24, 23, 26, 3, 1, 3, 3, 1),
+    (2, 16, 32, 30, 31, 3, 1, 2, 2, 2),
+    (2, 20, 40, 21, 75, 5, 1, 2, 1, 1),
+    (2, 16, 16, 40, 40, 2, 5, 0, 3, 1),
+    (20, 24, 32, 2, 2, 3, 1, 1, 1, 1),
 ]
 
 
@@ -64,7 +69,49 @@ def test_values_and_gradients(shape, layout):
         assert (a.double() - b).abs().max() <= 4e-6 * b.abs().max()
 
 
-@pytest.mark.parametrize("shape", SHAPES[:8], ids=str)
+# batch, in, out, sizes, kernel, stride, padding, dilation
+LINES_AND_VOLUMES = [
+    (3, 32, 20, (700,), (5,), 1, 2, 1),
+    (2, 16, 33, (1000,), (9,), 3, 4, 2),
+    (1, 24, 24, (70,), (3,), 1, 60, 50),
+    (2, 8, 16, (5, 12, 13), (3, 3, 3), 1, 1, 1),
+    (1, 16, 8, (9, 8, 17), (2, 3, 3), 1, 2, 2),
+    (2, 16, 24, (9, 15, 17), (3, 3, 3), 2, 1, 1),
+    (1, 12, 20, (4, 20, 11), (1, 5, 3), 1, 1, 1),
+]
+
+
+def in_two_dimensions(x, weight, stride, padding, dilation):
+    """A convolution of any number of dimensions: the first of three is a sum over planes, and of one a plane of one row."""
+    if weight.dim() == 3:
+        return reference(F.pad(x, (padding, padding)).unsqueeze(2), weight.unsqueeze(2), None, stride, 0, dilation, 1).squeeze(2)
+    x = F.pad(x, (padding,) * 6)
+    count = (x.size(2) - dilation * (weight.size(2) - 1) - 1) // stride + 1
+    planes = []
+    for z in range(count):
+        terms = [
+            reference(x[:, :, z * stride + k * dilation], weight[:, :, k], None, stride, 0, dilation, 1) for k in range(weight.size(2))
+        ]
+        planes.append(sum(terms))
+    return torch.stack(planes, 2)
+
+
+@pytest.mark.parametrize("shape", LINES_AND_VOLUMES, ids=str)
+def test_lines_and_volumes(shape):
+    n, c, o, sizes, kernel, stride, padding, dilation = shape
+    torch.manual_seed(0)
+    x, weight = torch.randn(n, c, *sizes, requires_grad=True), torch.randn(o, c, *kernel, requires_grad=True)
+    out = (F.conv1d if len(sizes) == 1 else F.conv3d)(x, weight, None, stride, padding, dilation)
+    exact = [t.detach().double().requires_grad_() for t in (x, weight)]
+    wanted = in_two_dimensions(*exact, stride, padding, dilation)
+    grad = torch.randn(out.shape)
+    found = [out, *torch.autograd.grad(out, (x, weight), grad)]
+    for a, b in zip(found, [wanted, *torch.autograd.grad(wanted, exact, grad.double())], strict=True):
+        assert a.shape == b.shape
+        assert (a.double() - b).abs().max() <= 4e-6 * b.abs().max()
+
+
+@pytest.mark.parametrize("shape", [*SHAPES[:8], *SHAPES[-5:]], ids=str)
 def test_threads_change_nothing(shape):
     n, c, o, h, w, k, stride, padding, dilation, groups = shape
     torch.manual_seed(0)
