@@ -11,13 +11,6 @@ namespace {
 constexpr int64_t kBoxDepth = 144;  // channels and taps at a time: the weights that meet them stay in the first-level cache
 constexpr int64_t kMostPositions = 384, kMostSums = 65536;
 
-// f of the columns from j on, a panel at a time: kWide vectors, or one.
-template <class T, class F> void each_panel(int64_t width, F&& f) {
-  int64_t j = 0;
-  for (; j + kPanel<T> <= width; j += kPanel<T>) f(j, int64_t{kPanel<T>}, box_rows<T, kWide>);
-  for (; j < width; j += kLanes<T>) f(j, int64_t{kLanes<T>}, box_rows<T, 1>);
-}
-
 // ---- `out`, and remainder by remainder `in`.
 
 int64_t tasks_of(const Gather& g) {
@@ -27,8 +20,7 @@ int64_t tasks_of(const Gather& g) {
 template <class T> struct SumPlan {
   int64_t width, depth;
   Boxes boxes;
-  explicit SumPlan(const Gather& g)
-      : width(round_up(g.rows, kLanes<T>)), depth(g.channels * g.taps()), boxes(g, positions(g, width), kBoxDepth) {}
+  explicit SumPlan(const Gather& g) : width(box_width<T>(g.rows)), depth(g.channels * g.taps()), boxes(g, positions(g, width), kBoxDepth) {}
   static int64_t positions(const Gather& g, int64_t width) {
     const int64_t most = std::clamp<int64_t>(kMostSums / width, 32, kMostPositions), tasks = tasks_of(g);
     return std::clamp<int64_t>((g.batch * g.positions() * g.groups + tasks - 1) / tasks, kTall, most);
@@ -38,7 +30,7 @@ template <class T> struct SumPlan {
 
 // Lanes have to be filled, sums long enough to be worth turning around, results neighbours, and copies smaller than columns.
 template <class T> bool boxes_win(const Gather& g) {
-  if (g.rows * 4 < round_up(g.rows, kLanes<T>) * 3 || g.channels * g.taps() < 128 || g.axis[2].out_step != 1) return false;
+  if (g.rows * 4 < box_width<T>(g.rows) * 3 || g.rows < kLanes<T> || g.channels * g.taps() < 128 || g.axis[2].out_step != 1) return false;
   const Boxes boxes = SumPlan<T>(g).boxes;
   const auto span = [&](int d) { return Copied(g.axis[d], boxes.size[d]).span; };
   return boxes.images * span(0) * span(1) * round_up(span(2), kLanes<T>) * 4 <= boxes.most_positions * g.taps() * 3;
@@ -79,8 +71,10 @@ template <class T> void run_boxes(const Gather& g, const T* in, const T* weight,
     for (int64_t i = begin; i < end; ++i) {
       const int64_t group = i / panels, row = i % panels * kPanel<T>, rows = smaller(kPanel<T>, g.rows - row);
       T* const to = packed + group * plan.packed();
-      for (int64_t r = 0, step = plan.width - row >= kPanel<T> ? kPanel<T> : kLanes<T>; r < rows; r += step)
+      for (int64_t r = 0, step; r < rows; r += step) {
+        step = panel_width<T>(plan.width - row - r);
         pack_rows<T>(g, weight + group * g.weight_group, row + r, smaller(step, rows - r), step, to + (row + r) * plan.depth);
+      }
       T* const start = to + plan.depth * plan.width;
       for (int64_t r = row; r < smaller(plan.width, row + kPanel<T>); ++r) start[r] = bias && r < g.rows ? bias[group * g.rows + r] : T(0);
     }
@@ -107,7 +101,7 @@ template <class T> struct WeightPlan {
   Boxes boxes;
   int64_t parts, chunks;  // blocks of channels; sums over some of the boxes, added in the end
   explicit WeightPlan(const Gather& g)
-      : width(round_up(g.rows, kLanes<T>)),
+      : width(box_width<T>(g.rows)),
         wanted(larger(1, tasks_of(g) * smaller(g.channels, larger(1, kBoxDepth / g.taps())) / (g.channels * g.groups))),
         boxes(g, std::clamp<int64_t>((g.batch * g.positions() + wanted - 1) / wanted, kPanel<T>, 256), kBoxDepth),
         parts((g.channels + boxes.block_channels - 1) / boxes.block_channels),

@@ -173,11 +173,11 @@ template <class T> void copy_box(const Gather& g, const Boxes& boxes, const Box&
 
 // ---- Products.
 
-// c[i][j] = start[j], or what c held, + sum over k of a[held[i] + walked[k]] * b[k][j]; kN vectors of j.
-template <class T, int kM, int kN>
+// c[i][j] = start[j], or what c held, + sum over k of a[held[i] + walked[k]] * b[k][j]; kN vectors of kW lanes of j.
+template <class T, int kM, int kN, int kW>
 inline __attribute__((always_inline)) void box_tile(const T* a, const int64_t* held, const int64_t* walked, int64_t depth, const T* b,
                                                     int64_t ldb, T* c, int64_t ldc, const T* start) {
-  using V = Vector<T>;
+  using V = typename Vec<T, kW>::type;
   V sum[kM][kN];
   const T* at[kM];
 #pragma GCC unroll 8
@@ -185,12 +185,12 @@ inline __attribute__((always_inline)) void box_tile(const T* a, const int64_t* h
 #pragma GCC unroll 8
   for (int i = 0; i < kM; ++i)
 #pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) sum[i][j] = load<T>(start ? start + j * kLanes<T> : c + i * ldc + j * kLanes<T>);
+    for (int j = 0; j < kN; ++j) std::memcpy(&sum[i][j], start ? start + j * kW : c + i * ldc + j * kW, sizeof(V));
   for (const int64_t* const end = walked + depth; walked < end; ++walked, b += ldb) {
     const int64_t far = *walked;
     V bv[kN];
 #pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) bv[j] = load<T>(b + j * kLanes<T>);
+    for (int j = 0; j < kN; ++j) std::memcpy(&bv[j], b + j * kW, sizeof(V));
 #pragma GCC unroll 8
     for (int i = 0; i < kM; ++i) {
       const T x = at[i][far];
@@ -201,20 +201,38 @@ inline __attribute__((always_inline)) void box_tile(const T* a, const int64_t* h
 #pragma GCC unroll 8
   for (int i = 0; i < kM; ++i)
 #pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) store<T>(c + i * ldc + j * kLanes<T>, sum[i][j]);
+    for (int j = 0; j < kN; ++j) std::memcpy(c + i * ldc + j * kW, &sum[i][j], sizeof(V));
 }
 
 // The same for any number of rows. `start` is null where sums go on.
-template <class T, int kN> void box_rows(int64_t rows, const T* a, const int64_t* held, const int64_t* walked, int64_t depth, const T* b,
-                                         int64_t ldb, T* c, int64_t ldc, const T* start) {
+template <class T, int kN, int kW> void box_rows(int64_t rows, const T* a, const int64_t* held, const int64_t* walked, int64_t depth,
+                                                 const T* b, int64_t ldb, T* c, int64_t ldc, const T* start) {
   int64_t i = 0;
-  for (; i + kTall <= rows; i += kTall) box_tile<T, kTall, kN>(a, held + i, walked, depth, b, ldb, c + i * ldc, ldc, start);
+  for (; i + kTall <= rows; i += kTall) box_tile<T, kTall, kN, kW>(a, held + i, walked, depth, b, ldb, c + i * ldc, ldc, start);
   if (kTall > 4 && i + 4 <= rows) {
-    box_tile<T, 4, kN>(a, held + i, walked, depth, b, ldb, c + i * ldc, ldc, start);
+    box_tile<T, 4, kN, kW>(a, held + i, walked, depth, b, ldb, c + i * ldc, ldc, start);
     i += 4;
   }
-  for (; i + 2 <= rows; i += 2) box_tile<T, 2, kN>(a, held + i, walked, depth, b, ldb, c + i * ldc, ldc, start);
-  if (i < rows) box_tile<T, 1, kN>(a, held + i, walked, depth, b, ldb, c + i * ldc, ldc, start);
+  for (; i + 2 <= rows; i += 2) box_tile<T, 2, kN, kW>(a, held + i, walked, depth, b, ldb, c + i * ldc, ldc, start);
+  if (i < rows) box_tile<T, 1, kN, kW>(a, held + i, walked, depth, b, ldb, c + i * ldc, ldc, start);
+}
+
+// Columns are whole panels of kWide vectors, then a vector, then half of one.
+template <class T> inline constexpr int kHalf = kLanes<T> / 2;
+template <class T> inline int64_t box_width(int64_t columns) { return round_up(columns, kHalf<T>); }
+template <class T> inline int64_t panel_width(int64_t left) {
+  return left >= kPanel<T> ? kPanel<T> : left >= kLanes<T> ? kLanes<T> : kHalf<T>;
+}
+
+// f(first column, columns, box_rows for them) for each panel.
+template <class T, class F> void each_panel(int64_t width, F&& f) {
+  for (int64_t j = 0, columns; j < width; j += columns) {
+    columns = panel_width<T>(width - j);
+    f(j, columns,
+      columns == kPanel<T>   ? box_rows<T, kWide, kLanes<T>>
+      : columns == kLanes<T> ? box_rows<T, 1, kLanes<T>>
+                             : box_rows<T, 1, kHalf<T>>);
+  }
 }
 
 // What a thread works in.

@@ -96,8 +96,7 @@ template <class T> void column_block(const Gather& g, const ColumnPlan& plan, in
       const int64_t step = g.axis[2].out_step;
       T* d = group_out + runs[r].image * out_image + place_of(g, runs[r]);
       const T* s = sums + column * g.rows + runs[r].column;
-      for (int64_t row = 0; row < g.rows; ++row, d += out_plane, s += kPanel<T>)
-        for (int64_t l = 0; l < runs[r].length; ++l) d[l * step] = s[l];
+      for (int64_t row = 0; row < g.rows; ++row, d += out_plane, s += kPanel<T>) store_apart<T>(d, s, runs[r].length, step);
     }
   }
 }

@@ -52,6 +52,25 @@ template <class T> inline void copy_apart(T* d, const T* s, int64_t n, int64_t s
   for (; l < n; ++l) d[l] = s[l * step];
 }
 
+// d[l * step] = s[l]; what lies between stays as it is.
+template <class T> inline void store_apart(T* d, const T* s, int64_t n, int64_t step) {
+  int64_t l = 0;
+#if defined(__AVX512VL__)
+  if constexpr (sizeof(T) == 4)
+    for (; step == 2 && l < n; l += 16) {
+      const uint32_t some = n - l >= 16 ? 0xffffu : (1u << (n - l)) - 1;
+      const __m512i v = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(some), s + l);
+      const __m512i low = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+      const uint32_t where = _pdep_u32(some, 0x55555555u);
+      _mm512_mask_storeu_epi32(d + 2 * l, static_cast<__mmask16>(where), _mm512_permutexvar_epi32(low, v));
+      if (where >> 16)
+        _mm512_mask_storeu_epi32(d + 2 * l + 16, static_cast<__mmask16>(where >> 16),
+                                 _mm512_permutexvar_epi32(_mm512_add_epi32(low, _mm512_set1_epi32(8)), v));
+    }
+#endif
+  for (; l < n; ++l) d[l * step] = s[l];
+}
+
 // Copies n < kLanes elements.
 template <class T> inline void copy_few(T* d, const T* s, int64_t n) {
 #if defined(__AVX512VL__)

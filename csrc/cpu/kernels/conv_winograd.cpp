@@ -337,7 +337,7 @@ void one_block(const Problem& p, const Plan& plan, int64_t group, int64_t tile, 
           if (step == 1) {
             copy_piece(to, from, length);
           } else {
-            for (int64_t l = 0; l < length; ++l) to[l * step] = from[l];
+            store_apart<float>(to, from, length, step);
           }
         }
       }
