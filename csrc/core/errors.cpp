@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <new>
 
+#include "core/last_error.h"
+
 namespace retrograd {
 
 namespace detail {
@@ -51,13 +53,29 @@ PyObject* exception_type(ErrorKind kind) {
   return PyExc_RuntimeError;
 }
 
+// The message of the last error: held, so that no other string can have its address.
+thread_local PyObject* last_message = nullptr;
+
+void set_error(const Error& e) noexcept {
+  PyObject* message = PyUnicode_FromString(e.what());
+  if (!message) return;  // not UTF-8, or no memory: that is the error then
+  PyErr_SetObject(exception_type(e.kind()), message);
+  Py_XSETREF(last_message, message);
+}
+
 }  // namespace
+
+bool is_last_error(PyObject* exception) noexcept {
+  if (!last_message || !PyExceptionInstance_Check(exception)) return false;
+  PyObject* args = reinterpret_cast<PyBaseExceptionObject*>(exception)->args;
+  return args && PyTuple_GET_SIZE(args) == 1 && PyTuple_GET_ITEM(args, 0) == last_message;
+}
 
 void set_python_error() noexcept {
   try {
     throw;
   } catch (const Error& e) {
-    PyErr_SetString(exception_type(e.kind()), e.what());
+    set_error(e);
   } catch (const PythonError&) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "retrograd: an error was signalled without an exception set");
   } catch (const std::bad_alloc&) {

@@ -6,8 +6,12 @@
 //   - the slot is the one every Python class gets. Assigning cls.__getattr__ or cls.__call__ later makes CPython put that one back, in
 //     subclasses too.
 // Whatever is not simple goes to the Python functions, so these slots change how long things take and nothing else.
+//
+// An error that leaves a call is shown to explain() of src/retrograd/nn/modules/_errors.py, which says in it which layer that was. Calls
+// that succeed do not know of it.
 #include "python/module_type.h"
 
+#include "core/last_error.h"
 #include "core/tensor.h"
 #include "python/guard.h"
 
@@ -16,6 +20,7 @@ namespace {
 
 PyTypeObject* root;  // nn.Module
 PyObject *root_getattr, *root_call, *object_getattribute;
+PyObject* explain;             // (error, whether an op raised it, module, args, kwargs)
 getattrofunc python_getattro;  // the slots of a Python class that defines these methods
 ternaryfunc python_call;
 PyTypeObject* ordered_dict;
@@ -71,17 +76,45 @@ PyObject* plain_forward(PyObject* self) {
   return own || PyErr_Occurred() ? nullptr : forward;
 }
 
+// The types that ops raise for what they were given. Others, of which theirs may be the base, are not theirs.
+bool may_be_explained(PyObject* type) {
+  for (PyObject* candidate :
+       {PyExc_RuntimeError, PyExc_ValueError, PyExc_IndexError, PyExc_TypeError, PyExc_NotImplementedError, PyExc_AssertionError})
+    if (type == candidate) return true;
+  return false;
+}
+
+// The error in flight, on its way out of a call of `self`.
+[[gnu::cold, gnu::noinline]] PyObject* failed(PyObject* self, PyObject* args, PyObject* kwargs) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (explain && may_be_explained(type)) {
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback) PyException_SetTraceback(value, traceback);
+    PyObject* done = PyObject_CallFunctionObjArgs(explain, value, is_last_error(value) ? Py_True : Py_False, self, args,
+                                                  kwargs ? kwargs : Py_None, nullptr);
+    if (!done) PyErr_Clear();  // a module that cannot be described (its extra_repr raises): the error as it is
+    Py_XDECREF(done);
+  }
+  PyErr_Restore(type, value, traceback);
+  return nullptr;
+}
+
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
   constexpr Py_ssize_t kFew = 8;
   const Py_ssize_t count = PyTuple_GET_SIZE(args);
   PyObject* forward = count <= kFew ? plain_forward(self) : nullptr;
-  if (RG_UNLIKELY(!forward)) return PyErr_Occurred() ? nullptr : python_call(self, args, kwargs);
+  if (RG_UNLIKELY(!forward)) {
+    if (PyErr_Occurred()) return nullptr;
+    PyObject* result = python_call(self, args, kwargs);
+    return RG_LIKELY(result) ? result : failed(self, args, kwargs);
+  }
   PyObject* all[kFew + 1] = {self};
   for (Py_ssize_t i = 0; i < count; ++i) all[i + 1] = PyTuple_GET_ITEM(args, i);
   Py_INCREF(forward);  // the call may replace it in its class
   PyObject* result = PyObject_VectorcallDict(forward, all, static_cast<size_t>(count) + 1, kwargs);
   Py_DECREF(forward);
-  return result;
+  return RG_LIKELY(result) ? result : failed(self, args, kwargs);
 }
 
 bool as_in_root(PyTypeObject* type) {
@@ -117,9 +150,16 @@ PyObject* set_module_class(PyObject*, PyObject* o) {
   });
 }
 
-PyMethodDef methods[] = {{"_set_module_class", set_module_class, METH_O, "Makes a class nn.Module; see Note [Quick modules]."},
-                         {"_quicken_module", quicken, METH_O, "Gives a subclass of nn.Module the quick slots where they apply."},
-                         {nullptr, nullptr, 0, nullptr}};
+PyObject* explain_errors_with(PyObject*, PyObject* o) {
+  Py_XSETREF(explain, Py_NewRef(o));
+  Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {
+    {"_explain_errors_with", explain_errors_with, METH_O, "Says who explains errors that leave a module; see Note [Quick modules]."},
+    {"_set_module_class", set_module_class, METH_O, "Makes a class nn.Module; see Note [Quick modules]."},
+    {"_quicken_module", quicken, METH_O, "Gives a subclass of nn.Module the quick slots where they apply."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -3,8 +3,8 @@
 #include <type_traits>
 
 #include "core/promote.h"
-#include "kernels/channel_norm.h"
 #include "kernels/attention.h"
+#include "kernels/channel_norm.h"
 #include "kernels/conv.h"
 #include "kernels/copy.h"
 #include "kernels/create.h"

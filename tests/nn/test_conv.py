@@ -194,7 +194,7 @@ def test_padding_of_the_same_size_puts_the_odd_one_last():
         (
             lambda: nn.Conv2d(3, 4, 3)(torch.zeros(3, 5, 5, dtype=torch.float64)),
             RuntimeError,
-            "expected scalar type Double but found Float",
+            r"Input type \(double\) and bias type \(float\) should be the same",
         ),
         (lambda: nn.Conv1d(3, 4, 3, padding=2**31 - 9, dilation=2**31 - 1)(torch.zeros(3, 5)), RuntimeError, "Kernel size can't be"),
     ],

@@ -114,12 +114,12 @@ void check_convolution(IntSpan input, IntSpan weight, const Tensor& bias, const 
   }
 }
 
-void check_kinds(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+void check_kinds(const Tensor& input, const Tensor& weight, const Tensor& bias, bool transposed) {
   if (input.dtype() == DType::Bool) fail_not_implemented("slow_conv2d_cpu", input.dtype());
-  RG_CHECK(weight.dtype() == input.dtype(), "expected scalar type ", dtype_title(input.dtype()), " but found ",
-           dtype_title(weight.dtype()));
-  RG_CHECK(!bias || bias.dtype() == input.dtype(), "Input type (", cpp_type_name(input.dtype()), ") and bias type (",
-           bias ? cpp_type_name(bias.dtype()) : "", ") should be the same");
+  const bool weight_fits = weight.dtype() == input.dtype();
+  RG_CHECK((transposed && !weight_fits) || !bias || bias.dtype() == input.dtype(), "Input type (", cpp_type_name(input.dtype()),
+           ") and bias type (", bias ? cpp_type_name(bias.dtype()) : "", ") should be the same");
+  RG_CHECK(weight_fits, "expected scalar type ", dtype_title(input.dtype()), " but found ", dtype_title(weight.dtype()));
   check_same_device(input.get(), weight.get(), "convolution");
   if (bias) check_same_device(input.get(), bias.get(), "convolution");
 }

@@ -20,7 +20,7 @@ ConvNumbers conv_numbers(IntSpan weight, IntSpan stride, IntSpan padding, IntSpa
 // An input [N, C, ...] and a weight of these sizes fit together; the bias too, if there is one. The result's sizes go to out, dims + 2 of them.
 void check_convolution(IntSpan input, IntSpan weight, const Tensor& bias, const ConvNumbers& numbers, int64_t* out);
 // Dtypes and devices.
-void check_kinds(const Tensor& input, const Tensor& weight, const Tensor& bias);
+void check_kinds(const Tensor& input, const Tensor& weight, const Tensor& bias, bool transposed);
 
 // The format of the result: that of channels_last where one of the two has it.
 MemoryFormat conv_format(const Tensor& input, const Tensor& weight);

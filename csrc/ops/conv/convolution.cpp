@@ -113,7 +113,7 @@ Spec convolution(const Tensor& input, const Tensor& weight, const Tensor& bias, 
   const ConvNumbers n = conv_numbers(weight.sizes(), stride, padding, dilation, transposed, output_padding, groups);
   int64_t sizes[5];
   check_convolution(input.sizes(), weight.sizes(), bias, n, sizes);
-  check_kinds(input, weight, bias);
+  check_kinds(input, weight, bias, transposed);
   Spec spec({sizes, static_cast<size_t>(n.dims) + 2}, input.dtype(), input->device);
   const MemoryFormat format = conv_format(input, weight);
   if (format != MemoryFormat::Contiguous) spec.in_format(format);
@@ -127,7 +127,7 @@ static Spec part_rule(const char* op, const Tensor& grad, const Tensor& given, I
   check_convolution(input, weight, Tensor(), n, sizes);
   const IntSpan expected{sizes, static_cast<size_t>(n.dims) + 2};
   RG_CHECK(same_sizes(grad.sizes(), expected), op, ": expected a gradient of size ", expected, ", got ", grad.sizes());
-  check_kinds(grad, given, Tensor());
+  check_kinds(grad, given, Tensor(), n.transposed);
   Spec spec(wanted, given.dtype(), given->device);
   const MemoryFormat format = conv_format(grad, given);
   if (format != MemoryFormat::Contiguous) spec.in_format(format);

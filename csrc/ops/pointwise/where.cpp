@@ -153,7 +153,7 @@ Spec filled(const Tensor& self, const Tensor& mask, const Operand& value) {
   check_mask(mask);
   check_fill_value(self, value);
   if (RG_LIKELY(are_alike(self, mask, value))) return Spec::of(self);
-  return Spec(broadcast_shapes(self.sizes(), mask.sizes()), self.dtype(), common_device(mask, self, value, "masked_fill"));
+  return Spec(broadcast_shapes(mask.sizes(), self.sizes()), self.dtype(), common_device(mask, self, value, "masked_fill"));
 }
 
 void check_filled(const Tensor& self, const Tensor& mask, const Operand& value) {

@@ -86,7 +86,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
         raise ValueError(f"Input tensor must have at least {len(shape)} dimensions, but got {input.dim()}")
     if tuple(input.shape[-len(shape) :]) != shape:
         raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got input of "
+            f"Given normalized_shape={list(shape)}, expected input with shape [*{', '.join(map(str, shape))}], but got input of "
             f"size{list(input.shape)}"
         )
     if not input.is_floating_point() and not input.is_complex():

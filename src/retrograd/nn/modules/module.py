@@ -507,7 +507,14 @@ class Module(CallWithHooks, StateDict):
         return f"{self._get_name()}({body})"
 
 
+def _explain(*failure: Any) -> None:
+    from retrograd.nn.modules import _errors  # needed by failures alone
+
+    _errors.explain(*failure)
+
+
 _C._set_module_class(Module)
+_C._explain_errors_with(_explain)
 
 
 def _after_hooks(hooks: OrderedDict[int, Any], module: Module, name: str, value: Any) -> Any:

@@ -201,6 +201,11 @@ class RNNBase(Module):
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, original = input
             self.check_input(data, batch_sizes)
+            if self.mode == "LSTM" and isinstance(hx, Tensor):
+                raise TypeError(
+                    "lstm() received an invalid combination of arguments - got (Tensor, Tensor, Tensor, list, bool, int, float, bool, bool), but "
+                    "expected a tuple of two tensors, output and memory, for the state"
+                )
             hx = self._zeros(data, batch_sizes) if hx is None else self.permute_hidden(hx, order)
             self.check_forward_args(data, hx, batch_sizes)
             output, *last = function(data, batch_sizes, hx, *settings)

@@ -147,7 +147,11 @@ def pack_padded_sequence(
         kind = str(sizes.dtype).rpartition(".")[2].replace("int64", "Long")
         raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {sizes.dim()}D {sizes.device.type} {kind} tensor")
     if input.dim() < 2:
-        raise IndexError(f"Expected padded sequences of at least two dimensions, time and batch, but got {input.dim()}")
+        last = max(input.dim(), 1) - 1
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-last - 1}, {last}], but got 1): padded sequences have at least two "
+            "dimensions, time and batch"
+        )
     sizes = sizes.to(_C.int64)
     sorted_indices = None
     if not enforce_sorted:
