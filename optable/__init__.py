@@ -15,7 +15,7 @@ from typing import Any
 from .facts import ELEMENTWISE, NO_RULE, NOTHING, PARTS, Batching, NoGrad, Out
 from .types import PARAM_TYPES, RETURN_TYPES, ParamType, ReturnType
 
-FAMILIES = ("pointwise", "complex", "reduce", "shape", "index", "linalg", "conv", "attention", "norm", "nn", "recurrent", "create", "random", "optim")
+FAMILIES = ("pointwise", "complex", "reduce", "shape", "index", "linalg", "conv", "attention", "norm", "nn", "recurrent", "fft", "create", "random", "optim")
 
 # ---- dtype sets a kernel may be compiled for ----
 FLOATING = ("f16", "bf16", "f32", "f64")
@@ -111,7 +111,7 @@ class Op:
     special: tuple[float, ...] = ()
     inplace: str = ""  # name of a native in-place kernel; default: compute and copy
     inplace_function: bool = False  # torch.x_ is a function too
-    home: str = "torch"  # where the function is found: "torch", "nn.functional", "linalg", "special"; "": nowhere, PyTorch keeps it to itself
+    home: str = "torch"  # where the function is found: "torch", "nn.functional", "linalg", "special", "fft"; "": nowhere, PyTorch keeps it to itself
     hidden: bool = False  # this overload is kept out of the errors that list them
     no_grad: NoGrad | None = None  # why there is no derivative at all
     nondiff: tuple[str, ...] = ()  # tensors without one, beside others that have

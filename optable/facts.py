@@ -33,6 +33,7 @@ class Out:
 
     exact: tuple[str, ...] = ()  # words for an out= of another dtype than the result: for all results, or for each
     cast: str = ""  # words for one that cannot take the result, where they are not the usual ones
+    same_kind: bool = False  # with `cast`: not complex for a result that is real, either
     in_dtype_of_out: bool = False  # computed in the dtype of out= where no dtype is given
     silent: bool = False  # resized without a warning
     name: str = ""  # in "...(): functions with out=... arguments don't support automatic differentiation", where it is not the op's

@@ -450,7 +450,7 @@ def members(owner, prefix):
 
 
 def surface():
-    from retrograd import autograd, func, linalg, special
+    from retrograd import autograd, fft, func, linalg, special
     from retrograd.autograd import forward_ad, functional, graph
     from retrograd.nn import functional as F, init
 
@@ -460,6 +460,7 @@ def surface():
         (torch.Tensor, "Tensor"),
         (torch, "torch"),
         (F, "F"),
+        (fft, "fft"),
         (linalg, "linalg"),
         (special, "special"),
         (autograd, "autograd"),

@@ -21,6 +21,7 @@ void provide_kernels(DeviceType type) {
   provide(type, copy());
   provide(type, create_kernels);
   provide(type, distance());
+  provide(type, fft());
   provide(type, indexing());
   provide(type, lapack_kernels);
   provide(type, loss());

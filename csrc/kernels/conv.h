@@ -11,6 +11,7 @@
 
 #include "core/dtype.h"
 #include "kernels/family.h"
+#include "kernels/workspace.h"
 
 namespace retrograd::kernels {
 
@@ -23,10 +24,6 @@ struct ConvShape {
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
 };
 enum class ConvPass : uint8_t { Out, In, Weight };  // which of the three is computed
-struct Workspace {
-  void* data;  // on 64 bytes
-  int64_t bytes;
-};
 
 struct ConvKernels {
   // The bytes a pass wants to work in.

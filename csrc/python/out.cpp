@@ -54,7 +54,7 @@ void check_out_dtype(const Tensor& out, const Tensor& result, const OutRule& rul
   const DType have = out.dtype(), want = result.dtype();
   if (have == want || (rule.bytes && have == DType::UInt8)) return;
   if (!rule.exact.empty()) fail_out_dtype(rule.exact[std::min(i, rule.exact.size() - 1)], have, want);
-  if (!can_cast(want, have))
+  if (!can_cast(want, have) || (rule.same_kind && is_complex(have) && !is_complex(want)))
     fail_out_dtype(rule.cast ? rule.cast : "result type {result} can't be cast to the desired output type {out}", have, want);
 }
 

@@ -10,6 +10,7 @@ struct OutRule {
   // Words for an out= of another dtype than the result, for each result or for all; empty: any that takes it.
   std::span<const char* const> exact = {};
   const char* cast = nullptr;  // words for one that does not, where they are not the usual ones
+  bool same_kind = false;      // one of a real result is not complex
   bool silent = false;         // resized without a warning
   bool bytes = false;          // uint8 will do for bool
 };

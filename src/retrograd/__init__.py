@@ -104,6 +104,7 @@ if _typing.TYPE_CHECKING:
         cli as cli,
         cuda as cuda,
         doctor as doctor,
+        fft as fft,
         func as func,
         linalg as linalg,
         masked as masked,
@@ -182,7 +183,7 @@ else:
         "is_anomaly_check_nan_enabled": "retrograd.autograd.anomaly_mode",
     }
     _MODULES = {
-        "cli", "cuda", "doctor", "func", "linalg", "masked", "nn", "ops", "optim", "overrides", "random", "return_types", "serialization", "signal", "special",
+        "cli", "cuda", "doctor", "fft", "func", "linalg", "masked", "nn", "ops", "optim", "overrides", "random", "return_types", "serialization", "signal", "special",
         "storage", "testing", "utils", "version",
     }  # fmt: skip
 

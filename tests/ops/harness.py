@@ -46,7 +46,7 @@ def _function(engine: Any, name: str) -> Callable[..., Any] | None:
     homes = [engine]
     if engine.__name__ == "torch":
         name = TORCH_NAMES.get(name, name)
-        homes += [engine._C._nn, engine._C._special, engine._C._linalg, engine.ops.aten]
+        homes += [engine._C._nn, engine._C._special, engine._C._linalg, engine._C._fft, engine.ops.aten]
     else:
         homes.append(engine._C._ops)  # what PyTorch keeps out of its top level
     for home in homes:

@@ -1,4 +1,4 @@
-"""Ops are found where PyTorch has them: `special_erfcx` as `special.erfcx`, `linalg_det` as `linalg.det`, losses in `nn.functional`."""
+"""Ops are found where PyTorch has them: `special_erfcx` as `special.erfcx`, `linalg_det` as `linalg.det`, `fft_rfft` as `fft.rfft`, losses in `nn.functional`."""
 
 import pytest
 
@@ -14,8 +14,10 @@ FUNCTIONAL = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("entry", entries(lambda e: e.name.startswith(("special_", "linalg_")) and "function" in e.variants), ids=ids)
-def test_special_and_linalg(entry):
+@pytest.mark.parametrize(
+    "entry", entries(lambda e: e.name.startswith(("special_", "linalg_", "fft_")) and "function" in e.variants), ids=ids
+)
+def test_namespaces_of_ops(entry):
     home, _, name = entry.name.partition("_")
     assert callable(getattr(getattr(retrograd, home), name))
 

@@ -57,7 +57,7 @@ def differentiable(op: Op) -> bool:
 
 def declared_rule(rule: Out) -> str:
     exact = f"static constexpr const char* exact[] = {{{', '.join(map(text_or_null, rule.exact))}}};\n" if rule.exact else ""
-    fields = ("exact" if rule.exact else "{}", text_or_null(rule.cast), truth(rule.silent), truth(rule.bytes))
+    fields = ("exact" if rule.exact else "{}", text_or_null(rule.cast), truth(rule.same_kind), truth(rule.silent), truth(rule.bytes))
     return f"{exact}static constexpr OutRule rule = {{{', '.join(fields)}}};"
 
 

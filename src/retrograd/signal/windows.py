@@ -218,3 +218,7 @@ def nuttall(
     """The four-term cosine window with the lowest side lobes."""
     factors = [0.3635819, 0.4891775, 0.1365995, 0.0106411]
     return general_cosine(M, a=factors, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+
+
+def __dir__() -> list[str]:
+    return __all__
