@@ -462,53 +462,6 @@ op(
     ),
 )
 
-# ---- images ----
-
-op(
-    "pixel_shuffle(Tensor input, int upscale_factor) -> Tensor",
-    variants="function",
-    kernel=python("retrograd._ops.nn.images:pixel_shuffle"),
-    doc="Channels turned into pixels: [*, C r^2, H, W] as [*, C, H r, W r].",
-    samples=[S(T(1, 8, 2, 3), 2), S(T(9, 1, 2), 3), S(T(2, 2, 4, 1, 1), 2), S(T(2, 3, 4), 1)],
-    errors=(
-        E(S(T(1, 3, 2, 2), 2), RuntimeError, "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor"),
-        E(S(T(2, 2), 2), RuntimeError, "pixel_shuffle expects input to have at least 3 dimensions, but got input with 2 dimension"),
-        E(S(T(1, 4, 2, 2), 0), RuntimeError, "pixel_shuffle expects a positive upscale_factor, but got 0"),
-    ),
-)
-op(
-    "pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor",
-    variants="function",
-    kernel=python("retrograd._ops.nn.images:pixel_unshuffle"),
-    doc="Pixels turned into channels: [*, C, H r, W r] as [*, C r^2, H, W].",
-    samples=[S(T(1, 2, 4, 6), 2), S(T(1, 3, 6), 3), S(T(2, 2, 1, 2, 2), 2), S(T(2, 3, 4), 1)],
-    errors=(
-        E(S(T(1, 3, 3, 2), 2), RuntimeError, "pixel_unshuffle expects height to be divisible by downscale_factor"),
-        E(S(T(1, 3, 2, 3), 2), RuntimeError, "pixel_unshuffle expects width to be divisible by downscale_factor"),
-        E(S(T(1, 4, 2, 2), -1), RuntimeError, "pixel_unshuffle expects a positive downscale_factor, but got -1"),
-    ),
-)
-op(
-    "channel_shuffle(Tensor input, int groups) -> Tensor",
-    variants="function",
-    kernel=python("retrograd._ops.nn.images:channel_shuffle"),
-    doc="Channels in turn from each of some groups of neighbours.",
-    samples=[S(T(1, 4, 2, 2), 2), S(T(2, 6, 3), 3), S(T(2, 4, 1, 2, 2), 4), S(T(0, 4, 2), 2), S(T(2, 3, 4), 1)],
-    errors=(
-        E(S(T(1, 3, 2), 2), RuntimeError, "Number of channels must be divisible by groups. Got 3 channels and 2 groups"),
-        E(S(T(2, 2), 2), RuntimeError, "channel_shuffle expects input with > 2 dims, but got input with sizes"),
-        E(S(T(1, 4, 2), 0), RuntimeError, "Number of groups to divide channels in must be positive."),
-    ),
-)
-op(
-    "affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor",
-    variants="function",
-    kernel=python("retrograd._ops.nn.images:affine_grid_generator"),
-    doc="Where an affine map takes the pixels of images, in coordinates from -1 to 1.",
-    samples=[S(T(2, 2, 3), (2, 1, 3, 4), True), S(T(1, 2, 3), (1, 1, 2, 1), False), S(T(2, 3, 4), (2, 1, 2, 3, 2), False), S(T(1, 2, 3), (1, 3, 1, 1), True)],
-    errors=(E(S(T(2, 2, 3), (2, 1, 3), True), RuntimeError, "AffineGridGenerator needs 4d"),),
-)
-
 # ---- functions of nn.functional under their names in torch, where the reduction that is left out is none ----
 
 _SIGNS = {"values": (1.0, -1.0, 1.0), "grad": False}

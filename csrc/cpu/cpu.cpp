@@ -22,6 +22,7 @@ void provide_kernels(DeviceType type) {
   provide(type, create_kernels);
   provide(type, distance());
   provide(type, fft());
+  provide(type, image());
   provide(type, indexing());
   provide(type, lapack_kernels);
   provide(type, loss());

@@ -7,6 +7,7 @@
 #include "kernels/copy.h"
 #include "kernels/distance.h"
 #include "kernels/fft.h"
+#include "kernels/image.h"
 #include "kernels/index.h"
 #include "kernels/loss.h"
 #include "kernels/norm.h"
@@ -32,6 +33,7 @@ RG_DECLARE_KERNELS(ConvKernels, conv)
 RG_DECLARE_KERNELS(CopyKernels, copy)
 RG_DECLARE_KERNELS(DistanceKernels, distance)
 RG_DECLARE_KERNELS(FftKernels, fft)
+RG_DECLARE_KERNELS(ImageKernels, image)
 RG_DECLARE_KERNELS(IndexKernels, indexing)
 RG_DECLARE_KERNELS(LossKernels, loss)
 RG_DECLARE_KERNELS(NormKernels, norm)

@@ -1,6 +1,7 @@
 // Argument checks and small conversions shared by the index, linalg and nn ops.
 #pragma once
 
+#include "core/format.h"
 #include "core/promote.h"
 #include "core/transfer.h"
 #include "kernels/index.h"
@@ -40,6 +41,14 @@ inline Tensor clone_data(const Tensor& t) {
 
 inline Tensor contiguous_copy(const Tensor& t) {
   Tensor out = empty(t.sizes(), t.dtype(), t.device());
+  copy_data(out, t);
+  return out;
+}
+
+// `t`, or a copy of it that lies in a format.
+inline Tensor in_format(const Tensor& t, MemoryFormat format) {
+  if (has_format(t.get(), format)) return t;
+  Tensor out = empty_in(t.sizes(), format, t.dtype(), t.device());
   copy_data(out, t);
   return out;
 }

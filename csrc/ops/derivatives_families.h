@@ -5,6 +5,7 @@
 #include "ops/complex/derivatives.h"
 #include "ops/conv/derivatives.h"
 #include "ops/fft/derivatives.h"
+#include "ops/image/derivatives.h"
 #include "ops/index/derivatives.h"
 #include "ops/linalg/derivatives.h"
 #include "ops/nn/derivatives.h"

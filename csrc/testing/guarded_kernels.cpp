@@ -10,6 +10,7 @@
 #include "kernels/create.h"
 #include "kernels/distance.h"
 #include "kernels/fft.h"
+#include "kernels/image.h"
 #include "kernels/index.h"
 #include "kernels/lapack.h"
 #include "kernels/loss.h"
@@ -183,6 +184,7 @@ void provide_kernels(DeviceType type) {
   RG_PROVIDE(DistanceKernels, cdist, shrink);
   static const FftKernels transforms = {.workspace = fft(Device{}).workspace, RG_EACH(FftKernels, c2c, r2c, c2r)};
   provide(type, transforms);
+  RG_PROVIDE(ImageKernels, resize, resize_backward, pad, pad_backward, sample, sample_backward);
   RG_PROVIDE(IndexKernels, gather, scatter, scatter_value, scatter_reduce, index_select, index_copy, index_fill, index_add, index_reduce,
              embedding_backward, take, put, index, index_put, masked_fill, masked_select, masked_scatter, count_nonzero, nonzero, tril,
              triu, one_hot, share_out, repeat_index);

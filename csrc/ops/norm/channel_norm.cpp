@@ -12,13 +12,6 @@ namespace {
 void* data_of(const Tensor& t) { return t ? t->data : nullptr; }
 Tensor contiguous_or_none(const Tensor& t) { return t ? contiguous_data(t) : Tensor(); }
 
-// Tensors that a kernel reads lie in the format that the input seems to have.
-Tensor in_format(const Tensor& t, MemoryFormat format) {
-  if (has_format(t.get(), format)) return t;
-  Tensor out = empty_in(t.sizes(), format, t.dtype(), t.device());
-  copy_data(out, t);
-  return out;
-}
 Spec spec_of(const Tensor& input) {
   if (RG_LIKELY(input.is_contiguous())) return Spec::of(input);
   Spec spec(input.sizes(), input.dtype(), input->device);

@@ -3,6 +3,7 @@
 from retrograd.func import (  # noqa: F401
     _batching_attention,
     _batching_conv,
+    _batching_image,
     _batching_index,
     _batching_linalg,
     _batching_nn,

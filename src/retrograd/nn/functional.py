@@ -33,7 +33,7 @@ from retrograd._ops.nn.attention import scaled_dot_product_attention
 from retrograd._ops.nn.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from retrograd._ops.nn.embedding import embedding, embedding_bag
 from retrograd._ops.nn.fold import fold, unfold
-from retrograd._ops.nn.images import affine_grid
+from retrograd._ops.nn.images import affine_grid, grid_sample, interpolate, upsample, upsample_bilinear, upsample_nearest
 from retrograd._ops.nn.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -58,7 +58,6 @@ from retrograd._ops.nn.losses import (
 )
 from retrograd._ops.nn.multihead import multi_head_attention_forward
 from retrograd._ops.nn.normalize import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, normalize, rms_norm
-from retrograd._ops.nn.padding import pad
 from retrograd._overridable import offer
 
 __all__ = [
@@ -66,14 +65,15 @@ __all__ = [
     "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
     "cosine_embedding_loss",
     "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag",
-    "feature_alpha_dropout", "fold", "gaussian_nll_loss", "gelu", "glu", "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
-    "hardtanh_", "hinge_embedding_loss", "huber_loss", "instance_norm", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear",
+    "feature_alpha_dropout", "fold", "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
+    "hardtanh_", "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear",
     "local_response_norm", "log_softmax", "logsigmoid", "margin_ranking_loss", "mish", "mse_loss", "multi_head_attention_forward", "multi_margin_loss",
     "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",
     "pdist", "pixel_shuffle", "pixel_unshuffle",
     "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm", "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_",
     "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh",
     "tanhshrink", "threshold", "threshold_", "triplet_margin_loss", "triplet_margin_with_distance_loss", "unfold",
+    "upsample", "upsample_bilinear", "upsample_nearest",
 ]  # fmt: skip
 
 _ops = _C._ops
@@ -94,6 +94,7 @@ prelu = _ops.prelu
 hardshrink = _ops.hardshrink
 softshrink = _ops.softshrink
 one_hot = _ops.one_hot
+pad = _ops.pad
 bilinear = torch.bilinear
 cosine_similarity = torch.cosine_similarity
 pairwise_distance = torch.pairwise_distance

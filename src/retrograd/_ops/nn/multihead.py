@@ -9,7 +9,6 @@ import retrograd as torch
 from retrograd import _C, Tensor
 from retrograd._ops.nn.attention import scaled_dot_product_attention
 from retrograd._ops.nn.dropout import dropout
-from retrograd._ops.nn.padding import pad
 
 _ops = _C._ops
 
@@ -215,7 +214,7 @@ def multi_head_attention_forward(
             )
         mask = _joined(mask, key_padding_mask[:, None, None], query.dtype)
     if added and mask is not None:
-        mask = pad(mask, (0, added), value=False if mask.dtype == torch.bool else 0.0)
+        mask = _ops.pad(mask, (0, added), value=False if mask.dtype == torch.bool else 0.0)
     if not training:
         dropout_p = 0.0
 

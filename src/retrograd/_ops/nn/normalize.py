@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import retrograd as torch
 from retrograd import _C, Tensor
-from retrograd._ops.nn.padding import pad
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
@@ -109,7 +108,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.dim()} dimensions)")
     if input.numel() == 0:
         return input
-    squares = pad(input * input, [0, 0] * (input.dim() - 2) + [size // 2, (size - 1) // 2])
+    squares = _C._ops.pad(input * input, [0, 0] * (input.dim() - 2) + [size // 2, (size - 1) // 2])
     windows = squares.unfold(1, size, 1)
     # Of integers the mean is an integer, as in PyTorch.
     mean = windows.mean(-1) if windows.is_floating_point() or windows.is_complex() else windows.sum(-1) // size
@@ -125,7 +124,7 @@ def cross_map_lrn2d(input: Tensor, size: int, alpha: float, beta: float, k: floa
         raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
     reach = (size - 1) // 2
     squares = input * input
-    sums = pad(squares, [0, 0, 0, 0, reach, reach]).unfold(1, 2 * reach + 1, 1).sum(-1)
+    sums = _C._ops.pad(squares, [0, 0, 0, 0, reach, reach]).unfold(1, 2 * reach + 1, 1).sum(-1)
     if input.shape[1] > reach + 1:
         sums = torch.cat([sums[:, : reach + 1], sums[:, reach + 1 :] + squares[:, :1]], 1)
     return input * (sums * (alpha / size) + k) ** -beta

@@ -25,6 +25,7 @@ if _typing.TYPE_CHECKING:
     from retrograd.nn.modules.pixelshuffle import *  # noqa: F403
     from retrograd.nn.modules.rnn import *  # noqa: F403
     from retrograd.nn.modules.transformer import *  # noqa: F403
+    from retrograd.nn.modules.upsampling import *  # noqa: F403
 else:
     # What fewer programs use is imported when it is first asked for, here or in retrograd.nn: {name: its file}.
     _LATER = {
@@ -51,6 +52,9 @@ else:
         "TransformerDecoderLayer": "transformer",
         "TransformerEncoder": "transformer",
         "TransformerEncoderLayer": "transformer",
+        "Upsample": "upsampling",
+        "UpsamplingBilinear2d": "upsampling",
+        "UpsamplingNearest2d": "upsampling",
     }
 
     def __getattr__(name):
