@@ -186,8 +186,8 @@ template <class T> struct Backward {
       out[2 * n + j] = d * in * (1 - fresh * fresh);
       out[3 * n + j] = dh[j] * seen * show * (1 - show);
       dc[j] = d * forget;
-      if (h) h[j] = show * seen;
     }
+    for (int64_t j = 0; h && j < n; ++j) h[j] = gate[3 * n + j] * tanh_(c[j]);  // on its own, or nothing is vectorised
   }
 
   // dh becomes what of the state before goes into the new one as it is.
