@@ -9,6 +9,8 @@
 // dtype is Float32 or Float64. There is at least one element; other sizes may be 0. The same bits come out for every number of threads.
 #pragma once
 
+#include <algorithm>
+
 #include "core/dtype.h"
 #include "kernels/family.h"
 
@@ -37,9 +39,11 @@ struct RecurrentShape {
   static constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
   // Elements to work in.
   int64_t forward_work() const { return padded(shown * rows()) + padded(rows()) + padded(batch * (projected ? hidden : rows())); }
+  // Backward goes through some steps at a time, so that the gradients of gates are never all in memory; few, where products would be small.
+  int64_t chunk_steps() const { return std::min(steps, std::max((steps + 3) / 4, (127 + batch) / batch)); }
   int64_t backward_work() const {
-    return padded(elements * gate_gradients()) +
-           (projected ? padded(elements * shown) + padded(elements * hidden) + padded(batch * hidden) : 0);
+    const int64_t chunk = std::min(elements, batch * chunk_steps());
+    return padded(chunk * gate_gradients()) + (projected ? padded(chunk * shown) + padded(chunk * hidden) + padded(batch * hidden) : 0);
   }
 };
 

@@ -1,7 +1,7 @@
 // What a step makes of the input is one product for all steps. Then the rows of the batch are cut into blocks that never meet again, each of
 // which goes through all steps on its own: a small product with the state, and one pass over the gates. Backward is the same from the last step
-// to the first; the gradients of weights are products over all steps at the end. Blocks depend on the size of the batch alone, so the
-// same products are summed up for every number of threads.
+// to the first; after every few steps products over these give the gradients of the input and of weights. Blocks depend on the size of the batch
+// alone, so the same products are summed up for every number of threads.
 #include "kernels/recurrent.h"
 #include "cpu/isa.h"
 
@@ -173,6 +173,7 @@ template <class T> struct Backward {
   const T *w_hh, *w_hr, *cx, *gates, *rest, *before, *grad_output;
   T *grad_hx, *grad_cx, *grad_gates;
   T *grad_shown, *hidden, *scratch;  // with a projection: the gradients and values on both its sides
+  int64_t from, first, end;          // the first row in these memories, and the steps they are for
 
   // `dh` is the gradient of the state before the projection, `dc` that of the memory, which becomes that of the memory before.
   void lstm_row(const T* __restrict gate, const T* __restrict c_before, const T* __restrict c, const T* __restrict dh, T* __restrict dc,
@@ -208,7 +209,7 @@ template <class T> struct Backward {
   void step(int64_t t, int64_t r0, int64_t m) const {
     const int64_t n = s.hidden, p = s.shown, rows = s.rows(), width = s.gate_gradients(), row = s.host_offsets[t] + r0;
     const Previous previous(s, t);
-    T *const dh = grad_hx + r0 * p, *const d_gate = grad_gates + row * width;
+    T *const dh = grad_hx + r0 * p, *const d_gate = grad_gates + (row - from) * width;
     if (grad_output) {
       const T* const more = grad_output + row * p;
       for (int64_t i = 0; i < m * p; ++i) dh[i] += more[i];
@@ -223,13 +224,13 @@ template <class T> struct Backward {
       case Recurrence::Lstm: {
         const T* d = dh;
         if (s.projected) {
-          std::memcpy(grad_shown + row * p, dh, static_cast<size_t>(m * p) * sizeof(T));
+          std::memcpy(grad_shown + (row - from) * p, dh, static_cast<size_t>(m * p) * sizeof(T));
           product<T>(m, n, p, dh, p, 1, w_hr, n, 1, 0, scratch + r0 * n, n);
           d = scratch + r0 * n;
         }
         for (int64_t r = 0; r < m; ++r)
           lstm_row(gates + (row + r) * rows, previous.row(r0 + r, rest, cx, n), rest + (row + r) * n, d + r * n, grad_cx + (r0 + r) * n,
-                   d_gate + r * width, s.projected ? hidden + (row + r) * n : nullptr);
+                   d_gate + r * width, s.projected ? hidden + (row - from + r) * n : nullptr);
         break;
       }
       case Recurrence::Gru:
@@ -241,17 +242,17 @@ template <class T> struct Backward {
   }
 
   void block(int64_t r0, int64_t r1) const {
-    for (int64_t k = s.steps - 1; k >= 0; --k) {
-      const int64_t t = s.reverse ? s.steps - 1 - k : k, m = std::min(s.host_batch_sizes[t], r1) - r0;
+    for (int64_t k = 0; k < end - first; ++k) {
+      const int64_t t = s.reverse ? first + k : end - 1 - k, m = std::min(s.host_batch_sizes[t], r1) - r0;
       if (m > 0) step(t, r0, m);
     }
   }
 };
 
-// out[j] = the sum of column j of x[rows, width]
-template <class T> void column_sums(const T* x, int64_t rows, int64_t width, int64_t columns, T* out) {
+// out[j] = beta * out[j] + the sum of column j of x[rows, width]
+template <class T> void column_sums(const T* x, int64_t rows, int64_t width, int64_t columns, T beta, T* out) {
   parallel_for(0, columns, std::max<int64_t>(64, kGrain / rows), [&](int64_t begin, int64_t end) {
-    std::fill(out + begin, out + end, T(0));
+    if (beta == T(0)) std::fill(out + begin, out + end, T(0));
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t j = begin; j < end; ++j) out[j] += x[r * width + j];
   });
@@ -259,47 +260,45 @@ template <class T> void column_sums(const T* x, int64_t rows, int64_t width, int
 
 template <class T> void backward_of(const RecurrentShape& s, const T* input, const RecurrentWeights& w, const T* cx, const T* saved,
                                     const T* grad_output, T* grad_hx, T* grad_cx, const RecurrentGradients& out, T* memory) {
-  const int64_t n = s.hidden, p = s.shown, rows = s.rows(), width = s.gate_gradients(), elements = s.elements;
-  const T* const before = saved + s.saved() - elements * p;
+  const int64_t n = s.hidden, p = s.shown, rows = s.rows(), width = s.gate_gradients();
+  const int64_t chunk_steps = s.chunk_steps(), most = std::min(s.elements, s.batch * chunk_steps);
+  const T* const before = saved + s.saved() - s.elements * p;
   Work<T> work{memory};
-  T* const d_gates = work.take(elements * width);
-  T* const d_shown = s.projected ? work.take(elements * p) : nullptr;
-  T* const hidden = s.projected ? work.take(elements * n) : nullptr;
+  T* const d_gates = work.take(most * width);
+  T* const d_shown = s.projected ? work.take(most * p) : nullptr;
+  T* const hidden = s.projected ? work.take(most * n) : nullptr;
   T* const scratch = s.projected ? work.take(s.batch * n) : nullptr;
-  const Backward<T> pass{s,
-                         static_cast<const T*>(w.w_hh),
-                         static_cast<const T*>(w.w_hr),
-                         cx,
-                         saved,
-                         saved + elements * rows,
-                         before,
-                         grad_output,
-                         grad_hx,
-                         grad_cx,
-                         d_gates,
-                         d_shown,
-                         hidden,
-                         scratch};
-  each_block(s, [&](int64_t r0, int64_t r1) { pass.block(r0, r1); });
+  const auto *w_ih = static_cast<const T*>(w.w_ih), *w_hh = static_cast<const T*>(w.w_hh), *w_hr = static_cast<const T*>(w.w_hr);
 
-  // What came from the input has the gates' gradients side by side, but for a GRU's new state, whose own stands behind.
-  const int64_t first = s.kind == Recurrence::Gru ? 2 * n : rows, second = rows - first;
-  const auto *x = input, *w_ih = static_cast<const T*>(w.w_ih);
-  if (auto* const d = static_cast<T*>(out.input)) {
-    product<T>(elements, s.input, first, d_gates, width, 1, w_ih, s.input, 1, 0, d, s.input);
-    if (second) product<T>(elements, s.input, second, d_gates + rows, width, 1, w_ih + first * s.input, s.input, 1, 1, d, s.input);
+  for (int64_t done = 0; done < s.steps; done += chunk_steps) {
+    const int64_t count = std::min(chunk_steps, s.steps - done), begin = s.reverse ? done : s.steps - done - count,
+                  last = begin + count - 1;
+    const int64_t from = s.host_offsets[begin], elements = s.host_offsets[last] + s.host_batch_sizes[last] - from;
+    const Backward<T> pass{s,      w_hh,        w_hr,    cx,      saved,        saved + s.elements * rows,
+                           before, grad_output, grad_hx, grad_cx, d_gates,      d_shown,
+                           hidden, scratch,     from,    begin,   begin + count};
+    each_block(s, [&](int64_t r0, int64_t r1) { pass.block(r0, r1); });
+
+    // What came from the input has the gates' gradients side by side, but for a GRU's new state, whose own stands behind.
+    const int64_t first = s.kind == Recurrence::Gru ? 2 * n : rows, second = rows - first;
+    const T *const x = input + from * s.input, beta = done ? T(1) : T(0);
+    if (auto* d = static_cast<T*>(out.input)) {
+      d += from * s.input;
+      product<T>(elements, s.input, first, d_gates, width, 1, w_ih, s.input, 1, 0, d, s.input);
+      if (second) product<T>(elements, s.input, second, d_gates + rows, width, 1, w_ih + first * s.input, s.input, 1, 1, d, s.input);
+    }
+    if (auto* const d = static_cast<T*>(out.w_ih)) {
+      product<T>(first, s.input, elements, d_gates, 1, width, x, s.input, 1, beta, d, s.input);
+      if (second) product<T>(second, s.input, elements, d_gates + rows, 1, width, x, s.input, 1, beta, d + first * s.input, s.input);
+    }
+    if (auto* const d = static_cast<T*>(out.w_hh)) product<T>(rows, p, elements, d_gates, 1, width, before + from * p, p, 1, beta, d, p);
+    if (auto* const d = static_cast<T*>(out.b_hh)) column_sums(d_gates, elements, width, rows, beta, d);
+    if (auto* const d = static_cast<T*>(out.b_ih)) {
+      column_sums(d_gates, elements, width, first, beta, d);
+      if (second) column_sums(d_gates + rows, elements, width, second, beta, d + first);
+    }
+    if (auto* const d = static_cast<T*>(out.w_hr)) product<T>(p, n, elements, d_shown, 1, p, hidden, n, 1, beta, d, n);
   }
-  if (auto* const d = static_cast<T*>(out.w_ih)) {
-    product<T>(first, s.input, elements, d_gates, 1, width, x, s.input, 1, 0, d, s.input);
-    if (second) product<T>(second, s.input, elements, d_gates + rows, 1, width, x, s.input, 1, 0, d + first * s.input, s.input);
-  }
-  if (auto* const d = static_cast<T*>(out.w_hh)) product<T>(rows, p, elements, d_gates, 1, width, before, p, 1, 0, d, p);
-  if (auto* const d = static_cast<T*>(out.b_hh)) column_sums(d_gates, elements, width, rows, d);
-  if (auto* const d = static_cast<T*>(out.b_ih)) {
-    column_sums(d_gates, elements, width, first, d);
-    if (second) column_sums(d_gates + rows, elements, width, second, d + first);
-  }
-  if (auto* const d = static_cast<T*>(out.w_hr)) product<T>(p, n, elements, d_shown, 1, p, hidden, n, 1, 0, d, n);
 }
 
 void forward(DType dtype, const RecurrentShape& s, const void* input, const RecurrentWeights& w, void* output, void* hy, void* cy,
