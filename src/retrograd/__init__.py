@@ -108,6 +108,7 @@ if _typing.TYPE_CHECKING:
         func as func,
         linalg as linalg,
         masked as masked,
+        multiprocessing as multiprocessing,
         nn as nn,
         ops as ops,
         optim as optim,
@@ -183,9 +184,28 @@ else:
         "is_anomaly_check_nan_enabled": "retrograd.autograd.anomaly_mode",
     }
     _MODULES = {
-        "cli", "cuda", "doctor", "fft", "func", "linalg", "masked", "nn", "ops", "optim", "overrides", "random", "return_types", "serialization", "signal", "special",
-        "storage", "testing", "utils", "version",
-    }  # fmt: skip
+        "cli",
+        "cuda",
+        "doctor",
+        "fft",
+        "func",
+        "linalg",
+        "masked",
+        "multiprocessing",
+        "nn",
+        "ops",
+        "optim",
+        "overrides",
+        "random",
+        "return_types",
+        "serialization",
+        "signal",
+        "special",
+        "storage",
+        "testing",
+        "utils",
+        "version",
+    }
 
     def __getattr__(name):
         if name in _LAZY:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -436,15 +437,18 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 @_method
 @overridable
 def share_memory_(self: Tensor) -> Tensor:
-    """Not available: tensors are copied between processes when they are sent."""
-    raise NotImplementedError("share_memory_() is not available: tensors are copied between processes when they are sent")
+    """Moves the tensor to memory that other processes share: those that are forked from here on, and those it is sent to."""
+    from retrograd.multiprocessing.reductions import share
+
+    return share(self)
 
 
 @_method
 @overridable
 def is_shared(self: Tensor) -> bool:
-    """Whether the memory is shared between processes: it never is."""
-    return False
+    """Whether other processes share the memory."""
+    reductions = sys.modules.get("retrograd.multiprocessing.reductions")  # nothing is shared before that is imported
+    return reductions is not None and reductions.segment_of(self) is not None
 
 
 @_method

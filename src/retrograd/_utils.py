@@ -1,7 +1,9 @@
-"""What rebuilds tensors from files and pickles, under the names by which PyTorch's files call it."""
+"""What rebuilds tensors from files and pickles, under the names by which PyTorch's files call it; exceptions that cross processes."""
 
 from __future__ import annotations
 
+import sys
+import traceback
 from typing import Any
 
 from retrograd import _C
@@ -55,3 +57,33 @@ def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_ho
     parameter = _rebuild_parameter(data, requires_grad, backward_hooks)
     _set_state(parameter, state)
     return parameter
+
+
+class _Quoted(str):
+    """An argument of KeyError, which shows the repr of it: lines stay lines."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """The exception that is being handled, as something another process or thread can raise again, with its traceback as text."""
+
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+        info: Any = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type: type[BaseException] = info[0]
+        self.exc_msg = "".join(traceback.format_exception(*info))
+        self.where = where
+
+    def reraise(self) -> None:
+        """Raises an exception of the same type, or RuntimeError where that cannot be made from a message."""
+        message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            raise KeyError(_Quoted(message))
+        try:
+            exception = self.exc_type(message)
+        except Exception:  # it wants other arguments than a message
+            exception = RuntimeError(message)
+        raise exception

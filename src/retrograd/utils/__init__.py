@@ -4,10 +4,10 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from retrograd.utils import checkpoint as checkpoint, dlpack as dlpack, hooks as hooks
+    from retrograd.utils import checkpoint as checkpoint, data as data, dlpack as dlpack, hooks as hooks
     from retrograd.utils._swap import swap_tensors as swap_tensors
 else:  # imported when first used
-    _MODULES = ("checkpoint", "dlpack", "hooks")
+    _MODULES = ("checkpoint", "data", "dlpack", "hooks")
 
     def __getattr__(name):
         if name in _MODULES:
