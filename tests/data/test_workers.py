@@ -68,7 +68,6 @@ def test_workers_end_with_the_epoch_and_stay_if_told():
     list(loader)
     assert len(before) == 2 and sorted(children()) == before
     del loader
-    gc.collect()
     assert not children()
 
 

@@ -228,8 +228,7 @@ class _BaseDataLoaderIter:
     """One pass over a loader."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        self._loader = loader
-        self._dataset = loader.dataset
+        self._dataset = loader.dataset  # and not the loader: one that is dropped takes workers that stay along
         self._dataset_kind = loader._dataset_kind
         self._index_sampler = loader._index_sampler
         self._num_workers = loader.num_workers
@@ -249,8 +248,7 @@ class _BaseDataLoaderIter:
         self._num_yielded = 0
         self._told_length = loader._told_length
 
-    def _fetcher(self) -> Callable[[], Any]:
-        loader = self._loader
+    def _fetcher(self, loader: DataLoader[Any]) -> Callable[[], Any]:
         return functools.partial(
             _make_fetcher, self._dataset_kind, self._dataset, loader._auto_collation, loader.collate_fn, loader.drop_last
         )
@@ -285,7 +283,7 @@ class _BaseDataLoaderIter:
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
-        self._dataset_fetcher = self._fetcher()()
+        self._dataset_fetcher = self._fetcher(loader)()
         self._fetch = self._dataset_fetcher.fetch
 
     def _next_data(self) -> Any:
@@ -329,7 +327,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._owner = os.getpid()
         self._stopped = False
         context = loader.multiprocessing_context or multiprocessing.get_context()
-        fetcher = self._fetcher()
+        fetcher = self._fetcher(loader)
         for i in range(self._num_workers):
 
             def target(tasks: Connection, results: Connection, i: int = i) -> tuple[Callable[..., Any], tuple[Any, ...]]:
