@@ -15,6 +15,7 @@ class NoGrad:
 
 INTEGERS = NoGrad("its results are integers or truth values", cuts=True)
 COUNTS = NoGrad("it counts elements, which small changes of them do not change", cuts=True)
+DEGREE = NoGrad("a degree counts by its integer part, which small changes do not change", cuts=True)
 BITS = NoGrad("it takes the bits of one dtype for those of another", cuts=True)
 SIZES = NoGrad("it reads sizes and dtypes, no values", cuts=False)
 HANDS_ON = NoGrad("it gives its argument as it is", cuts=False)

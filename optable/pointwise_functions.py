@@ -557,7 +557,7 @@ for name, expr, low, high, formula, words in (
     ("digamma", "digamma_(x)", 0.3, 5, "grad * ops::polygamma(1, self)", "Derivative of lgamma"),
     ("i0", "i0_(x)", -3, 3, "grad * ops::special_i1(self)", "Modified Bessel function of order 0"),
     ("special_i0e", "i0e_(x)", 0.2, 3, "grad * (ops::special_i1e(self) - ops::sgn(self) * result)", "i0 times exp(-|x|)"),
-    ("special_i1", "i1_(x)", 0.2, 3, "i1_backward(grad, self, result)", "Modified Bessel function of order 1"),
+    ("special_i1", "i1_(x)", 0.2, 3, "first_order_backward(grad, self, ops::i0(self), result, 1)", "Modified Bessel function of order 1"),
     ("special_i1e", "i1e_(x)", 0.2, 3, "i1e_backward(grad, self, result)", "special.i1 times exp(-|x|)"),
     ("special_erfcx", "erfcx_(x)", -2, 2, "ops::_erfcx_backward(grad, self)", "exp(x ** 2) * erfc(x)"),
     (

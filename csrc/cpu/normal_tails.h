@@ -46,21 +46,28 @@ namespace vm {
   return h == 0 ? -h : -h * (x + h);
 }
 
-// Newton's method (Halley's, to be exact) on the distribution function, from the inverse error function or the leading term of the tail.
+// From the inverse error function, whose argument is exact from 1/4 on; below, where it is rounded, with a step of Halley's method, and in the
+// tail with some of Newton's from the leading term.
 [[maybe_unused]] double ndtri(double p) {
   if (!(p >= 0 && p <= 1)) return kNaN<double>;
   if (p == 0) return -kInf<double>;
   if (p == 1) return kInf<double>;
   const bool upper = p > 0.5;
   const double q = upper ? 1 - p : p;  // exact, since p >= 1/2
-  double x = q > 1e-3 ? 1.41421356237309504880 * erfinv_(2 * q - 1)
-                      : -std::sqrt(-2 * std::log(q * std::sqrt(-4 * 3.141592653589793 * std::log(q))));
-  for (int step = 0; step < 4; ++step) {
-    const double ratio = q > 1e-3 ? (0.5 * std::erfc(-x * 0.70710678118654752440) - q) * 2.50662827463100050242 * std::exp(0.5 * x * x)
-                                  : (log_ndtr(x) - std::log(q)) * 1.25331413731550025121 * erfcx(-x * 0.70710678118654752440);
-    const double move = q > 1e-3 ? ratio / (1 + 0.5 * x * ratio) : ratio;
-    x -= move;
-    if (std::fabs(move) < 1e-15 * std::fabs(x)) break;
+  double x;
+  if (q > 1e-3) {
+    x = 1.41421356237309504880 * erfinv_(2 * q - 1);
+    if (q < 0.25) {
+      const double ratio = (0.5 * std::erfc(-x * 0.70710678118654752440) - q) * 2.50662827463100050242 * exp_(0.5 * x * x);
+      x -= ratio / (1 + 0.5 * x * ratio);
+    }
+  } else {
+    x = -std::sqrt(-2 * std::log(q * std::sqrt(-4 * 3.141592653589793 * std::log(q))));
+    for (int step = 0; step < 4; ++step) {
+      const double move = (log_ndtr(x) - std::log(q)) * 1.25331413731550025121 * erfcx(-x * 0.70710678118654752440);
+      x -= move;
+      if (std::fabs(move) < 1e-15 * std::fabs(x)) break;
+    }
   }
   return upper ? -x : x;
 }

@@ -14,3 +14,4 @@
 #include "ops/recurrent/derivatives.h"
 #include "ops/reduce/derivatives.h"
 #include "ops/shape/derivatives.h"
+#include "ops/special/derivatives.h"

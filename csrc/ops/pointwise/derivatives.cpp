@@ -99,11 +99,7 @@ Tensor logit_backward(const Tensor& grad, const Tensor& self, std::optional<doub
   return grad / ops::where(inside, self * (1 - self), outside);
 }
 
-// i1' = i0 - i1 / x. Around 0 the quotient and its derivatives have no digits: there it is the series.
-Tensor i1_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
-  const Tensor small = ops::lt(ops::abs(self), 1e-2), safe = ops::where(small, 1.0, self), square = self * self;
-  return grad * ops::where(small, (square * (5.0 / 384) + 3.0 / 16) * square + 0.5, ops::i0(self) - result / safe);
-}
+// Around 0 the quotient and its derivatives have no digits: there it is the series.
 Tensor i1e_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
   const Tensor size = ops::abs(self), small = ops::lt(size, 1e-4), safe = ops::where(small, 1.0, self);
   const Tensor series = ((size * (-7.0 / 12) + 15.0 / 16) * size - 1) * size + 0.5;

@@ -29,7 +29,6 @@ Tensor log_ndtr_third(const Tensor& grad, const Tensor& self, const Tensor& curv
 Tensor sinc_double_backward(const Tensor& product, const Tensor& self);
 Tensor logit_backward(const Tensor& grad, const Tensor& self, std::optional<double> eps);
 
-Tensor i1_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
 Tensor i1e_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
 Tensor special_entr_backward(const Tensor& grad, const Tensor& self);
 Tensor xlog1py_backward_self(const Tensor& grad, const Tensor& self, const Operand& other);
