@@ -38,6 +38,7 @@ op(
     kernel=composite(),
     out=Out(exact=FOUND),
     aliases="maybe",
+    inplace_function=True,
     doc="The complex conjugate, computed at once; real tensors are returned as they are.",
     samples=[S(T(3)), S(I(3))],
     test={"alias": "self"},

@@ -857,7 +857,7 @@ op(
 for _schema, _target, _doc, _samples in (
     ("inverse(Tensor self) -> Tensor", "systems:inv", "Inverses of square matrices.", [S(_REGULAR), S(T(0, 0))]),
     ("det(Tensor self) -> Tensor", "systems:det", "Determinants.", [S(_REGULAR), S(T(0, 0))]),
-    ("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", "systems:slogdet", "Signs and logarithms of determinants.", [S(_REGULAR)]),
+    ("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", "older:slogdet", "Signs and logarithms of determinants.", [S(_REGULAR)]),
     ("logdet(Tensor self) -> Tensor", "older:logdet", "Logarithms of determinants; nan where they are negative.", [S(_SYMMETRIC)]),
     ("cholesky(Tensor self, bool upper=False) -> Tensor", "older:cholesky", "Cholesky factors.", [S(_READ_TRIANGLE)]),
     (

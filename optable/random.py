@@ -341,6 +341,26 @@ op(
     test=RANDOM,
 )
 op(
+    f"binomial(Tensor count, Tensor prob, {GEN}) -> Tensor",
+    variants="function",
+    kernel=native(elementwise=True, complex=True),
+    grad={"count": 'not_implemented("binomial")', "prob": 'not_implemented("binomial")'},
+    jvp="elementwise",
+    random=True,
+    batching=by("drawn_normal"),
+    doc="How many of count trials succeed, each with a chance of prob.",
+    samples=[
+        S(T(3, 4, low=1, high=40, grad=False), T(3, 4, low=0, high=1, grad=False)),
+        S(T(3, 1, low=100, high=400, grad=False), T(4, low=0, high=1, grad=False)),
+        S(T(0), T(0)),
+    ],
+    errors=(
+        E(S(I(3), T(3)), ValueError, "binomial only supports floating-point dtypes for count, got: Long"),
+        E(S(T(3), I(3)), ValueError, "binomial only supports floating-point dtypes for prob, got: Long"),
+    ),
+    test=RANDOM,
+)
+op(
     f"multinomial(Tensor self, int num_samples, bool replacement=False, *, {GEN}) -> Tensor",
     variants="function method out",
     kernel=native(),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "cpu/cpu.h"
@@ -231,6 +232,47 @@ int64_t poisson_large(Generator& g, double rate) {  // Hoermann 1993, transforme
     const double accept = std::log(v) + std::log(inv_alpha) - std::log(a / (us * us) + b);
     if (accept <= -rate + k * std::log(rate) - std::lgamma(k + 1)) return static_cast<int64_t>(k);
   }
+}
+
+double binomial_small(Generator& g, double count, double prob) {  // how many gaps between successes fit
+  double reached = 0;
+  for (double successes = 0;; ++successes) {
+    reached += std::ceil(std::log(g.uniform53()) / std::log1p(-prob));
+    if (!(reached <= count)) return successes;
+  }
+}
+
+double stirling_tail(double k) {  // log(k!) less Stirling's formula for it
+  static constexpr double first[] = {0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
+                                     0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287};
+  if (k <= 9) return first[static_cast<int>(k)];
+  const double z = 1 / ((k + 1) * (k + 1));
+  return (1.0 / 12 - (1.0 / 360 - z / 1260) * z) / (k + 1);
+}
+
+double binomial_large(Generator& g, double count, double prob) {  // Hoermann 1993, transformed rejection with squeeze (BTRS)
+  const double spread = std::sqrt(count * prob * (1 - prob)), odds = prob / (1 - prob), mode = std::floor((count + 1) * prob);
+  const double b = 1.15 + 2.53 * spread, a = -0.0873 + 0.0248 * b + 0.01 * prob, v_r = 0.92 - 4.2 / b, alpha = (2.83 + 5.1 / b) * spread;
+  for (;;) {
+    const double u = g.uniform53() - 0.5, v = g.uniform53(), us = 0.5 - std::fabs(u);
+    const double k = std::floor((2 * a / us + b) * u + count * prob + 0.5);
+    if (us >= 0.07 && v <= v_r) return k;
+    if (!(k >= 0 && k <= count)) continue;
+    const double bound = (mode + 0.5) * std::log((mode + 1) / (odds * (count - mode + 1))) +
+                         (count + 1) * std::log((count - mode + 1) / (count - k + 1)) +
+                         (k + 0.5) * std::log(odds * (count - k + 1) / (k + 1)) + stirling_tail(mode) + stirling_tail(count - mode) -
+                         stirling_tail(k) - stirling_tail(count - k);
+    if (std::log(v * alpha / (a / (us * us) + b)) <= bound) return k;
+  }
+}
+
+double binomial_one(Generator& g, double count, double prob) {
+  if (count != count || prob != prob) return count + prob;
+  if (count <= 0 || prob <= 0) return 0;
+  if (prob >= 1 || count > 1e300) return prob >= 1 ? count : std::numeric_limits<double>::quiet_NaN();
+  const double less = prob > 0.5 ? 1 - prob : prob;
+  const double k = count * less >= 10 ? binomial_large(g, count, less) : binomial_small(g, count, less);
+  return prob > 0.5 ? count - k : k;
 }
 
 template <class T> void multinomial_row(Generator& g, int64_t* out, int64_t n_samples, const T* probs, int64_t n, T* cumulative) {
@@ -509,6 +551,15 @@ void poisson(Generator& g, void* out, const void* rates, DType dtype, int64_t n)
   });
 }
 
+void binomial(Generator& g, void* out, const void* count, const void* prob, DType dtype, int64_t n) {
+  const auto draw = [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < n; ++i)
+      static_cast<T*>(out)[i] = static_cast<T>(binomial_one(g, static_cast<const T*>(count)[i], static_cast<const T*>(prob)[i]));
+  };
+  return dtype == DType::Float32 ? draw(0.0f) : draw(0.0);
+}
+
 }  // namespace
 
 const RandomKernels random_kernels = {
@@ -527,6 +578,7 @@ const RandomKernels random_kernels = {
     .check_weights = check_weights,
     .multinomial = multinomial,
     .poisson = poisson,
+    .binomial = binomial,
 };
 
 }  // namespace retrograd::cpu

@@ -114,6 +114,9 @@ struct RandomKernels {
 
   // out[i] ~ Poisson(rates[i]), both of a floating dtype.
   Kernel<void(Generator& g, void* out, const void* rates, DType dtype, int64_t n)> poisson;
+
+  // out[i] of count[i] trials succeed, with a chance of prob[i] each; all float or all double. nan where the distribution is.
+  Kernel<void(Generator& g, void* out, const void* count, const void* prob, DType dtype, int64_t n)> binomial;
 };
 RG_KERNEL_FAMILY(RandomKernels, random)
 

@@ -196,7 +196,7 @@ void provide_kernels(DeviceType type) {
   RG_PROVIDE(OptimKernels, sgd, adam);
   RG_PROVIDE(PointwiseKernels, run, next_after);
   RG_PROVIDE(RandomKernels, uniform, normal, normal_serial, log_normal, exponential, cauchy, geometric, bernoulli, bernoulli_each,
-             random_from, random_full, randperm, check_weights, multinomial, poisson);
+             random_from, random_full, randperm, check_weights, multinomial, poisson, binomial);
   RG_PROVIDE(RecurrenceKernels, linear);
   RG_PROVIDE(RecurrentKernels, forward, backward);
   RG_PROVIDE(ReduceKernels, sum, mean, prod, max, min, any, all, count_nonzero, small_sum, norm, var_mean, argmax, argmin, max_with_index,

@@ -16,6 +16,8 @@ _package_dir = _os.path.dirname(_os.path.abspath(__file__)) + _os.sep
 _C._set_paths(_package_dir, _os.path.join(_package_dir, ".libs", "libscipy_openblas.so"))
 
 from retrograd._C import (
+    DisableTorchFunction as DisableTorchFunction,
+    DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
     Generator as Generator,
     Size as Size,
     Tensor as Tensor,
@@ -63,6 +65,9 @@ from retrograd._C import (
 
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
+legacy_contiguous_format = contiguous_format
+has_lapack = has_spectral = True
+has_mkl = has_openmp = False
 
 from retrograd import _tensor
 
@@ -78,6 +83,7 @@ from retrograd._ops.create import (
     as_tensor as as_tensor,
     asarray as asarray,
     from_dlpack as from_dlpack,
+    from_file as from_file,
     from_numpy as from_numpy,
     frombuffer as frombuffer,
     tensor as tensor,
@@ -123,15 +129,28 @@ if _typing.TYPE_CHECKING:
         utils as utils,
         version as version,
     )
+    from retrograd._control import cond as cond, while_loop as while_loop
     from retrograd._generated.functions import *  # noqa: F403
     from retrograd._info import finfo as finfo, iinfo as iinfo
+    from retrograd._old_names import (
+        eig as eig,
+        lstsq as lstsq,
+        matrix_rank as matrix_rank,
+        solve as solve,
+        symeig as symeig,
+    )
     from retrograd._ops.foreach import *  # noqa: F403
+    from retrograd._ops.nn.activations import rrelu_ as rrelu_
+    from retrograd._ops.nn.images import native_channel_shuffle as native_channel_shuffle
+    from retrograd._ops.nn.normalize import batch_norm_update_stats as batch_norm_update_stats
+    from retrograd._symbolic import *  # noqa: F403
     from retrograd._tensor_str import set_printoptions as set_printoptions
     from retrograd.autograd.anomaly_mode import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
         is_anomaly_enabled as is_anomaly_enabled,
         set_anomaly_enabled as set_anomaly_enabled,
     )
+    from retrograd.cuda import AcceleratorError as AcceleratorError, OutOfMemoryError as OutOfMemoryError
     from retrograd.func import vmap as vmap
     from retrograd.serialization import load as load, save as save
     from retrograd.storage import (
@@ -151,6 +170,7 @@ if _typing.TYPE_CHECKING:
         UntypedStorage as UntypedStorage,
         is_storage as is_storage,
     )
+    from retrograd.utils.dlpack import to_dlpack as to_dlpack
 else:
     _LAZY = {
         "finfo": "retrograd._info",
@@ -179,6 +199,15 @@ else:
             )
         },
         "is_storage": "retrograd.storage",
+        **dict.fromkeys(("cond", "while_loop"), "retrograd._control"),
+        **dict.fromkeys(("eig", "lstsq", "matrix_rank", "solve", "symeig"), "retrograd._old_names"),
+        **dict.fromkeys(("AcceleratorError", "OutOfMemoryError"), "retrograd.cuda"),
+        **dict.fromkeys(("SymBool", "SymFloat", "SymInt", "sym_constrain_range", "sym_constrain_range_for_size"), "retrograd._symbolic"),
+        **{f"sym_{what}": "retrograd._symbolic" for what in ("float", "int", "ite", "max", "min", "not", "sqrt", "sum")},
+        "rrelu_": "retrograd._ops.nn.activations",
+        "batch_norm_update_stats": "retrograd._ops.nn.normalize",
+        "native_channel_shuffle": "retrograd._ops.nn.images",
+        "to_dlpack": "retrograd.utils.dlpack",
         "is_anomaly_enabled": "retrograd.autograd.anomaly_mode",
         "set_anomaly_enabled": "retrograd.autograd.anomaly_mode",
         "is_anomaly_check_nan_enabled": "retrograd.autograd.anomaly_mode",

@@ -1,10 +1,9 @@
-"""Names of Tensor that PyTorch keeps from its first versions: operators of Python 2, devices that are never there, and what was removed, which says so."""
+"""Names of Tensor, and functions, that PyTorch keeps from its first versions: operators of Python 2, devices that are never there, and what was removed, which says so."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from retrograd._C import Tensor
 
@@ -26,14 +25,33 @@ def _nowhere(name: str) -> property:
     return property(is_there, doc=f"Whether the tensor is on a device of this kind ({name}): never.")
 
 
-def _removed(name: str, instead: str) -> Callable[..., Any]:
-    def removed(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. Use {instead}.")
+def _removed(instead: str) -> RuntimeError:
+    return RuntimeError(f"This function was deprecated since version 1.9 and is now removed. Use {instead}.")
 
-    removed.__name__ = name
-    removed.__qualname__ = f"Tensor.{name}"
-    removed.__doc__ = f"Removed: use {instead}."
-    return removed
+
+def eig(input: Tensor, eigenvectors: bool = False, *, e: Any = None, v: Any = None) -> NoReturn:
+    """Removed: use torch.linalg.eig, which gives complex tensors."""
+    raise _removed("torch.linalg.eig, which gives complex tensors")
+
+
+def lstsq(input: Tensor, A: Tensor, *, out: Any = None) -> NoReturn:
+    """Removed: use torch.linalg.lstsq, whose arguments are the other way round."""
+    raise _removed("torch.linalg.lstsq, whose arguments are the other way round")
+
+
+def matrix_rank(input: Tensor, tol: float | None = None, symmetric: bool = False, *, out: Any = None) -> NoReturn:
+    """Removed: use torch.linalg.matrix_rank, where symmetric is called hermitian."""
+    raise _removed("torch.linalg.matrix_rank, where symmetric is called hermitian")
+
+
+def solve(input: Tensor, A: Tensor, *, out: Any = None) -> NoReturn:
+    """Removed: use torch.linalg.solve, whose arguments are the other way round."""
+    raise _removed("torch.linalg.solve, whose arguments are the other way round")
+
+
+def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True, *, out: Any = None) -> NoReturn:
+    """Removed: use torch.linalg.eigh, or torch.linalg.eigvalsh for the eigenvalues alone."""
+    raise _removed("torch.linalg.eigh, or torch.linalg.eigvalsh for the eigenvalues alone")
 
 
 def reinforce(self: Tensor, reward: Any) -> Any:
@@ -66,10 +84,10 @@ METHODS: dict[str, Any] = {
     "__idiv__": Tensor.__itruediv__,
     "__long__": Tensor.__int__,
     "__nonzero__": Tensor.__bool__,
-    "eig": _removed("eig", "torch.linalg.eig, which gives complex tensors"),
-    "lstsq": _removed("lstsq", "torch.linalg.lstsq, whose arguments are the other way round"),
-    "solve": _removed("solve", "torch.linalg.solve, whose arguments are the other way round"),
-    "symeig": _removed("symeig", "torch.linalg.eigh, or torch.linalg.eigvalsh for the eigenvalues alone"),
+    "eig": eig,
+    "lstsq": lstsq,
+    "solve": solve,
+    "symeig": symeig,
     "reinforce": reinforce,
     "is_distributed": is_distributed,
     "const_data_ptr": const_data_ptr,

@@ -9,12 +9,18 @@ from retrograd import _C
 __all__ = [
     "are_deterministic_algorithms_enabled",
     "get_default_device",
+    "get_deterministic_debug_mode",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
+    "init_num_threads",
+    "is_deterministic_algorithms_warn_only_enabled",
+    "is_warn_always_enabled",
     "set_default_device",
+    "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "set_flush_denormal",
     "set_num_interop_threads",
+    "set_warn_always",
     "use_deterministic_algorithms",
 ]  # fmt: skip
 
@@ -51,18 +57,62 @@ def get_float32_matmul_precision() -> str:
     return _precision
 
 
-_deterministic = False
+def init_num_threads() -> None:
+    """Accepted for PyTorch's sake: threads are there when they are needed."""
+
+
+_deterministic = _warn_only = False
+_MODES = ("default", "warn", "error")
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Accepted for PyTorch's sake: every op gives the same bits from run to run already."""
-    global _deterministic
-    _deterministic = mode
+    global _deterministic, _warn_only
+    _deterministic, _warn_only = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """What use_deterministic_algorithms() was given."""
     return _deterministic
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether use_deterministic_algorithms() was told to warn only."""
+    return _warn_only
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """use_deterministic_algorithms() by number or name: 0 or "default", 1 or "warn", 2 or "error"."""
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str):
+        if debug_mode not in _MODES:
+            raise RuntimeError(f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}")
+        debug_mode = _MODES.index(debug_mode)
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
+    use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """What set_deterministic_debug_mode() was given, as a number."""
+    return (1 if _warn_only else 2) if _deterministic else 0
+
+
+_warn_always = False
+
+
+def set_warn_always(mode: bool) -> None:
+    """Accepted for PyTorch's sake: warnings are Python's, and its filters say how often they are shown."""
+    global _warn_always
+    if not isinstance(mode, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(mode).__name__}")
+    _warn_always = mode
+
+
+def is_warn_always_enabled() -> bool:
+    """What set_warn_always() was given."""
+    return _warn_always
 
 
 def get_default_device() -> Any:

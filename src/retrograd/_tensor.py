@@ -500,6 +500,12 @@ def storage_type(self: Tensor) -> type:
 
 
 @_method
+def slice_inverse(self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """The tensor that this one is a slice of: its memory, laid out as that of src."""
+    return self.as_strided(src.shape, src.stride(), src.storage_offset())
+
+
+@_method
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dimensions from the outermost in memory to the innermost.
 

@@ -15,6 +15,8 @@ _WRITTEN_IN_PYTHON = {
     "linalg_ldl_factor": ("retrograd._ops.linalg.systems", "_LdlResult"),
     "linalg_lstsq": ("retrograd._ops.linalg.rank", "_LstsqResult"),
     "linalg_lu_factor": ("retrograd._ops.linalg.systems", "_LuResult"),
+    "qr": ("retrograd._ops.linalg.older", "_QrResult"),
+    "slogdet": ("retrograd._ops.linalg.older", "_SlogdetResult"),
     "svd": ("retrograd._ops.linalg.older", "_SvdResult"),
     "triangular_solve": ("retrograd._ops.linalg.older", "_TriangularResult"),
 }
@@ -46,6 +48,8 @@ if _typing.TYPE_CHECKING:
     linalg_ldl_factor = _systems._LdlResult
     linalg_lstsq = _rank._LstsqResult
     linalg_lu_factor = _systems._LuResult
+    qr = _older._QrResult
+    slogdet = _older._SlogdetResult
     svd = _older._SvdResult
     triangular_solve = _older._TriangularResult
 else:

@@ -1,5 +1,6 @@
 """`from retrograd import *` and `dir()` beside PyTorch's."""
 
+import re
 import types
 
 import pytest
@@ -23,3 +24,32 @@ def test_namespaces_hold_no_other_names(name):
     for part in name.split("."):
         ours, theirs = getattr(ours, part), getattr(theirs, part)
     assert [n for n in dir(ours) if not hasattr(theirs, n)] == []
+
+
+# What PyTorch has and we leave out, by what it is for.
+LEFT_OUT = {
+    "quantisation": r".*quant.*|fbgemm_.*|q_.*|q(u)?int.*|per_(channel|tensor)_.*|qscheme|int_repr|float8_.*|float4_.*|chalf|complex32",
+    "parts of a byte": r"u?int[1-7]|bit(s\w+)?",
+    "other devices": r"cudnn_.*|miopen_.*|mkldnn_.*|to_mkldnn|ipu|xpu|mtia|is_vulkan_available|record_stream|Event|Stream|get_device_module"
+    r"|profiler_allow_\w+|batch_norm_(stats|elemt|backward_\w+|gather_stats\w*)|scaled_(grouped_)?mm|ScalingType|SwizzleType|native_norm",
+    "mixed precision": r".*autocast.*|GradScaler",
+    "the compiler and TorchScript": r"compile|Future|fork|wait|.*Type|Script.*|.*ArgumentSpec|[A-Z]\w*(Graph|Info|Config|Stats|Plan|State)|Graph"
+    r"|Argument|AliasDb|Block|BufferDict|CallStack|Capsule|Code|CompilationUnit|ConcreteModuleTypeBuilder|DeepCopyMemoTable|Node|Value|Use"
+    r"|\w+StorageContext|DispatchKey\w*|ErrorReport|ExcludeDispatchKeyGuard|FatalError|FileCheck|FunctionSchema|Gradient|GraphExecutorState"
+    r"|IODescriptor|JITException|LiteScriptModule|\w*Logger\w*|ModuleDict|ParameterDict|PyTorchFile\w+|StaticModule|Tag|ThroughputBenchmark"
+    r"|TracingState|import_ir_\w+|merge_type_\w+|parse_\w+|unify_type_list|sym_fresh_size|AVG|SUM|BroadcastingList\d|boolean_dispatch"
+    r"|assert_int_or_pair|StorageBase|PRIVATE_OPS|USE_\w+|compiled_with_cxx11_abi",
+    "first class dimensions": r"index",
+    "PyTorch's own build and documentation": r"TYPE_CHECKING|classproperty|get_file_path|prepare_multiprocessing_environment|thread_safe_generator"
+    r"|common_(notes|args)|multi_dim_common|\w+_notes|Callable|DType|Optional|Tensor|has_torch_function\w*|handle_torch_function",
+}
+
+
+def missing(ours, theirs):
+    names = (n for n in dir(theirs) if not n.startswith("_") and not isinstance(getattr(theirs, n, None), types.ModuleType))
+    return [n for n in names if not hasattr(ours, n) and not any(re.fullmatch(pattern, n) for pattern in LEFT_OUT.values())]
+
+
+@pytest.mark.parametrize("name", ["linalg", "special"])
+def test_nothing_is_missing(name):
+    assert missing(getattr(retrograd, name), getattr(torch, name)) == []

@@ -104,6 +104,16 @@ Spec poisson(const Tensor& self, Generator*) {
   return Spec::of(self);
 }
 
+Spec binomial(const Tensor& count, const Tensor& prob, Generator*) {
+  RG_CHECK_AS(Value, is_floating(count.dtype()),
+              "binomial only supports floating-point dtypes for count, got: ", dtype_title(count.dtype()));
+  RG_CHECK_AS(Value, is_floating(prob.dtype()), "binomial only supports floating-point dtypes for prob, got: ", dtype_title(prob.dtype()));
+  RG_CHECK(count.dtype() == prob.dtype(), "Found dtype ", dtype_title(prob.dtype()), " but expected ", dtype_title(count.dtype()));
+  RG_CHECK_AS(NotImplemented, itemsize(count.dtype()) >= 4, "\"binomial_cpu\" not implemented for '", dtype_title(count.dtype()), "'");
+  check_same_device(count.get(), prob.get(), "binomial");
+  return Spec(broadcast_shapes(count.sizes(), prob.sizes()), count.dtype(), count->device);
+}
+
 Spec multinomial(const Tensor& self, int64_t num_samples, bool replacement, Generator*) {
   RG_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");
   RG_CHECK(is_floating(self.dtype()), "multinomial only supports floating-point dtypes for input, got: ", dtype_title(self.dtype()));
@@ -157,6 +167,15 @@ void poisson(const Tensor& self, Generator* generator, const Tensor& out) {
   const Tensor rates = contiguous_data(self);
   draw_into(out, generator, 50, [&](kernels::Generator& g, void* data, int64_t n, bool) {
     kernels::random(self->device).poisson(g, data, rates->data, self.dtype(), n);
+  });
+}
+
+void binomial(const Tensor& count, const Tensor& prob, Generator* generator, const Tensor& out) {
+  const Tensor counts = empty_like(out), chances = empty_like(out);
+  copy_data(counts, count);
+  copy_data(chances, prob);
+  draw_into(out, generator, 100, [&](kernels::Generator& g, void* data, int64_t n, bool) {
+    kernels::random(out->device).binomial(g, data, counts->data, chances->data, out.dtype(), n);
   });
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from typing import Any
@@ -162,6 +163,38 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
             "The given buffer is not writable, and tensors do not support non-writable memory: copy it first.", UserWarning, stacklevel=2
         )
     return _place(raw.view(dtype), None, requires_grad)
+
+
+def from_file(
+    filename: str,
+    shared: bool | None = None,
+    size: int | None = 0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A one-dimensional tensor of `size` elements on a file that is mapped into memory.
+
+    With shared=True what is written to the tensor goes to the file, which is made, and made long enough, if need be; otherwise it stays
+    with the tensor.
+    """
+    from retrograd.storage import UntypedStorage, memory_of
+
+    dtype, count = dtype or _C.get_default_dtype(), size or 0
+    length = count * dtype.itemsize
+    if length < 0:
+        raise RuntimeError(f"unable to mmap {length} bytes from file <{filename}>: the size is negative")
+    try:
+        if not shared and (there := os.path.getsize(filename)) < length:
+            raise RuntimeError(f"file <{filename}> size <{there}> is smaller than the required mapping size <{length}>")
+        made = memory_of(UntypedStorage.from_file(filename, bool(shared), length), dtype) if length else _C._ops.empty((0,), dtype=dtype)
+    except OSError as error:
+        mode = "read-write" if shared else "read-only"
+        raise RuntimeError(f"unable to open file <{filename}> in {mode} mode: {error.strerror} ({error.errno})") from error
+    return _place(made, device, requires_grad)
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""What can be asked about a tensor: functions of the top-level namespace that are no ops."""
+"""What can be asked about a tensor, and other functions of the top-level namespace that are no ops."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from retrograd._C import Tensor
 from retrograd._overridable import overridable
 
 __all__ = [
-    "is_complex", "is_conj", "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size", "is_signed", "numel",
+    "detach_", "get_device", "is_complex", "is_conj", "is_distributed", "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size", "is_signed", "numel", "slice_inverse",
 ]  # fmt: skip
 
 
@@ -64,3 +64,27 @@ def is_nonzero(input: Tensor) -> bool:
     if input.numel() != 1:
         raise RuntimeError(f"Boolean value of Tensor with {'no values' if input.numel() == 0 else 'more than one value'} is ambiguous")
     return bool(input)
+
+
+@overridable
+def is_distributed(input: Tensor) -> bool:
+    """Always False."""
+    return False
+
+
+@overridable
+def get_device(input: Tensor) -> int:
+    """The number of the tensor's device; -1 for the CPU, which has none."""
+    return input.get_device()
+
+
+@overridable
+def detach_(input: Tensor) -> Tensor:
+    """Cuts the history of the tensor in place."""
+    return input.detach_()
+
+
+@overridable
+def slice_inverse(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """The tensor that input is a slice of: its memory, laid out as that of src."""
+    return input.slice_inverse(src, dim, start, end, step)

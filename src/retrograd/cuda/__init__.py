@@ -14,7 +14,7 @@ import retrograd
 from retrograd._C import Tensor
 
 __all__ = [
-    "Event", "OutOfMemoryError", "Stream", "can_device_access_peer", "current_device", "current_stream", "default_stream", "device",
+    "AcceleratorError", "Event", "OutOfMemoryError", "Stream", "can_device_access_peer", "current_device", "current_stream", "default_stream", "device",
     "device_count", "device_of", "empty_cache", "get_arch_list", "get_device_capability", "get_device_name", "get_device_properties",
     "get_gencode_flags", "get_rng_state", "get_rng_state_all", "host_memory_stats", "init", "initial_seed", "ipc_collect", "is_available",
     "is_bf16_supported", "is_initialized", "is_tf32_supported", "manual_seed", "manual_seed_all", "max_memory_allocated",
@@ -26,6 +26,10 @@ __all__ = [
 has_half = True
 has_magma = False
 default_generators: tuple[Any, ...] = ()
+
+
+class AcceleratorError(RuntimeError):
+    """Raised when a device reports an error."""
 
 
 class OutOfMemoryError(RuntimeError):

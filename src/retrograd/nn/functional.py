@@ -33,6 +33,7 @@ from retrograd._ops.nn.attention import scaled_dot_product_attention
 from retrograd._ops.nn.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from retrograd._ops.nn.embedding import embedding, embedding_bag
 from retrograd._ops.nn.fold import fold, unfold
+from retrograd._ops.nn.grouped import grouped_mm
 from retrograd._ops.nn.images import affine_grid, grid_sample, interpolate, upsample, upsample_bilinear, upsample_nearest
 from retrograd._ops.nn.losses import (
     binary_cross_entropy,
@@ -65,10 +66,10 @@ __all__ = [
     "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
     "cosine_embedding_loss",
     "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag",
-    "feature_alpha_dropout", "fold", "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
+    "feature_alpha_dropout", "fold", "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "grouped_mm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
     "hardtanh_", "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear",
     "local_response_norm", "log_softmax", "logsigmoid", "margin_ranking_loss", "mish", "mse_loss", "multi_head_attention_forward", "multi_margin_loss",
-    "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",
+    "multilabel_margin_loss", "multilabel_soft_margin_loss", "native_channel_shuffle", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",
     "pdist", "pixel_shuffle", "pixel_unshuffle",
     "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm", "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_",
     "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh",
@@ -101,7 +102,7 @@ pairwise_distance = torch.pairwise_distance
 pdist = torch.pdist
 pixel_shuffle = torch.pixel_shuffle
 pixel_unshuffle = torch.pixel_unshuffle
-channel_shuffle = torch.channel_shuffle
+channel_shuffle = native_channel_shuffle = torch.channel_shuffle
 relu_ = Tensor.relu_
 leaky_relu_ = Tensor.leaky_relu_
 elu_ = Tensor.elu_

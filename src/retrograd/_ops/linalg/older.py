@@ -13,7 +13,7 @@ from retrograd._ops.out import castable, written
 from retrograd.return_types import _of
 
 if TYPE_CHECKING:
-    from retrograd._generated import return_types
+    pass
 
 _ops = _C._ops
 
@@ -81,9 +81,26 @@ def triangular_solve(
     return written(result, out)
 
 
-def qr(input: Tensor, some: bool = True, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_qr:
+@_of("qr")
+class _QrResult(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+
+def qr(input: Tensor, some: bool = True, *, out: Sequence[Tensor] | None = None) -> _QrResult:
     """Q and R; without `some`, a square Q."""
-    return decompose.qr(input, "reduced" if some else "complete", out=out)
+    return _QrResult(*decompose.qr(input, "reduced" if some else "complete", out=out))
+
+
+@_of("slogdet")
+class _SlogdetResult(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+
+def slogdet(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _SlogdetResult:
+    """Signs and logarithms of determinants."""
+    return _SlogdetResult(*systems.slogdet(input, out=out))
 
 
 @_of("svd")

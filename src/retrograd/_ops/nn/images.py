@@ -274,6 +274,9 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return input.unflatten(1, (groups, channels // groups)).transpose(1, 2).clone(memory_format=_NEW).view(input.shape)
 
 
+native_channel_shuffle = channel_shuffle
+
+
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """Where an affine map takes the pixels of images of a size, in coordinates from -1 to 1; x first."""
     spatial = tuple(size)[2:]

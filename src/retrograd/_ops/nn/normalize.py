@@ -74,6 +74,20 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     return _C._ops.group_norm(input, num_groups, weight, bias, eps, True)
 
 
+def batch_norm_update_stats(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: float
+) -> tuple[Tensor, Tensor]:
+    """The mean and the biased variance of each channel, with which the running statistics are brought up to date."""
+    dims, count = [d for d in range(input.dim()) if d != 1], input.numel() // max(input.size(1), 1)
+    mean, var = input.mean(dims), input.var(dims, correction=0)
+    with torch.no_grad():
+        if running_mean is not None:
+            running_mean.lerp_(mean.detach().to(running_mean.dtype), momentum)
+        if running_var is not None:
+            running_var.lerp_((var.detach() * (count / max(count - 1, 1))).to(running_var.dtype), momentum)
+    return mean, var
+
+
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """input / sqrt(mean(input ** 2) + eps) over the last dimensions, times weight."""
     shape = tuple(normalized_shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
@@ -13,7 +14,7 @@ from retrograd._types import typename
 from retrograd.nn.modules.module import Module
 from retrograd.nn.parameter import Parameter
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 S = TypeVar("S", bound="Sequential")
 L = TypeVar("L", bound="ModuleList")
@@ -29,6 +30,20 @@ def _position(index: Any, length: int) -> int:
 
 def _not_digits(keys: Iterable[str]) -> list[str]:
     return [key for key in keys if not key.isdigit()]
+
+
+class Container(Module):
+    """A Module with the modules it is given by name, from before Module held others itself."""
+
+    def __init__(self, **kwargs: Module) -> None:
+        super().__init__()
+        warnings.warn(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        for key, value in kwargs.items():
+            self.add_module(key, value)
 
 
 class Sequential(Module):
