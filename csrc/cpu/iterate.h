@@ -21,4 +21,10 @@ struct SelectLoops {
 };
 RG_DECLARE_KERNELS(SelectLoops, select_loops)
 
+struct StreamKernels {
+  // Writes past the caches; `to` and `from` are on 64 bytes. Null where there are no such stores.
+  void (*copy)(char* to, const char* from, int64_t bytes);
+};
+RG_DECLARE_KERNELS(StreamKernels, stream_kernels)
+
 }  // namespace retrograd::cpu

@@ -1,9 +1,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 #include "cpu/cpu.h"
 #include "cpu/iterate.h"
@@ -39,12 +36,18 @@ void next_after(void* out, const void* from, const void* to, DType dtype, int64_
 
 // ---- Results that no cache will hold are written past it: an ordinary store reads the line first, a third of the traffic of a product.
 
+// Before a thread says that it is done.
+void fence() {
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+}
+
 constexpr int64_t kCacheBytes = 32 << 20;  // what C libraries say of the last level is often that of all sockets
 
 // One row, of which result and at least one input are dense, the result apart from all inputs, and more than the cache holds.
 bool is_streamed(const Operands& ops) {
-#if defined(__SSE2__)
-  if (ops.ndim != 1 || ops.strides[0][0] != 1 || reinterpret_cast<uintptr_t>(ops.data[0]) % 64) return false;
+  if (ops.ndim != 1 || ops.strides[0][0] != 1 || reinterpret_cast<uintptr_t>(ops.data[0]) % 64 || !stream_kernels().copy) return false;
   const int64_t n = ops.sizes[0];
   const auto begin = [&](int i) { return static_cast<const char*>(ops.data[i]); };
   const auto end = [&](int i) { return begin(i) + (ops.strides[i][0] * (n - 1) + 1) * ops.itemsize[i]; };
@@ -54,36 +57,25 @@ bool is_streamed(const Operands& ops) {
     bytes += end(i) - begin(i);
   }
   return bytes >= kCacheBytes;
-#else
-  return false;
-#endif
 }
 
-#if defined(__SSE2__)
 void run_streamed(const Operands& ops, Loop loop, const void* params) {
-  constexpr int64_t kBytes = 8192;
+  constexpr int64_t kBytes = 1024;  // short, so that reading goes on while stores are on their way
   const int64_t item = ops.itemsize[0], block = kBytes / item;
   int64_t strides[kMaxOperands];
   for (int i = 0; i < ops.count; ++i) strides[i] = ops.strides[i][0] * ops.itemsize[i];
-  parallel_for(0, (ops.sizes[0] + block - 1) / block, 8, [&](int64_t from, int64_t to) {
+  parallel_for(0, (ops.sizes[0] + block - 1) / block, 64, [&](int64_t from, int64_t to) {
     alignas(64) char buffer[kBytes];
     for (int64_t b = from; b < to; ++b) {
       const int64_t start = b * block, n = std::min(block, ops.sizes[0] - start);
       char* at[kMaxOperands] = {buffer};
       for (int i = 1; i < ops.count; ++i) at[i] = static_cast<char*>(ops.data[i]) + start * strides[i];
       loop(n, at, strides, params);
-      char* const out = static_cast<char*>(ops.data[0]) + start * item;
-      const int64_t bytes = n * item, whole = bytes / 16 * 16;
-      for (int64_t k = 0; k < whole; k += 16)
-        _mm_stream_si128(reinterpret_cast<__m128i*>(out + k), _mm_load_si128(reinterpret_cast<const __m128i*>(buffer + k)));
-      std::copy(buffer + whole, buffer + bytes, out + whole);
+      stream_kernels().copy(static_cast<char*>(ops.data[0]) + start * item, buffer, n * item);
     }
-    _mm_sfence();  // before this thread says that it is done
+    fence();
   });
 }
-#else
-void run_streamed(const Operands&, Loop, const void*) {}
-#endif
 
 void run(int row, DType dtype, const Operands& ops, const void* params, int cost) {
   const Loop loop = pointwise_loops().rows[row][static_cast<int>(dtype)];

@@ -1,6 +1,13 @@
 #include "cpu/kernels/blocks.h"
 
+#include <cstring>
 #include <type_traits>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include "cpu/iterate.h"
 
 namespace retrograd::cpu::RG_LEVEL_NS {
 namespace {
@@ -61,6 +68,30 @@ constexpr Element kElements[kNumDTypes] = {kElement<uint8_t>,
                                            kElement<uint64_t>,
                                            kElement<Complex<double>>};
 
+#if defined(__SSE2__)
+void stream(char* to, const char* from, int64_t bytes) {
+#if defined(__AVX512F__)
+  using Vector = __m512i;
+  constexpr auto put = [](char* d, const Vector& v) { _mm512_stream_si512(reinterpret_cast<Vector*>(d), v); };
+#elif defined(__AVX2__)
+  using Vector = __m256i;
+  constexpr auto put = [](char* d, const Vector& v) { _mm256_stream_si256(reinterpret_cast<Vector*>(d), v); };
+#else
+  using Vector = __m128i;
+  constexpr auto put = [](char* d, const Vector& v) { _mm_stream_si128(reinterpret_cast<Vector*>(d), v); };
+#endif
+  int64_t i = 0;
+  for (; i + static_cast<int64_t>(sizeof(Vector)) <= bytes; i += sizeof(Vector)) {
+    Vector v;
+    std::memcpy(&v, from + i, sizeof v);
+    put(to + i, v);
+  }
+  std::memcpy(to + i, from + i, static_cast<size_t>(bytes - i));
+}
+#else
+constexpr decltype(StreamKernels::copy) stream = nullptr;
+#endif
+
 }  // namespace
 
 void run_blocks(const RowTypes& types, int64_t n, char* const* data, const int64_t* strides, const KernelParam* params, DenseLoop dense) {
@@ -85,3 +116,7 @@ void run_blocks(const RowTypes& types, int64_t n, char* const* data, const int64
 }
 
 }  // namespace retrograd::cpu::RG_LEVEL_NS
+
+namespace retrograd::cpu {
+RG_EXPORT_KERNELS(StreamKernels, stream_kernels) = {.copy = RG_LEVEL_NS::stream};
+}  // namespace retrograd::cpu
