@@ -674,7 +674,7 @@ op(
     batching=by("embedding"),
     syncs=True,
     doc="Rows of a table. The row padding_idx gets no gradient; scale_grad_by_freq divides each row's by how often it was read. "
-    "Sparse gradients are not supported.",
+    "Sparse gradients are for nn.functional.embedding to give.",
     samples=[
         S(T(5, 3), I(4, high=5)),
         S(T(5, 3), I(2, 3, high=5)),

@@ -3,6 +3,7 @@
 #include "autograd/engine.h"
 #include "autograd/engine_ops.h"
 #include "autograd/history.h"
+#include "autograd/sparse.h"
 #include "autograd/untracked.h"
 
 namespace retrograd {
@@ -63,13 +64,13 @@ void accumulate(TensorImpl* variable, Tensor& grad, bool seen) {
   const bool recording = thread_state.grad_mode;
   if (!variable->grad) {
     if (!recording && may_steal(grad, variable)) {
-      const Tensor kept = seen ? alias(grad) : Tensor();
+      const Tensor kept = !seen ? Tensor() : is_sparse(grad) ? grad : alias(grad);
       set_grad(variable, std::move(grad));
       grad = kept;
     } else {
       set_grad(variable, own_copy(grad, variable));
     }
-  } else if (!recording && RG_LIKELY(variable->grad->dtype == grad.dtype())) {
+  } else if (!recording && RG_LIKELY(variable->grad->dtype == grad.dtype()) && (!is_sparse(variable->grad) || is_sparse(grad))) {
     engine_ops.add_inplace(Tensor::borrow(variable->grad), grad);
   } else {
     set_grad(variable, engine_ops.add(Tensor::borrow(variable->grad), grad));

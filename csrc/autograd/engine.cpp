@@ -5,6 +5,7 @@
 #include "autograd/engine_ops.h"
 #include "autograd/history.h"
 #include "autograd/layers.h"
+#include "autograd/sparse.h"
 #include "autograd/untracked.h"
 #include "core/stack.h"
 #include "core/state.h"
@@ -12,6 +13,8 @@
 namespace retrograd {
 
 EngineHooks engine_hooks = {};
+PyTypeObject* sparse_type = nullptr;
+Tensor (*call_sparse)(const char* function, const Tensor& a, const Tensor& b) = nullptr;
 bool anomaly_enabled = false;
 bool anomaly_check_nan = true;
 
@@ -116,7 +119,7 @@ bool older(const Node* a, const Node* b) { return a->sequence < b->sequence; }
 // Adds into the buffer in place when nobody else can see it.
 bool may_add_inplace(const TensorImpl* t) {
   return Py_REFCNT(reinterpret_cast<const PyObject*>(t)) == 1 && t->storage->refs == 1 && !t->grad_fn && !t->base && t->is_contiguous() &&
-         !(t->storage->flags & (kStorageExternal | kStorageExported));
+         !(t->storage->flags & (kStorageExternal | kStorageExported)) && !is_sparse(t);
 }
 
 void accumulate_into(TensorImpl*& slot, Tensor grad) {
@@ -272,6 +275,9 @@ namespace {
 // Derivatives in the table are written as for real numbers: the incoming gradient times the derivative. Of a holomorphic function the gradient
 // is that with the derivative conjugated, which is the same formula with conjugates going in and coming out.
 void apply_node(Call& call) {
+  if (RG_UNLIKELY(sparse_type != nullptr) && !(call.node->flags & (kPython | kTopological)))
+    for (Tensor& grad : call.in)
+      if (is_sparse(grad)) grad = call_sparse("to_dense", grad, {});
   if (RG_UNLIKELY(call.node->info->conjugates))
     for (const Tensor& grad : call.in)
       if (RG_UNLIKELY(grad && is_complex(grad.dtype()))) return apply_conjugated(call);

@@ -7,6 +7,7 @@
 #include "autograd/history.h"
 #include "autograd/layers.h"
 #include "autograd/node.h"
+#include "autograd/sparse.h"
 #include "autograd/tangent.h"
 #include "core/guards.h"
 #include "core/promote.h"
@@ -118,15 +119,20 @@ void SavedTensor::save(TensorImpl* t) {
   add_save(t->storage);
 }
 
+namespace {
+// Another tensor with the elements of this one.
+Tensor same(const Tensor& t) { return is_sparse(t) ? call_sparse("detach", t, {}) : alias(t); }
+}  // namespace
+
 void SavedTensor::save_output(const Tensor& t, uint32_t nr) {
   if (!t) return;
   if (RG_UNLIKELY(t->flags & kInference)) check_inference(t.get());
   is_output = true;
   output_nr = nr;
   if (RG_UNLIKELY(saved_hooks_depth > 0)) {
-    if (PyObject* kept = saved_tensor_hooks.pack(alias(t), nullptr)) return pack(t, kept);
+    if (PyObject* kept = saved_tensor_hooks.pack(same(t), nullptr)) return pack(t, kept);
   }
-  keep(*this, alias(t).release());
+  keep(*this, same(t).release());
   if (RG_UNLIKELY(t->has(kDual))) copy_tangents(Tensor::borrow(tensor), t);
 }
 
@@ -159,7 +165,7 @@ Tensor unpacked(PyObject* packed, TensorImpl* layers) {
 
 // The data of `t` with the history of the tensor that was saved.
 Tensor with_history(const Tensor& t, Node* node, uint32_t nr) {
-  Tensor out = alias(t);
+  Tensor out = same(t);
   if (RG_UNLIKELY(t->has(kDual))) copy_tangents(out, t);
   Py_INCREF(node->object());
   set_history(out, node, 0);

@@ -8,7 +8,7 @@ const char* memory_format_name(MemoryFormat format) {
 }
 
 const char* layout_name(Layout layout) {
-  constexpr const char* names[] = {"strided", "sparse_coo", "sparse_csr", "jagged"};
+  constexpr const char* names[] = {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"};
   return names[static_cast<int>(layout)];
 }
 

@@ -8,7 +8,7 @@
 namespace retrograd {
 
 enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
-enum class Layout : uint8_t { Strided, SparseCoo, SparseCsr, Jagged };
+enum class Layout : uint8_t { Strided, SparseCoo, SparseCsr, SparseCsc, SparseBsr, SparseBsc, Jagged };
 
 const char* memory_format_name(MemoryFormat format);  // "contiguous_format"
 const char* layout_name(Layout layout);               // "strided"

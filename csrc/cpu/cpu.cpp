@@ -38,6 +38,7 @@ void provide_kernels(DeviceType type) {
   provide(type, select_kernels);
   provide(type, softmax());
   provide(type, sort());
+  provide(type, sparse());
   provide(type, value_kernels);
 }
 

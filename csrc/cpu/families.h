@@ -16,6 +16,7 @@
 #include "kernels/scan.h"
 #include "kernels/softmax.h"
 #include "kernels/sort.h"
+#include "kernels/sparse.h"
 
 namespace retrograd::cpu {
 
@@ -42,5 +43,6 @@ RG_DECLARE_KERNELS(ReduceKernels, reduce)
 RG_DECLARE_KERNELS(ScanKernels, scan)
 RG_DECLARE_KERNELS(SoftmaxKernels, softmax)
 RG_DECLARE_KERNELS(SortKernels, sort)
+RG_DECLARE_KERNELS(SparseKernels, sparse)
 
 }  // namespace retrograd::cpu

@@ -3,6 +3,7 @@
 
 #include "autograd/engine_ops.h"
 #include "autograd/history.h"
+#include "autograd/sparse.h"
 #include "core/guards.h"
 #include "ops.h"
 #include "ops/derivatives.h"
@@ -11,12 +12,19 @@
 namespace retrograd {
 namespace {
 
-Tensor add(const Tensor& a, const Tensor& b) { return a + b; }
-void add_inplace(const Tensor& a, const Tensor& b) { ops::add_(a, b, Scalar(1)); }
-Tensor clone(const Tensor& t) { return ops::clone(t); }
-Tensor clone_as(const Tensor& t, IntSpan strides) { return ops::_clone_as(t, strides); }
+Tensor add(const Tensor& a, const Tensor& b) { return is_sparse(a) || is_sparse(b) ? call_sparse("add", a, b) : a + b; }
+void add_inplace(const Tensor& a, const Tensor& b) {
+  if (is_sparse(b)) {
+    call_sparse("add_", a, b);
+  } else {
+    ops::add_(a, b, Scalar(1));
+  }
+}
+Tensor clone(const Tensor& t) { return is_sparse(t) ? call_sparse("clone", t, {}) : ops::clone(t); }
+Tensor clone_as(const Tensor& t, IntSpan strides) { return is_sparse(t) ? clone(t) : ops::_clone_as(t, strides); }
 Tensor sum_to(const Tensor& t, IntSpan sizes) { return derivatives::sum_to(t, sizes); }
 Tensor cast(const Tensor& t, DType dtype) {
+  if (is_sparse(t)) return call_sparse("cast_like", t, retrograd::empty({}, dtype, t->device));
   if (is_complex(t.dtype()) && !is_complex(dtype)) return ops::_to_copy(ops::real(t), dtype, std::nullopt);  // of a real input
   return ops::_to_copy(t, dtype, std::nullopt);
 }

@@ -11,7 +11,7 @@ void init_node_type(PyObject* module);     // node_type.cpp
 void init_engine(PyObject* module);        // backward.cpp: Tensor.backward, autograd.grad, callbacks
 void init_function(PyObject* module);      // function.cpp: autograd.Function
 void init_error_nodes(PyObject* module);   // error_nodes.cpp: derivatives that raise, or give nothing
-void init_hooks();                         // engine_hooks.cpp
+void init_hooks(PyObject* module);         // engine_hooks.cpp
 void init_saved_hooks(PyObject* module);   // saved_hooks.cpp
 void init_modes(PyObject* module);         // modes.cpp: no_grad and the like
 void init_settings(PyObject* module);      // settings.cpp

@@ -1,6 +1,8 @@
 // backward() and grad(): arguments, checks and the call of the engine.
 #include "autograd/engine.h"
+#include "autograd/engine_ops.h"
 #include "autograd/history.h"
+#include "autograd/sparse.h"
 #include "core/guards.h"
 #include "core/promote.h"
 #include "ops.h"
@@ -55,9 +57,9 @@ Tensor checked_gradient(const Tensor& root, const Tensor& grad, size_t i) {
   RG_CHECK(is_complex(root.dtype()) == is_complex(grad.dtype()),
            "For complex Tensors, both grad_output and output are required to have the same dtype. Got grad_output[", i, "] of dtype torch.",
            dtype_name(grad.dtype()), " and output[", i, "] of dtype torch.", dtype_name(root.dtype()), ".");
-  RG_CHECK(grad.device() == root.device(), "invalid gradient at index ", i, " - expected device ", device_name(root.device()), " but got ",
-           device_name(grad.device()));
-  return grad.dtype() == root.dtype() ? grad : ops::_to_copy(grad, root.dtype(), std::nullopt);
+  RG_CHECK(same_place(grad.get(), root.get()), "invalid gradient at index ", i, " - expected device ", device_name(root.device()),
+           " but got ", device_name(grad.device()));
+  return grad.dtype() == root.dtype() ? grad : engine_ops.cast(grad, root.dtype());
 }
 
 // The edge of a tensor, or of a GradientEdge (node, output_nr). New reference.
@@ -270,7 +272,7 @@ PyMethodDef backward_def = {
 }  // namespace
 
 void init_engine(PyObject* module) {
-  init_hooks();
+  init_hooks(module);
   PyModule_AddFunctions(module, methods);
   add_to_tensor("backward", PyDescr_NewMethod(tensor_type, &backward_def));
 }

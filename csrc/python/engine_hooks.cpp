@@ -2,6 +2,7 @@
 #include "autograd/engine.h"
 #include "autograd/engine_ops.h"
 #include "autograd/history.h"
+#include "autograd/sparse.h"
 #include "core/guards.h"
 #include "core/promote.h"
 #include "core/transfer.h"
@@ -35,8 +36,8 @@ void check_replacement(const Tensor& before, PyObject* replacement, const char* 
            ", the hook returned ", r->shape());
   RG_CHECK(r->dtype == before.dtype(), "hook '", what, "' has changed the type of value (was torch.", dtype_title(before.dtype()),
            "Tensor got torch.", dtype_title(r->dtype), "Tensor)");
-  RG_CHECK(r->storage->device == before.device(), "hook '", what, "' has changed the type of value (was torch.",
-           dtype_title(before.dtype()), "Tensor on ", device_name(before.device()), ", got one on ", device_name(r->storage->device), ")");
+  RG_CHECK(same_place(r, before.get()), "hook '", what, "' has changed the type of value (was torch.", dtype_title(before.dtype()),
+           "Tensor on ", device_name(before.device()), ", got one on ", device_name(r->storage->device), ")");
 }
 
 std::string hook_name(PyObject* hook) {
@@ -274,10 +275,27 @@ void explain(Node* n) {
   }
 }
 
+Tensor sparse_function(const char* function, const Tensor& a, const Tensor& b) {
+  const Owned module(checked(PyImport_ImportModule("retrograd._ops.sparse.engine")));
+  PyObject* result = b ? PyObject_CallMethod(module.get(), function, "OO", a->object(), b->object())
+                       : PyObject_CallMethod(module.get(), function, "O", a->object());
+  return Tensor::steal(reinterpret_cast<TensorImpl*>(checked(result)));
+}
+
+PyObject* py_set_sparse_type(PyObject*, PyObject* type) {
+  sparse_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(type));
+  Py_RETURN_NONE;
+}
+PyMethodDef methods[] = {{"_set_sparse_type", py_set_sparse_type, METH_O, "the class of sparse tensors"}, {nullptr, nullptr, 0, nullptr}};
+
 void run_callback(PyObject* callback) { Py_DECREF(checked(PyObject_CallNoArgs(callback))); }
 
 }  // namespace
 
-void init_hooks() { engine_hooks = {arrive, before, after, leaf_hooks, post_accumulate, record, anomaly, explain, run_callback}; }
+void init_hooks(PyObject* module) {
+  engine_hooks = {arrive, before, after, leaf_hooks, post_accumulate, record, anomaly, explain, run_callback};
+  call_sparse = sparse_function;
+  PyModule_AddFunctions(module, methods);
+}
 
 }  // namespace retrograd

@@ -9,7 +9,7 @@ PyTypeObject* layout_type = nullptr;
 
 namespace {
 
-constexpr int kFormats = 4, kLayouts = 4;
+constexpr int kFormats = 4, kLayouts = 7;
 PyObject* formats[kFormats];
 PyObject* layouts[kLayouts];
 

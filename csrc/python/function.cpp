@@ -390,7 +390,7 @@ PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject
     }
     bool overloaded = function_modes_active();
     for (Py_ssize_t i = 0; i < nargs && thread_state.torch_function_subclasses; ++i)
-      overloaded |= is_tensor(args[i]) && !is_plain_tensor(args[i]);
+      overloaded |= is_tensor(args[i]) && !is_plain_tensor(args[i]) && Py_TYPE(args[i]) != sparse_type;
     if (overloaded) {
       Owned<> self(checked(PyObject_GetAttrString(cls, "apply")));
       return call_torch_function(self.get(), nullptr, args, nargs, nullptr);

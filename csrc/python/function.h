@@ -8,6 +8,7 @@
 
 #include "autograd/node.h"
 #include "autograd/saved.h"
+#include "autograd/sparse.h"
 
 namespace retrograd {
 
@@ -15,10 +16,12 @@ struct TensorMeta {
   bool is_tensor = false;
   DType dtype = DType::Float32;
   Device device;
+  bool sparse = false;
   std::vector<int64_t> sizes;
   explicit TensorMeta(const TensorImpl* t) {
     if (!t) return;
     is_tensor = true;
+    sparse = is_sparse(t);
     dtype = t->dtype;
     device = t->storage->device;
     sizes.assign(t->shape().begin(), t->shape().end());

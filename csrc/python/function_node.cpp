@@ -37,8 +37,8 @@ Tensor checked_gradient(const char* name, size_t index, const TensorMeta& meta, 
              " but expected shape compatible with ", IntSpan(meta.sizes));
     grad = engine_ops.sum_to(grad, meta.sizes);
   }
-  RG_CHECK(grad.device() == meta.device, "Function ", name, " returned an invalid gradient at index ", index, " - expected device ",
-           device_name(meta.device), " but got ", device_name(grad.device()));
+  RG_CHECK(grad.device() == meta.device || is_sparse(grad) || meta.sparse, "Function ", name, " returned an invalid gradient at index ",
+           index, " - expected device ", device_name(meta.device), " but got ", device_name(grad.device()));
   if (grad.dtype() != meta.dtype) {
     RG_CHECK(is_complex(meta.dtype) || !is_complex(grad.dtype()), "Function ", name, " returned a complex gradient at index ", index,
              " for an input of dtype ", dtype_name(meta.dtype), ". The gradient of a real input is real: return grad.real");
@@ -61,7 +61,7 @@ PyObject* gradient_arguments(FunctionNode* node, std::span<Tensor> in) {
   for (Py_ssize_t i = 0; i < count; ++i) {
     const auto k = static_cast<size_t>(i);
     Tensor g = gives_up ? std::move(in[k]) : in[k];
-    if (!g && s.materialize && k < s.outputs.size() && s.outputs[k].is_tensor)
+    if (!g && s.materialize && k < s.outputs.size() && s.outputs[k].is_tensor && !s.outputs[k].sparse)
       g = zeros(s.outputs[k].sizes, s.outputs[k].dtype, s.outputs[k].device);
     if (boxed) {
       PyList_SET_ITEM(PyTuple_GET_ITEM(args.get(), 1), i, wrap(std::move(g)));

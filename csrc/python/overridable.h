@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "autograd/sparse.h"
 #include "core/errors.h"
 #include "python/guard.h"
 #include "python/torch_function.h"
@@ -21,6 +22,9 @@ inline bool overridden(PyObject* self) {
   return thread_state.torch_function_enabled &&
          (thread_state.function_modes != 0 || (thread_state.torch_function_subclasses && !is_plain_tensor(self)));
 }
+
+// Attributes and methods that are C functions: of a sparse tensor they say what is true of every tensor, or its class has its own.
+inline bool part_overridden(PyObject* self) { return overridden(self) && Py_TYPE(self) != sparse_type; }
 
 // Numbers, words and plain tensors: what no override has to be asked about.
 inline bool is_simple(PyObject* o) {
@@ -60,12 +64,12 @@ template <auto& Defs> class OverridableGetset {
   static bool internal(std::string_view name) { return name == "__dict__" || name == "_cut" || name == "_has_history"; }
   static PyObject* get(PyObject* self, void* closure) {
     const PyGetSetDef& def = *static_cast<PyGetSetDef*>(closure);
-    if (RG_LIKELY(!overridden(self))) return def.get(self, def.closure);
+    if (RG_LIKELY(!part_overridden(self))) return def.get(self, def.closure);
     return override_call(self, def.name, "__get__", nullptr, 0, nullptr);
   }
   static int set(PyObject* self, PyObject* value, void* closure) {
     const PyGetSetDef& def = *static_cast<PyGetSetDef*>(closure);
-    if (RG_LIKELY(!overridden(self))) return def.set(self, value, def.closure);
+    if (RG_LIKELY(!part_overridden(self))) return def.set(self, value, def.closure);
     PyObject* result = override_call(self, def.name, value ? "__set__" : "__delete__", &value, value ? 1 : 0, nullptr);
     Py_XDECREF(result);
     return result ? 0 : -1;
@@ -91,12 +95,12 @@ template <auto& Defs> class OverridableMethods {
 
   template <size_t I> static PyObject* one(PyObject* self, PyObject* arg) {  // METH_NOARGS and METH_O
     const PyMethodDef& def = Defs[I];
-    if (RG_LIKELY(!overridden(self))) return def.ml_meth(self, arg);
+    if (RG_LIKELY(!part_overridden(self))) return def.ml_meth(self, arg);
     return override_call(self, def.ml_name, nullptr, &arg, arg ? 1 : 0, nullptr);
   }
   template <size_t I> static PyObject* fast(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
     const PyMethodDef& def = Defs[I];
-    if (RG_LIKELY(!overridden(self))) {
+    if (RG_LIKELY(!part_overridden(self))) {
       const auto function = reinterpret_cast<PyCFunctionFastWithKeywords>(reinterpret_cast<void (*)()>(def.ml_meth));
       return function(self, args, nargs, kwnames);
     }

@@ -7,6 +7,7 @@
 #include <structmember.h>
 
 #include "autograd/history.h"
+#include "autograd/sparse.h"
 #include "core/guards.h"
 #include "core/promote.h"
 #include "core/region.h"
@@ -127,8 +128,8 @@ int set_grad(PyObject* self, PyObject* value, void*) {
       RG_CHECK(wanted == kGradDTypeAny || g->dtype == dtype, "attempting to assign a gradient with dtype '", element_type(g->dtype),
                "' to a tensor with grad_dtype '", dtype_title(dtype),
                "'. The two must be the same; set grad_dtype of the tensor to another dtype first, or to None for any.");
-      RG_CHECK(g->device == t->device, "attempting to assign a gradient with device type '", device_name(g->device),
-               "' to a tensor with device type '", device_name(t->device), "'. Move the gradient there first.");
+      RG_CHECK(g->device == t->device || is_sparse(g) || is_sparse(t), "attempting to assign a gradient with device type '",
+               device_name(g->device), "' to a tensor with device type '", device_name(t->device), "'. Move the gradient there first.");
       RG_CHECK(same_sizes(g, t), "attempting to assign a gradient of size '", g->shape(), "' to a tensor of size '", t->shape(),
                "'. The two must be the same.");
       // See Note [Joining the collector]: .grad is an edge from an older object to a newer one.

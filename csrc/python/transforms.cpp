@@ -1,6 +1,7 @@
 // What func, vmap and forward_ad are made of: batched tensors, leaves for one transform, and dual tensors.
 #include <unordered_set>
 
+#include "autograd/sparse.h"
 #include "autograd/tangent.h"
 #include "autograd/untracked.h"
 #include "core/dtype.h"
@@ -30,12 +31,17 @@ int64_t int_argument(PyObject* o) {
   return v;
 }
 
+void check_not_sparse(const Tensor& t, const char* what) {
+  RG_CHECK_AS(NotImplemented, !is_sparse(t), what, " of a sparse tensor is not supported: make it inside the function from its values");
+}
+
 // ---- vmap ----
 
 PyObject* make_batched(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
     check_count(nargs, 3, "_make_batched");
     const Tensor whole = tensor_argument(args[0], "value");
+    check_not_sparse(whole, "vmap");
     int64_t dim = -1;
     if (args[1] != Py_None) {
       dim = int_argument(args[1]);
@@ -88,7 +94,7 @@ Tensor entered(Tensor t) {
 // An argument that a transform does not differentiate with respect to: a write to it is seen outside, its history is not.
 PyObject* entered_argument(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
-    if (!is_tensor(o)) return Py_NewRef(o);
+    if (!is_tensor(o) || is_sparse(reinterpret_cast<TensorImpl*>(o))) return Py_NewRef(o);
     const Tensor t = at_this_level(Tensor::borrow(o));
     return wrap(entered(requires_grad(t) ? ops::alias_view(t) : without_history(t)));
   });
@@ -96,7 +102,9 @@ PyObject* entered_argument(PyObject*, PyObject* o) {
 
 PyObject* fresh_leaf(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
-    const Tensor t = at_this_level(tensor_argument(o, "input"));
+    const Tensor given = tensor_argument(o, "input");
+    check_not_sparse(given, "the derivative by func");
+    const Tensor t = at_this_level(given);
     if (requires_grad(t)) return wrap(entered(ops::alias_view(t)));
     Tensor leaf = entered(without_history(t));
     RG_CHECK(is_differentiable(leaf.dtype()), "only Tensors of floating point dtype can require gradients, got ", dtype_name(leaf.dtype()));
@@ -107,7 +115,10 @@ PyObject* fresh_leaf(PyObject*, PyObject* o) {
 }
 
 PyObject* strip_history(PyObject*, PyObject* o) {
-  return guarded([&] { return wrap(without_history(tensor_argument(o, "input"))); });
+  return guarded([&] {
+    const Tensor t = tensor_argument(o, "input");
+    return wrap(is_sparse(t) ? call_sparse("detach", t, {}) : without_history(t));
+  });
 }
 
 PyObject* reaches_other_leaf(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
@@ -216,6 +227,7 @@ PyObject* make_dual(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
     check_count(nargs, 3, "_make_dual");
     const Tensor given = tensor_argument(args[0], "primal"), tangent = tensor_argument(args[1], "tangent");
+    for (const Tensor& t : {given, tangent}) check_not_sparse(t, "the tangent");
     const auto level = static_cast<uint32_t>(int_argument(args[2]));
     RG_CHECK(dual_level_is_active(level), "make_dual: forward AD level ", static_cast<int64_t>(level), " is not active");
     RG_CHECK(!tangent_of(given, level),

@@ -26,6 +26,7 @@
 #include "kernels/select.h"
 #include "kernels/softmax.h"
 #include "kernels/sort.h"
+#include "kernels/sparse.h"
 #include "kernels/values.h"
 #include "testing/guarded.h"
 
@@ -205,6 +206,7 @@ void provide_kernels(DeviceType type) {
   RG_PROVIDE(SelectKernels, select);
   RG_PROVIDE(SoftmaxKernels, softmax, log_softmax, softmax_backward, log_softmax_backward, logsumexp);
   RG_PROVIDE(SortKernels, sort, topk, kthvalue, median, mode, searchsorted, unique, unique_dim, histc, bincount);
+  RG_PROVIDE(SparseKernels, mm, dots, group);
   RG_PROVIDE(ValueKernels, any);
 }
 

@@ -58,7 +58,11 @@ from retrograd._C import (
     set_default_dtype as set_default_dtype,
     set_num_threads as set_num_threads,
     short as short,
+    sparse_bsc as sparse_bsc,
+    sparse_bsr as sparse_bsr,
     sparse_coo as sparse_coo,
+    sparse_csc as sparse_csc,
+    sparse_csr as sparse_csr,
     strided as strided,
     uint8 as uint8,
 )
@@ -123,6 +127,7 @@ if _typing.TYPE_CHECKING:
         return_types as return_types,
         serialization as serialization,
         signal as signal,
+        sparse as sparse,
         special as special,
         storage as storage,
         testing as testing,
@@ -143,6 +148,15 @@ if _typing.TYPE_CHECKING:
     from retrograd._ops.nn.activations import rrelu_ as rrelu_
     from retrograd._ops.nn.images import native_channel_shuffle as native_channel_shuffle
     from retrograd._ops.nn.normalize import batch_norm_update_stats as batch_norm_update_stats
+    from retrograd._ops.sparse.construct import (
+        sparse_bsc_tensor as sparse_bsc_tensor,
+        sparse_bsr_tensor as sparse_bsr_tensor,
+        sparse_compressed_tensor as sparse_compressed_tensor,
+        sparse_coo_tensor as sparse_coo_tensor,
+        sparse_csc_tensor as sparse_csc_tensor,
+        sparse_csr_tensor as sparse_csr_tensor,
+    )
+    from retrograd._ops.sparse.products import hspmm as hspmm, smm as smm, spmm as spmm, sspaddmm as sspaddmm
     from retrograd._symbolic import *  # noqa: F403
     from retrograd._tensor_str import set_printoptions as set_printoptions
     from retrograd.autograd.anomaly_mode import (
@@ -198,6 +212,8 @@ else:
                 "ComplexDouble",
             )
         },
+        **{f"sparse_{kind}_tensor": "retrograd._ops.sparse.construct" for kind in ("coo", "csr", "csc", "bsr", "bsc", "compressed")},
+        **dict.fromkeys(("hspmm", "smm", "spmm", "sspaddmm"), "retrograd._ops.sparse.products"),
         "is_storage": "retrograd.storage",
         **dict.fromkeys(("cond", "while_loop"), "retrograd._control"),
         **dict.fromkeys(("eig", "lstsq", "matrix_rank", "solve", "symeig"), "retrograd._old_names"),
@@ -229,6 +245,7 @@ else:
         "return_types",
         "serialization",
         "signal",
+        "sparse",
         "special",
         "storage",
         "testing",

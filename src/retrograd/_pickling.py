@@ -178,6 +178,10 @@ def make_pickler(pickle_module: Any, file: Any, protocol: int, storages: Storage
         def reducer_override(self, obj: Any) -> Any:
             if type(obj) is StorageType:
                 return obj.__name__
+            if type(obj) is _C.layout:
+                from retrograd.serialization import _get_layout
+
+                return _get_layout, (str(obj),)
             if isinstance(obj, Tensor) and type(obj).__reduce_ex__ is Tensor.__reduce_ex__:
                 return _reduce_tensor(obj, storages)
             return NotImplemented
@@ -278,6 +282,8 @@ _ALLOWED_OURS = {
     "torch._utils._rebuild_meta_tensor_no_storage",
     "torch._utils._rebuild_parameter",
     "torch._utils._rebuild_parameter_with_state",
+    "torch._utils._rebuild_sparse_tensor",
+    "torch.serialization._get_layout",
     "torch._tensor._rebuild_from_type_v2",
 }
 

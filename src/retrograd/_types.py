@@ -25,7 +25,7 @@ class _TensorTypeMeta(type):
     dtype: Any
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype == cls.dtype
+        return isinstance(instance, Tensor) and instance.dtype == cls.dtype and instance.layout is _C.strided
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         from retrograd._tensor import _legacy_new

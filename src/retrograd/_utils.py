@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections import OrderedDict
 from typing import Any
 
 from retrograd import _C
@@ -87,3 +88,23 @@ class ExceptionWrapper:
         except Exception:  # it wants other arguments than a message
             exception = RuntimeError(message)
         raise exception
+
+
+def reduced_sparse(tensor: Any) -> tuple[Any, ...]:
+    """A sparse tensor as files and pickles hold it: its parts, without requires_grad, as PyTorch writes it."""
+    parts = tensor.parts
+    own = (parts.coalesced,) if parts.layout is _C.sparse_coo else ()
+    rebuild = (_rebuild_sparse_tensor, (parts.layout, (*parts.tensors, tensor.shape, *own)))
+    if not getattr(tensor, "_is_param", False):
+        return rebuild
+    return _rebuild_parameter, (tensor.detach(), tensor.requires_grad, OrderedDict())
+
+
+def _rebuild_sparse_tensor(layout: Any, data: tuple[Any, ...]) -> Tensor:
+    from retrograd._ops.sparse.construct import sparse_compressed_tensor, sparse_coo_tensor
+
+    if layout is _C.sparse_coo:
+        indices, values, size, *coalesced = data
+        return sparse_coo_tensor(indices, values, size, is_coalesced=bool(coalesced and coalesced[0]))
+    compressed, plain, values, size = data
+    return sparse_compressed_tensor(compressed, plain, values, size, layout=layout)

@@ -455,3 +455,11 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
             if full not in unsafe:
                 unsafe.append(full)
     return unsafe
+
+
+def _get_layout(name: str) -> Any:
+    """The layout of a name in a file, 'torch.sparse_coo'."""
+    found = getattr(_C, name.removeprefix("torch."), None)
+    if not isinstance(found, _C.layout):
+        raise ValueError(f"{name} is not the name of a layout")
+    return found

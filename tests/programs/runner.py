@@ -25,6 +25,9 @@ NOISE = (
     "will create a reference cycle",
     "gradient layout contract",
     "nested tensors is in prototype stage",
+    "Sparse invariant checks are implicitly disabled",
+    "tensor support is in beta state",
+    "torch.sparse.SparseTensor(",
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import optable
 from optable import Op
 
@@ -37,11 +39,19 @@ def rows(op: Op) -> list[str]:
     return found
 
 
+def sparse_methods() -> list[str]:
+    found = []
+    for node in python_source.sparse_methods():
+        doc, target = ast.get_docstring(node), f"{python_source.SPARSE_METHODS}:{node.name}"
+        found.append(f"({node.name!r}, ['method'], {target!r}, {python_source.parameters(node)!r}, {doc!r}),")
+    return found
+
+
 def python_ops(table: list[Op]) -> str:
     elsewhere = sorted({op.name for op in table if is_cpp(op) and "function" in op.variants and op.home != "torch"})
     return fill(
         FILE,
-        rows="\n".join(row for op in table if not is_cpp(op) for row in rows(op)),
+        rows="\n".join([*(row for op in table if not is_cpp(op) for row in rows(op)), *sparse_methods()]),
         elsewhere=str(elsewhere),
         inplace_functions=str(optable.inplace_functions(table)),
         nodes="\n".join(f"{name!r}," for name in sorted({op.node for op in table if op.node})),

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent.parent / "src"
+SPARSE_METHODS = "retrograd._ops.sparse.methods"
 # Tensor has methods of these names: in its body the builtins go by others.
 BUILTINS = {"int": "_int", "float": "_float", "bool": "_bool", "type": "builtins.type"}
 IN_C = {"dtype": "_dtype", "layout": "_layout", "memory_format": "_memory_format", "device": "_device"}
@@ -78,9 +79,17 @@ def parameters(node: ast.FunctionDef) -> str:
 
 
 def tensor_methods() -> Iterator[tuple[str, list[str]]]:
-    """What retrograd._tensor puts on Tensor, and how: (name, lines of the stub)."""
+    """What retrograd._tensor puts on Tensor, and how: (name, lines of the stub). The methods of sparse tensors are defined elsewhere."""
     for node in parsed("retrograd._tensor").body:
         kinds = [ast.unparse(d) for d in node.decorator_list] if isinstance(node, ast.FunctionDef) else []
         if isinstance(node, ast.FunctionDef) and kinds[:1] in (["_method"], ["_property"]):
             text = method(node, "retrograd._tensor", node.name)
             yield node.name, ["@property", text] if kinds[0] == "_property" else [text]
+    for node in sparse_methods():
+        yield node.name, [method(node, SPARSE_METHODS, node.name)]
+
+
+def sparse_methods() -> list[ast.FunctionDef]:
+    """Methods of Tensor that are about sparse tensors, and imported when one is first called."""
+    found = [node for node in parsed(SPARSE_METHODS).body if isinstance(node, ast.FunctionDef) and node.args.args[0].arg == "self"]
+    return copy.deepcopy(found)

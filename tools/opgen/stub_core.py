@@ -321,6 +321,9 @@ default_generator: Generator
 strided: layout
 sparse_coo: layout
 sparse_csr: layout
+sparse_csc: layout
+sparse_bsr: layout
+sparse_bsc: layout
 jagged: layout
 contiguous_format: memory_format
 preserve_format: memory_format

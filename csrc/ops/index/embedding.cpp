@@ -43,7 +43,7 @@ namespace rule {
 
 Spec embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool sparse) {
   RG_CHECK_AS(NotImplemented, !sparse,
-              "embedding: sparse=True asks for sparse gradients, which are not supported; leave it False for dense ones");
+              "torch.embedding: sparse=True is not supported here; nn.functional.embedding(sparse=True) gives sparse gradients");
   RG_CHECK(weight.dim() == 2, "'weight' must be 2-D");
   RG_CHECK(indices.dtype() == DType::Int64 || indices.dtype() == DType::Int32,
            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.",

@@ -41,6 +41,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
                 UserWarning,
                 stacklevel=2,
             )
+            if data.layout is not _C.strided:
+                return _place(data.detach().to(dtype or data.dtype).clone(), device, requires_grad)
         data = _without_storage(data, dtype)
     made = _C._tensor_from(data, dtype)
     return made if device is None and not requires_grad else _place(made, device, requires_grad)

@@ -20,6 +20,8 @@ class Adagrad(ParameterOptimizer):
         weight_decay, maximize, differentiable: as for SGD.
     """
 
+    _takes_sparse = True
+
     def __init__(
         self,
         params: Any,
@@ -69,3 +71,13 @@ class Adagrad(ParameterOptimizer):
         total = state["sum"]
         total.addcmul_(grad, grad, value=1)
         add_quotient_(param, grad, total.sqrt() + group["eps"], -rate)
+
+    def _update_sparse(self, param: Tensor, grad: Any, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        grad = grad.coalesce()
+        at, values = tuple(grad.indices()), grad.values()
+        total = state["sum"]
+        total.index_put_(at, values * values, accumulate=True)
+        rate = group["lr"] / (1 + (step - 1) * group["lr_decay"])
+        param.index_put_(at, values / (total[at].sqrt() + group["eps"]) * -rate, accumulate=True)

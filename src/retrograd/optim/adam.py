@@ -44,6 +44,7 @@ class Adam(GroupOptimizer):
     """
 
     _fused = _C._adam_step
+    _instead_of_sparse = "Adam does not support sparse gradients, please consider SparseAdam instead"
 
     def __init__(
         self,

@@ -152,7 +152,7 @@ class LBFGS(Optimizer):
     # -- parameters as one vector -------------------------------------------------
 
     def _gather_flat_grad(self) -> Tensor:
-        flat = [_real(_C._ops.zeros_like(p) if p.grad is None else p.grad.resolve_conj()).reshape(-1) for p in self._params]
+        flat = [_real(_C._ops.zeros_like(p) if p.grad is None else p.grad.to_dense().resolve_conj()).reshape(-1) for p in self._params]
         return _C._ops.cat(flat, 0)
 
     def _add_grad(self, step_size: float, direction: Tensor) -> None:

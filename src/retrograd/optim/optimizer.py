@@ -352,6 +352,10 @@ class GroupOptimizer(Optimizer):
     grad_scale, found_inf = _SetByScaler(), _SetByScaler()
     _scaled = False
 
+    # Whether gradients may be sparse; the words of whoever refuses them otherwise.
+    _takes_sparse = False
+    _instead_of_sparse = ""
+
     # fused(group, state) makes the whole step of a group in C++, or does nothing and returns False.
     _fused: Callable[[dict[str, Any], Any], bool] | None = None
 
@@ -389,6 +393,7 @@ class GroupOptimizer(Optimizer):
                 continue
             if fused is not None and fused(group, state):
                 continue
+            self._refuse_sparse(group)
             with _C.enable_grad() if self.defaults.get("differentiable") else _C.no_grad():
                 self._step_group(group)
         return loss
@@ -410,6 +415,12 @@ class GroupOptimizer(Optimizer):
                         p.grad.div_(scale)
         return True
 
+    def _refuse_sparse(self, group: dict[str, Any]) -> None:
+        """Says that gradients must be dense, where one is not."""
+        if not self._takes_sparse and any(p.grad is not None and p.grad.is_sparse for p in group["params"]):
+            name = next(c.__name__ for c in type(self).__mro__ if c.__module__.startswith("retrograd."))
+            raise RuntimeError(self._instead_of_sparse or f"{name} does not support sparse gradients")
+
     def _init_states(self, group: dict[str, Any]) -> None:
         """Makes the state that parameters have before their first step, where a step that is left out would have made it."""
 
@@ -428,6 +439,10 @@ class ParameterOptimizer(GroupOptimizer):
         """One step; grad has weight decay and direction applied already."""
         raise NotImplementedError
 
+    def _update_sparse(self, param: Tensor, grad: Any, state: dict[str, Any], step: float, group: dict[str, Any]) -> None:
+        """One step by a sparse gradient."""
+        raise NotImplementedError
+
     def _step_group(self, group: dict[str, Any]) -> None:
         if group.get("capturable"):
             refuse_capturable()
@@ -444,6 +459,9 @@ class ParameterOptimizer(GroupOptimizer):
             elif group["differentiable"]:
                 differentiable_state(state)
             state["step"] += 1
+            if grad.is_sparse:
+                self._update_sparse(p, directed(grad, group["maximize"]), state, state["step"].item(), group)
+                continue
             with real_views(p, grad, state) as (param, grad, state):
                 self._update(param, decayed(directed(grad, group["maximize"]), param, coupled), state, state["step"].item(), group)
 

@@ -25,6 +25,7 @@ class SGD(GroupOptimizer):
     """
 
     _fused = _C._sgd_step
+    _takes_sparse = True
 
     def __init__(
         self,
@@ -65,6 +66,8 @@ class SGD(GroupOptimizer):
         group = options(group)
         state, momentum = self.state, group["momentum"]
         params = [p for p in group["params"] if p.grad is not None]
+        if group["fused"] and any(p.grad.is_sparse for p in params):
+            raise RuntimeError("`_fused_sgd` does not support sparse gradients")
         buffers = [state[p].get("momentum_buffer") for p in params] if momentum != 0 else None
         sgd(
             params,

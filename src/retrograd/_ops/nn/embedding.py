@@ -40,7 +40,11 @@ def embedding(
     padding = wrap_padding_idx(padding_idx, weight.size(0))
     if max_norm is not None:
         _renormed(weight, input, max_norm, norm_type)
-    return _C._ops.embedding(weight, input, -1 if padding is None else padding, scale_grad_by_freq, sparse)
+    if sparse and weight.requires_grad and torch.is_grad_enabled():
+        from retrograd._ops.sparse.embedding import Embedding
+
+        return Embedding.apply(weight, input, padding, scale_grad_by_freq)
+    return _C._ops.embedding(weight, input, -1 if padding is None else padding, scale_grad_by_freq)
 
 
 def embedding_bag(
@@ -59,6 +63,8 @@ def embedding_bag(
     """Sums, means or maxima of bags of rows of `weight`."""
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             f"embedding_bag: per_sample_weights was not None. per_sample_weights needs mode='sum' (got mode='{mode}')."
