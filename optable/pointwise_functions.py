@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import FLOATING, NUMERIC, composite, native, op, pointwise, view
-from .facts import FOUND, HANDS_ON, PART, Out, leading
+from .facts import FOUND, HANDS_ON, INTEGERS, PART, Out, leading
 from .samples import BROADCAST_ERROR, B, E, I, S, T, binary, unary
 
 EVERYWHERE = "function method inplace out"
@@ -165,6 +165,26 @@ op(
     samples=unary(low=0.5) + [S(I(3, low=1))],
     special=(0.0,),
     reference="numpy.reciprocal",
+)
+
+op(
+    "_exponent(Tensor self) -> Tensor",
+    variants="function",
+    kernel=pointwise("exponent_of(x)", dtypes=FLOATING, cost=20),
+    no_grad=INTEGERS,
+    doc="The exponent of each number as frexp() gives it, as a float; 0 where there is none.",
+    samples=unary(),
+    special=(0.0, 1e-310, 1e300, 0.5),
+)
+op(
+    "_less_exponent(Tensor self, Tensor other) -> Tensor",
+    variants="function",
+    kernel=pointwise("less_exponent(x, y)", dtypes=FLOATING, cost=20),
+    grad={"self": "ops::_less_exponent(grad, other)"},
+    nondiff=("other",),
+    jvp="elementwise",
+    doc="self over two to the exponent of other: the mantissa of a number, where both are the same.",
+    samples=[S(T(3, 4), T(3, 4, grad=False)), S(T(5), T(5, grad=False)), S(T(), T(grad=False)), S(T(3, 4), T(4, grad=False)), S(T(0), T(0))],
 )
 
 # ---- exponentials and logarithms ----

@@ -176,6 +176,15 @@ template <class T> RG_INLINE T gelu_tanh_slope(T g, T x) {
   return g * T(0.5) * (1 + t + x * (1 - t * t) * k * (1 + 3 * c * squared));
 }
 
+// The exponent of frexp(), 0 for what has none.
+template <class T> inline int exponent_of_number(T x) {
+  int exponent = 0;
+  if (is_finite(x)) std::frexp(x, &exponent);
+  return exponent;
+}
+template <class T> RG_INLINE T exponent_of(T x) { return static_cast<T>(exponent_of_number(x)); }
+template <class T> RG_INLINE T less_exponent(T x, T y) { return std::ldexp(x, -exponent_of_number(y)); }
+
 template <class T> RG_INLINE T mvlgamma_of(T x, T p) {
   double sum = 0.25 * p * (p - 1) * 1.1447298858494002;  // log(pi)
   for (int j = 0; j < static_cast<int>(p); ++j) sum += vm::lgamma(x - 0.5 * j);

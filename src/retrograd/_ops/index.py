@@ -31,8 +31,10 @@ def isin(
         raise TypeError(
             f"isin(): one of elements and test_elements must be a Tensor, got {type(elements).__name__} and {type(test_elements).__name__}"
         )
-    elements = torch.as_tensor(elements)
-    test_elements = torch.as_tensor(test_elements)
+    if not isinstance(test_elements, torch.Tensor):
+        test_elements = torch.as_tensor(test_elements, device=elements.device)  # type: ignore[union-attr]  # a tensor, then
+    if not isinstance(elements, torch.Tensor):
+        elements = torch.as_tensor(elements, device=test_elements.device)
     for t in (elements, test_elements):
         if t.dtype == torch.bool:
             raise RuntimeError("Unsupported input type encountered for isin(): Bool")
@@ -41,7 +43,9 @@ def isin(
     dtype = torch.result_type(elements, test_elements)
     values = test_elements.detach().to(dtype).reshape(-1)
     wanted = elements.detach().to(dtype)
-    if values.numel() <= 16:  # a few comparisons are cheaper than a sort
+    if values.numel() * wanted.numel() <= 4096:
+        found = (wanted.unsqueeze(-1) == values).any(-1)
+    elif values.numel() <= 16:  # a few comparisons are cheaper than a sort
         found = torch.zeros(wanted.shape, dtype=torch.bool, device=wanted.device)
         for value in values:
             found = found | (wanted == value)

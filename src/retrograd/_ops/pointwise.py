@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import retrograd as torch
-from retrograd import Tensor
+from retrograd import _C, Tensor
 from retrograd._ops.out import written
 from retrograd.return_types import _of
 
@@ -80,26 +80,13 @@ def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> frexp_result
     _check_tensors("frexp", input=input)
     if not input.is_floating_point():
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    mantissa, exponent = _frexp(input)
+    mantissa, exponent = _C._ops._less_exponent(input, input), _C._ops._exponent(input).to(torch.int32)
     if out is not None and len(out) == 2:
         for name, made, target in (("mantissa", mantissa, out[0]), ("exponent", exponent, out[1])):
             if target.dtype != made.dtype:
                 words = "int dtype" if name == "exponent" else f"dtype {_title(input).lower()}"
                 raise RuntimeError(f"torch.frexp() expects {name} to have {words} but got {_title(target).lower()}")
     return written(frexp_result(mantissa, exponent), out)
-
-
-def _frexp(input: Tensor) -> tuple[Tensor, Tensor]:
-    with torch.no_grad():
-        wide = input.double()
-        tiny = wide.abs() < 2.0**-1022  # float64 alone has numbers with fewer digits here: lifted by 2**54, they have all
-        bits = torch.where(tiny, wide * 2.0**54, wide).view(torch.int64)
-        exponent = ((bits >> 52) & 0x7FF) - 1022 - 54 * tiny.to(torch.int64)
-        exponent = torch.where(wide.isfinite() & (wide != 0), exponent, 0)
-        # By two factors: 2**1073 is no number.
-        half = exponent // 2
-        first, second = (torch.ldexp(torch.ones((), dtype=torch.float64), -e).to(input.dtype) for e in (half, exponent - half))
-    return input * first * second, exponent.to(torch.int32)
 
 
 def _check_tensors(name: str, **tensors: Any) -> None:

@@ -75,16 +75,20 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     True
     """
     tensors = _listed(tensors)
-    shape = retrograd.Size([])
+    shape: list[int] = []
     for t in tensors:
-        for d in range(1, min(len(shape), t.dim()) + 1):
-            if shape[-d] != t.shape[-d] and 1 not in (shape[-d], t.shape[-d]):
+        sizes = t.shape
+        if len(sizes) > len(shape):
+            shape = [1] * (len(sizes) - len(shape)) + shape
+        for d, size in enumerate(sizes, len(shape) - len(sizes)):
+            if shape[d] == 1:
+                shape[d] = size
+            elif size not in (1, shape[d]):
                 raise RuntimeError(
-                    f"The size of tensor a ({shape[-d]}) must match the size of tensor b ({t.shape[-d]}) "
-                    f"at non-singleton dimension {max(len(shape), t.dim()) - d}"
+                    f"The size of tensor a ({shape[d]}) must match the size of tensor b ({size}) at non-singleton dimension {d}"
                 )
-        shape = broadcast_shapes(shape, t.shape)
-    return tuple(t if t.shape == shape else t.expand(shape) for t in tensors)
+    common = retrograd.Size(shape)
+    return tuple([t if t.shape == common else t.expand(common) for t in tensors])
 
 
 def block_diag(*tensors: Tensor) -> Tensor:

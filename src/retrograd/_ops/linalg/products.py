@@ -28,6 +28,8 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         )
     if input.dim() == other.dim() == 1:
         return written(torch.dot(input, other), out, _TENSORDOT)
+    if other.dim() <= 2 and out is None and input.dtype == other.dtype:
+        return torch.matmul(input, other.t())
     return tensordot(input, other, ([-1], [-1]), out=out)
 
 
@@ -73,6 +75,10 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[int | Sequence[int]] | 
 
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product."""
+    if input.dim() == other.dim() == 2:  # what it is called with mostly
+        (m, n), (p, q) = input.shape, other.shape
+        product = input.reshape(m, 1, n, 1) * other.reshape(1, p, 1, q)
+        return written(torch._unsafe_view(product, (m * p, n * q)), out, None)
     n = max(input.dim(), other.dim())
     a = [1] * (n - input.dim()) + list(input.shape)
     b = [1] * (n - other.dim()) + list(other.shape)
@@ -116,6 +122,11 @@ def _chain(tensors: Sequence[Tensor]) -> Tensor:
     n = len(tensors)
     if n == 2:
         return torch.mm(*tensors)
+    if n == 3:
+        a, b, c = tensors
+        (rows, columns), first, last = b.shape, a.size(0), c.size(1)
+        left, right = first * columns * (rows + last), rows * last * (columns + first)
+        return torch.mm(torch.mm(a, b), c) if left <= right else torch.mm(a, torch.mm(b, c))
     sizes = [tensors[0].size(0)] + [t.size(1) for t in tensors]
     cost = [[0] * n for _ in range(n)]
     split = [[0] * n for _ in range(n)]
