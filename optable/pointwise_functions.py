@@ -184,7 +184,7 @@ op(
     nondiff=("other",),
     jvp="elementwise",
     doc="self over two to the exponent of other: the mantissa of a number, where both are the same.",
-    samples=[S(T(3, 4), T(3, 4, grad=False)), S(T(5), T(5, grad=False)), S(T(), T(grad=False)), S(T(3, 4), T(4, grad=False)), S(T(0), T(0))],
+    samples=[S(T(3, 4), T(3, 4, grad=False)), S(T(5), T(5, grad=False)), S(T(), T(grad=False)), S(T(3, 4), T(4, grad=False)), S(T(0), T(0, grad=False))],
 )
 
 # ---- exponentials and logarithms ----

@@ -151,7 +151,7 @@ class SparseTensor(Tensor):
     def __hash__(self) -> int:
         return id(self)
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]  # the same, as the stub has it
         from retrograd._ops.sparse.text import text
 
         return text(self)
