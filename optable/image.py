@@ -68,7 +68,7 @@ def _upsample(name: str, node: str, dims: int, mode: int, doc: str) -> None:
     align = (False,) if aligns else ()
     x, small, large = T(*(2, 2, 3, 4, 3)[: dims + 2]), (2, 3, 1)[:dims], (5, 7, 4)[:dims]
     samples = [S(x, small, *align), S(x, large, *align), S(T(*(0, 2, 3, 4, 3)[: dims + 2]), large, *align), S(x, (3, 4, 3)[:dims], *align)]
-    samples.append(S(x, (7, 9, 7)[:dims], *align, *(2.4,) * dims))
+    samples.append(S(x, (7, 9, 7)[:dims], *align, *(2.4,) * dims))  # no size at all is PyTorch's to refuse, and tested by interpolate
     if aligns and mode != _SMOOTH_LANCZOS:
         samples += [S(x, small, True), S(x, large, True)]
     if mode >= _SMOOTH_LINEAR:
@@ -262,7 +262,7 @@ def _pad(name: str, node: str, dims: int, mode: int, doc: str) -> None:
         grad={"self": f"ops::_pad_around_backward(grad, self_sizes, padding, {mode})"},
         jvp="linear",
         node=f"{node}{dims}DBackward0",
-        autocast=FLOAT32,
+        autocast="" if (mode, dims) == (_REFLECTION, 3) else FLOAT32,  # as PyTorch's list has it
         home="",
         batching=by("pad_around"),
         doc=doc,

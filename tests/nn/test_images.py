@@ -177,3 +177,15 @@ def test_sampling_with_vmap():
     torch.testing.assert_close(torch.func.vmap(sample)(x, grid), each)
     torch.testing.assert_close(torch.func.vmap(sample, (0, None))(x, grid[0]), torch.stack([sample(a, grid[0]) for a in x]))
     torch.testing.assert_close(torch.func.vmap(sample, (None, 0))(x[0], grid), torch.stack([sample(x[0], g) for g in grid]))
+
+
+@pytest.mark.skipif(not hasattr(torch._C._ops, "adaptive_avg_pool2d"), reason="there is no adaptive pooling yet")
+@pytest.mark.parametrize("ndim", [3, 4, 5])
+def test_area_is_the_mean_of_what_an_element_covers(ndim):
+    x = _image(2, 3, *(6, 5, 7)[: ndim - 2])
+    y = F.interpolate(x, scale_factor=0.5, mode="area")
+    assert tuple(y.shape[2:]) == (3, 2, 3)[: ndim - 2]
+    for i in itertools.product(*(range(n) for n in y.shape[2:])):
+        covered = (slice(j * n // m, -(-(j + 1) * n // m)) for j, n, m in zip(i, x.shape[2:], y.shape[2:], strict=True))
+        torch.testing.assert_close(y[(..., *i)], x[(..., *covered)].flatten(2).mean(-1))
+    assert gradgradcheck(lambda x: F.interpolate(x, (2, 3, 2)[: ndim - 2], mode="area"), x)

@@ -37,6 +37,7 @@ template <class S> class Across {
         vectors_(few_ ? (taps_.out + kLanes - 1) / kLanes : 0),
         start_(vectors_ * few_),
         full_(vectors_),
+        count_(vectors_ * kLanes),
         place_(vectors_ * few_ * kLanes),
         weight_(vectors_ * few_ * kLanes) {
     for (int64_t v = 0; v < vectors_; ++v) arrange(v);
@@ -88,6 +89,7 @@ template <class S> class Across {
   void arrange(int64_t v) {
     if (!few_) return;
     full_[v] = 1;
+    for (int64_t lane = 0; lane < kLanes; ++lane) count_[v * kLanes + lane] = taps_.count[element(v, lane)];
     for (int64_t k = 0; k < few_; ++k) {
       const int64_t at = (v * few_ + k) * kLanes;
       int64_t low = taps_.in, high = 0;
@@ -133,8 +135,7 @@ template <class S> class Across {
       if (full_[v]) {
         for (int64_t k = 0; k < taps; ++k) sum += tap(k);
       } else {
-        Indices count;
-        for (int64_t lane = 0; lane < kLanes; ++lane) count[lane] = taps_.count[element(v, lane)];
+        const Indices count = load<Indices>(count_.data() + v * kLanes);
         for (int64_t k = 0; k < taps; ++k) sum += count > static_cast<Index>(k) ? tap(k) : Lanes{};
       }
       S* to = out + (v * kLanes - begin);
@@ -180,7 +181,7 @@ template <class S> class Across {
   int64_t inner_, few_, vectors_;
   Zeros<int32_t> start_;  // of the two loads, [vector, tap]
   Zeros<uint8_t> full_;   // whether all lanes of a vector have all taps
-  Zeros<Index> place_;
+  Zeros<Index> count_, place_;
   Zeros<S> weight_;
 };
 
@@ -235,19 +236,28 @@ template <class T, class S> class Resize {
     const int64_t tasks = std::clamp<int64_t>(units * chunk_ * inner / kGrain, 1, std::min(units, kTasks));
     const int64_t before = (widest_ * inner + 15) / 16 * 16, memory = before + (std::is_same_v<T, S> ? 0 : chunk_ * inner);
     Zeros<S> work(tasks * memory);
+    const Span whole = span(0);
     parallel_for(0, tasks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
         S* sums = work.data() + task * memory;
-        for (int64_t unit = task * units / tasks; unit < (task + 1) * units / tasks; ++unit) {
-          const int64_t c = unit % chunks_, line = unit / chunks_, x = c * chunk_, to = std::min(x + chunk_, w.out);
-          const Span s = span(c);
+        const int64_t start = task * units / tasks, stop = (task + 1) * units / tasks;
+        Line line(start / chunks_, depth_.out, height_.out);
+        int64_t c = start % chunks_, at_line = start / chunks_;
+        for (int64_t unit = start; unit < stop; ++unit) {
+          const int64_t x = c * chunk_, to = std::min(x + chunk_, w.out);
+          const Span s = chunks_ == 1 ? whole : span(c);
           const S* row = rows(in, line, s, sums);
-          T* at = out + (line * w.out + x) * inner;
+          T* at = out + (at_line * w.out + x) * inner;
           if constexpr (std::is_same_v<T, S>) {
             across_.run(x, to, row, s.first, at);
           } else {
             across_.run(x, to, row, s.first, sums + before);
             for (int64_t i = 0; i < (to - x) * inner; ++i) at[i] = T(sums[before + i]);
+          }
+          if (++c == chunks_) {
+            c = 0;
+            ++at_line;
+            line.next();
           }
         }
       }
@@ -258,12 +268,12 @@ template <class T, class S> class Resize {
   Span span(int64_t c) const { return across_.span(c * chunk_, std::min((c + 1) * chunk_, across_.taps().out)); }
 
   // The row that a line of the result is made of.
-  const S* rows(const T* in, int64_t line, const Span& s, S* sums) const {
+  const S* rows(const T* in, const Line& line, const Span& s, S* sums) const {
     const int64_t inner = across_.inner(), width = across_.taps().in * inner;
     const int64_t n = std::min((s.last - s.first) * inner, width - s.first * inner);
-    const int64_t y = line % height_.out, z = line / height_.out % depth_.out, plane = line / height_.out / depth_.out;
+    const int64_t y = line.y, z = line.z;
     const auto at = [&](int64_t i, int64_t j) {
-      return in + ((plane * depth_.in + depth_.start[z] + i) * height_.in + height_.start[y] + j) * width + s.first * inner;
+      return in + ((line.plane * depth_.in + depth_.start[z] + i) * height_.in + height_.start[y] + j) * width + s.first * inner;
     };
     const int64_t deep = depth_.count[z], high = height_.count[y];
     const S *wz = depth_.weights(z), *wy = height_.weights(y);
@@ -308,8 +318,9 @@ template <class T, class S> void resize_floats(const ResizeShape& s, bool transp
 
 template <class T, class S> void copy_nearest(const ResizeShape& s, const T* in, T* out) {
   const Taps<S> z = TapTable<S>::of(s, 0), y = TapTable<S>::of(s, 1), x = TapTable<S>::of(s, 2);
-  copy_places({s.outer, s.inner, {s.from[0], s.from[1], s.from[2]}, {s.to[0], s.to[1], s.to[2]}, {&z.start[0], &y.start[0], &x.start[0]}},
-              in, out);
+  copy_places(
+      {s.outer, s.inner, {s.from[0], s.from[1], s.from[2]}, {s.to[0], s.to[1], s.to[2]}, {z.start.data(), y.start.data(), x.start.data()}},
+      in, out);
 }
 
 // ---- bytes ----

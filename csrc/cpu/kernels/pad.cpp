@@ -64,12 +64,14 @@ template <class T> void backward_as(const PadShape& s, const T* grad, T* grad_in
   parallel_for(0, tasks, 1, [&](int64_t from, int64_t to) {
     for (int64_t task = from; task < to; ++task) {
       C *sum = work.data() + task * (wide + width), *row = sum + wide;
-      for (int64_t line = task * lines / tasks; line < (task + 1) * lines / tasks; ++line) {
-        const int64_t j = line % s.from[1], i = line / s.from[1] % s.from[0], plane = line / s.from[1] / s.from[0];
+      const int64_t stop = (task + 1) * lines / tasks;
+      Line at(task * lines / tasks, s.from[0], s.from[1]);
+      for (int64_t line = task * lines / tasks; line < stop; ++line, at.next()) {
+        const int64_t j = at.y, i = at.z;
         std::fill(sum, sum + wide, C(0));
         for (int32_t a = by_z.start[i]; a < by_z.start[i + 1]; ++a)
           for (int32_t b = by_y.start[j]; b < by_y.start[j + 1]; ++b) {
-            const T* g = grad + ((plane * z.size + by_z.all[a]) * y.size + by_y.all[b]) * wide;
+            const T* g = grad + ((at.plane * z.size + by_z.all[a]) * y.size + by_y.all[b]) * wide;
             for (int64_t k = 0; k < wide; ++k) sum[k] += static_cast<C>(g[k]);
           }
         std::fill(row, row + width, C(0));

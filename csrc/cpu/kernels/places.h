@@ -43,15 +43,29 @@ struct Places {
   const int32_t* place[3];
 };
 
+// Counts lines of [outer, depth, height] without dividing at each.
+struct Line {
+  int64_t plane, z, y, deep, high;
+  Line(int64_t line, int64_t deep_, int64_t high_)
+      : plane(line / (deep_ * high_)), z(line / high_ % deep_), y(line % high_), deep(deep_), high(high_) {}
+  void next() {
+    if (++y < high) return;
+    y = 0;
+    if (++z < deep) return;
+    z = 0;
+    ++plane;
+  }
+};
+
 // A row that is the same as the one before is copied whole, and so are places that follow one another: elements [run, run_end) of a row.
 template <class T> void copy_places(const Places& s, const T* in, T* out, int64_t run = 0, int64_t run_end = 0) {
   const int64_t inner = s.inner, width = s.to[2] * inner, lines = s.outer * s.to[0] * s.to[1];
   const int32_t* from = s.place[2];
   parallel_for(0, lines, std::max<int64_t>(1, kGrain / width), [&](int64_t begin, int64_t end) {
     const T* last = nullptr;
-    for (int64_t line = begin; line < end; ++line) {
-      const int64_t y = line % s.to[1], z = line / s.to[1] % s.to[0], plane = line / s.to[1] / s.to[0];
-      const T* row = in + ((plane * s.from[0] + s.place[0][z]) * s.from[1] + s.place[1][y]) * s.from[2] * inner;
+    Line at(begin, s.to[0], s.to[1]);
+    for (int64_t line = begin; line < end; ++line, at.next()) {
+      const T* row = in + ((at.plane * s.from[0] + s.place[0][at.z]) * s.from[1] + s.place[1][at.y]) * s.from[2] * inner;
       T* to = out + line * width;
       const auto single = [&](int64_t x, int64_t x_end) {
         if (inner == 1) {

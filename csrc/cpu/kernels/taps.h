@@ -17,10 +17,12 @@ using kernels::Resampling;
 // place of an element far from 0 is known to as many digits as a float has.
 template <class S> struct Taps {
   int64_t in, out, most;
-  Zeros<int32_t> start, count;
   Zeros<S> weight;
+  Zeros<int32_t> start;
+  int32_t* count;
 
-  Taps(int64_t in_, int64_t out_, int64_t most_) : in(in_), out(out_), most(most_), start(out), count(out), weight(out * most) {}
+  Taps(int64_t in_, int64_t out_, int64_t most_)
+      : in(in_), out(out_), most(most_), weight(out * most), start(2 * out), count(start.data() + out) {}
 
   void set(int64_t i, int64_t first, int64_t taps) {
     start[i] = static_cast<int32_t>(first);

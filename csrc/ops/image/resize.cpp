@@ -1,5 +1,8 @@
 // Images in another size: one op for all modes and its transpose, under the names that PyTorch has for them.
 #include "kernels/image.h"
+
+#include <cmath>
+
 #include "native_image.h"
 #include "ops/checks.h"
 
@@ -94,10 +97,24 @@ int64_t work_of(const Tensor& a, const Tensor& b) { return a.numel() + b.numel()
 
 // ---- the ops of PyTorch ----
 
+// Without a size the scales say which.
 Tensor resized(const Tensor& self, IntSpan output_size, size_t dims, Resampling mode, bool align_corners, std::optional<double> depth,
                std::optional<double> height, std::optional<double> width) {
-  RG_CHECK(output_size.size() == dims, "It is expected output_size equals to ", dims, ", but got size ", output_size.size());
+  const bool scaled = output_size.empty() && width && (dims < 2 || height) && (dims < 3 || depth);
+  RG_CHECK(scaled || output_size.size() == dims, "It is expected output_size equals to ", dims, ", but got size ", output_size.size());
   RG_CHECK(static_cast<size_t>(self.dim()) == dims + 2, "It is expected input_size equals to ", dims + 2, ", but got size ", self.dim());
+  const std::optional<double> scales[3] = {depth, height, width};
+  int64_t sizes[3];
+  if (scaled) {
+    for (size_t d = 0; d < dims; ++d) {
+      const double size = static_cast<double>(self.size(static_cast<int64_t>(d) + 2)) * *scales[3 - dims + d];
+      RG_CHECK(std::abs(size) < 0x1p63,
+               "value cannot be converted to type int64_t without overflow: ", self.size(static_cast<int64_t>(d) + 2), " times ",
+               *scales[3 - dims + d], " is no size");
+      sizes[d] = static_cast<int64_t>(size);
+    }
+    output_size = {sizes, dims};
+  }
   return impl::_interpolate(self, output_size, static_cast<int64_t>(mode), align_corners, depth.value_or(0), height.value_or(0),
                             width.value_or(0));
 }

@@ -54,27 +54,25 @@ def interpolate(
         recompute_scale_factor: whether the scale follows from the sizes, which are rounded, rather than being scale_factor.
         antialias: whether each element counts where an image gets smaller; 'bilinear', 'bicubic' and 'lanczos'.
     """
-    rank = input.dim()
+    shape = input.shape
+    rank = len(shape)
     op = _NEAREST.get((mode, rank))
-    if op is not None and not antialias and align_corners is None:
-        if size is not None and scale_factor is None and recompute_scale_factor is None:
-            return op(input, _new_size(input, size))
-    elif align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
+    if align_corners is not None and (op is not None or mode in ("nearest", "nearest-exact", "area")):
         raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")
-    elif align_corners and mode == "lanczos":
+    if align_corners and mode == "lanczos":
         raise ValueError("Lanczos mode does not support align_corners=True")
+    sizes: Sequence[int]  # none of them: as the scales say
     scales: Sequence[float] = ()
     if size is not None:
         if scale_factor is not None:
             raise ValueError("only one of size or scale_factor should be defined")
         if recompute_scale_factor:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-        sizes = _new_size(input, size)
+        sizes = _new_size(shape, size)
     elif scale_factor is not None:
-        scales = _scales(input, scale_factor)
-        sizes = _scaled_size(input, scales)
+        sizes, scales = (), _scales(shape, scale_factor)
         if recompute_scale_factor or mode == "area":
-            scales = ()
+            sizes, scales = [math.floor(n * scale) for n, scale in zip(shape[2:], scales, strict=True)], ()
     else:
         raise ValueError("either size or scale_factor should be defined")
     if antialias:
@@ -88,6 +86,11 @@ def interpolate(
         return op(input, sizes, bool(align_corners), *scales)
     if mode == "lanczos":
         raise ValueError("Lanczos mode requires antialias=True")
+    if mode == "area" and 3 <= rank <= 5:
+        op = getattr(_ops, f"adaptive_avg_pool{rank - 2}d", None)
+        if op is None:
+            raise NotImplementedError("interpolate with mode='area' needs adaptive pooling, which is not there yet")
+        return op(input, sizes)
     if mode in _RANKS and 3 <= rank <= 5:
         raise NotImplementedError(f"Got {rank}D input, but {mode} mode needs {_RANKS[mode]}D input")
     raise NotImplementedError(
@@ -96,13 +99,13 @@ def interpolate(
     )
 
 
-def _new_size(input: Tensor, size: Any) -> Sequence[int]:
-    dims = input.dim() - 2
+def _new_size(shape: Sequence[int], size: Any) -> Sequence[int]:
+    dims = len(shape) - 2
     if not isinstance(size, list | tuple):
         return (size,) * dims
     if len(size) != dims:
         raise ValueError(
-            f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of {list(input.shape[2:])} "
+            f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of {list(shape[2:])} "
             f"and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
         )
     if any(isinstance(n, float) for n in size):
@@ -113,27 +116,17 @@ def _new_size(input: Tensor, size: Any) -> Sequence[int]:
     return size
 
 
-def _scales(input: Tensor, scale_factor: Any) -> Sequence[float]:
-    dims = input.dim() - 2
+def _scales(shape: Sequence[int], scale_factor: Any) -> Sequence[float]:
+    dims = len(shape) - 2
     if not isinstance(scale_factor, list | tuple):
         return (scale_factor,) * dims
     if len(scale_factor) != dims:
         raise ValueError(
             f"Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of "
-            f"{list(input.shape[2:])} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
+            f"{list(shape[2:])} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
             "scale_factor in (s1, s2, ...,sK) format."
         )
     return scale_factor
-
-
-def _scaled_size(input: Tensor, scales: Sequence[float]) -> list[int]:
-    sizes = []
-    for n, scale in zip(input.shape[2:], scales, strict=True):
-        size = n * float(scale)
-        if not math.isfinite(size) or abs(size) >= 2**63:
-            raise RuntimeError(f"value cannot be converted to type int64_t without overflow: {n} times {scale} is no size")
-        sizes.append(int(size))
-    return sizes
 
 
 def _deprecated(name: str) -> None:
