@@ -127,7 +127,8 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(query @ key.mT * scale + mask) @ value.
 
-    Without dropout the memory it takes grows with the number of queries and keys, not with that of their pairs.
+    The memory it takes grows with the number of queries and keys, forward and backward. With that of their pairs it grows where weights
+    are dropped, where the mask requires a gradient, and where gradients are computed to be differentiated again (`create_graph`).
     """
     _check(query, key, value, attn_mask, enable_gqa)
     if scale is None:
