@@ -15,7 +15,7 @@ from typing import Any
 from .facts import ELEMENTWISE, NO_RULE, NOTHING, PARTS, Batching, NoGrad, Out
 from .types import PARAM_TYPES, RETURN_TYPES, ParamType, ReturnType
 
-FAMILIES = ("pointwise", "special", "complex", "reduce", "shape", "index", "linalg", "conv", "attention", "norm", "image", "nn", "recurrent", "fft", "sparse", "create", "random", "optim")
+FAMILIES = ("pointwise", "special", "complex", "reduce", "shape", "index", "linalg", "conv", "pool", "attention", "norm", "image", "nn", "recurrent", "fft", "sparse", "create", "random", "optim")
 
 # ---- dtype sets a kernel may be compiled for ----
 FLOATING = ("f16", "bf16", "f32", "f64")

@@ -31,6 +31,7 @@ void provide_kernels(DeviceType type) {
   provide(type, recurrent());
   provide(type, optim_kernels);
   provide(type, pointwise_kernels());
+  provide(type, pool());
   provide(type, random_kernels);
   provide(type, recurrence_kernels);
   provide(type, reduce());

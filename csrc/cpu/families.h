@@ -11,6 +11,7 @@
 #include "kernels/index.h"
 #include "kernels/loss.h"
 #include "kernels/norm.h"
+#include "kernels/pool.h"
 #include "kernels/recurrent.h"
 #include "kernels/reduce.h"
 #include "kernels/scan.h"
@@ -38,6 +39,7 @@ RG_DECLARE_KERNELS(ImageKernels, image)
 RG_DECLARE_KERNELS(IndexKernels, indexing)
 RG_DECLARE_KERNELS(LossKernels, loss)
 RG_DECLARE_KERNELS(NormKernels, norm)
+RG_DECLARE_KERNELS(PoolKernels, pool)
 RG_DECLARE_KERNELS(RecurrentKernels, recurrent)
 RG_DECLARE_KERNELS(ReduceKernels, reduce)
 RG_DECLARE_KERNELS(ScanKernels, scan)

@@ -11,6 +11,7 @@
 #include "ops/nn/derivatives.h"
 #include "ops/norm/derivatives.h"
 #include "ops/pointwise/derivatives.h"
+#include "ops/pool/derivatives.h"
 #include "ops/recurrent/derivatives.h"
 #include "ops/reduce/derivatives.h"
 #include "ops/shape/derivatives.h"

@@ -18,6 +18,7 @@
 #include "kernels/norm.h"
 #include "kernels/optim.h"
 #include "kernels/pointwise.h"
+#include "kernels/pool.h"
 #include "kernels/random.h"
 #include "kernels/recurrence.h"
 #include "kernels/recurrent.h"
@@ -104,6 +105,9 @@ struct Call {
   }
   void look(const Indexing& plan) {
     for (int i = 0; i < plan.count; ++i) strided(plan.index[i], sizeof(int64_t), plan.index_ndim, plan.sizes + plan.at, plan.strides[i]);
+  }
+  void look(const PoolShape& s) {
+    for (const int64_t size : {s.outer, s.inner, s.in[0], s.in[1], s.in[2], s.out[0], s.out[1], s.out[2]}) say(size);
   }
   void look(const RecurrentShape& s) {
     look(s.kind);
@@ -196,6 +200,7 @@ void provide_kernels(DeviceType type) {
   RG_PROVIDE(NormKernels, layer_norm, layer_norm_backward);
   RG_PROVIDE(OptimKernels, sgd, adam);
   RG_PROVIDE(PointwiseKernels, run, next_after);
+  RG_PROVIDE(PoolKernels, max, fractional_max, mean, mean_backward, take, put);
   RG_PROVIDE(RandomKernels, uniform, normal, normal_serial, log_normal, exponential, cauchy, geometric, bernoulli, bernoulli_each,
              random_from, random_full, randperm, check_weights, multinomial, poisson, binomial);
   RG_PROVIDE(RecurrenceKernels, linear);

@@ -51,7 +51,7 @@ GRADIENTS_FOLLOW_VALUES = {"prod"}  # divided out of the product, if there is no
 SHOWN_BY_VALUES = re.compile(
     "out of (bounds|range)|ZeroDivisionError|Class values must be|all elements of input should be between 0 and 1|probabilities must be in"
     "|Pivots given to ldl_solve must all satisfy|weights cannot be negative|lengths contains negative value|!unsafe|go past the|offsets decrease"
-    "|normal expects all elements of std|invalid Poisson rate|probability tensor contains|invalid multinomial distribution"
+    "|normal expects all elements of std|invalid Poisson rate|probability tensor contains|invalid multinomial distribution|invalid max index"
 )
 
 

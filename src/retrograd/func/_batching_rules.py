@@ -9,6 +9,7 @@ from retrograd.func import (  # noqa: F401
     _batching_nn,
     _batching_norm,
     _batching_pointwise,
+    _batching_pool,
     _batching_random,
     _batching_reduce,
     _batching_shape,

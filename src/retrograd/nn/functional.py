@@ -59,16 +59,53 @@ from retrograd._ops.nn.losses import (
 )
 from retrograd._ops.nn.multihead import multi_head_attention_forward
 from retrograd._ops.nn.normalize import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, normalize, rms_norm
+from retrograd._ops.nn.pool import (
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
+    fractional_max_pool2d,
+    fractional_max_pool2d_with_indices,
+    fractional_max_pool3d,
+    fractional_max_pool3d_with_indices,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool2d_with_indices,
+    max_pool3d,
+    max_pool3d_with_indices,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
 from retrograd._overridable import offer
 
 __all__ = [
-    "affine_grid", "alpha_dropout", "batch_norm", "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "celu_",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices",
+    "affine_grid", "alpha_dropout",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d",
+    "batch_norm", "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "celu_",
     "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
     "cosine_embedding_loss",
     "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag",
-    "feature_alpha_dropout", "fold", "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "grouped_mm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
+    "feature_alpha_dropout", "fold",
+    "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d", "fractional_max_pool3d_with_indices",
+    "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "grouped_mm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
     "hardtanh_", "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_", "linear",
-    "local_response_norm", "log_softmax", "logsigmoid", "margin_ranking_loss", "mish", "mse_loss", "multi_head_attention_forward", "multi_margin_loss",
+    "local_response_norm", "log_softmax", "logsigmoid",
+    "lp_pool1d", "lp_pool2d", "lp_pool3d",
+    "margin_ranking_loss",
+    "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices",
+    "max_unpool1d", "max_unpool2d", "max_unpool3d",
+    "mish", "mse_loss", "multi_head_attention_forward", "multi_margin_loss",
     "multilabel_margin_loss", "multilabel_soft_margin_loss", "native_channel_shuffle", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",
     "pdist", "pixel_shuffle", "pixel_unshuffle",
     "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm", "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_",
@@ -88,6 +125,10 @@ conv_transpose1d = _ops.conv_transpose1d
 conv_transpose2d = _ops.conv_transpose2d
 conv_transpose3d = _ops.conv_transpose3d
 conv_tbc = _ops.conv_tbc
+avg_pool1d = _ops.avg_pool1d
+avg_pool2d = _ops.avg_pool2d
+avg_pool3d = _ops.avg_pool3d
+adaptive_avg_pool1d = _ops.adaptive_avg_pool1d
 gelu = _ops.gelu
 softplus = _ops.softplus
 logsigmoid = _ops.log_sigmoid

@@ -23,24 +23,45 @@ if _typing.TYPE_CHECKING:
     from retrograd.nn.modules.channelshuffle import *  # noqa: F403
     from retrograd.nn.modules.instancenorm import *  # noqa: F403
     from retrograd.nn.modules.pixelshuffle import *  # noqa: F403
+    from retrograd.nn.modules.pooling import *  # noqa: F403
     from retrograd.nn.modules.rnn import *  # noqa: F403
     from retrograd.nn.modules.transformer import *  # noqa: F403
     from retrograd.nn.modules.upsampling import *  # noqa: F403
 else:
     # What fewer programs use is imported when it is first asked for, here or in retrograd.nn: {name: its file}.
     _LATER = {
+        "AdaptiveAvgPool1d": "pooling",
+        "AdaptiveAvgPool2d": "pooling",
+        "AdaptiveAvgPool3d": "pooling",
         "AdaptiveLogSoftmaxWithLoss": "adaptive",
+        "AdaptiveMaxPool1d": "pooling",
+        "AdaptiveMaxPool2d": "pooling",
+        "AdaptiveMaxPool3d": "pooling",
+        "AvgPool1d": "pooling",
+        "AvgPool2d": "pooling",
+        "AvgPool3d": "pooling",
         "ChannelShuffle": "channelshuffle",
+        "FractionalMaxPool2d": "pooling",
+        "FractionalMaxPool3d": "pooling",
         "GRU": "rnn",
         "GRUCell": "rnn",
         "InstanceNorm1d": "instancenorm",
         "InstanceNorm2d": "instancenorm",
         "InstanceNorm3d": "instancenorm",
+        "LPPool1d": "pooling",
+        "LPPool2d": "pooling",
+        "LPPool3d": "pooling",
         "LSTM": "rnn",
         "LSTMCell": "rnn",
         "LazyInstanceNorm1d": "instancenorm",
         "LazyInstanceNorm2d": "instancenorm",
         "LazyInstanceNorm3d": "instancenorm",
+        "MaxPool1d": "pooling",
+        "MaxPool2d": "pooling",
+        "MaxPool3d": "pooling",
+        "MaxUnpool1d": "pooling",
+        "MaxUnpool2d": "pooling",
+        "MaxUnpool3d": "pooling",
         "PixelShuffle": "pixelshuffle",
         "PixelUnshuffle": "pixelshuffle",
         "RNN": "rnn",

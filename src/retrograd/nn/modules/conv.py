@@ -10,10 +10,14 @@ from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.nn import functional as F, init
 from retrograd.nn.modules._sizes import _ntuple, _reverse_repeat_tuple
+from retrograd.nn.modules.lazy import LazyInput
 from retrograd.nn.modules.module import Module
 from retrograd.nn.parameter import Parameter
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
+__all__ = [
+    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d", "LazyConv3d",
+    "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
+]  # fmt: skip
 
 _Size = int | Sequence[int]
 
@@ -283,3 +287,98 @@ class ConvTranspose3d(_ConvTransposeNd):
     """
 
     _dims, _convolve = 3, staticmethod(F.conv_transpose3d)
+
+
+class _LazyConvNd(LazyInput, _ConvNd):
+    """What the lazy convolutions share."""
+
+    _size_name = "in_channels"
+
+    def _size_of(self, input: Tensor) -> int:
+        dims = self._dims
+        if input.dim() not in (dims + 1, dims + 2):
+            raise RuntimeError(
+                f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {type(self).__name__}, but got input of size: "
+                f"{input.shape}"
+            )
+        channels = input.shape[-dims - 1]
+        if channels % self.groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        return channels
+
+    def _shapes(self, size: int) -> dict[str, tuple[int, ...]]:
+        sizes = (size, self.out_channels // self.groups) if self.transposed else (self.out_channels, size // self.groups)
+        return {"weight": (*sizes, *self.kernel_size), "bias": (self.out_channels,)}
+
+
+class _LazyConv(_LazyConvNd):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: _Size,
+        stride: _Size = 1,
+        padding: str | _Size = 0,
+        dilation: _Size = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype)
+        self._forget_shapes(device, dtype)
+
+
+class _LazyConvTranspose(_LazyConvNd):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: _Size,
+        stride: _Size = 1,
+        padding: _Size = 0,
+        output_padding: _Size = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: _Size = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(0, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation, padding_mode, device, dtype)
+        self._forget_shapes(device, dtype)
+
+
+class LazyConv1d(_LazyConv, Conv1d):
+    """A Conv1d that takes in_channels from its first input."""
+
+    cls_to_become = Conv1d
+
+
+class LazyConv2d(_LazyConv, Conv2d):
+    """A Conv2d that takes in_channels from its first input."""
+
+    cls_to_become = Conv2d
+
+
+class LazyConv3d(_LazyConv, Conv3d):
+    """A Conv3d that takes in_channels from its first input."""
+
+    cls_to_become = Conv3d
+
+
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
+    """A ConvTranspose1d that takes in_channels from its first input."""
+
+    cls_to_become = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
+    """A ConvTranspose2d that takes in_channels from its first input."""
+
+    cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
+    """A ConvTranspose3d that takes in_channels from its first input."""
+
+    cls_to_become = ConvTranspose3d
