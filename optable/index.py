@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optable import composite, native, op, python
-from optable.facts import EXPECTED, INTEGERS, LOOP, PROMOTE, Out, along, along_some, by
+from optable.facts import EXPECTED, INTEGERS, LOOP, PART, PROMOTE, Out, along, along_some, by
 from optable.samples import B, E, I, S, T
 
 DIM_ERROR = "Dimension out of range"
@@ -702,6 +702,120 @@ op(
     syncs=True,
     doc="The gradient of a table from the gradient of the rows read from it.",
     samples=[S(T(4, 3), I(4, high=5), 5, -1, False), S(T(2, 2, 3), I(2, 2, high=5), 5, 1, True)],
+)
+_BAGS = (I(5, values=(0, 2, 2, 4, 1)), I(4, values=(0, 2, 2, 4)))
+_BAG_WORDS = "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False"
+_BAG_RESULTS = "(Tensor output, Tensor offset2bag, Tensor bag_size, Tensor max_indices)"
+_BAG_SAMPLES = [
+    S(T(5, 3), *_BAGS),
+    S(T(5, 3), *_BAGS, False, 1),
+    S(T(5, 3, distinct=True), *_BAGS, False, 2),
+    S(T(5, 3), *_BAGS, False, 0, False, T(5)),
+    S(T(5, 3), _BAGS[0], I(3, values=(0, 3, 5)), False, 1, False, None, True),
+    S(T(5, 3), I(0), I(2, values=(0, 0)), False, 1),
+    S(T(5, 3), I(0), I(0)),
+]
+_BAG_ERRORS = (
+    E(S(T(3, 2), I(1, values=(5,)), I(1, values=(0,))), RuntimeError, "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be 5"),
+    E(S(T(3, 2), I(2, high=3), I(1, values=(1,))), RuntimeError, r"offsets\[0\] has to be 0, i.e., the first sequence"),
+    E(S(T(3, 2), I(2, high=3), I(2, values=(0, 5))), RuntimeError, r"offsets\[-1\] can not be greater than input's length 2 but got offsets\[-1\] of 5"),
+    E(S(T(3, 2), T(2), I(1, values=(0,))), RuntimeError, "Expected tensor for argument #1 'indices' to have one of the following scalar types"),
+    E(S(T(3, 2), I(2, high=3), I(1, values=(0,)), False, 1, False, T(2)), RuntimeError, "embedding_bag: per_sample_weights only supported with mode='sum'"),
+)
+# PyTorch reads what lies beyond, or goes by other offsets for some dtypes.
+_BAG_OWN_ERRORS = (
+    E(S(T(3, 2), I(4, high=3), I(3, values=(0, 3, 2))), RuntimeError, "offsets must not fall"),
+    E(S(T(3, 2), I(4, high=3), I(0)), RuntimeError, "there are 4 indices, but no bag for them"),
+    E(S(T(3, 2), I(4, high=3), I(2, values=(0, 3)), False, 0, False, None, True), RuntimeError, "Your input appears to be incorrect: the last offset"),
+)
+op(
+    f"_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, {_BAG_WORDS}, int padding_idx=-1) -> {_BAG_RESULTS}",
+    variants="function internal",
+    kernel=native(),
+    grad={
+        "weight": "embedding_bag_grad(grad, indices, offset2bag, bag_size, max_indices, weight_sizes[0], scale_grad_by_freq, mode, per_sample_weights, "
+        "padding_idx)",
+        "per_sample_weights": "embedding_bag_weights_grad(grad, weight, indices, offsets, offset2bag, padding_idx)",
+    },
+    outputs_nondiff=("offset2bag", "bag_size", "max_indices"),
+    nondiff=("indices", "offsets"),
+    node="EmbeddingBagBackward0",
+    home="",
+    batching=LOOP,
+    syncs=True,
+    doc="Sums (mode 0), means (1) or maxima (2) of bags of rows of a table; the bag of each index; of each bag how many indices count (zeros for sums); "
+    "and for maxima the rows they come from.",
+    samples=[*_BAG_SAMPLES, S(T(5, 3), *_BAGS, False, 1, False, None, False, 2), S(T(5, 3), *_BAGS, False, 0, False, T(5), False, 4)],
+    errors=_BAG_ERRORS + _BAG_OWN_ERRORS,
+    test={"compat": False},  # PyTorch leaves offset2bag empty for some dtypes, and divides by the count of another row with scale_grad_by_freq
+)
+op(
+    "_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, int num_weights, "
+    "bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
+    variants="function internal",
+    kernel=native(),
+    no_grad=PART,
+    home="",
+    batching=LOOP,
+    syncs=True,
+    doc="The gradient of the table of embedding_bag, for sums and means, without derivative.",
+    samples=[
+        S(T(2, 3, grad=False), I(3, high=4), I(3, values=(0, 0, 1)), I(2, values=(2, 1)), I(2), 4, False, 1, None),
+        S(T(2, 3, grad=False), I(3, high=4), I(3, values=(0, 0, 1)), I(2), I(2), 4, False, 0, T(3, grad=False), 1),
+    ],
+    test={"compat": False},  # PyTorch reads bag_size as if it lay side by side
+)
+op(
+    "_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, "
+    "int padding_idx=-1) -> Tensor",
+    variants="function internal",
+    kernel=native(),
+    no_grad=PART,
+    home="",
+    batching=LOOP,
+    syncs=True,
+    doc="The gradient of the weights of embedding_bag, without derivative.",
+    samples=[
+        S(T(2, 3, grad=False), T(4, 3, grad=False), I(3, high=4), I(2, values=(0, 2)), I(3, values=(0, 0, 1)), 0),
+        S(T(2, 3, grad=False), T(4, 3, grad=False), I(3, values=(1, 3, 1)), I(2, values=(0, 2)), I(3, values=(0, 0, 1)), 0, 1),
+    ],
+)
+op(
+    f"embedding_bag(Tensor weight, Tensor indices, Tensor offsets, {_BAG_WORDS}) -> {_BAG_RESULTS}",
+    variants="function internal",
+    kernel=composite(),
+    doc="Sums (mode 0), means (1) or maxima (2) of bags of rows of a table, without the rows in between; and how they were put together.",
+    samples=_BAG_SAMPLES,
+    errors=_BAG_ERRORS,
+    test={"compat": False},  # see _embedding_bag
+)
+op(
+    "embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, "
+    f"Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> {_BAG_RESULTS}",
+    variants="function internal",
+    kernel=composite(),
+    doc="The same, without the row padding_idx.",
+    samples=[S(T(5, 3), *_BAGS, False, m, False, None, False, p) for m, p in ((0, 2), (1, -3), (1, None))]
+    + [S(T(5, 3, distinct=True), *_BAGS, False, 2, False, None, False, 2)],
+    errors=(
+        E(
+            S(T(3, 2), I(2, high=3), I(1, values=(0,)), False, 0, False, None, False, 3),
+            RuntimeError,
+            "padding_idx must be within the number of embeddings, -3 through 2, but got 3",
+        ),
+    ),
+    test={"compat": False},  # see _embedding_bag
+)
+op(
+    "embedding_renorm_(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor",
+    variants="function",
+    kernel=python("retrograd._ops.nn.embedding:embedding_renorm_"),
+    mutates=("self",),
+    doc="Scales the rows of a table that indices name down to max_norm, in place.",
+    errors=(
+        E(S(T(3), I(2, high=3), 1.0, 2.0), RuntimeError, "Expected 2-dimensional tensor, but got 1-dimensional tensor for argument #1 'self'"),
+        E(S(T(3, 2), T(2), 1.0, 2.0), RuntimeError, "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int"),
+    ),
 )
 op(
     "one_hot(Tensor self, int num_classes=-1) -> Tensor",

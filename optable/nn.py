@@ -268,6 +268,86 @@ op(
     doc="The elements of soft_margin_loss, without derivative.",
 )
 
+_CTC_PROBABILITIES = T(5, 2, 4, low=-3.0, high=-0.5)
+_CTC_PADDED = I(2, 2, values=(1, 2, 3, 3))
+_CTC = (
+    S(_CTC_PROBABILITIES, _CTC_PADDED, (5, 4), (2, 2)),
+    S(_CTC_PROBABILITIES, I(3, values=(1, 1, 0)), (5, 2), (2, 1), 3, True),
+    S(_CTC_PROBABILITIES, I(2, 0), (5, 0), (0, 0)),
+)
+# PyTorch's derivative is that of log_softmax and ctc_loss together: one of ctc_loss alone, as differences see it, has no exp(log_probs) in it.
+# tests/nn/test_ctc.py takes it.
+_CTC_TEST = {"gradcheck": False, "gradgrad": False}
+_CTC_ERRORS = (
+    E(S(T(5, 2, 4), _CTC_PADDED, (5, 6), (2, 2)), RuntimeError, "Expected input_lengths to have value at most 5, but got value 6"),
+    E(S(T(5, 2, 4), _CTC_PADDED, (5, -1), (2, 2)), RuntimeError, "Expected input_lengths to have value at least 0, but got value -1"),
+    E(S(T(5, 2, 4), _CTC_PADDED, (5, 4), (2, -2)), RuntimeError, "Expected target_lengths to have value at least 0, but got value -2"),
+    E(S(T(5, 2, 4), _CTC_PADDED, (5, 4), (3, 2)), RuntimeError, "Expected tensor to have size at least 3 at dimension 1, but got size 2"),
+    E(S(T(5, 2, 4), I(3, low=1), (5, 4), (2, 2)), RuntimeError, "Expected tensor to have size 4 at dimension 0, but got size 3"),
+    E(S(T(5, 2, 4), _CTC_PADDED, (5,), (2, 2)), RuntimeError, "input_lengths must be of size batch_size"),
+    E(S(T(5, 2, 4), _CTC_PADDED, (5, 4), (2,)), RuntimeError, "target_lengths must be of size batch_size"),
+    E(S(T(5, 2, 4), _CTC_PADDED, (5, 4), (2, 2), 4), RuntimeError, "blank must be in label range"),
+    E(S(T(5, 0, 4), I(0, 2), (), ()), RuntimeError, "log_probs tensor must not be empty"),
+)
+op(
+    "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor "
+    "neg_log_likelihood, Tensor log_alpha)",
+    variants="function internal",
+    kernel=native(),
+    grad={
+        "log_probs": "ctc_loss_grad(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity)"
+    },
+    outputs_nondiff=("log_alpha",),
+    nondiff=("targets",),
+    node="CtcLossBackward0",
+    home="",
+    batching=LOOP,
+    syncs=True,
+    doc="-log of the likelihood that the frames log_probs, [T, N, C], spell the targets, over all alignments; and what its gradient is made from.",
+    samples=list(_CTC),
+    errors=_CTC_ERRORS + (E(S(T(5, 2, 4), I(2, 2, values=(1, 2, 4, 1)), (5, 4), (2, 1)), RuntimeError, "ctc_loss: target 4 is out of bounds"),),
+    test=_CTC_TEST | {"compat": False},  # PyTorch leaves the steps behind the end of a sequence unwritten
+)
+op(
+    "_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, "
+    "Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor",
+    variants="function internal",
+    kernel=native(),
+    no_grad=PART,
+    home="",
+    batching=LOOP,
+    doc="The gradient of _ctc_loss, without derivative.",
+    samples=[
+        S(
+            T(2, grad=False),
+            T(5, 2, 4, grad=False, low=-3, high=-0.5),
+            _CTC_PADDED,
+            (5, 4),
+            (2, 1),
+            T(2, grad=False, low=3, high=4),
+            T(2, 5, 5, grad=False, low=-9, high=-2),
+            0,
+            False,
+        )
+    ],
+)
+for _lengths, _type in (("IntList", "int[]"), ("Tensor", "Tensor")):
+    _given = ((5, 4), (2, 2)) if _type == "int[]" else (I(2, values=(5, 4)), I(2, values=(2, 2)))
+    op(
+        f"ctc_loss.{_lengths}(Tensor log_probs, Tensor targets, {_type} input_lengths, {_type} target_lengths, int blank=0, int reduction=0, "
+        "bool zero_infinity=False) -> Tensor",
+        variants="function internal",
+        kernel=composite(),
+        autocast=FLOAT32,
+        syncs=True,
+        doc="-log of the likelihood that the frames log_probs, [T, N, C] or [T, C], spell the targets, padded or one after the other, over all "
+        "alignments with blanks between the labels.",
+        samples=[S(_CTC_PROBABILITIES, _CTC_PADDED, *_given, 0, r, z) for r, z in ((0, False), (1, True), (2, False))]
+        + [S(T(5, 4, low=-3.0, high=-0.5), I(2, values=(1, 3)), *(((5,), (2,)) if _type == "int[]" else (I(values=(5,)), I(values=(2,)))))],
+        errors=_CTC_ERRORS if _type == "int[]" else (E(S(T(5, 2, 4), _CTC_PADDED, T(2), I(2)), RuntimeError, "input_lengths must be integral"),),
+        test=_CTC_TEST,
+    )
+
 # ---- normalisation ----
 
 op(

@@ -20,7 +20,9 @@ void provide_kernels(DeviceType type) {
   provide(type, conv());
   provide(type, copy());
   provide(type, create_kernels);
+  provide(type, ctc());
   provide(type, distance());
+  provide(type, embedding());
   provide(type, fft());
   provide(type, image());
   provide(type, indexing());

@@ -5,7 +5,9 @@
 #include "kernels/channel_norm.h"
 #include "kernels/conv.h"
 #include "kernels/copy.h"
+#include "kernels/ctc.h"
 #include "kernels/distance.h"
+#include "kernels/embedding.h"
 #include "kernels/fft.h"
 #include "kernels/image.h"
 #include "kernels/index.h"
@@ -33,7 +35,9 @@ template <class... Args, IndexError (*function)(Args...)> struct Reporting<funct
 RG_DECLARE_KERNELS(ChannelNormKernels, channel_norm)
 RG_DECLARE_KERNELS(ConvKernels, conv)
 RG_DECLARE_KERNELS(CopyKernels, copy)
+RG_DECLARE_KERNELS(CtcKernels, ctc)
 RG_DECLARE_KERNELS(DistanceKernels, distance)
+RG_DECLARE_KERNELS(EmbeddingKernels, embedding)
 RG_DECLARE_KERNELS(FftKernels, fft)
 RG_DECLARE_KERNELS(ImageKernels, image)
 RG_DECLARE_KERNELS(IndexKernels, indexing)

@@ -8,7 +8,9 @@
 #include "kernels/conv.h"
 #include "kernels/copy.h"
 #include "kernels/create.h"
+#include "kernels/ctc.h"
 #include "kernels/distance.h"
+#include "kernels/embedding.h"
 #include "kernels/fft.h"
 #include "kernels/image.h"
 #include "kernels/index.h"
@@ -109,6 +111,10 @@ struct Call {
   void look(const PoolShape& s) {
     for (const int64_t size : {s.outer, s.inner, s.in[0], s.in[1], s.in[2], s.out[0], s.out[1], s.out[2]}) say(size);
   }
+  void look(const CtcShape& s) {
+    for (const int64_t size : {s.steps, s.batch, s.classes, s.longest}) say(size);
+    for (const int64_t* const p : {s.host_input_lengths, s.host_target_lengths, s.host_target_starts}) host(p);
+  }
   void look(const RecurrentShape& s) {
     look(s.kind);
     for (const int64_t size : {s.steps, s.elements, s.input, s.hidden, s.shown}) say(size);
@@ -186,7 +192,9 @@ void provide_kernels(DeviceType type) {
   provide(type, convolutions);
   RG_PROVIDE(CopyKernels, copy, fill, rows, convert);
   RG_PROVIDE(CreateKernels, count, step, spread, triangle);
+  RG_PROVIDE(CtcKernels, loss, backward);
   RG_PROVIDE(DistanceKernels, cdist, shrink);
+  RG_PROVIDE(EmbeddingKernels, bags, bags_backward, weights_backward);
   static const FftKernels transforms = {.workspace = fft(Device{}).workspace, RG_EACH(FftKernels, c2c, r2c, c2r)};
   provide(type, transforms);
   RG_PROVIDE(ImageKernels, resize, resize_backward, pad, pad_backward, sample, sample_backward);

@@ -47,6 +47,7 @@ NOT_BATCHED = {
     "repeat_interleave.Tensor": "as many as the numbers say",
     "repeat_interleave.self_Tensor": "as many as the numbers say",
     "tensor_split.tensor": "cuts where the numbers say",
+    "ctc_loss.Tensor": "as many steps and labels as the numbers say",
     "gru.data": "as many steps as the numbers say",
     "lstm.data": "as many steps as the numbers say",
     "rnn_relu.data": "as many steps as the numbers say",

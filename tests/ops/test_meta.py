@@ -18,6 +18,7 @@ NEED_VALUES = {
     "allclose": TENSOR_ITEM,
     "argwhere": NO_META.format("nonzero"),
     "bincount": NO_META.format("bincount"),
+    "ctc_loss.Tensor": "Cannot copy out of meta tensor; no data!",
     "equal": NO_META.format("equal"),
     "gru.data": "Cannot copy out of meta tensor; no data!",
     "histogram": NO_META.format(r"histogram\.bin(s_tensor|_ct)"),
@@ -50,6 +51,7 @@ GRADIENTS_FOLLOW_VALUES = {"prod"}  # divided out of the product, if there is no
 # Errors that only values show: an index that is out of range, a matrix that is singular, a probability above 1.
 SHOWN_BY_VALUES = re.compile(
     "out of (bounds|range)|ZeroDivisionError|Class values must be|all elements of input should be between 0 and 1|probabilities must be in"
+    r"|found idx to be|offsets\[(0|-1)\]|offsets must not fall|the last offset value"
     "|Pivots given to ldl_solve must all satisfy|weights cannot be negative|lengths contains negative value|!unsafe|go past the|offsets decrease"
     "|normal expects all elements of std|invalid Poisson rate|probability tensor contains|invalid multinomial distribution|invalid max index"
 )

@@ -1,6 +1,7 @@
 #include "ops/index/derivatives.h"
 
 #include "autograd/layers.h"
+#include "core/state.h"
 #include "ops/derivatives.h"
 
 namespace retrograd::derivatives {
@@ -223,6 +224,32 @@ Tensor embedding_grad_grad(const Tensor& grad, const Tensor& indices, int64_t pa
     rows = rows / ops::unsqueeze(ops::reshape(ops::index_select(count, 0, flat), indices.sizes()), -1);
   }
   return rows;
+}
+
+Tensor embedding_bag_grad(const Tensor& grad, const Tensor& indices, const Tensor& offset2bag, const Tensor& bag_size,
+                          const Tensor& max_indices, int64_t num_weights, bool scale_grad_by_freq, int64_t mode,
+                          const Tensor& per_sample_weights, int64_t padding_idx) {
+  if (mode == 2) {  // an empty bag has no maximum, whatever row stands for it
+    const Tensor counted = ops::where(ops::unsqueeze(ops::ne(bag_size, Operand(0)), 1), grad, 0.0);
+    const Tensor none = zeros(ints({num_weights, grad.size(1)}), grad.dtype(), grad.device());
+    return ops::scatter_add(none, 0, cast_to(max_indices, DType::Int64), counted);
+  }
+  if (!thread_state.grad_mode && !has_layers(grad, indices, offset2bag, bag_size, per_sample_weights))
+    return ops::_embedding_bag_dense_backward(grad, indices, offset2bag, bag_size, max_indices, num_weights, scale_grad_by_freq, mode,
+                                              per_sample_weights, padding_idx);
+  const Tensor each = mode == 1 ? grad / ops::unsqueeze(cast_to(ops::clamp_min(bag_size, 1), grad.dtype()), 1) : grad;
+  Tensor rows = ops::index_select(each, 0, offset2bag);
+  if (per_sample_weights) rows = rows * ops::unsqueeze(per_sample_weights, 1);
+  return ops::embedding_dense_backward(rows, indices, num_weights, padding_idx, scale_grad_by_freq);
+}
+
+Tensor embedding_bag_weights_grad(const Tensor& grad, const Tensor& weight, const Tensor& indices, const Tensor& offsets,
+                                  const Tensor& offset2bag, int64_t padding_idx) {
+  if (!thread_state.grad_mode && !has_layers(grad, weight, indices, offset2bag))
+    return ops::_embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, offset2bag, 0, padding_idx);
+  const Tensor products = ops::index_select(grad, 0, offset2bag) * ops::index_select(weight, 0, indices);
+  const Tensor sums = ops::sum_dim(products, ints({1}), false, std::nullopt);
+  return padding_idx < 0 ? sums : ops::where(ops::eq(indices, Operand(padding_idx)), 0.0, sums);
 }
 
 }  // namespace retrograd::derivatives

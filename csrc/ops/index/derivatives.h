@@ -32,4 +32,11 @@ std::tuple<Tensor, Tensor> index_reduce_grad(const Tensor& grad, const Tensor& s
 // The gradient of an embedding's gradient: rows of it, zero where the padding was.
 Tensor embedding_grad_grad(const Tensor& grad, const Tensor& indices, int64_t padding_idx, bool scale_grad_by_freq);
 
+// Of the table and of the weights of embedding_bag: by kernels, or in ordinary ops where they are to be differentiated again.
+Tensor embedding_bag_grad(const Tensor& grad, const Tensor& indices, const Tensor& offset2bag, const Tensor& bag_size,
+                          const Tensor& max_indices, int64_t num_weights, bool scale_grad_by_freq, int64_t mode,
+                          const Tensor& per_sample_weights, int64_t padding_idx);
+Tensor embedding_bag_weights_grad(const Tensor& grad, const Tensor& weight, const Tensor& indices, const Tensor& offsets,
+                                  const Tensor& offset2bag, int64_t padding_idx);
+
 }  // namespace retrograd::derivatives

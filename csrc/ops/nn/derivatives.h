@@ -21,6 +21,8 @@ Tensor bce_with_logits_target_grad(const Tensor& grad, const Tensor& self, const
 std::tuple<Tensor, Tensor, Tensor> layer_norm_grad(const Tensor& grad, const Tensor& self, const Tensor& weight, IntSpan normalized_shape,
                                                    double eps, const Tensor& mean, const Tensor& rstd, bool needs_self, bool needs_weight,
                                                    bool needs_bias);
+Tensor ctc_loss_grad(const Tensor& grad, const Tensor& log_probs, const Tensor& targets, IntSpan input_lengths, IntSpan target_lengths,
+                     const Tensor& neg_log_likelihood, const Tensor& log_alpha, int64_t blank, bool zero_infinity);
 Tensor glu_grad(const Tensor& grad, const Tensor& self, int64_t dim);
 Tensor constant_pad_grad(const Tensor& grad, IntSpan pad);
 

@@ -12,6 +12,9 @@ namespace composite {
 Tensor reduced(const Tensor& loss, int64_t reduction);  // of elements, by ops of the table
 }
 
+// What was made where lengths are known, on the device of the tensors it goes with.
+Tensor brought_to(const Tensor& made, Device device);
+
 // An argument without a derivative must not ask for one.
 void check_constant(const Tensor& t, const char* op, const char* argument);
 

@@ -31,14 +31,14 @@ def factory_kwargs(kwargs: dict[str, _typing.Any] | None) -> dict[str, _typing.A
 
 
 if _typing.TYPE_CHECKING:
-    from retrograd.nn import attention as attention, parallel as parallel
+    from retrograd.nn import attention as attention, common_types as common_types, grad as grad, parallel as parallel
     from retrograd.nn.parallel import DataParallel as DataParallel
 else:  # imported when first used
 
     def __getattr__(name):
         if name in modules._LATER:
             value = getattr(modules, name)
-        elif name in ("attention", "parallel"):
+        elif name in ("attention", "common_types", "grad", "parallel"):
             value = _importlib.import_module(f"retrograd.nn.{name}")
         elif name == "DataParallel":
             value = _importlib.import_module("retrograd.nn.parallel").DataParallel
@@ -48,6 +48,6 @@ else:  # imported when first used
         return value
 
     def __dir__():
-        return sorted({*globals(), *modules._LATER, "attention", "parallel", "DataParallel"})
+        return sorted({*globals(), *modules._LATER, "attention", "common_types", "grad", "parallel", "DataParallel"})
 
     __all__ = [name for name in __dir__() if not name.startswith("_")]

@@ -15,12 +15,22 @@ def _check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
+def _kept(input: Tensor, p: float, shape: Sequence[int]) -> Tensor:
+    """Ones with probability 1 - p, else zeros. Where each element has one they are drawn in the order of the input's memory."""
+    order = list(range(len(shape)))
+    if not input.is_contiguous() and tuple(shape) == tuple(input.shape):
+        strides = torch.empty_like(input).stride()
+        order.sort(key=lambda d: -strides[d])
+    mask = torch.bernoulli(torch.empty([shape[d] for d in order], dtype=input.dtype, device=input.device), 1.0 - p)
+    return mask if order == sorted(order) else mask.permute([order.index(d) for d in range(len(order))])
+
+
 def _dropped(input: Tensor, p: float, shape: Sequence[int], training: bool, inplace: bool) -> Tensor:
     """input with elements (of the broadcast `shape`) zeroed with probability p and the rest scaled up."""
     if not training or p == 0 or input.numel() == 0:
         return input
-    mask = torch.empty(shape, dtype=input.dtype, device=input.device)
-    mask = torch.bernoulli(mask, 1.0 - p).div_(1.0 - p) if p < 1 else mask.zero_()  # what is certain takes no random number
+    # What is certain takes no random number.
+    mask = _kept(input, p, shape).div_(1.0 - p) if p < 1 else torch.zeros(shape, dtype=input.dtype, device=input.device)
     return input.mul_(mask) if inplace else input * mask
 
 
@@ -76,7 +86,7 @@ def _alpha_dropped(input: Tensor, p: float, shape: Sequence[int], training: bool
         return input.mul_(0) if inplace else input * 0
     limit = -1.7580993408473766
     scale = 1.0 / math.sqrt((1 - p) * (1 + p * limit * limit))
-    keep = torch.bernoulli(torch.empty(shape, dtype=input.dtype, device=input.device), 1 - p)
+    keep = _kept(input, p, shape)
     shift = (1 - keep) * (scale * limit) - scale * limit * p
     keep = keep * scale
     return input.mul_(keep).add_(shift) if inplace else input * keep + shift

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import retrograd as torch
 from retrograd import _C, Tensor
@@ -75,6 +76,26 @@ def nll_loss(
 ) -> Tensor:
     """Negative log likelihood of classes under log-probabilities."""
     return _ops.nll_loss(input, target, weight, _reduction(reduction, size_average, reduce), ignore_index)
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """-log of the likelihood that frames of log-probabilities spell the targets, over all alignments with blanks between the labels.
+
+    Args:
+        log_probs: [T, N, C], or [T, C] for one sequence.
+        targets: [N, S], or all labels one after the other.
+        input_lengths, target_lengths: of each sequence; tensors or tuples.
+        zero_infinity: a target that is too long for its frames, whose loss is infinite, counts as 0, with a gradient of 0.
+    """
+    return _ops.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _reduction(reduction), zero_infinity)
 
 
 def mse_loss(

@@ -22,6 +22,7 @@ if _typing.TYPE_CHECKING:
     from retrograd.nn.modules.adaptive import *  # noqa: F403
     from retrograd.nn.modules.channelshuffle import *  # noqa: F403
     from retrograd.nn.modules.instancenorm import *  # noqa: F403
+    from retrograd.nn.modules.linear_cross_entropy_options import *  # noqa: F403
     from retrograd.nn.modules.pixelshuffle import *  # noqa: F403
     from retrograd.nn.modules.pooling import *  # noqa: F403
     from retrograd.nn.modules.rnn import *  # noqa: F403
@@ -56,6 +57,7 @@ else:
         "LazyInstanceNorm1d": "instancenorm",
         "LazyInstanceNorm2d": "instancenorm",
         "LazyInstanceNorm3d": "instancenorm",
+        "LinearCrossEntropyOptions": "linear_cross_entropy_options",
         "MaxPool1d": "pooling",
         "MaxPool2d": "pooling",
         "MaxPool3d": "pooling",

@@ -145,7 +145,7 @@ class EmbeddingBag(_Table):
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self.padding_idx = wrap_padding_idx(padding_idx, num_embeddings)
+        self.padding_idx = wrap_padding_idx(padding_idx, num_embeddings, "padding_idx must be within num_embeddings")
         self._make_weight(_weight, (num_embeddings, embedding_dim), False, device, dtype)
         self.mode = mode
         self.sparse = sparse
