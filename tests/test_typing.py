@@ -260,7 +260,7 @@ def project():
         ("x.register_p", ["register_post_accumulate_grad_hook"]),
         ("torch.max(x, 0).val", ["values"]),
         ("F.cross_", ["cross_entropy"]),
-        ("nn.Lin", ["Linear"]),
+        ("nn.Lin", ["Linear", "LinearCrossEntropyLoss", "LinearCrossEntropyOptions"]),
         ("nn.Linear(2, 3).in_", ["in_features"]),
         ("torch.no_such", []),
     ],

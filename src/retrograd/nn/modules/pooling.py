@@ -175,7 +175,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 
 
 class _AvgPoolNd(Module):
-    __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
+    __constants__: tuple[str, ...] = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
 
     kernel_size: Any
     stride: Any
