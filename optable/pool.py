@@ -35,6 +35,7 @@ op(
     jvp="ops::_pool_take(self_t, indices, dims)",
     home="",
     batching=by("pool"),
+    syncs=True,
     doc="The elements at places of the last `dims` dimensions, which are counted as one; 0 where a place is -1.",
     samples=[
         S(T(1, 2, 2, 3), I(1, 2, 2, 2, values=(0, 1, 5, 5, 3, -1, 2, 0)), 2),
@@ -57,6 +58,7 @@ op(
     jvp="ops::_pool_put(values_t, indices, size, dims, channels_last)",
     home="",
     batching=by("pool"),
+    syncs=True,
     doc="The sums of values at places of a tensor that is 0 elsewhere: the transpose of _pool_take.",
     samples=[
         S(T(1, 2, 2, 2), I(1, 2, 2, 2, values=(0, 1, 5, 5, 3, -1, 2, 0)), (1, 2, 2, 3), 2, False),
@@ -311,6 +313,7 @@ op(
     jvp="ops::max_unpool2d(self_t, indices, output_size)",
     home="",
     batching=by("pool"),
+    syncs=True,
     doc="Elements at the places that max_pool2d gives, of planes of `output_size` that are 0 elsewhere.",
     samples=[
         S(T(1, 2, 2, 2), I(1, 2, 2, 2, values=(0, 3, 8, 10, 1, 2, 13, 15)), (4, 4)),
@@ -343,6 +346,7 @@ op(
     jvp="ops::max_unpool3d(self_t, indices, output_size, stride, padding)",
     home="",
     batching=by("pool"),
+    syncs=True,
     doc="Elements at the places that max_pool3d gives, of volumes of `output_size` that are 0 elsewhere.",
     samples=[
         S(T(1, 2, 1, 1, 2), I(1, 2, 1, 1, 2, values=(0, 3, 7, 6)), (2, 2, 2), (2, 2, 1), (0, 0, 0)),
