@@ -179,7 +179,6 @@ def test_sampling_with_vmap():
     torch.testing.assert_close(torch.func.vmap(sample, (None, 0))(x[0], grid), torch.stack([sample(x[0], g) for g in grid]))
 
 
-@pytest.mark.skipif(not hasattr(torch._C._ops, "adaptive_avg_pool2d"), reason="there is no adaptive pooling yet")
 @pytest.mark.parametrize("ndim", [3, 4, 5])
 def test_area_is_the_mean_of_what_an_element_covers(ndim):
     x = _image(2, 3, *(6, 5, 7)[: ndim - 2])

@@ -87,10 +87,8 @@ def interpolate(
     if mode == "lanczos":
         raise ValueError("Lanczos mode requires antialias=True")
     if mode == "area" and 3 <= rank <= 5:
-        op = getattr(_ops, f"adaptive_avg_pool{rank - 2}d", None)
-        if op is None:
-            raise NotImplementedError("interpolate with mode='area' needs adaptive pooling, which is not there yet")
-        return op(input, sizes)
+        means: Tensor = getattr(_ops, f"adaptive_avg_pool{rank - 2}d")(input, sizes)
+        return means
     if mode in _RANKS and 3 <= rank <= 5:
         raise NotImplementedError(f"Got {rank}D input, but {mode} mode needs {_RANKS[mode]}D input")
     raise NotImplementedError(
