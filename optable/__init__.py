@@ -25,6 +25,19 @@ NUMERIC = INTEGRAL + FLOATING
 ALL = ("bool",) + NUMERIC
 BITWISE = ("bool",) + INTEGRAL
 
+# What an op can do with guest dtypes, uint16, uint32 and uint64: see Note [Guest dtypes] in csrc/core/dtype.h.
+GUESTS = {
+    "pointwise": {
+        "bits": "computes in uint64, with the loop of int64: the bits of the result are the same",
+        "own": "computes in uint64, with a loop of its own",
+    },
+    "native": {
+        "moves": "the kernel moves elements of any kind, or what it calls minds guests itself",
+        "value": "int64 stands in for them: of uint64 its bits",
+        "order": "int64 stands in for them, ordered as they are",
+    },
+}
+
 NO_META = "attempted to run this operator with Meta tensors, but its result depends on values, which they do not have"
 CHEAP = 6  # pointwise kernels up to this cost get loops of their own for a broadcast scalar
 
@@ -82,6 +95,7 @@ class Kernel:
     target: str = ""  # python: "module:function"; alias: cname of the op it is another name of
     exact_numbers: bool = False  # pointwise, two inputs: a number beside a 16-bit tensor is not rounded to its dtype
     complex: str = ""  # pointwise: the expression for complex elements, if there is one; native: "yes" when the kernel takes them, "lazy" when conjugates too
+    guests: str = ""  # what becomes of dtypes that kernels do not know, see GUESTS; "": refused
     any_overlap: bool = False  # pointwise: may write memory that several elements share
     elementwise: bool = False  # native: broadcasts like a pointwise op, so gradients are brought back to the inputs' shapes and dtypes
     needs_values: str = ""  # native: the result depends on values as no shape rule can say; what a meta tensor is told
@@ -196,14 +210,16 @@ def camel(name: str) -> str:
     return "".join(word.capitalize() for word in name.strip("_").split("_"))
 
 
-def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ...] = (), cost: int = 4, check: str = "", label: str = "", rare: tuple[str, str] | tuple[()] = (), exact_numbers: bool = False, any_overlap: bool = False, complex: bool | str = False) -> Kernel:
+def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ...] = (), cost: int = 4, check: str = "", label: str = "", rare: tuple[str, str] | tuple[()] = (), exact_numbers: bool = False, any_overlap: bool = False, complex: bool | str = False, guests: str = "") -> Kernel:
     """An elementwise kernel from one C expression of x, y, z (the tensor arguments in order) and the named scalar parameters.
 
-    `complex`: True where the same expression serves complex elements, else theirs."""
+    `complex`: True where the same expression serves complex elements, else theirs. `guests`: see GUESTS."""
     if complex:
         dtypes = (*dtypes, *COMPLEX)
+    if guests:
+        dtypes = (*dtypes, "u64")
     for_complex = expr if complex is True else complex or ""
-    return Kernel("pointwise", expr, tuple(dtypes), out, tuple(params), cost, check, label, rare, exact_numbers=exact_numbers, complex=for_complex, any_overlap=any_overlap)
+    return Kernel("pointwise", expr, tuple(dtypes), out, tuple(params), cost, check, label, rare, exact_numbers=exact_numbers, complex=for_complex, any_overlap=any_overlap, guests=guests)
 
 
 _pointwise_kernel = pointwise  # the module optable.pointwise takes the name over when it is imported; load() gives it back
@@ -217,6 +233,7 @@ def native(
     runs_on_empty: bool = False,
     plan: str = "",
     on_copy: str = "",
+    guests: str = "",
 ) -> Kernel:
     """rule::<cname>(args...) in csrc/ops says what the result is, after all checks that need no values; compute::<cname>(args..., results...)
     computes into its memory, and records nothing. It never meets meta tensors, nor results that are all empty (but for `runs_on_empty`).
@@ -225,13 +242,13 @@ def native(
     refused, in these words where they are not the usual ones. `whole`: impl::<cname>(args...), made of other functions of impl::.
     `plan`: a class made of the arguments is the rule, and handed to compute. `on_copy`: the in-place form on a copy of self, which is
     "contiguous" or laid out as self is ("preserve"); only that form is written.
-    `complex`: True for a kernel that takes complex numbers, "lazy" for one that also minds Note [Lazy conjugation]."""
+    `complex`: True for a kernel that takes complex numbers, "lazy" for one that also minds Note [Lazy conjugation]. `guests`: see GUESTS."""
     words = needs_values if isinstance(needs_values, str) else "{name}" * needs_values
     if words and " " not in words:  # a name alone: PyTorch's for the op
         words = f"aten::{words}: {NO_META}"
     kind = "yes" if complex is True else complex or ""
     return Kernel(
-        "native", elementwise=elementwise, complex=kind, needs_values=words, whole=whole, runs_on_empty=runs_on_empty, plan=plan, on_copy=on_copy
+        "native", elementwise=elementwise, complex=kind, needs_values=words, whole=whole, runs_on_empty=runs_on_empty, plan=plan, on_copy=on_copy, guests=guests
     )
 
 
@@ -263,6 +280,8 @@ def op(schema: str, *, kernel: Kernel, variants: str = "function method", **fiel
             if target not in known:
                 raise ValueError(f"{schema}: gradient for unknown argument {target!r}")
     _check_derivatives(entry)
+    if kernel.guests and kernel.guests not in GUESTS[kernel.kind]:
+        raise ValueError(f"{schema}: guests={kernel.guests!r} is none of {list(GUESTS[kernel.kind])}")
     if kernel.kind == "view":
         entry.aliases = "view"
     if entry.batching is None:

@@ -164,7 +164,7 @@ op(
 op(
     "angle(Tensor self) -> Tensor",
     variants="function method out",
-    kernel=native(complex=True, whole=True),
+    kernel=native(complex=True, whole=True, guests="moves"),
     grad={"self": "angle_backward(grad, self)"},
     wirtinger=True,
     jvp="along(self_t, angle_backward(ops::ones_like(result, {}, {}, {}, {}, {}, {}), self))",

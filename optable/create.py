@@ -34,7 +34,7 @@ for _name, _doc in (("zeros", "Filled with zeros."), ("ones", "Filled with ones.
     op(
         f"{_name}(int[] size, *, {OPTIONS}) -> Tensor",
         variants="function out",
-        kernel=native(),
+        kernel=native(guests="moves"),
         out=Out(holds="OneValue"),
         doc=_doc,
         samples=_SIZES,
@@ -43,7 +43,7 @@ for _name, _doc in (("zeros", "Filled with zeros."), ("ones", "Filled with ones.
     op(
         f"{_name}_like(Tensor self, *, {LIKE}) -> Tensor",
         variants="function",
-        kernel=native(complex="lazy"),
+        kernel=native(complex="lazy", guests="moves"),
         no_grad=SIZES,
         batching=leading(),
         doc=f"{_doc} The size, dtype and stride order of self.",
@@ -52,7 +52,7 @@ for _name, _doc in (("zeros", "Filled with zeros."), ("ones", "Filled with ones.
     op(
         f"new_{_name}(Tensor self, int[] size, *, {OPTIONS}) -> Tensor",
         variants="method",
-        kernel=native(complex="lazy"),
+        kernel=native(complex="lazy", guests="moves"),
         no_grad=SIZES,
         batching=sized("size"),
         doc=f"{_doc} The dtype and device of self.",
@@ -61,7 +61,7 @@ for _name, _doc in (("zeros", "Filled with zeros."), ("ones", "Filled with ones.
 op(
     f"empty(int[] size, *, {LIKE}) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(guests="moves"),
     out=Out(holds="Nothing"),
     uninitialized=True,
     doc="Memory that is not set.",
@@ -72,7 +72,7 @@ op(
 op(
     f"empty_like(Tensor self, *, {LIKE}) -> Tensor",
     variants="function",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     crosses_devices=True,
     no_grad=SIZES,
     batching=leading(),
@@ -84,7 +84,7 @@ op(
 op(
     f"new_empty(Tensor self, int[] size, *, {OPTIONS}) -> Tensor",
     variants="method",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     no_grad=SIZES,
     batching=sized("size"),
     uninitialized=True,
@@ -95,7 +95,7 @@ op(
 op(
     f"empty_strided(int[] size, int[] stride, *, {OPTIONS}) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(guests="moves"),
     uninitialized=True,
     doc="Memory that is not set, with the given strides.",
     samples=[S((2, 3), (1, 2))],
@@ -105,7 +105,7 @@ op(
 op(
     f"new_empty_strided(Tensor self, int[] size, int[] stride, *, {OPTIONS}) -> Tensor",
     variants="method",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     no_grad=SIZES,
     batching=by("empty_strided"),
     uninitialized=True,
@@ -116,7 +116,7 @@ op(
 op(
     f"empty_permuted(int[] size, int[] physical_layout, *, {OPTIONS}) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(guests="moves"),
     uninitialized=True,
     doc="Memory that is not set, dense, with the dimensions in memory in the order physical_layout.",
     samples=[S((2, 3), (1, 0))],
@@ -126,7 +126,7 @@ op(
 op(
     f"full(int[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(guests="moves"),
     out=Out(holds="OneValue"),
     doc="Filled with a value, whose kind decides the dtype when none is given.",
     samples=[S((2, 3), 1.5), S((2,), 3), S((2,), True), S((), 2.0), S((2,), 3, dtype="float32")],
@@ -138,7 +138,7 @@ op(
 op(
     f"full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor",
     variants="function",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     no_grad=SIZES,
     batching=leading(),
     doc="Filled with a value; the size, dtype and stride order of self.",
@@ -147,7 +147,7 @@ op(
 op(
     f"new_full(Tensor self, int[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
     variants="method",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     no_grad=SIZES,
     batching=sized("size"),
     doc="Filled with a value; the dtype and device of self.",
@@ -156,14 +156,14 @@ op(
 op(
     f"scalar_tensor(Scalar s, *, {OPTIONS}) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(guests="moves"),
     doc="A 0-d tensor of the default dtype.",
     samples=[S(2), S(1.5), S(2, dtype="int64")],
 )
 op(
     f"eye(int n, *, {OPTIONS}) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(guests="moves"),
     doc="Ones on the diagonal, zeros elsewhere.",
     samples=[S(3), S(0), S(2, dtype="bool")],
     errors=(E(S(-1), RuntimeError, "n must be greater or equal to 0, got -1"),),
@@ -172,7 +172,7 @@ op(
 op(
     f"eye.m(int n, int m, *, {OPTIONS}) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(guests="moves"),
     doc="An n by m matrix with ones on the diagonal.",
     samples=[S(2, 3), S(3, 2, dtype="int64")],
     errors=(E(S(2, -1), RuntimeError, "m must be greater or equal to 0, got -1"),),
@@ -183,7 +183,7 @@ op(
 op(
     f"arange(Scalar end, *, {OPTIONS}) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(guests="value"),
     out=Out(holds="Range"),
     doc="start, start + step, ... up to but not including end. Integers give int64, anything else the default dtype.",
     samples=[S(5), S(5.0), S(2.5), S(0), S(3, dtype="float64"), S(4.0, requires_grad=True)],
@@ -195,7 +195,7 @@ op(
 op(
     f"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {OPTIONS}) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(guests="value"),
     out=Out(holds="Range"),
     doc="start, start + step, ... up to but not including end.",
     samples=[S(1, 5), S(1, 6, 2), S(5, 0, -2), S(0.0, 1.0, 0.25), S(1, 3, 0.5), S(0.5, 3, dtype="int64"), S(3, 3)],
@@ -209,7 +209,7 @@ op(
 op(
     f"range(Scalar start, Scalar end, Scalar step=1, *, {OPTIONS}) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(guests="value"),
     doc="start, start + step, ... up to and including end. Deprecated: use arange.",
     samples=[S(1, 4), S(1, 4, 0.5)],
     test={"warns": True},
@@ -221,7 +221,7 @@ for _name, _base, _doc in (
     op(
         f"{_name}(Scalar start, Scalar end, int steps, {_base}*, {OPTIONS}) -> Tensor",
         variants="function out",
-        kernel=native(),
+        kernel=native(guests="value"),
         out=Out(holds="Sequence"),
         doc=_doc,
         samples=[S(0, 1, 5), S(0, 1, 1), S(0, 1, 0), S(3.0, -2.0, 7), S(0, 3, 4, dtype="int64"), S(0.0, 1.0, 6, dtype="float64")],
@@ -245,7 +245,7 @@ for _name in ("tril_indices", "triu_indices"):
     op(
         f"{_name}(int row, int col, int offset=0, *, {OPTIONS}) -> Tensor",
         variants="function",
-        kernel=native(),
+        kernel=native(guests="value"),
         doc=f"Row and column indices of the {'lower' if _name[3] == 'l' else 'upper'} triangle of a matrix, row by row: a [2, n] tensor.",
         samples=[S(3, 3), S(4, 3, -1), S(3, 4, 1), S(0, 2)],
         errors=(E(S(-1, 3), RuntimeError, "row must be non-negative, got-1"), E(S(3, -1), RuntimeError, "col must be non-negative, got-1")),

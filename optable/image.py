@@ -212,7 +212,7 @@ _REFLECTION, _REPLICATION, _CIRCULAR = range(3)
 op(
     "_pad_around(Tensor self, int[] padding, int mode) -> Tensor",
     variants="function internal",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     grad={"self": "ops::_pad_around_backward(grad, self_sizes, padding, mode)"},
     jvp="linear",
     home="",

@@ -13,7 +13,7 @@ DIM_ERROR = "Dimension out of range"
 op(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     variants="function method out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     grad={"self": "gather_grad(grad, self_sizes, dim, index)"},
     jvp="linear",
     nondiff=("index",),
@@ -62,7 +62,7 @@ _SCATTER_ERRORS = (
 op(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     variants="function method inplace out",
-    kernel=native(complex=True, on_copy="contiguous", runs_on_empty=True),
+    kernel=native(complex=True, on_copy="contiguous", runs_on_empty=True, guests="moves"),
     inplace="scatter_src_into",
     grad={"self": "ops::scatter_value(grad, dim, index, 0)", "src": "scatter_src_grad(grad, dim, index, src_sizes)"},
     node="ScatterBackward0",
@@ -84,7 +84,7 @@ op(
 op(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     variants="function method inplace out",
-    kernel=native(complex=True, on_copy="contiguous", runs_on_empty=True),
+    kernel=native(complex=True, on_copy="contiguous", runs_on_empty=True, guests="moves"),
     inplace="scatter_value_into",
     grad={"self": "ops::scatter_value(grad, dim, index, 0)"},
     node="ScatterBackward1",
@@ -191,7 +191,7 @@ op(
 op(
     "take(Tensor self, Tensor index) -> Tensor",
     variants="function method out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     grad={"self": "take_grad(grad, self_sizes, index)"},
     jvp="linear",
     nondiff=("index",),
@@ -210,7 +210,7 @@ op(
 op(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
     variants="function method inplace",
-    kernel=native(complex=True, on_copy="preserve"),
+    kernel=native(complex=True, on_copy="preserve", guests="moves"),
     inplace="put_into",
     grad={"self": "put_self_grad(grad, index, accumulate)", "source": "ops::reshape(ops::take(grad, index), source_sizes)"},
     jvp="linear",
@@ -257,7 +257,7 @@ op(
 op(
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
     variants="function method out",
-    kernel=native(complex=True, runs_on_empty=True),
+    kernel=native(complex=True, runs_on_empty=True, guests="moves"),
     grad={"self": "index_select_grad(grad, self_sizes, dim, index)"},
     jvp="linear",
     nondiff=("index",),
@@ -324,7 +324,7 @@ op(
 op(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     variants="function method inplace out",
-    kernel=native(complex=True, on_copy="contiguous", runs_on_empty=True),
+    kernel=native(complex=True, on_copy="contiguous", runs_on_empty=True, guests="moves"),
     inplace="index_copy_into",
     grad={"self": "ops::index_fill_int_Scalar(grad, dim, index, 0)", "source": "index_copy_source_grad(grad, dim, index, source_sizes)"},
     jvp="linear",
@@ -360,7 +360,7 @@ op(
 op(
     "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     variants="function method inplace",
-    kernel=native(complex=True, on_copy="preserve"),
+    kernel=native(complex=True, on_copy="preserve", guests="moves"),
     inplace="index_fill_into",
     grad={"self": "ops::index_fill_int_Scalar(grad, dim, index, 0)"},
     node="IndexFillBackward0",
@@ -379,7 +379,7 @@ op(
 op(
     "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
     variants="function method inplace",
-    kernel=native(complex=True, on_copy="preserve"),
+    kernel=native(complex=True, on_copy="preserve", guests="moves"),
     inplace="index_fill_tensor_into",
     grad={
         "self": "ops::index_fill_int_Scalar(grad, dim, index, 0)",
@@ -432,7 +432,7 @@ op(
 op(
     "index(Tensor self, Tensor?[] indices) -> Tensor",
     variants="internal",
-    kernel=native(complex=True, plan="IndexPlan"),
+    kernel=native(complex=True, plan="IndexPlan", guests="moves"),
     grad={"self": "index_grad(grad, self_sizes, indices)"},
     jvp="linear",
     nondiff=("indices",),
@@ -452,7 +452,7 @@ op(
 op(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     variants="function method inplace",
-    kernel=native(complex=True, plan="PutPlan", on_copy="preserve"),
+    kernel=native(complex=True, plan="PutPlan", on_copy="preserve", guests="moves"),
     inplace="index_put_into",
     grad={"self": "index_put_self_grad(grad, indices, accumulate)", "values": "index_put_values_grad(grad, indices, values_sizes)"},
     jvp="linear",
@@ -499,7 +499,7 @@ op(
 op(
     "masked_select(Tensor self, Tensor mask) -> Tensor",
     variants="function method out",
-    kernel=native(complex=True, needs_values=True),
+    kernel=native(complex=True, needs_values=True, guests="moves"),
     grad={"self": "masked_select_grad(grad, self_sizes, mask)"},
     jvp="linear",
     nondiff=("mask",),
@@ -516,7 +516,7 @@ op(
 op(
     "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
     variants="function method inplace",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     inplace="masked_scatter_into",
     grad={"self": "masked_scatter_self_grad(grad, mask, self_sizes)", "source": "masked_scatter_source_grad(grad, mask, source_sizes)"},
     jvp="linear",
@@ -541,7 +541,7 @@ op(
 op(
     "_nonzero(Tensor self) -> Tensor",
     variants="function internal",
-    kernel=native(complex=True, needs_values="nonzero"),
+    kernel=native(complex=True, needs_values="nonzero", guests="value"),
     no_grad=INTEGERS,
     batching=by("dynamic_shape", "nonzero"),
     syncs=True,
@@ -599,7 +599,7 @@ op(
 _SCATTER_SIZE = r"expected src to have a size equal to the slice of self. src size = \[2\], slice size = \[3\]"
 op(
     "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
-    kernel=native(complex=True, whole=True),
+    kernel=native(complex=True, whole=True, guests="moves"),
     grad={
         "self": "ops::select_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), dim, index)",
         "src": "cast_to(ops::select(grad, dim, index), src_dtype)",
@@ -615,7 +615,7 @@ op(
 )
 op(
     "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
-    kernel=native(complex=True, whole=True),
+    kernel=native(complex=True, whole=True, guests="moves"),
     grad={
         "self": "ops::slice_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), dim, start, end, step)",
         "src": "cast_to(ops::slice(grad, dim, start, end, step), src_dtype)",
@@ -628,7 +628,7 @@ op(
 )
 op(
     "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-    kernel=native(complex=True, whole=True),
+    kernel=native(complex=True, whole=True, guests="moves"),
     grad={
         "self": "ops::diagonal_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), offset, dim1, dim2)",
         "src": "cast_to(ops::diagonal(grad, offset, dim1, dim2), src_dtype)",
@@ -642,7 +642,7 @@ op(
 op(
     "_as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset, int[] self_stride, int self_offset) -> Tensor",
     variants="internal",
-    kernel=native(complex=True, whole=True),
+    kernel=native(complex=True, whole=True, guests="moves"),
     node="AsStridedScatterBackward0",
     grad={
         "self": "ops::_as_strided_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), size, stride, offset, self_stride, self_offset)",
@@ -667,7 +667,7 @@ op(
 op(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
     variants="function",
-    kernel=native(complex=True, runs_on_empty=True),
+    kernel=native(complex=True, runs_on_empty=True, guests="moves"),
     grad={"weight": "ops::embedding_dense_backward(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq)"},
     jvp="linear",
     nondiff=("indices",),

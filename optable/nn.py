@@ -469,7 +469,7 @@ op(
 op(
     "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
     variants="function internal",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     grad={"self": "constant_pad_grad(grad, pad)"},
     jvp="ops::constant_pad_nd(self_t, pad, 0)",
     batching=by("constant_pad"),

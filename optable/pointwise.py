@@ -24,7 +24,7 @@ def far_quotient(expr: str) -> tuple[str, str]:
 op(
     "add(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("add_scaled(x, y, alpha)", params=("alpha",), check="check_alpha(self, other, alpha);", complex=True),
+    kernel=pointwise("add_scaled(x, y, alpha)", params=("alpha",), check="check_alpha(self, other, alpha);", complex=True, guests="bits"),
     grad={"self": "grad", "other": "times(grad, alpha)"},
     jvp="elementwise",
     vmap_name="inplace arithmetic",
@@ -40,7 +40,7 @@ op(
 op(
     "sub(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("sub_scaled(x, y, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True),
+    kernel=pointwise("sub_scaled(x, y, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True, guests="bits"),
     grad={"self": "grad", "other": "times(grad, -alpha)"},
     jvp="elementwise",
     vmap_name="inplace arithmetic",
@@ -56,7 +56,7 @@ op(
 op(
     "rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     variants="function",
-    kernel=pointwise("sub_scaled(y, x, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True),
+    kernel=pointwise("sub_scaled(y, x, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True, guests="bits"),
     grad={"self": "times(grad, -alpha)", "other": "grad"},
     jvp="elementwise",
     doc="other - alpha * self.",
@@ -66,7 +66,7 @@ op(
 op(
     "rsub.scalar(Tensor self, Operand other, Scalar alpha=1) -> Tensor",
     variants="function",
-    kernel=pointwise("sub_scaled(y, x, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True),
+    kernel=pointwise("sub_scaled(y, x, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True, guests="bits"),
     grad={"self": "times(grad, -alpha)"},
     node="RsubBackward1",
     jvp="elementwise",
@@ -78,7 +78,7 @@ op(
 op(
     "mul(Tensor self, Operand other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("multiply(x, y)", exact_numbers=True, complex=True),
+    kernel=pointwise("multiply(x, y)", exact_numbers=True, complex=True, guests="bits"),
     grad={"self": "grad * other", "other": "grad * self"},
     jvp="elementwise",
     vmap_name="inplace arithmetic",
@@ -114,7 +114,7 @@ op(
 op(
     "div.mode(Tensor self, Operand other, *, str? rounding_mode) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True, complex=True, whole=True),
+    kernel=native(elementwise=True, complex=True, whole=True, guests="moves"),
     inplace="div_mode_inplace",
     grad={
         "self": "div_mode_backward_self(grad, other, rounding_mode)",
@@ -141,7 +141,7 @@ op(
 op(
     "_div_trunc(Tensor self, Operand other) -> Tensor",
     variants="internal",
-    kernel=pointwise("trunc_div(x, y)", dtypes=NUMERIC, label="div_trunc", check="check_int_divisor(self, other);"),
+    kernel=pointwise("trunc_div(x, y)", dtypes=NUMERIC, label="div_trunc", check="check_int_divisor(self, other);", guests="own"),
     no_grad=PART,
     doc="self / other rounded towards zero, integers staying integers.",
 )
@@ -155,6 +155,7 @@ op(
         label="div_floor",
         rare=far_quotient("floor_div_with(x, y, std::fmod(x, y))"),
         check="check_int_divisor(self, other);",
+        guests="own",
     ),
     grad={"self": 'not_implemented("floor_divide")', "other": 'not_implemented("floor_divide")'},
     out=Out(name="aten::floor_divide"),
@@ -179,6 +180,7 @@ op(
         label="div_floor",
         rare=far_quotient("floor_div_with(x, y, std::fmod(x, y))"),
         check="check_int_divisor(self, other);",
+        guests="own",
     ),
     grad={"other": 'not_implemented("floor_divide")'},
     node="FloorDivideBackward1",
@@ -197,6 +199,7 @@ op(
         cost=12,
         rare=far_quotient("remainder_with(y, std::fmod(x, y))"),
         check="check_int_divisor(self, other);",
+        guests="own",
     ),
     grad={"self": "grad", "other": '-grad * ops::div_mode(self, other, "floor")'},
     node="RemainderBackward1",
@@ -216,6 +219,7 @@ op(
         cost=12,
         rare=far_quotient("remainder_with(y, std::fmod(x, y))"),
         check="check_int_divisor(self, other);",
+        guests="own",
     ),
     grad={"self": "grad"},
     node="RemainderBackward0",
@@ -234,6 +238,7 @@ op(
         cost=12,
         rare=far_quotient("remainder_with(y, std::fmod(x, y))"),
         check="check_int_divisor(self, other);",
+        guests="own",
     ),
     grad={"other": 'not_implemented("remainder")'},
     node="RemainderBackward2",
@@ -246,7 +251,12 @@ op(
     "fmod(Tensor self, Tensor other) -> Tensor",
     variants=EVERYWHERE,
     kernel=pointwise(
-        "fmod_of(x, y)", dtypes=NUMERIC, cost=12, rare=far_quotient("std::fmod(x, y)"), check="check_int_divisor(self, other);"
+        "fmod_of(x, y)",
+        dtypes=NUMERIC,
+        cost=12,
+        rare=far_quotient("std::fmod(x, y)"),
+        check="check_int_divisor(self, other);",
+        guests="own",
     ),
     grad={"self": "grad", "other": '-grad * ops::div_mode(self, other, "trunc")'},
     node="FmodBackward1",
@@ -261,7 +271,12 @@ op(
     "fmod.scalar(Tensor self, Operand other) -> Tensor",
     variants=EVERYWHERE,
     kernel=pointwise(
-        "fmod_of(x, y)", dtypes=NUMERIC, cost=12, rare=far_quotient("std::fmod(x, y)"), check="check_int_divisor(self, other);"
+        "fmod_of(x, y)",
+        dtypes=NUMERIC,
+        cost=12,
+        rare=far_quotient("std::fmod(x, y)"),
+        check="check_int_divisor(self, other);",
+        guests="own",
     ),
     grad={"self": "grad"},
     node="FmodBackward0",
@@ -348,7 +363,7 @@ for name, sign, full, words in (
     op(
         f"{name}(Tensor self, Operand other) -> Tensor",
         variants=EVERYWHERE,
-        kernel=pointwise(f"x {sign} y", out="bool", complex=name in ("eq", "ne")),
+        kernel=pointwise(f"x {sign} y", out="bool", complex=name in ("eq", "ne"), guests="bits" if name in ("eq", "ne") else "own"),
         grad={"self": "zero_gradient(grad)", "other": "zero_gradient(grad)"},  # of the in-place form on floats; a bool result has none
         jvp="zero",
         doc=f"Whether each element {words} that of other.",
@@ -369,7 +384,13 @@ for name, expr, dtypes, words in (
     op(
         f"{name}(Tensor self) -> Tensor",
         variants="function method out" if name in ("isposinf", "isneginf", "signbit") else "function method",
-        kernel=pointwise(expr, dtypes=dtypes, out="bool", complex={"isnan": True, "isinf": True, "isfinite": True, "isreal": "x.im == 0"}.get(name, False)),
+        kernel=pointwise(
+            expr,
+            dtypes=dtypes,
+            out="bool",
+            complex={"isnan": True, "isinf": True, "isfinite": True, "isreal": "x.im == 0"}.get(name, False),
+            guests="own" if name == "signbit" else "bits",
+        ),
         no_grad=INTEGERS,
         out=Out(exact=(f"{name} does not support non-boolean outputs.",)),
         doc=f"Whether each element {words}.",
@@ -408,7 +429,7 @@ for name, expr, words in (
     op(
         f"logical_{name}(Tensor self, Tensor other) -> Tensor",
         variants=EVERYWHERE,
-        kernel=pointwise(expr, out="bool", complex=True),
+        kernel=pointwise(expr, out="bool", complex=True, guests="bits"),
         no_grad=INTEGERS,
         doc=f"Whether the truth values of self and other {words}.",
         samples=[S(B(3, 4), B(4)), S(I(5), I(5)), S(T(4), B(4)), S(T(), T(3)), S(B(0), B(0))],
@@ -418,7 +439,7 @@ for name, expr, words in (
 op(
     "logical_not(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("x == T(0)", out="bool", complex=True),
+    kernel=pointwise("x == T(0)", out="bool", complex=True, guests="bits"),
     no_grad=INTEGERS,
     doc="Whether each element is zero or false.",
     samples=unary() + [S(B(3)), S(I(4))],
@@ -428,7 +449,7 @@ for name, sign, words in (("and", "&", "and"), ("or", "|", "or"), ("xor", "^", "
     op(
         f"bitwise_{name}(Tensor self, Operand other) -> Tensor",
         variants=EVERYWHERE,
-        kernel=pointwise(f"x {sign} y", dtypes=BITWISE),
+        kernel=pointwise(f"x {sign} y", dtypes=BITWISE, guests="bits"),
         no_grad=INTEGERS,
         doc=f"Bitwise {words} of integers, logical {words} of booleans.",
         samples=[S(I(3, 4), I(4)), S(B(5), B(5)), S(I(4), B(4)), S(I(4), 3), S(I(), I(3)), S(I(0), I(0))],
@@ -438,7 +459,7 @@ for name, sign, words in (("and", "&", "and"), ("or", "|", "or"), ("xor", "^", "
     op(
         f"bitwise_{name}.self_scalar(Operand self, Tensor other) -> Tensor",
         variants="function",
-        kernel=pointwise(f"x {sign} y", dtypes=BITWISE),
+        kernel=pointwise(f"x {sign} y", dtypes=BITWISE, guests="bits"),
         no_grad=INTEGERS,
         doc=f"Bitwise {words} of a number and integers.",
         samples=[S(3, I(4))],
@@ -446,7 +467,7 @@ for name, sign, words in (("and", "&", "and"), ("or", "|", "or"), ("xor", "^", "
 op(
     "bitwise_not(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("bit_not(x)", dtypes=BITWISE),
+    kernel=pointwise("bit_not(x)", dtypes=BITWISE, guests="bits"),
     no_grad=INTEGERS,
     out=Out(exact=FOUND),
     doc="Every bit of integers flipped; the opposite of booleans.",
@@ -458,7 +479,7 @@ for name, expr, words in (("left", "shift_left(x, y)", "left"), ("right", "shift
     op(
         f"bitwise_{name}_shift(Tensor self, Operand other) -> Tensor",
         variants=EVERYWHERE,
-        kernel=pointwise(expr, dtypes=INTEGRAL, label=f"{name[0]}shift"),
+        kernel=pointwise(expr, dtypes=INTEGRAL, label=f"{name[0]}shift", guests="own"),
         no_grad=INTEGERS,
         doc=f"Integers shifted {words} by other bits.",
         samples=[S(I(3, 4), I(4)), S(I(4), 3), S(I(4, low=-9), 70), S(I(), I(3)), S(I(0), I(0))],
@@ -468,7 +489,7 @@ for name, expr, words in (("left", "shift_left(x, y)", "left"), ("right", "shift
     op(
         f"bitwise_{name}_shift.self_scalar(Operand self, Tensor other) -> Tensor",
         variants="function",
-        kernel=pointwise(expr, dtypes=INTEGRAL, label=f"{name[0]}shift"),
+        kernel=pointwise(expr, dtypes=INTEGRAL, label=f"{name[0]}shift", guests="own"),
         no_grad=INTEGERS,
         doc=f"A number shifted {words} by other bits.",
         samples=[S(3, I(4))],
@@ -477,7 +498,7 @@ for name, words in (("gcd", "Greatest common divisor"), ("lcm", "Least common mu
     op(
         f"{name}(Tensor self, Tensor other) -> Tensor",
         variants=EVERYWHERE,
-        kernel=pointwise(f"{name}_of(x, y)", dtypes=INTEGRAL, cost=100),
+        kernel=pointwise(f"{name}_of(x, y)", dtypes=INTEGRAL, cost=100, guests="own"),
         inplace_function=True,
         no_grad=INTEGERS,
         doc=f"{words} of integers.",
@@ -492,7 +513,7 @@ for name, expr in (("floor", "floor"), ("ceil", "ceil"), ("round", "rint"), ("tr
     op(
         f"{name}(Tensor self) -> Tensor",
         variants=EVERYWHERE,
-        kernel=pointwise(f"{expr}_of(x)", dtypes=NUMERIC),
+        kernel=pointwise(f"{expr}_of(x)", dtypes=NUMERIC, guests="bits"),
         grad={"self": "zero_gradient(grad)"},
         jvp="elementwise",
         inplace_function=True,
@@ -511,7 +532,7 @@ for name, expr in (("floor", "floor"), ("ceil", "ceil"), ("round", "rint"), ("tr
 op(
     "round.decimals(Tensor self, *, int decimals) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True, whole=True),
+    kernel=native(elementwise=True, whole=True, guests="moves"),
     inplace="round_decimals_inplace",
     grad={"self": "zero_gradient(grad)"},
     node="RoundBackward1",
@@ -552,7 +573,7 @@ op(
 op(
     "clamp.tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True, whole=True),
+    kernel=native(elementwise=True, whole=True, guests="moves"),
     inplace="clamp_tensor_inplace",
     grad={
         "self": "clamp_tensor_backward_self(grad, self, min, max)",
@@ -576,7 +597,7 @@ op(
 op(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True, whole=True),
+    kernel=native(elementwise=True, whole=True, guests="moves"),
     inplace="clamp_inplace",
     grad={"self": "clamp_backward(grad, self, min, max)"},
     node="ClampBackward1",
@@ -590,7 +611,7 @@ op(
 op(
     "clamp_min.tensor(Tensor self, Tensor min) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("max_nan(x, y)"),
+    kernel=pointwise("max_nan(x, y)", guests="own"),
     grad={"self": "clamp_tensor_backward_self(grad, self, min, Tensor())", "min": "clamp_tensor_backward_min(grad, self, min, Tensor())"},
     node="ClampMinBackward1",
     jvp="elementwise",
@@ -602,7 +623,7 @@ op(
 op(
     "clamp_min(Tensor self, Scalar min) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True, whole=True),
+    kernel=native(elementwise=True, whole=True, guests="moves"),
     inplace="clamp_min_inplace",
     grad={"self": "clamp_backward(grad, self, min, std::nullopt)"},
     node="ClampMinBackward0",
@@ -615,7 +636,7 @@ op(
 op(
     "clamp_max.tensor(Tensor self, Tensor max) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("min_nan(x, y)"),
+    kernel=pointwise("min_nan(x, y)", guests="own"),
     grad={"self": "clamp_tensor_backward_self(grad, self, Tensor(), max)", "max": "clamp_tensor_backward_max(grad, self, Tensor(), max)"},
     node="ClampMaxBackward1",
     jvp="elementwise",
@@ -627,7 +648,7 @@ op(
 op(
     "clamp_max(Tensor self, Scalar max) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True, whole=True),
+    kernel=native(elementwise=True, whole=True, guests="moves"),
     inplace="clamp_max_inplace",
     grad={"self": "clamp_backward(grad, self, std::nullopt, max)"},
     node="ClampMaxBackward0",
@@ -640,21 +661,21 @@ op(
 op(
     "_clamp(Tensor self, Operand min, Operand max) -> Tensor",
     variants="internal",
-    kernel=pointwise("min_nan(max_nan(x, y), z)", dtypes=NUMERIC, label="clamp_scalar"),
+    kernel=pointwise("min_nan(max_nan(x, y), z)", dtypes=NUMERIC, label="clamp_scalar", guests="own"),
     no_grad=PART,
     doc="self limited to [min, max].",
 )
 op(
     "_clamp_below(Tensor self, Operand min) -> Tensor",
     variants="internal",
-    kernel=pointwise("max_nan(x, y)", dtypes=NUMERIC, label="clamp_min_scalar"),
+    kernel=pointwise("max_nan(x, y)", dtypes=NUMERIC, label="clamp_min_scalar", guests="own"),
     no_grad=PART,
     doc="self, at least min.",
 )
 op(
     "_clamp_above(Tensor self, Operand max) -> Tensor",
     variants="internal",
-    kernel=pointwise("min_nan(x, y)", dtypes=NUMERIC, label="clamp_max_scalar"),
+    kernel=pointwise("min_nan(x, y)", dtypes=NUMERIC, label="clamp_max_scalar", guests="own"),
     no_grad=PART,
     doc="self, at most max.",
 )
@@ -672,7 +693,7 @@ for name, which, sign in (("maximum", "larger", ">"), ("minimum", "smaller", "<"
     op(
         f"{name}(Tensor self, Tensor other) -> Tensor",
         variants=FUNCTION,
-        kernel=pointwise(f"{name[:3]}_nan(x, y)"),
+        kernel=pointwise(f"{name[:3]}_nan(x, y)", guests="own"),
         grad={"self": f"ops::_{name}_backward(grad, self, other)", "other": f"ops::_{name}_backward(grad, other, self)"},
         jvp="elementwise",
         doc=f"The {which} of two elements; nan if either is.",
@@ -698,7 +719,7 @@ for name, which, sign in (("maximum", "larger", ">"), ("minimum", "smaller", "<"
     op(
         f"f{name[:3]}(Tensor self, Tensor other) -> Tensor",
         variants=FUNCTION,
-        kernel=pointwise(f"y != y || x {sign}= y ? x : y"),
+        kernel=pointwise(f"y != y || x {sign}= y ? x : y", guests="own"),
         grad={"self": f"f{name[:3]}_backward(grad, self, other, true)", "other": f"f{name[:3]}_backward(grad, self, other, false)"},
         jvp="elementwise",
         doc=f"The {which} of two elements, ignoring nan.",
@@ -716,7 +737,7 @@ for name, which, sign in (("maximum", "larger", ">"), ("minimum", "smaller", "<"
 op(
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True, complex=True, whole=True),
+    kernel=native(elementwise=True, complex=True, whole=True, guests="moves"),
     inplace="nan_to_num_inplace",
     grad={"self": "ops::masked_fill(grad, ops::logical_not(ops::isfinite(self)), 0)"},
     jvp="elementwise",
@@ -821,7 +842,7 @@ op(
 op(
     "where(Tensor condition, Operand self, Operand other) -> Tensor",
     variants="function out",
-    kernel=native(elementwise=True, complex=True),
+    kernel=native(elementwise=True, complex=True, guests="moves"),
     grad={"self": "ops::where(condition, grad, 0.0)", "other": "ops::where(condition, 0.0, grad)"},
     jvp="elementwise",
     nondiff=("condition",),
@@ -863,7 +884,7 @@ op(
 op(
     "masked_fill.tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
     variants="function method inplace",
-    kernel=native(elementwise=True, complex=True),
+    kernel=native(elementwise=True, complex=True, guests="moves"),
     inplace="masked_fill_tensor_inplace",
     grad={"self": "ops::masked_fill(grad, mask, 0)", "value": "ops::where(mask, grad, 0.0)"},
     node="MaskedFillBackward1",
@@ -880,7 +901,7 @@ op(
 op(
     "masked_fill(Tensor self, Tensor mask, Scalar value) -> Tensor",
     variants="function method inplace",
-    kernel=native(elementwise=True, complex=True),
+    kernel=native(elementwise=True, complex=True, guests="moves"),
     inplace="masked_fill_inplace",
     grad={"self": "ops::masked_fill(grad, mask, 0)"},
     jvp="elementwise",

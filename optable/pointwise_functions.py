@@ -14,7 +14,7 @@ FUNCTION = "function method out"
 op(
     "neg(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("-x", dtypes=NUMERIC, check="check_neg(self);", complex=True),
+    kernel=pointwise("-x", dtypes=NUMERIC, check="check_neg(self);", complex=True, guests="bits"),
     grad={"self": "-grad"},
     jvp="elementwise",
     inplace_function=True,
@@ -65,7 +65,7 @@ op(
 op(
     "pow(Tensor self, Tensor exponent) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24, complex=True),
+    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24, complex=True, guests="own"),
     grad={"self": "pow_backward_self(grad, self, exponent)", "exponent": "pow_backward_exponent(grad, self, exponent, result)"},
     node="PowBackward1",
     jvp="elementwise",
@@ -77,7 +77,7 @@ op(
 op(
     "pow.scalar(Tensor self, Scalar exponent) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True, complex=True, whole=True),
+    kernel=native(elementwise=True, complex=True, whole=True, guests="moves"),
     inplace="pow_scalar_inplace",
     grad={"self": "pow_backward(grad, self, exponent)"},
     node="PowBackward0",
@@ -90,7 +90,7 @@ op(
 op(
     "pow.self_scalar(Operand self, Tensor exponent) -> Tensor",
     variants="function out",
-    kernel=native(elementwise=True, complex=True, whole=True),
+    kernel=native(elementwise=True, complex=True, whole=True, guests="moves"),
     grad={"exponent": "pow_backward_exponent(grad, self, exponent, result)"},
     node="PowBackward2",
     jvp="elementwise",
@@ -101,14 +101,14 @@ op(
 op(
     "_pow_left(Operand self, Tensor exponent) -> Tensor",
     variants="internal",
-    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24, label="pow", complex=True),
+    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24, label="pow", complex=True, guests="own"),
     no_grad=PART,
     doc="A number to the power of exponent, whatever its layout.",
 )
 op(
     "_pow(Tensor self, Operand exponent) -> Tensor",
     variants="internal",
-    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24, complex=True),
+    kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24, complex=True, guests="own"),
     no_grad=PART,
     doc="self to the power of a number, without the shortcuts of pow.",
 )
@@ -130,7 +130,7 @@ op(
     samples=unary() + [S(I(3))],
     reference="numpy.square",
 )
-op("_square(Tensor self) -> Tensor", variants="internal", kernel=pointwise("multiply(x, x)", dtypes=NUMERIC, complex=True), no_grad=PART, doc="self * self.")
+op("_square(Tensor self) -> Tensor", variants="internal", kernel=pointwise("multiply(x, x)", dtypes=NUMERIC, complex=True, guests="bits"), no_grad=PART, doc="self * self.")
 op(
     "sqrt(Tensor self) -> Tensor",
     variants=EVERYWHERE,
@@ -517,7 +517,7 @@ for name, low, high, formula, words in (
 op(
     "logit(Tensor self, float? eps=None) -> Tensor",
     variants=EVERYWHERE,
-    kernel=native(elementwise=True, whole=True),
+    kernel=native(elementwise=True, whole=True, guests="moves"),
     inplace="logit_inplace",
     grad={"self": "logit_backward(grad, self, eps)"},
     jvp="elementwise",
@@ -660,7 +660,7 @@ op(
 op(
     "mvlgamma(Tensor self, int p) -> Tensor",
     variants="function method inplace",
-    kernel=native(elementwise=True, whole=True),
+    kernel=native(elementwise=True, whole=True, guests="moves"),
     grad={"self": "mvlgamma_backward(grad, self, p)"},
     jvp="elementwise",
     doc="Logarithm of the multivariate gamma function of dimension p.",

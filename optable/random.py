@@ -40,7 +40,7 @@ op(
 op(
     f"randint(int high, int[] size, *, {GEN}, {OPTIONS}) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(guests="moves"),
     out=Out(size="{size}", fill="ops::random_from_(out, 0, {high}, {generator})"),
     random=True,
     batching=by("drawn", "size"),
@@ -55,7 +55,7 @@ op(
 op(
     f"randint.low(int low, int high, int[] size, *, {GEN}, {OPTIONS}) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(guests="moves"),
     out=Out(size="{size}", fill="ops::random_from_(out, {low}, {high}, {generator})"),
     random=True,
     batching=by("drawn", "size"),
@@ -67,7 +67,7 @@ op(
 op(
     f"randperm(int n, *, {GEN}, {OPTIONS}) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(guests="value"),
     random=True,
     batching=by("drawn_one_by_one"),
     doc="The integers from 0 to n - 1 in random order.",
@@ -101,7 +101,7 @@ op(
 op(
     f"randint_like(Tensor self, int high, *, {GEN}, {LIKE}) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(guests="moves"),
     no_grad=SIZES,
     random=True,
     batching=by("drawn_like"),
@@ -112,7 +112,7 @@ op(
 op(
     f"randint_like.low(Tensor self, int low, int high, *, {GEN}, {LIKE}) -> Tensor",
     variants="function",
-    kernel=native(),
+    kernel=native(guests="moves"),
     no_grad=SIZES,
     random=True,
     batching=by("drawn_like"),
@@ -130,7 +130,7 @@ def fill(name: str, args: str, node: str, doc: str, samples: list, errors: tuple
     op(
         f"{name}.{overload}(Tensor self, {args}*, {GEN}) -> Tensor",
         variants="inplace",
-        kernel=native(complex=name in ("uniform", "normal")),
+        kernel=native(complex=name in ("uniform", "normal"), guests="moves" if name == "random" and overload != "inplace" else ""),
         inplace=f"{name}_{overload}_",
         node=node,
         grad={"self": "zeros_of(grad)"},

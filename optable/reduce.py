@@ -123,7 +123,7 @@ op(
 
 op(
     "sum(Tensor self, *, dtype? dtype=None) -> Tensor",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="value"),
     grad={"self": "sum_backward(grad, self_sizes, std::nullopt, false, self_dtype)"},
     jvp="linear",
     batching=over_example("sum.dim"),
@@ -135,7 +135,7 @@ op(
 op(
     "sum.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     variants=FUNCTION,
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="value"),
     grad={"self": "sum_backward(grad, self_sizes, dim, keepdim, self_dtype)"},
     node="SumBackward1",
     jvp="linear",
@@ -148,7 +148,7 @@ op(
 op(
     "nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     variants=FUNCTION,
-    kernel=native(),
+    kernel=native(guests="value"),
     grad={"self": "sum_backward(grad, self_sizes, dim, keepdim, self_dtype) * ops::eq(self, self)"},
     out=Out(in_dtype_of_out=True),
     batching=along("dim"),
@@ -159,7 +159,7 @@ op(
 op(
     "mean(Tensor self, *, dtype? dtype=None) -> Tensor",
     variants=FUNCTION,
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="value"),
     grad={"self": "mean_backward(grad, self_sizes, std::nullopt, false, self_dtype)"},
     jvp="linear",
     out=Out(cast="mean.dtype_out(): input types can't be cast to the desired output type {out}"),
@@ -183,7 +183,7 @@ op(
 op(
     "mean.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     variants=FUNCTION,
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="value"),
     grad={"self": "mean_backward(grad, self_sizes, dim, keepdim, self_dtype)"},
     node="MeanBackward1",
     jvp="linear",
@@ -199,7 +199,7 @@ op(
 )
 op(
     "prod(Tensor self, *, dtype? dtype=None) -> Tensor",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="value"),
     grad={"self": "prod_backward(grad, self, result)"},
     autocast=FLOAT32,
     batching=over_example("prod.dim_int"),
@@ -218,7 +218,7 @@ op(
 op(
     "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     variants=FUNCTION,
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="value"),
     grad={"self": "prod_backward(grad, self, result, dim, keepdim)"},
     node="ProdBackward1",
     out=Out(exact=EXPECTED, in_dtype_of_out=True),
@@ -238,7 +238,7 @@ op(
 op(
     "trace(Tensor self) -> Tensor",
     variants="function method",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="value"),
     grad={"self": "trace_backward(grad, self_sizes)"},
     jvp="linear",
     autocast=FLOAT32,
@@ -258,7 +258,7 @@ for name, doc in (("any", "Whether any element is true (nonzero)."), ("all", "Wh
     op(
         f"{name}(Tensor self) -> Tensor",
         variants=FUNCTION,
-        kernel=native(complex=True),
+        kernel=native(complex=True, guests="value"),
         no_grad=INTEGERS,
         out=truth,
         batching=over_example(f"{name}.dims"),
@@ -268,7 +268,7 @@ for name, doc in (("any", "Whether any element is true (nonzero)."), ("all", "Wh
     op(
         f"{name}.dims(Tensor self, int[]? dim, bool keepdim=False) -> Tensor",
         variants=FUNCTION,
-        kernel=native(complex=True),
+        kernel=native(complex=True, guests="value"),
         no_grad=INTEGERS,
         out=truth,
         batching=by("along_listed", "dim"),
@@ -287,7 +287,7 @@ for name, doc in (("any", "Whether any element is true (nonzero)."), ("all", "Wh
     )
 op(
     "count_nonzero(Tensor self, int[]? dim=None) -> Tensor",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="value"),
     no_grad=INTEGERS,
     batching=along("dim"),
     doc="Number of elements that are not zero, along dims.",
@@ -305,7 +305,7 @@ for name, largest in (("max", True), ("min", False)):
     op(
         f"{name}(Tensor self) -> Tensor",
         variants=FUNCTION,
-        kernel=native(),
+        kernel=native(guests="order"),
         grad={"self": "shared_backward(grad, self, result, std::nullopt, false)"},
         node=f"{Name}Backward1",
         batching=over_example(f"a{name}"),
@@ -325,7 +325,7 @@ for name, largest in (("max", True), ("min", False)):
     op(
         f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
         variants=FUNCTION,
-        kernel=native(),
+        kernel=native(guests="order"),
         grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
         node=f"{Name}Backward0",
         outputs_nondiff=("indices",),
@@ -349,7 +349,7 @@ for name, largest in (("amax", True), ("amin", False)):
     op(
         f"{name}(Tensor self, int[]? dim=[], bool keepdim=False) -> Tensor",
         variants=FUNCTION,
-        kernel=native(),
+        kernel=native(guests="order"),
         grad={"self": "shared_backward(grad, self, result, dim, keepdim)"},
         out=Out(exact=INPUT_AND_OUT),
         batching=along("dim"),
@@ -365,7 +365,7 @@ for name, largest in (("amax", True), ("amin", False)):
 op(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     variants=FUNCTION,
-    kernel=native(),
+    kernel=native(guests="order"),
     grad={"self": "aminmax_backward(grads[0], grads[1], self, min, max, dim, keepdim)"},
     out=Out(exact=EXPECTED),
     batching=by("along_or_over_example", "dim", "keepdim"),
@@ -387,7 +387,7 @@ for name in ("argmax", "argmin"):
     op(
         f"{name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
         variants=PLACES,
-        kernel=native(),
+        kernel=native(guests="order"),
         no_grad=INTEGERS,
         out=Out(exact=EXPECTED),
         batching=by("along_or_over_example", "dim", "keepdim"),
@@ -442,7 +442,7 @@ for name, word in (("var", "Variance"), ("std", "Standard deviation")):
     op(
         f"{name}.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
         variants=FUNCTION,
-        kernel=native(complex=True),
+        kernel=native(complex=True, guests="value"),
         wirtinger=True,
         grad={
             "self": "var_backward(grad, self, dim, correction, keepdim)"
@@ -484,7 +484,7 @@ for name, word in (("var_mean", "Variance and mean"), ("std_mean", "Standard dev
     op(
         f"{name}.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
         variants="function",
-        kernel=native(complex=True),
+        kernel=native(complex=True, guests="value"),
         wirtinger=True,
         grad={"self": f"{name}_backward({args})"},
         batching=along("dim"),
@@ -499,7 +499,7 @@ NO_INTEGER_NORM = E(S(I(3)), RuntimeError, "linalg.vector_norm: Expected a float
 op(
     "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     variants="function out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="value"),
     wirtinger=True,
     grad={"self": "vector_norm_backward(grad, self, ord, result, dim, keepdim)"},
     home="linalg",
@@ -611,7 +611,7 @@ op(
 op(
     "logsumexp(Tensor self, int[] dim, bool keepdim=False) -> Tensor",
     variants=FUNCTION,
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="value"),
     grad={"self": "logsumexp_backward(grad, self, result, dim, keepdim)"},
     out=Out(cast="logsumexp(): Expected floating point type for result tensor, but got: {out}"),
     batching=along("dim"),
@@ -625,7 +625,7 @@ for name in ("softmax", "log_softmax"):
     op(
         f"{name}(Tensor self, int dim, dtype? dtype=None) -> Tensor",
         variants=FUNCTION,
-        kernel=native(),
+        kernel=native(guests="value"),
         grad={"self": backward},
         jvp="symmetric" if name == "softmax" else "log_softmax_backward_grad(self_t, result, dim, result_dtype)",
         out=Out(exact=EXPECTED, name=f"aten::{name}"),
@@ -671,7 +671,7 @@ op(
 op(
     "cumsum(Tensor self, int dim, *, dtype? dtype=None) -> Tensor",
     variants="function method inplace out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="value"),
     grad={"self": "ops::_reverse_cumsum(cast_to(grad, self_dtype), dim)"},
     jvp="linear",
     out=Out(exact=EXPECTED, in_dtype_of_out=True),
@@ -694,7 +694,7 @@ op(
 op(
     "cumprod(Tensor self, int dim, *, dtype? dtype=None) -> Tensor",
     variants="function method inplace out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="value"),
     grad={"self": "cumprod_backward(grad, self, dim, result)"},
     out=Out(exact=EXPECTED, in_dtype_of_out=True),
     batching=along("dim"),
@@ -731,7 +731,7 @@ for name in ("cummax", "cummin"):
     op(
         f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
         variants=FUNCTION,
-        kernel=native(),
+        kernel=native(guests="order"),
         grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, true)"},
         outputs_nondiff=("indices",),
         out=Out(exact=SCALAR_TYPE),
@@ -771,7 +771,7 @@ STABLE_SAMPLES = [S(I(20), stable=True), S(I(20), stable=True, descending=True),
 op(
     "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     variants=FUNCTION,
-    kernel=native(),
+    kernel=native(guests="order"),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, false)"},
     outputs_nondiff=("indices",),
     out=Out(exact=EXPECTED),
@@ -783,7 +783,7 @@ op(
 op(
     "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     variants=FUNCTION,
-    kernel=native(),
+    kernel=native(guests="order"),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, false)"},
     node="SortBackward1",
     outputs_nondiff=("indices",),
@@ -795,7 +795,7 @@ op(
 op(
     "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
     variants="function method",
-    kernel=native(),
+    kernel=native(guests="order"),
     no_grad=INTEGERS,
     batching=along("dim"),
     doc="Indices that sort along a dim.",
@@ -805,7 +805,7 @@ op(
 op(
     "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
     variants=FUNCTION,
-    kernel=native(),
+    kernel=native(guests="order"),
     no_grad=INTEGERS,
     out=Out(exact=EXPECTED, name="sort"),
     batching=along("dim"),
@@ -823,7 +823,7 @@ op(
 op(
     "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     variants=FUNCTION,
-    kernel=native(),
+    kernel=native(guests="order"),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, false)"},
     outputs_nondiff=("indices",),
     out=Out(exact=EXPECTED),
@@ -849,7 +849,7 @@ op(
 op(
     "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     variants=FUNCTION,
-    kernel=native(),
+    kernel=native(guests="order"),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
     outputs_nondiff=("indices",),
     out=Out(exact=("output values must be of same type as input","output indices must be of scalar type Long",)),
@@ -873,7 +873,7 @@ for name, nan in (("median", "NaN wins"), ("nanmedian", "NaN is left out")):
     op(
         f"{name}(Tensor self) -> Tensor",
         variants="function method",
-        kernel=native(),
+        kernel=native(guests="order"),
         grad={"self": "shared_backward(grad, self, result, std::nullopt, false)"},
         batching=over_example(f"{name}.dim"),
         doc=f"Lower median of all elements; {nan}.",
@@ -888,7 +888,7 @@ for name, nan in (("median", "NaN wins"), ("nanmedian", "NaN is left out")):
     op(
         f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
         variants=FUNCTION,
-        kernel=native(),
+        kernel=native(guests="order"),
         grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
         node=f"{Name}Backward1",
         outputs_nondiff=("indices",),
@@ -906,7 +906,7 @@ for name, nan in (("median", "NaN wins"), ("nanmedian", "NaN is left out")):
 op(
     "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     variants=FUNCTION,
-    kernel=native(),
+    kernel=native(guests="order"),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
     outputs_nondiff=("indices",),
     out=Out(exact=("expected scalar type '{result}' but got '{out}' for values output","expected scalar type '{result}' but got '{out}' for indices output",)),
@@ -943,7 +943,7 @@ SIDE = "bool out_int32=False, bool right=False"
 op(
     f"searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, {SIDE}, str? side=None, Tensor? sorter=None) -> Tensor",
     variants="function out",
-    kernel=native(runs_on_empty=True),
+    kernel=native(runs_on_empty=True, guests="order"),
     no_grad=INTEGERS,
     out=Out(exact=SEARCH),
     batching=by("searchsorted"),
@@ -980,7 +980,7 @@ op(
 op(
     f"bucketize.Tensor(Tensor self, Tensor boundaries, *, {SIDE}) -> Tensor",
     variants="function out",
-    kernel=native(),
+    kernel=native(guests="order"),
     no_grad=INTEGERS,
     out=Out(exact=SEARCH),
     batching=by("bucketize"),
@@ -999,7 +999,7 @@ op(
 )
 op(
     "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
-    kernel=native(needs_values=True),
+    kernel=native(needs_values=True, guests="value"),
     grad={"weights": "cast_to(ops::index_select(grad, 0, self), weights_dtype)"},
     nondiff=("self",),
     batching=LOOP,
@@ -1094,7 +1094,7 @@ op(
 COUNTED = {"outputs_nondiff": ("result1", "result2"), "variants": "function"}
 op(
     "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
-    kernel=native(needs_values=True),
+    kernel=native(needs_values=True, guests="order"),
     grad={"self": 'not_implemented("_unique2")'},
     batching=by("dynamic_shape", "_unique2"),
     syncs=True,
@@ -1105,7 +1105,7 @@ op(
 )
 op(
     "_unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
-    kernel=native(needs_values="unique_dim"),
+    kernel=native(needs_values="unique_dim", guests="order"),
     grad={"self": 'not_implemented("unique_dim")'},
     batching=by("dynamic_shape", "unique_dim"),
     syncs=True,
@@ -1116,7 +1116,7 @@ op(
 )
 op(
     "_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
-    kernel=native(needs_values="unique_consecutive"),
+    kernel=native(needs_values="unique_consecutive", guests="order"),
     grad={"self": 'not_implemented("unique_consecutive")'},
     batching=by("dynamic_shape", "unique_consecutive"),
     syncs=True,
@@ -1147,7 +1147,7 @@ op(
 )
 op(
     "equal(Tensor self, Tensor other) -> bool",
-    kernel=native(complex=True, needs_values=True),
+    kernel=native(complex=True, needs_values=True, guests="moves"),
     no_grad=INTEGERS,
     batching=by("one_answer"),
     syncs=True,

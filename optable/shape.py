@@ -33,7 +33,7 @@ op(
 op(
     "view.dtype(Tensor self, dtype dtype) -> Tensor",
     variants="method internal",
-    kernel=native(complex="lazy", whole=True),
+    kernel=native(complex="lazy", whole=True, guests="moves"),
     no_grad=BITS,
     aliases="memory",
     batching=leading(1),
@@ -44,7 +44,7 @@ op(
 op(
     "_unsafe_view(Tensor self, int[] size) -> Tensor",
     variants="function internal",
-    kernel=native(complex=True, whole=True),
+    kernel=native(complex=True, whole=True, guests="moves"),
     grad={"self": "ops::reshape(grad, self_sizes)"},
     jvp="linear",
     aliases="memory",
@@ -365,7 +365,7 @@ op(
 op(
     "select_backward(Tensor self, int[] input_sizes, int dim, int index) -> Tensor",
     variants="function internal",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     grad={"self": "ops::select(grad, dim, index)"},
     jvp="linear",
     home="",
@@ -388,7 +388,7 @@ op(
 op(
     "slice_backward(Tensor self, int[] input_sizes, int dim, int? start, int? end, int step) -> Tensor",
     variants="function internal",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     grad={"self": "ops::slice(grad, dim, start, end, step)"},
     jvp="linear",
     home="",
@@ -435,7 +435,7 @@ op(
 op(
     "diagonal_backward(Tensor self, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
     variants="function internal",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     grad={"self": "ops::diagonal(grad, offset, dim1, dim2)"},
     jvp="linear",
     home="",
@@ -446,7 +446,7 @@ op(
 op(
     "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     variants="function internal",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     node="DiagonalBackward0_copy",
     grad={"self": "ops::diagonal_backward(grad, self_sizes, offset, dim1, dim2)"},
     jvp="linear",
@@ -456,7 +456,7 @@ op(
 )
 op(
     "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     grad={"self": "ops::diagonal(grad, offset, dim1, dim2)"},
     jvp="linear",
     batching=by("diag_embed"),
@@ -572,7 +572,7 @@ op(
 )
 op(
     "detach(Tensor self) -> Tensor",
-    kernel=native(complex="lazy", whole=True),
+    kernel=native(complex="lazy", whole=True, guests="moves"),
     no_grad=DETACHES,
     aliases="memory",
     batching=leading(),
@@ -643,7 +643,7 @@ op(
 )
 op(
     "unsafe_split.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]",
-    kernel=native(complex=True, whole=True),
+    kernel=native(complex=True, whole=True, guests="moves"),
     node="UnsafeSplitBackward0",
     grad={"self": "split_backward(grads, split_size, dim, self_sizes, self_dtype, self_device)"},
     jvp="linear",
@@ -654,7 +654,7 @@ op(
 )
 op(
     "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
-    kernel=native(complex=True, whole=True),
+    kernel=native(complex=True, whole=True, guests="moves"),
     grad={"self": "split_sizes_backward(grads, split_sizes, dim, self_sizes, self_dtype, self_device)"},
     jvp="linear",
     aliases="memory",
@@ -765,7 +765,7 @@ _CAT_ERRORS = (
 op(
     "cat(Tensor[] tensors, int dim=0) -> Tensor",
     variants="function out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     grad={"tensors": "cat_backward(grad, tensors_shapes, tensors_dtypes, dim)"},
     jvp="linear",
     out=Out(cast=CAT),
@@ -788,7 +788,7 @@ alias("concatenate", of="cat")
 op(
     "stack(Tensor[] tensors, int dim=0) -> Tensor",
     variants="function out",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     grad={"tensors": "stack_backward(grad, tensors_dtypes, dim)"},
     jvp="linear",
     out=Out(cast=CAT),
@@ -826,7 +826,7 @@ alias("row_stack", of="vstack")
 op(
     "_block_diag(Tensor[] tensors) -> Tensor",
     variants="function",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     node="BlockDiagBackward0",
     grad={"tensors": "block_diag_backward(grad, tensors_shapes, tensors_dtypes)"},
     jvp="linear",
@@ -847,7 +847,7 @@ op(
 op(
     "repeat(Tensor self, int[] repeats) -> Tensor",
     variants="method internal",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     grad={"self": "repeat_backward(grad, repeats, self_sizes)"},
     jvp="linear",
     batching=by("repeat"),
@@ -899,7 +899,7 @@ op(
 )
 op(
     "flip(Tensor self, int[] dims) -> Tensor",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     grad={"self": "ops::flip(grad, dims)"},
     jvp="linear",
     batching=by("flip"),
@@ -929,7 +929,7 @@ op(
 )
 op(
     "roll(Tensor self, int[] shifts, int[] dims=[]) -> Tensor",
-    kernel=native(complex=True),
+    kernel=native(complex=True, guests="moves"),
     grad={"self": "roll_backward(grad, shifts, dims)"},
     jvp="linear",
     batching=by("roll"),
@@ -944,7 +944,7 @@ op(
 )
 op(
     "rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
-    kernel=native(complex=True, whole=True),
+    kernel=native(complex=True, whole=True, guests="moves"),
     grad={"self": "ops::rot90(grad, -k, dims)"},
     jvp="linear",
     batching=by("rot90"),
@@ -961,7 +961,7 @@ for _name in ("tril", "triu"):
     op(
         f"{_name}(Tensor self, int diagonal=0) -> Tensor",
         variants="function method inplace out",
-        kernel=native(complex=True),
+        kernel=native(complex=True, guests="moves"),
         inplace=f"{_name}_",
         grad={"self": f"ops::{_name}(grad, diagonal)"},
         jvp="linear",
@@ -996,7 +996,7 @@ for _name, _doc, _samples in (
 
 op(
     "clone(Tensor self) -> Tensor",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     grad={"self": "grad"},
     jvp="linear",
     copies=True,
@@ -1007,7 +1007,7 @@ op(
 )
 op(
     "clone.format(Tensor self, *, memory_format? memory_format) -> Tensor",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     node="CloneBackward0",
     grad={"self": "grad"},
     jvp="linear",
@@ -1023,7 +1023,7 @@ op(
 op(
     "_clone_as(Tensor self, int[] stride) -> Tensor",
     variants="function internal",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     node="CloneBackward0",
     grad={"self": "grad"},
     jvp="linear",
@@ -1051,7 +1051,7 @@ op(
 op(
     "_to_copy(Tensor self, *, dtype? dtype=None, device? device=None) -> Tensor",
     variants="function internal",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     grad={"self": "convert_back(grad, self_dtype, self_device)"},
     jvp="linear",
     copies=True,
@@ -1111,7 +1111,7 @@ for _name in ("float", "double", "half", "bfloat16", "int", "long", "short", "ch
 op(
     "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
     variants="inplace",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     inplace="copy_",
     node="CopyBackwards",
     grad={"self": "zeros_of(grad)", "src": "copy_backward(grad, src_sizes, src_dtype, src_device)"},
@@ -1138,7 +1138,7 @@ op(
 op(
     "fill.Scalar(Tensor self, Scalar value) -> Tensor",
     variants="function",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     node="FillBackward0",
     grad={"self": "zeros_of(grad)"},
     jvp="zero",
@@ -1149,7 +1149,7 @@ op(
 op(
     "fill.Tensor(Tensor self, Tensor value) -> Tensor",
     variants="function",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     node="FillBackward1",
     grad={"self": "zeros_of(grad)", "value": "fill_value_backward(grad, value_dtype)"},
     jvp="linear",
@@ -1160,7 +1160,7 @@ op(
 op(
     "fill.inplace_Tensor(Tensor self, Tensor value) -> Tensor",
     variants="inplace",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     inplace="fill_tensor_",
     node="FillBackward3",
     grad={"self": "zeros_of(grad)", "value": "fill_value_backward(grad, value_dtype)"},
@@ -1175,7 +1175,7 @@ op(
 op(
     "fill.inplace_Scalar(Tensor self, Scalar value) -> Tensor",
     variants="inplace",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     inplace="fill_scalar_",
     node="FillBackward2",
     grad={"self": "zeros_of(grad)"},
@@ -1189,7 +1189,7 @@ op(
 op(
     "zero(Tensor self) -> Tensor",
     variants="inplace",
-    kernel=native(complex="lazy"),
+    kernel=native(complex="lazy", guests="moves"),
     inplace="zero_",
     grad={"self": "zeros_of(grad)"},
     jvp="linear",

@@ -212,6 +212,8 @@ TEXTS = [
 DTYPES = [
     torch.bool,
     torch.uint8,
+    torch.uint16,
+    torch.uint64,
     torch.int8,
     torch.int16,
     torch.int32,
@@ -222,6 +224,7 @@ DTYPES = [
     torch.float64,
     torch.complex64,
     torch.complex128,
+    torch.float8_e4m3fn,
 ]
 SHAPES = [
     (),
@@ -256,7 +259,7 @@ def tensor(rng):
         values = [rng.choice(FLOATS) if rng.random() < 0.2 else rng.uniform(-2, 2) for _ in range(count)]
     else:
         values = [rng.randint(-3, 4) for _ in range(count)]
-        if dtype in (torch.uint8, torch.bool):
+        if not dtype.is_signed:
             values = [abs(v) for v in values]
         elif rng.random() < 0.1:
             info = torch.iinfo(dtype)
@@ -286,7 +289,7 @@ def tensor(rng):
         if more < 0.25:
             t = t.detach().requires_grad_()
             if more < 0.12:
-                t = t * 1
+                t = t.clone()
             elif more < 0.15:
                 t = torch.nn.Parameter(t)
     return t
@@ -390,7 +393,8 @@ def new_argument(rng, depth):
         return rng.choice(TEXTS)
     if r < 0.70:
         return rng.choice(
-            DTYPES + [torch.device("cpu"), torch.device("meta"), torch.contiguous_format, torch.preserve_format, float, int, bool]
+            DTYPES
+            + [torch.int4, torch.device("cpu"), torch.device("meta"), torch.contiguous_format, torch.preserve_format, float, int, bool]
         )
     if r < 0.82 and depth < 3:
         return sequence(rng, depth)

@@ -8,7 +8,7 @@ import pytest
 
 import retrograd as torch
 
-DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"]
+DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64", "bool"]
 PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)
 
 

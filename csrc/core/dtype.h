@@ -11,22 +11,59 @@
 
 namespace retrograd {
 
-// Promotion order within a category is the numeric order (see promote()). Complex dtypes are those with bit 4 set, so that one test of a
-// tensor's traits finds them; the numbers between are free.
-enum class DType : uint8_t { Bool, UInt8, Int8, Int16, Int32, Int64, Float16, BFloat16, Float32, Float64, Complex64 = 16, Complex128 };
-inline constexpr int kNumDTypes = 18;
-inline constexpr int kComplexBit = 16;
+// Promotion order within a category is the numeric order (see promote()). Complex dtypes are those with bit 4 set, and guests those with
+// bit 5, so that one test of a tensor's traits finds either; the numbers between are free.
+//
+// Note [Guest dtypes]
+// Few programs compute in the wider unsigned integers, none in floats of 8 bits, and a loop of every kernel for each would be a third of the
+// library. So kernels do not know them, but for copies and conversions, and what moves elements whatever they are. A pointwise op computes in
+// uint64, where it has a loop for that; before another kernel dispatch has int64 stand in, if the op's entry says that this is right (`guests`
+// in optable/__init__.py), and otherwise refuses. Floats of 8 bits can be asked (compared, looked for nan), for which float32 stands in. No other dtype pays: guests are found by the test that finds lazy elements.
+enum class DType : uint8_t {
+  Bool,
+  UInt8,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  Float16,
+  BFloat16,
+  Float32,
+  Float64,
+  Complex64 = 16,
+  Complex128,
+  Float8_e4m3fn = 32,
+  Float8_e5m2,
+  Float8_e4m3fnuz,
+  Float8_e5m2fnuz,
+  Float8_e8m0fnu,
+  UInt16 = 40,
+  UInt32,
+  UInt64
+};
+inline constexpr int kNumDTypes = 43;
+inline constexpr int kComplexBit = 16, kGuestBit = 32;
 
-inline constexpr int64_t kItemSize[kNumDTypes] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 0, 0, 0, 0, 0, 0, 8, 16};
-inline constexpr int64_t kMaxItemSize = 16;
+inline constexpr int64_t kItemSize[kNumDTypes] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 0, 0, 0, 0, 0, 0, 8, 16, 0, 0, 0, 0,
+                                                  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0,  2, 4, 8};
 constexpr int64_t itemsize(DType t) { return kItemSize[static_cast<int>(t)]; }
+inline constexpr int64_t kMaxItemSize = 16;
 constexpr bool is_complex(DType t) { return static_cast<int>(t) & kComplexBit; }
-constexpr bool is_floating(DType t) { return t >= DType::Float16 && t <= DType::Float64; }
-constexpr bool is_differentiable(DType t) { return t >= DType::Float16; }              // floating or complex
-constexpr bool is_integral(DType t) { return t > DType::Bool && t < DType::Float16; }  // bool excluded
+constexpr bool is_guest(DType t) { return static_cast<int>(t) & kGuestBit; }
+constexpr bool is_float8(DType t) { return t >= DType::Float8_e4m3fn && t <= DType::Float8_e8m0fnu; }
+constexpr bool is_floating(DType t) { return (t >= DType::Float16 && t <= DType::Float64) || is_float8(t); }
+constexpr bool is_differentiable(DType t) { return t >= DType::Float16 && t < DType::UInt16; }  // floating or complex
+constexpr bool is_wide_unsigned(DType t) { return t >= DType::UInt16; }
+constexpr bool is_unsigned(DType t) { return t == DType::UInt8 || is_wide_unsigned(t); }
+constexpr bool is_signed(DType t) { return !is_unsigned(t) && t != DType::Bool && t != DType::Float8_e8m0fnu; }
+constexpr bool is_integral(DType t) { return (t > DType::Bool && t < DType::Float16) || is_wide_unsigned(t); }  // bool excluded
 constexpr DType real_dtype(DType t) { return t == DType::Complex64 ? DType::Float32 : t == DType::Complex128 ? DType::Float64 : t; }
 // 16-bit floats have no complex dtype of their own here; they go with complex64.
 constexpr DType complex_dtype(DType t) { return t == DType::Float64 || t == DType::Complex128 ? DType::Complex128 : DType::Complex64; }
+
+// Where the loops of a dtype are in the table of a kernel's: that of uint64, which serves all wide unsigned integers, in a gap.
+inline constexpr int kNumLoops = 18;
+constexpr int loop_of(DType t) { return static_cast<int>(t) & (kGuestBit - 1); }
 
 struct Half {
   uint16_t bits;
@@ -147,12 +184,26 @@ template <> struct DTypeOf<int8_t> { static constexpr DType value = DType::Int8;
 template <> struct DTypeOf<int16_t> { static constexpr DType value = DType::Int16; };
 template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::Int32; };
 template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::Int64; };
+template <> struct DTypeOf<uint16_t> { static constexpr DType value = DType::UInt16; };
+template <> struct DTypeOf<uint32_t> { static constexpr DType value = DType::UInt32; };
+template <> struct DTypeOf<uint64_t> { static constexpr DType value = DType::UInt64; };
 template <> struct DTypeOf<Half> { static constexpr DType value = DType::Float16; };
 template <> struct DTypeOf<BFloat16> { static constexpr DType value = DType::BFloat16; };
 template <> struct DTypeOf<float> { static constexpr DType value = DType::Float32; };
 template <> struct DTypeOf<double> { static constexpr DType value = DType::Float64; };
 template <> struct DTypeOf<Complex<float>> { static constexpr DType value = DType::Complex64; };
 template <> struct DTypeOf<Complex<double>> { static constexpr DType value = DType::Complex128; };
+
+// The integer part of a number as an unsigned integer. Out of range is undefined in C++; this is what x86 gives, and with it PyTorch.
+template <class U, class F> [[gnu::always_inline]] inline U truncate_unsigned(F x) {
+  using S = std::make_signed_t<U>;
+  constexpr U top = U(1) << (sizeof(U) * 8 - 1);
+  constexpr F half = sizeof(U) == 8 ? F(0x1p63) : F(0x1p31);
+  const bool high = x >= half;
+  const F rest = high ? x - half : x;
+  const U low = rest >= -half && rest < half ? static_cast<U>(static_cast<S>(rest)) : top;
+  return high ? low ^ top : low;
+}
 
 // Calls f(T{}) with the C++ type of a dtype: `visit_dtype(t, [&](auto zero) { using T = decltype(zero); ... })`.
 // The sets are as small as the work allows, to keep template instances few; the caller has checked the dtype.
@@ -170,7 +221,7 @@ template <class F> decltype(auto) visit_floating(DType t, F&& f) {
   }
 }
 
-// All but the complex ones.
+// All but complex ones and guests.
 template <class F> decltype(auto) visit_dtype(DType t, F&& f) {
   switch (t) {
     case DType::Bool: return f(bool{});
@@ -183,6 +234,15 @@ template <class F> decltype(auto) visit_dtype(DType t, F&& f) {
   }
 }
 
+template <class F> decltype(auto) visit_guest(DType t, F&& f) {
+  switch (t) {
+    case DType::UInt16: return f(uint16_t{});
+    case DType::UInt32: return f(uint32_t{});
+    default: return f(uint64_t{});
+  }
+}
+
+// All but guests.
 template <class F> decltype(auto) visit_all(DType t, F&& f) {
   if (is_complex(t)) return visit_complex(t, static_cast<F&&>(f));
   return visit_dtype(t, static_cast<F&&>(f));

@@ -13,6 +13,7 @@ const char* dtype_name(DType dtype);          // "float32"
 const char* dtype_storage_name(DType dtype);  // "FloatTensor"
 std::string dtype_title(DType dtype);         // "Float"
 const char* cpp_type_name(DType dtype);       // "float", "long int": as a few messages have it
+const char* number_type_name(DType dtype);    // "float", "int64_t": as those about numbers do
 
 class Promotion {
  public:

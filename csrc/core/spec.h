@@ -56,6 +56,7 @@ class Spec {
   Spec(const Spec& o, DType dtype) : Spec(o) { dtype_ = dtype; }
   Spec& operator=(const Spec&) = delete;
 
+  DType dtype() const { return dtype_; }
   void add_dim(int64_t size) {
     if (RG_UNLIKELY(ndim_ == kMaxDims || form_ != Form::Contiguous)) fail_dims(kMaxDims + 1);
     sizes_[ndim_++] = size;

@@ -138,6 +138,7 @@ static_assert(DeviceType::CPU == DeviceType(0));
 inline constexpr uint64_t kNdimBits = TensorTraits{.ndim = 0xff}.word();
 constexpr uint64_t flag_bits(int flags) { return TensorTraits{.flags = static_cast<uint16_t>(flags)}.word(); }
 inline constexpr uint64_t kComplexBits = TensorTraits{.dtype = DType(kComplexBit)}.word();
+inline constexpr uint64_t kGuestBits = TensorTraits{.dtype = DType(kGuestBit)}.word();
 inline constexpr uint16_t kLazy = kConj | kNeg;
 inline constexpr uint64_t kLazyBits = flag_bits(kLazy);
 

@@ -3,10 +3,30 @@
 #include "core/backend.h"
 #include "core/launch.h"
 #include "kernels/copy.h"
+#include "kernels/float8.h"
 
 namespace retrograd {
 
+void Scalar::store_guest(DType dtype, void* out) const {
+  if (is_float8(dtype)) {
+    const uint8_t code = visit_float8(dtype, [&]<DType kind>() { return to_float8<kind>(static_cast<float>(to_double())); });
+    std::memcpy(out, &code, 1);
+    return;
+  }
+  const uint64_t bits = is_float() ? truncate_unsigned<uint64_t>(d) : static_cast<uint64_t>(i);
+  std::memcpy(out, &bits, static_cast<size_t>(itemsize(dtype)));  // the low bytes come first
+}
+
 Scalar element_scalar(DType dtype, const void* host_data) {
+  if (RG_UNLIKELY(is_guest(dtype))) {
+    if (is_float8(dtype)) {
+      const uint8_t code = *static_cast<const uint8_t*>(host_data);
+      return Scalar(static_cast<double>(visit_float8(dtype, [=]<DType kind>() { return from_float8<kind>(code); })));
+    }
+    uint64_t bits = 0;
+    std::memcpy(&bits, host_data, static_cast<size_t>(itemsize(dtype)));
+    return Scalar::of_unsigned(bits);
+  }
   return visit_all(dtype, [&](auto zero) -> Scalar {
     using T = decltype(zero);
     std::conditional_t<std::is_same_v<T, bool>, uint8_t, T> v;  // view(torch.bool) shows bytes that are no bool

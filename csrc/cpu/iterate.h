@@ -11,8 +11,8 @@ void iterate(const Operands& ops, Loop loop, const void* params, int cost = 4);
 
 // Loops for it that are compiled for each level of processor.
 struct OptimLoops {
-  Loop sgd[kNumDTypes];  // null for dtypes that are not floating
-  Loop adam[kNumDTypes];
+  Loop sgd[kNumLoops];  // null for dtypes that are not floating
+  Loop adam[kNumLoops];
 };
 RG_DECLARE_KERNELS(OptimLoops, optim_loops)
 

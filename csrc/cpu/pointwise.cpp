@@ -78,7 +78,7 @@ void run_streamed(const Operands& ops, Loop loop, const void* params) {
 }
 
 void run(int row, DType dtype, const Operands& ops, const void* params, int cost) {
-  const Loop loop = pointwise_loops().rows[row][static_cast<int>(dtype)];
+  const Loop loop = pointwise_loops().rows[row][loop_of(dtype)];
   if (is_streamed(ops)) return run_streamed(ops, loop, params);
   iterate(ops, loop, params, cost);
 }

@@ -461,7 +461,7 @@ void bernoulli_each(Generator& g, void* out, DType dtype, int64_t n, const void*
 }
 
 void random_from(Generator& g, void* out, DType dtype, int64_t n, int64_t from, uint64_t range) {
-  visit_dtype(dtype, [&](auto zero) {
+  const auto draw_all = [&](auto zero) {
     using T = decltype(zero);
     T* o = static_cast<T*>(out);
     const auto shifted = [&](uint64_t x) { return cast_int<T>(static_cast<int64_t>(x + static_cast<uint64_t>(from))); };
@@ -476,7 +476,8 @@ void random_from(Generator& g, void* out, DType dtype, int64_t n, int64_t from, 
         o[i] = range ? shifted(draw % range) : cast_int<T>(static_cast<int64_t>(draw));
       }
     }
-  });
+  };
+  is_guest(dtype) ? visit_guest(dtype, draw_all) : visit_dtype(dtype, draw_all);
 }
 
 void random_full(Generator& g, void* out, DType dtype, int64_t n) {

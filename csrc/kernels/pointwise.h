@@ -32,7 +32,7 @@ struct Operands {
     host |= 1u << count;
     add(const_cast<void*>(d), s, item);
   }
-  void add(const Array& a) { add(a.data, a.strides, kItemSize[static_cast<int>(a.dtype)]); }
+  void add(const Array& a) { add(a.data, a.strides, retrograd::itemsize(a.dtype)); }
 };
 
 struct PointwiseKernels {

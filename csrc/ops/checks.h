@@ -1,6 +1,8 @@
 // Argument checks and small conversions shared by the index, linalg and nn ops.
 #pragma once
 
+#include <cmath>
+
 #include "core/format.h"
 #include "core/promote.h"
 #include "core/transfer.h"
@@ -23,13 +25,11 @@ std::pair<int64_t, int64_t> integer_range(const Tensor& t);
 
 // A factor of an integer op must be a number its dtype can hold.
 inline void check_fits(const Scalar& s, DType t) {
-  static constexpr const char* names[] = {"bool", "uint8_t", "int8_t", "int16_t", "int", "int64_t"};
   RG_CHECK(s.imag == 0 || is_complex(t), "value cannot be converted to type ", cpp_type_name(t), " without overflow");
   if (is_differentiable(t) || t == DType::Bool || t == DType::Int64) return;
-  const int bits = static_cast<int>(itemsize(t)) * 8;
-  const double low = t == DType::UInt8 ? 0 : -static_cast<double>(int64_t{1} << (bits - 1));
-  const double high = t == DType::UInt8 ? 255 : static_cast<double>((int64_t{1} << (bits - 1)) - 1), value = s.to_double();
-  RG_CHECK(value > low - 1 && value < high + 1, "value cannot be converted to type ", names[static_cast<int>(t)], " without overflow");
+  const int bits = static_cast<int>(itemsize(t)) * 8 - !is_unsigned(t);
+  const double high = std::ldexp(1.0, bits), low = is_unsigned(t) ? 0 : -high, value = s.to_double();
+  RG_CHECK(value > low - 1 && value < high, "value cannot be converted to type ", number_type_name(t), " without overflow");
 }
 
 // A copy; of dense tensors one with the same order of dimensions.

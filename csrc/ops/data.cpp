@@ -76,7 +76,7 @@ Tensor expand_data(const Tensor& t, IntSpan sizes) {
 
 bool any_element(const Tensor& t, kernels::Is what, double low, double high) {
   if (!has_elements(t)) return false;
-  const Tensor flat = contiguous_data(t);
+  const Tensor flat = contiguous_data(is_guest(t) ? cast_data(t, DType::Int64) : t);
   Answer<bool> found(flat->device);
   {
     const Launch launch(flat, flat.numel());

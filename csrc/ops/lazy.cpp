@@ -54,7 +54,37 @@ Tensor resolved(const Tensor& t) {
   return out;
 }
 
-void fail_complex(const char* op, DType dtype) {
+namespace {
+
+// Flips the highest bit: between the order of uint64 and that of int64.
+Tensor turned(const Tensor& bits) { return impl::bitwise_xor(bits, Scalar(INT64_MIN)); }
+
+}  // namespace
+
+DType StandIn::taken(DType dtype) const {
+  if (!is_guest(result_) && is_differentiable(result_)) return result_;
+  if (!is_float8(dtype)) return DType::Int64;
+  if (is_guest(result_)) fail_no_kernel(op_, dtype);
+  return DType::Float32;
+}
+
+Tensor StandIn::taken(const Tensor& t) const {
+  Tensor bits = cast_data(t, taken(t.dtype()));
+  return ordered_ && t.dtype() == DType::UInt64 ? turned(bits) : bits;
+}
+
+std::vector<Tensor> StandIn::operator()(std::span<const Tensor> list) const {
+  std::vector<Tensor> out;
+  out.reserve(list.size());
+  for (const Tensor& t : list) out.push_back((*this)(t));
+  return out;
+}
+
+Tensor StandIn::back(const Tensor& result, DType wanted) const {
+  return cast_data(ordered_ && wanted == DType::UInt64 ? turned(result) : result, wanted);
+}
+
+void fail_no_kernel(const char* op, DType dtype) {
   fail(ErrorKind::NotImplemented, "\"", op, "_cpu\" not implemented for '", dtype_title(dtype), "'");
 }
 

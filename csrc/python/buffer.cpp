@@ -4,6 +4,7 @@
 
 #include "autograd/fingerprint.h"
 #include "autograd/history.h"
+#include "core/promote.h"
 #include "python/guard.h"
 #include "python/interop.h"
 #include "python/tensor_type.h"
@@ -36,6 +37,10 @@ bool dtype_of_format(const char* format, Py_ssize_t item, DType& out) {
     case 'f': return out = DType::Float32, true;
     case 'd': return out = DType::Float64, true;
     case 'h': return out = DType::Int16, item == 2;
+    case 'H': return out = DType::UInt16, item == 2;
+    case 'I':
+    case 'L':
+    case 'Q': return out = item == 8 ? DType::UInt64 : DType::UInt32, item == 8 || item == 4;
     case 'i':
     case 'l':
     case 'q': return out = item == 8 ? DType::Int64 : DType::Int32, item == 8 || item == 4;
@@ -46,6 +51,8 @@ bool dtype_of_format(const char* format, Py_ssize_t item, DType& out) {
 const char* format_of_dtype(DType t) {
   static constexpr const char* formats[] = {"?", "B", "b", "h", "i", sizeof(long) == 8 ? "l" : "q", "e", nullptr, "f", "d"};
   if (is_complex(t)) return t == DType::Complex64 ? "Zf" : "Zd";
+  if (is_float8(t)) return nullptr;
+  if (is_guest(t)) return t == DType::UInt16 ? "H" : t == DType::UInt32 ? "I" : sizeof(long) == 8 ? "L" : "Q";
   return formats[static_cast<int>(t)];
 }
 
@@ -73,7 +80,7 @@ Tensor from_buffer_object(PyObject* o, bool* read_only) {
   RG_CHECK_AS(Type, dtype_of_format(view->format, view->itemsize, dtype), "can't convert an array of this type (format '",
               view->format ? view->format : "B",
               "'). The only supported types are: float64, float32, float16, complex64, complex128, int64, "
-              "int32, int16, int8, uint8, and bool.");
+              "int32, int16, int8, uint64, uint32, uint16, uint8, and bool.");
   int64_t sizes[kMaxDims], strides[kMaxDims];
   RG_CHECK(view->ndim <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", view->ndim);
   int64_t last = 0;
@@ -130,7 +137,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "only CPU tensors have memory to export");
     check_no_lazy(t, "numpy()");
     const char* format = format_of_dtype(t->dtype);
-    RG_CHECK_AS(Buffer, format, "bfloat16 has no buffer format: convert with .float() first");
+    RG_CHECK_AS(Buffer, format, dtype_name(t->dtype), " has no buffer format: convert with .float() first");
     RG_CHECK_AS(Buffer, t->is_contiguous() || (flags & PyBUF_STRIDES) == PyBUF_STRIDES,
                 "the tensor is not contiguous: call .contiguous() first");
     auto* geometry = new BufferGeometry{HeldStorage(t->storage), {}, {}};

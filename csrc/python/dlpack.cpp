@@ -43,8 +43,12 @@ DLDataType dl_type(DType t) {
   const auto bits = static_cast<uint8_t>(itemsize(t) * 8);
   if (t == DType::Bool) return {6, 8, 1};
   if (t == DType::BFloat16) return {4, 16, 1};
-  if (t == DType::UInt8) return {1, 8, 1};
+  if (is_unsigned(t)) return {1, bits, 1};
   if (is_complex(t)) return {5, bits, 1};
+  if (is_float8(t)) {
+    constexpr uint8_t codes[] = {10, 12, 11, 13, 14};  // in the order of the dtypes here
+    return {codes[static_cast<int>(t) - static_cast<int>(DType::Float8_e4m3fn)], 8, 1};
+  }
   return {static_cast<uint8_t>(is_floating(t) ? 2 : 0), bits, 1};
 }
 bool from_dl_type(DLDataType d, DType& out) {

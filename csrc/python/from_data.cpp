@@ -1,4 +1,5 @@
 // Tensors with a copy of Python data: numbers, nested sequences, arrays, other tensors.
+#include <cmath>
 #include <cstring>
 
 #include "autograd/history.h"
@@ -48,9 +49,9 @@ void infer_shape(PyObject* outer, std::vector<int64_t>& sizes) {
 }
 
 // read_scalar(), with the exception of tensor() for an integer that is too large.
-bool read_element(PyObject* o, Scalar& out) {
+bool read_element(PyObject* o, Scalar& out, std::optional<DType> dtype = {}) {
   int64_t integer;
-  if (!PyLong_CheckExact(o)) return read_scalar(o, out);
+  if (!PyLong_CheckExact(o) || dtype == DType::UInt64) return read_scalar(o, out);
   if (!read_int(o, integer)) return false;
   out = Scalar(integer);
   return true;
@@ -100,7 +101,7 @@ void infer_dtype(PyObject* o, Inference& r, int depth = 0) {
 
 void store_number(PyObject* o, DType dtype, char* out) {
   Scalar s;
-  if (!read_element(o, s)) {
+  if (!read_element(o, s, dtype)) {
     if (is_tensor(o) && reinterpret_cast<TensorImpl*>(o)->numel == 1) {
       s = first_element(reinterpret_cast<TensorImpl*>(o));
     } else if (PyUnicode_Check(o)) {
@@ -116,10 +117,10 @@ void store_number(PyObject* o, DType dtype, char* out) {
       fail(ErrorKind::Type, "must be real number, not complex");
   }
   if (dtype != DType::Bool && !is_differentiable(dtype) && (s.is_float() || dtype != DType::Int64)) {
-    const bool is_unsigned = dtype == DType::UInt8;  // a negative integer counts from the top, as in PyTorch
-    const int64_t bits = itemsize(dtype) * 8, high = is_unsigned ? 255 : INT64_MAX >> (64 - bits), low = is_unsigned ? 0 : -high - 1;
-    const bool fits = s.is_float() ? s.d >= static_cast<double>(low) && s.d <= static_cast<double>(high)
-                                   : s.i >= (is_unsigned ? -255 : low) && s.i <= high;
+    // A negative integer counts from the top in an unsigned dtype, as in PyTorch; but not in uint64.
+    RG_CHECK_AS(Overflow, dtype != DType::UInt64 || s.is_float() || s.i >= 0 || s.is_huge(), "can't convert negative int to unsigned");
+    const double limit = std::ldexp(1.0, static_cast<int>(itemsize(dtype)) * 8 - !is_unsigned(dtype)), value = s.to_double();
+    const bool fits = value >= (!is_unsigned(dtype) ? -limit : s.is_float() ? 0 : 1 - limit) && value <= limit - (limit < 0x1p63);
     RG_CHECK(fits, "value cannot be converted to type ", dtype_name(dtype), " without overflow");
   }
   s.store(dtype, out);
@@ -177,7 +178,7 @@ Tensor tensor_from_object(PyObject* o, std::optional<DType> dtype) {
   }
   Scalar s;
   if (!PyList_Check(o) && !PyTuple_Check(o)) {
-    if (read_element(o, s)) {
+    if (read_element(o, s, dtype)) {
       // NumPy scalars keep their own dtype.
       DType natural = s.is_complex() ? complex_dtype(default_dtype()) : s.is_float() ? default_dtype() : s.natural_dtype();
       if (!dtype && std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0 && PyObject_CheckBuffer(o)) natural = from_buffer_object(o).dtype();

@@ -62,8 +62,14 @@ bool read_scalar(PyObject* o, Scalar& out) {
   if (PyLong_Check(o)) {
     int overflow;
     const int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
-    if (overflow) fail(ErrorKind::Overflow, "int too big to convert: it does not fit 64 bits");
     out = Scalar(v);
+    if (RG_UNLIKELY(overflow)) {  // there is uint64
+      const uint64_t huge = overflow > 0 ? PyLong_AsUnsignedLongLong(o) : 0;
+      const bool fits = overflow > 0 && !PyErr_Occurred();
+      PyErr_Clear();
+      if (!fits) fail(ErrorKind::Overflow, "int too big to convert: it does not fit 64 bits");
+      out = Scalar::of_unsigned(huge);
+    }
     return true;
   }
   if (PyFloat_Check(o)) {

@@ -21,6 +21,7 @@ PyObject* py_set_default_dtype(PyObject*, PyObject* o) {
     DType t;
     RG_CHECK_AS(Type, read_dtype(o, t), "invalid dtype object: only floating-point types are supported as the default type");
     RG_CHECK_AS(Type, is_floating(t), "only floating-point types are supported as the default type");
+    RG_CHECK_AS(Type, !is_guest(t), "couldn't find storage object ", dtype_title(t), "Storage");
     set_default_dtype(t);
     Py_RETURN_NONE;
   });

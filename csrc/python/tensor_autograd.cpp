@@ -95,25 +95,6 @@ PyObject* get_grad(PyObject* self, void*) {
   return Py_NewRef(g->object());
 }
 
-// The type of an element as C++ calls it.
-const char* element_type(DType dtype) {
-  switch (dtype) {
-    case DType::Bool: return "bool";
-    case DType::UInt8: return "unsigned char";
-    case DType::Int8: return "signed char";
-    case DType::Int16: return "short int";
-    case DType::Int32: return "int";
-    case DType::Int64: return "long int";
-    case DType::Float16: return "c10::Half";
-    case DType::BFloat16: return "c10::BFloat16";
-    case DType::Float32: return "float";
-    case DType::Float64: return "double";
-    case DType::Complex64: return "c10::complex<float>";
-    case DType::Complex128: return "c10::complex<double>";
-  }
-  return dtype_name(dtype);
-}
-
 int set_grad(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
     TensorImpl *t = impl(self), *old;
@@ -125,7 +106,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
       RG_CHECK(value != self, "can't assign Variable as its own grad");
       const int wanted = t->extra ? t->extra->grad_dtype : kGradDTypeOwn;
       const DType dtype = wanted == kGradDTypeOwn ? t->dtype : static_cast<DType>(wanted);
-      RG_CHECK(wanted == kGradDTypeAny || g->dtype == dtype, "attempting to assign a gradient with dtype '", element_type(g->dtype),
+      RG_CHECK(wanted == kGradDTypeAny || g->dtype == dtype, "attempting to assign a gradient with dtype '", cpp_type_name(g->dtype),
                "' to a tensor with grad_dtype '", dtype_title(dtype),
                "'. The two must be the same; set grad_dtype of the tensor to another dtype first, or to None for any.");
       RG_CHECK(g->device == t->device || is_sparse(g) || is_sparse(t), "attempting to assign a gradient with device type '",

@@ -93,9 +93,7 @@ PyObject* is_floating_point(PyObject* self, PyObject*) { return PyBool_FromLong(
 PyObject* tensor_is_complex(PyObject* self, PyObject*) { return PyBool_FromLong(is_complex(impl(self)->dtype)); }
 PyObject* is_conj(PyObject* self, PyObject*) { return PyBool_FromLong(impl(self)->has(kConj)); }
 PyObject* is_neg(PyObject* self, PyObject*) { return PyBool_FromLong(impl(self)->has(kNeg)); }
-PyObject* is_signed(PyObject* self, PyObject*) {
-  return PyBool_FromLong(impl(self)->dtype != DType::UInt8 && impl(self)->dtype != DType::Bool);
-}
+PyObject* is_signed(PyObject* self, PyObject*) { return PyBool_FromLong(is_signed(impl(self)->dtype)); }
 PyObject* dense(PyObject* self, PyObject*) { return PyBool_FromLong(dense_and_nonoverlapping(impl(self))); }
 PyObject* storage_info(PyObject* self, PyObject*) {
   if (impl(self)->has(kBatched)) {

@@ -3,8 +3,11 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <cstring>
+#include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "core/promote.h"
 #include "python/bind.h"
@@ -20,25 +23,104 @@ namespace {
 
 PyObject* dtype_objects[kNumDTypes];
 
-DType value_of(PyObject* self) { return reinterpret_cast<DtypeObject*>(self)->value; }
-
 // ---- torch.dtype ----
 
-PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("torch.%s", dtype_name(value_of(self))); }
-PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(dtype_name(value_of(self))); }
-PyObject* dtype_is_floating(PyObject* self, void*) { return PyBool_FromLong(is_floating(value_of(self))); }
-PyObject* dtype_is_complex(PyObject* self, void*) { return PyBool_FromLong(is_complex(value_of(self))); }
-PyObject* dtype_is_signed(PyObject* self, void*) {
-  return PyBool_FromLong(value_of(self) != DType::UInt8 && value_of(self) != DType::Bool);
+// Dtypes that programs name and compare with, but that no tensor here has. Their numbers follow those of DType.
+struct OtherDType {
+  const char *name, *title;
+  int8_t size;
+  bool floating = false, complex = false;
+  const char* sign = "yes";  // or "no", or why there is no answer
+};
+constexpr const char kBits[] = "Bits types are undefined", kQuantized[] = "isSignedType not supported for quantized types";
+constexpr OtherDType kOthers[] = {
+    {"complex32", "ComplexHalf", 4, false, true},
+    {"float4_e2m1fn_x2", "Float4_e2m1fn_x2", 1, true},
+    {"int1", "Int1", 1},
+    {"int2", "Int2", 1},
+    {"int3", "Int3", 1},
+    {"int4", "Int4", 1},
+    {"int5", "Int5", 1},
+    {"int6", "Int6", 1},
+    {"int7", "Int7", 1},
+    {"uint1", "UInt1", 1, false, false, "no"},
+    {"uint2", "UInt2", 1, false, false, "no"},
+    {"uint3", "UInt3", 1, false, false, "no"},
+    {"uint4", "UInt4", 1, false, false, "no"},
+    {"uint5", "UInt5", 1, false, false, "no"},
+    {"uint6", "UInt6", 1, false, false, "no"},
+    {"uint7", "UInt7", 1, false, false, "no"},
+    {"bits8", "Bits8", 1, false, false, kBits},
+    {"bits16", "Bits16", 2, false, false, kBits},
+    {"bits1x8", "Bits1x8", 1, false, false, kBits},
+    {"bits2x4", "Bits2x4", 1, false, false, kBits},
+    {"bits4x2", "Bits4x2", 1, false, false, kBits},
+    {"qint8", "QInt8", 1, false, false, kQuantized},
+    {"quint8", "QUInt8", 1, false, false, kQuantized},
+    {"qint32", "QInt32", 4, false, false, kQuantized},
+    {"quint4x2", "QUInt4x2", 1, false, false, kQuantized},
+    {"quint2x4", "QUInt2x4", 1, false, false, kQuantized},
+};
+constexpr int kNumOthers = static_cast<int>(std::size(kOthers));
+static_assert(kNumDTypes + kNumOthers <= 256);
+
+DType value_of(PyObject* self) { return reinterpret_cast<DtypeObject*>(self)->value; }
+const OtherDType* other_of(PyObject* self) {
+  const int number = static_cast<int>(value_of(self)) - kNumDTypes;
+  return number < 0 ? nullptr : &kOthers[number];
 }
-PyObject* dtype_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(itemsize(value_of(self))); }
-PyObject* dtype_to_real(PyObject* self, PyObject*) { return Py_NewRef(dtype_object(real_dtype(value_of(self)))); }
-PyObject* dtype_to_complex(PyObject* self, PyObject*) { return Py_NewRef(dtype_object(complex_dtype(value_of(self)))); }
+const char* name_of(PyObject* self) {
+  const OtherDType* other = other_of(self);
+  return other ? other->name : dtype_name(value_of(self));
+}
+
+PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("torch.%s", name_of(self)); }
+PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name_of(self)); }
+PyObject* dtype_is_floating(PyObject* self, void*) {
+  const OtherDType* other = other_of(self);
+  return PyBool_FromLong(other ? other->floating : is_floating(value_of(self)));
+}
+PyObject* dtype_is_complex(PyObject* self, void*) {
+  const OtherDType* other = other_of(self);
+  return PyBool_FromLong(other ? other->complex : is_complex(value_of(self)));
+}
+PyObject* dtype_is_signed(PyObject* self, void*) {
+  const std::string_view answer = other_of(self) ? other_of(self)->sign : is_signed(value_of(self)) ? "yes" : "no";
+  if (answer == "yes" || answer == "no") return PyBool_FromLong(answer == "yes");
+  PyErr_SetString(PyExc_RuntimeError, other_of(self)->sign);
+  return nullptr;
+}
+PyObject* dtype_itemsize(PyObject* self, void*) {
+  const OtherDType* other = other_of(self);
+  return PyLong_FromLongLong(other ? other->size : itemsize(value_of(self)));
+}
+PyObject* dtype_title_of(PyObject* self, void*) {
+  const OtherDType* other = other_of(self);
+  return PyUnicode_FromString(other ? other->title : dtype_title(value_of(self)).c_str());
+}
+PyObject* dtype_cpp_name(PyObject* self, void*) {
+  const OtherDType* other = other_of(self);
+  return PyUnicode_FromString(other ? other->title : cpp_type_name(value_of(self)));
+}
+PyObject* dtype_to_real(PyObject* self, PyObject*) {
+  const OtherDType* other = other_of(self);
+  if (other) return Py_NewRef(other->complex ? dtype_object(DType::Float16) : self);
+  return Py_NewRef(dtype_object(real_dtype(value_of(self))));
+}
+PyObject* dtype_to_complex(PyObject* self, PyObject*) {
+  if (const OtherDType* other = other_of(self); other ? !other->complex : is_guest(value_of(self))) {
+    return PyErr_Format(PyExc_RuntimeError, "Unknown Complex ScalarType for %s",
+                        other ? other->title : dtype_title(value_of(self)).c_str());
+  }
+  return Py_NewRef(other_of(self) ? self : dtype_object(complex_dtype(value_of(self))));
+}
 
 PyGetSetDef dtype_getset[] = {{"is_floating_point", dtype_is_floating, nullptr, nullptr, nullptr},
                               {"is_complex", dtype_is_complex, nullptr, nullptr, nullptr},
                               {"is_signed", dtype_is_signed, nullptr, nullptr, nullptr},
                               {"itemsize", dtype_itemsize, nullptr, "bytes per element", nullptr},
+                              {"_title", dtype_title_of, nullptr, "its name in errors, such as Float", nullptr},
+                              {"_cpp_name", dtype_cpp_name, nullptr, "what C++ calls it, as some errors do", nullptr},
                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
                                {"to_real", dtype_to_real, METH_NOARGS, nullptr},
@@ -51,12 +133,14 @@ PyType_Spec dtype_spec = {"retrograd.dtype", sizeof(DtypeObject), 0, Py_TPFLAGS_
 void init_dtypes(PyObject* module) {
   dtype_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&dtype_spec)));
   PyModule_AddObject(module, "dtype", Py_NewRef(reinterpret_cast<PyObject*>(dtype_type)));
-  for (int i = 0; i < kNumDTypes; ++i) {
-    if (!dtype_name(static_cast<DType>(i))) continue;
+  for (int i = 0; i < kNumDTypes + kNumOthers; ++i) {
+    if (i < kNumDTypes && !dtype_name(static_cast<DType>(i))) continue;
     auto* o = PyObject_New(DtypeObject, dtype_type);
     o->value = static_cast<DType>(i);
-    dtype_objects[i] = reinterpret_cast<PyObject*>(o);
-    PyModule_AddObject(module, dtype_name(o->value), Py_NewRef(dtype_objects[i]));
+    PyObject* object = reinterpret_cast<PyObject*>(o);
+    if (i < kNumDTypes) dtype_objects[i] = object;
+    PyModule_AddObject(module, name_of(object), Py_NewRef(object));
+    if (std::strcmp(name_of(object), "complex32") == 0) PyModule_AddObject(module, "chalf", Py_NewRef(object));
   }
   const std::pair<const char*, DType> aliases[] = {{"float", DType::Float32},     {"double", DType::Float64}, {"half", DType::Float16},
                                                    {"long", DType::Int64},        {"int", DType::Int32},      {"short", DType::Int16},
@@ -231,6 +315,7 @@ PyObject* wrap(const Scalar& s) {
   switch (s.kind) {
     case Scalar::Kind::Bool: return PyBool_FromLong(s.i != 0);
     case Scalar::Kind::Int: return PyLong_FromLongLong(s.i);
+    case Scalar::Kind::UInt: return PyLong_FromUnsignedLongLong(static_cast<uint64_t>(s.i));
     case Scalar::Kind::Float: break;
     case Scalar::Kind::Complex: return PyComplex_FromDoubles(s.d, s.imag);
   }
@@ -323,6 +408,9 @@ PyObject* wrap_plain_list(std::span<Tensor> values) {
 
 bool read_dtype(PyObject* o, DType& out) {
   if (Py_TYPE(o) == dtype_type) {
+    if (const OtherDType* other = other_of(o); RG_UNLIKELY(other != nullptr))
+      fail(ErrorKind::NotImplemented, "\"empty\" not implemented for '", other->title, "': there are no tensors of torch.", other->name,
+           " here");
     out = value_of(o);
     return true;
   }

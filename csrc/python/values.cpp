@@ -59,11 +59,12 @@ PyObject* to_complex(PyObject* self, PyObject*) {
     return PyComplex_FromDoubles(z.re, z.im);
   });
 }
+PyObject* integer(const Scalar& s) { return s.is_bool() ? PyLong_FromLongLong(s.i) : wrap(s); }
 PyObject* to_int(PyObject* self) {
   if (RG_UNLIKELY(overridden(self))) return override_method(self, "__int__");
   return guarded([&]() -> PyObject* {
     const Scalar s = real_number(self, "int64_t");
-    return s.is_float() ? PyLong_FromDouble(s.d) : PyLong_FromLongLong(s.i);
+    return s.is_float() ? PyLong_FromDouble(s.d) : integer(s);
   });
 }
 PyObject* to_index(PyObject* self) {
@@ -72,7 +73,7 @@ PyObject* to_index(PyObject* self) {
     auto* t = reinterpret_cast<TensorImpl*>(self);
     RG_CHECK_AS(Type, t->numel == 1 && !is_differentiable(t->dtype),
                 "only integer tensors of a single element can be converted to an index");
-    return PyLong_FromLongLong(first_element(t).i);
+    return integer(first_element(t));
   });
 }
 int to_bool(PyObject* self) {

@@ -17,6 +17,9 @@ _FLOATS = {
     "float64": (64, 52, (2 - 2.0**-52) * 2.0**1023, 2.0**-1022),
     "float8_e4m3fn": (8, 3, 448.0, 2.0**-6),
     "float8_e5m2": (8, 2, 57344.0, 2.0**-14),
+    "float8_e4m3fnuz": (8, 3, 240.0, 2.0**-7),
+    "float8_e5m2fnuz": (8, 3, 57344.0, 2.0**-15),  # PyTorch's number of digits, one more than there are
+    "float8_e8m0fnu": (8, 0, 2.0**127, 2.0**-127),
 }
 # A complex dtype has the limits, and the name, of its parts.
 _PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
@@ -89,7 +92,7 @@ class finfo(_Info):
             dtype=name,
             eps=2.0**-digits,
             max=largest,
-            min=-largest,
+            min=-largest if type.is_signed else smallest,
             tiny=smallest,
             smallest_normal=smallest,
             resolution=float(f"1e-{math.floor(digits * math.log10(2))}"),
@@ -124,7 +127,7 @@ class iinfo(_Info):
         name = _name(type)
         if name == "bool":
             raise TypeError("torch.bool is not supported by torch.iinfo")
-        if not name.startswith(("int", "uint")):
+        if not name.startswith(("int", "uint")) or int(name.rpartition("int")[2]) != 8 * type.itemsize:
             raise TypeError(f"torch.iinfo() requires an integer input type, got {type}. Use torch.finfo to handle floating point types")
         bits = int(name.rpartition("int")[2])
         low, high = (0, 2**bits) if name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1))

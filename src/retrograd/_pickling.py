@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from retrograd import _C
 from retrograd._C import Tensor
 from retrograd._tensor import _rebuild_from_type_v2
-from retrograd._utils import _rebuild_meta_tensor_no_storage, _rebuild_tensor_v2
+from retrograd._utils import _rebuild_meta_tensor_no_storage, _rebuild_tensor_v2, _rebuild_tensor_v3
 from retrograd.storage import _NAMES, _Storage
 from retrograd.utils.hooks import warn_if_has_hooks
 
@@ -31,6 +31,8 @@ class StorageType:
 
 
 _STORAGE_TYPES = {dtype: StorageType(name, dtype) for dtype, name in _NAMES.items()}
+_UNTYPED = StorageType("UntypedStorage", _C.uint8)  # of the dtypes that have no class of storages: the tensor says which it is
+_UNTYPED.__module__ = "torch.storage"
 
 
 class Storage:
@@ -44,6 +46,8 @@ class Storage:
         self.numel = nbytes // tensor.element_size()
         with _C.no_grad():
             self.flat = tensor.detach().as_subclass(Tensor).as_strided((self.numel,), (1,), 0)  # also keeps the memory alive
+            if tensor.dtype not in _STORAGE_TYPES:
+                self.numel, self.flat = nbytes, self.flat.view(_C.uint8)
 
     def raw(self) -> memoryview | bytes:
         if not self.numel:
@@ -87,7 +91,10 @@ def _reduce_tensor(tensor: Tensor, storages: Storages) -> tuple[Any, ...]:
         memory = tensor.detach().conj() if tensor.is_conj() else tensor
         memory = _C._internal_ops._neg_view(memory) if tensor.is_neg() else memory
         arguments = (storages.add(memory), tensor.storage_offset(), size, stride, tensor.requires_grad, hooks)
-        rebuild = (_rebuild_tensor_v2, (*arguments, lazy) if lazy else arguments)
+        if tensor.dtype in _STORAGE_TYPES:
+            rebuild = (_rebuild_tensor_v2, (*arguments, lazy) if lazy else arguments)
+        else:
+            rebuild = (_rebuild_tensor_v3, (*arguments, tensor.dtype))
     state = tensor.__getstate__()
     if type(tensor) is Tensor and not state:
         return rebuild
@@ -100,7 +107,7 @@ def _reduce_tensor(tensor: Tensor, storages: Storages) -> tuple[Any, ...]:
 # Inside a file everything of ours goes by PyTorch's name: the package's own prefix becomes `torch`, and back again on
 # loading. Modules, classes and functions sit where PyTorch has them, so that is all.
 _STORAGE_NAMES = {t.__name__: t for t in _STORAGE_TYPES.values()}
-_STORAGE_NAMES["UntypedStorage"] = StorageType("UntypedStorage", _C.uint8)
+_STORAGE_NAMES[_UNTYPED.__name__] = _UNTYPED
 
 
 def _is_ours(module: str) -> bool:
@@ -137,9 +144,7 @@ class _Names:
     def save_global(self, obj: Any, name: str | None = None) -> None:
         module = getattr(obj, "__module__", None) or ""
         name = name or getattr(obj, "__qualname__", None) or obj.__name__
-        if isinstance(obj, StorageType):
-            module = "torch"
-        elif not _is_ours(module) or "." in name:
+        if not isinstance(obj, StorageType) and (not _is_ours(module) or "." in name):
             return super().save_global(obj, name)  # type: ignore[misc]
         module, name = _name_in_file(module, name)
         if self.proto >= 4:  # type: ignore[attr-defined]
@@ -172,7 +177,7 @@ def make_pickler(pickle_module: Any, file: Any, protocol: int, storages: Storage
                 obj = storages.add(obj._whole())
             elif type(obj) is not Storage:
                 return None
-            pid = ("storage", _STORAGE_TYPES[obj.dtype], obj.key, obj.location, obj.numel)
+            pid = ("storage", _STORAGE_TYPES.get(obj.dtype, _UNTYPED), obj.key, obj.location, obj.numel)
             return (*pid, None) if legacy else pid
 
         def reducer_override(self, obj: Any) -> Any:

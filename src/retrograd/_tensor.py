@@ -325,8 +325,8 @@ def numpy(self: Tensor, *, force: bool = False):
         return self.detach().cpu().resolve_conj().resolve_neg().numpy()
     if self.requires_grad and _C.is_grad_enabled():
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    if self.dtype is _C.bfloat16:
-        raise TypeError("Got unsupported ScalarType BFloat16")
+    if self.is_floating_point() and (self.dtype is _C.bfloat16 or self.dtype.itemsize == 1):
+        raise TypeError(f"Got unsupported ScalarType {self.dtype._title}")
     if not self.is_cpu:
         raise TypeError(
             f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."

@@ -65,7 +65,7 @@ else:
 
 
 def name_of_dtype(dtype: Any) -> str:
-    return next(n for n, d in _NAMES.items() if d == dtype)
+    return f"{dtype._title}Tensor"
 
 
 def dtype_of_name(kind: Any) -> Any:
@@ -74,8 +74,9 @@ def dtype_of_name(kind: Any) -> Any:
         return kind.dtype
     if isinstance(kind, str):
         name = kind.removeprefix("torch.")
-        if name in _NAMES:
-            return _NAMES[name]
+        for dtype in vars(_C).values():
+            if isinstance(dtype, _C.dtype) and name == name_of_dtype(dtype):
+                return dtype
         if name.startswith("cuda."):
             raise TypeError(f"type {kind} not available. Torch not compiled with CUDA enabled.")
     python = {float: _C.float64, int: _C.int64, bool: _C.bool, complex: _C.complex128}

@@ -372,10 +372,12 @@ class TypedStorage(_Storage):
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """The name of the type, such as torch.FloatStorage; with a dtype, a copy of that dtype."""
-        return f"torch.{_NAMES[self.dtype]}" if dtype is None else self._converted(dtype)
+        return f"torch.{_NAMES.get(self.dtype, 'storage.TypedStorage')}" if dtype is None else self._converted(dtype)
 
     def pickle_storage_type(self) -> str:
         """The name of the type in files."""
+        if self.dtype not in _NAMES:
+            raise KeyError(f"dtype {self.dtype} is not recognized")
         return _NAMES[self.dtype]
 
     @classmethod

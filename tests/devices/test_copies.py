@@ -8,6 +8,7 @@ import retrograd as torch
 from tests.devices.guarded import DEVICE, watched
 
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int8, torch.uint8, torch.bool, torch.complex64]
+DTYPES += [torch.uint16, torch.uint64, torch.float8_e4m3fn]
 
 
 @pytest.fixture(autouse=True)

@@ -101,6 +101,12 @@ PYTORCH_IS_OFF = [
     ("hinge_embedding_loss", "dtype is 'float32'", "PyTorch rounds the margin to integers beside them"),
     ("_?fft_.*|i?stft", "MKL FFT error", "MKL refuses to transform nothing"),
     ("_fft_.*", r"shape '\[-1, 0\]' is invalid", "PyTorch looks at the dimensions of a 0-d tensor too late"),
+    (
+        "mm|bmm|mv|addbmm|baddbmm|native_dropout|max_unpool2d",
+        "not implemented for 'UInt",
+        "PyTorch looks at the dtype only where there is work",
+    ),
+    ("index_reduce|searchsorted|bucketize", "not implemented for 'UInt", "PyTorch has these for some arguments and not for others"),
     ("index_fill", "setStorage", "PyTorch runs into its own view of a 0-d value"),
 ]
 

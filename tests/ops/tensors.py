@@ -14,6 +14,7 @@ FLOATS = ("float64", "float32", "float16", "bfloat16")
 COMPLEX = ("complex128", "complex64")  # a number is two floats wherever lists of numbers are meant
 INEXACT = FLOATS + COMPLEX
 INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
+WIDE_UNSIGNED = ("uint16", "uint32", "uint64")
 DTYPES = FLOATS + INTEGERS + ("bool",)
 LAYOUTS = ("transposed", "strided", "expanded")
 
@@ -57,12 +58,12 @@ def numbers(spec: TensorSpec, rng: random.Random) -> list[Any]:
 def as_integers(values: list[float], spec: TensorSpec, dtype: str) -> list[int]:
     """A floating sample's numbers where the test runs in an integer dtype: domains above zero stay so, distinct numbers stay distinct."""
     if spec.distinct:
-        whole = [sorted(values).index(x) - (0 if dtype == "uint8" else len(values) // 2) for x in values]
+        whole = [sorted(values).index(x) - (0 if dtype.startswith("uint") else len(values) // 2) for x in values]
     else:
         whole = [math.ceil(x) if spec.low > 0 else round(x) for x in values]
     if dtype == "bool":
         return [bool(x) for x in whole]
-    return [abs(x) for x in whole] if dtype == "uint8" else whole
+    return [abs(x) for x in whole] if dtype.startswith("uint") else whole
 
 
 # ---- tensors ----

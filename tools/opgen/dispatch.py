@@ -5,6 +5,7 @@ from __future__ import annotations
 from optable import Op
 
 from . import jvp
+from .native import of_rule
 from .plan import Plan
 from .signature import is_cpp, is_function, names, parameters, return_type, tensors
 from .text import fill, truth
@@ -29,21 +30,52 @@ def kernel_name(op: Op) -> str:
     return f"{op.cname}_kernel" if op.kernel.kind == "native" else f"impl::{op.cname}"
 
 
+# Guest dtypes, where integers that the kernel knows can stand in for them: see Note [Guest dtypes]. Apart, so that others need no such frame.
+STAND_IN = """
+[[gnu::cold, gnu::noinline]] $ret ${name}_guest($params) {
+  $wanted
+  const StandIn stand_in("$op", $ordered, $kind);
+  $results
+}
+"""
+STAND_IN_INPLACE = """
+[[gnu::cold, gnu::noinline]] void ${name}_guest($params) {
+  rule::$name($args);
+  const StandIn stand_in("$op", $ordered, self.dtype());
+  const Tensor held = stand_in(self);
+  impl::$name($given);
+  copy_data(self, stand_in.back(held, self.dtype()));
+}
+"""
+
+
 def guards(op: Op) -> str:
-    """Native kernels behind a test of their arguments: none meets lazy elements, and complex ones only those made for them."""
+    """Native kernels behind a test of their arguments: none meets lazy elements, and complex ones and guests only those made for them."""
     given = [p for p in op.params if p.is_tensor]
-    test = "is_lazy" if op.kernel.complex else "is_unusual"
-    unusual = " || ".join(f"{test}({p.name})" for p in given) if op.kernel.complex != "lazy" else ""
+    dtypes = [p for p in op.params if p.type in ("dtype", "dtype?")] if op.kernel.guests != "moves" else []
+    traits = (
+        ["kLazyBits"] * (op.kernel.complex != "lazy")
+        + ["kComplexBits"] * (not op.kernel.complex)
+        + ["kGuestBits"] * (op.kernel.guests != "moves")
+    )
+    tests = [f"has_trait<{' | '.join(traits)}>({p.name})" for p in given] if traits else []
+    tests += [f"is_guest({p.name})" for p in dtypes]
     check = "" if op.kernel.complex else "".join(f' check_real("{op.name}", {p.name});' for p in given)
+    if not op.kernel.guests:
+        check += "".join(f' check_known("{op.name}", {p.name});' for p in (*given, *dtypes))
     for p in op.params:
         if not given or op.kernel.complex:
             break
         if p.type == "Scalar":
-            unusual += f" || (({p.name}).is_complex())"
+            tests.append(f"(({p.name}).is_complex())")
             check += f' check_real("{op.name}", {p.name});'
         elif p.type == "Scalar?":
-            unusual += f" || ({p.name} && (*{p.name}).is_complex())"
+            tests.append(f"({p.name} && (*{p.name}).is_complex())")
             check += f' if ({p.name}) check_real("{op.name}", *{p.name});'
+    unusual = " || ".join(tests)
+    replaced = {p.name for p in (*given, *dtypes)}
+    guest = " || ".join(f"is_guest({p.name})" for p in (*given, *dtypes)) if op.kernel.guests in ("value", "order") else ""
+    shared = {"op": op.name, "ordered": truth(op.kernel.guests == "order"), "params": parameters(op), "ret": return_type(op)}
     out = []
     if is_function(op) or not op.inplace:
         written = [p.name for p in op.params if p.name in op.mutates and p.type in ("Tensor", "Tensor?")]
@@ -53,14 +85,33 @@ def guards(op: Op) -> str:
             held = " ".join(f"const Tensor held_{n} = plain({n});" for n in written)
             back = " ".join(f"if (!held_{n}.is({n})) copy_data({n}, held_{n});" for n in written)
             run = f"{held} auto results = impl::{op.cname}({plain}); {back} return results;"
+        if guest:
+            call = f"impl::{op.cname}({', '.join(f'stand_in({p.name})' if p.name in replaced else p.name for p in op.params)})"
+            out.append(fill(STAND_IN, **shared, name=op.cname, **stood_in(op, call)))
+            run = f"if ({guest}) return {op.cname}_guest({names(op)}); {run}"
         guard = f"if (RG_UNLIKELY({unusual})) {{{check} {run} }}" if unusual else ""
         out.append(fill(KERNEL, ret=return_type(op), name=op.cname, params=parameters(op), args=names(op), guard=guard))
     if op.inplace:
         plain = ", ".join("held" if p.name == "self" else f"plain({p.name})" if p.is_tensor else p.name for p in op.params)
         run = f"const Tensor held = plain(self); impl::{op.inplace}({plain}); if (!held.is(self)) copy_data(self, held); return;"
+        if guest:
+            args = ", ".join("held" if p.name == "self" else f"stand_in({p.name})" if p.name in replaced else p.name for p in op.params)
+            out.append(fill(STAND_IN_INPLACE, **shared, name=op.inplace, args=names(op), given=args))
+            run = f"if ({guest}) return {op.inplace}_guest({names(op)}); {run}"
         guard = f"if (RG_UNLIKELY({unusual})) {{{check} {run} }}" if unusual else ""
         out.append(fill(INPLACE_KERNEL, name=op.inplace, params=parameters(op), args=names(op), guard=guard))
     return "".join(out)
+
+
+def stood_in(op: Op, call: str) -> dict[str, str]:
+    """How the results come to be those of the dtypes that were given: the rule says what these are, and otherwise the first has that of self."""
+    if not op.kernel.needs_values:
+        rule = f"const auto wanted = rule::{op.cname}({of_rule(op)[1]});"
+        return {"wanted": rule, "kind": "wanted", "results": f"return stand_in.back({call}, wanted);"}
+    results = f"return {call};"
+    if op.kernel.guests == "order" and op.returns[0].is_tensor:
+        results = f"auto results = {call}; std::get<0>(results) = stand_in.back(std::get<0>(results), self.dtype()); return results;"
+    return {"wanted": "", "kind": "self.dtype()" if op.kernel.guests == "order" else "DType::Int64", "results": results}
 
 
 # ---- history ----

@@ -22,9 +22,10 @@ CPP_TYPE = {
     "f64": "double",
     "c64": "Complex<float>",
     "c128": "Complex<double>",
+    "u64": "uint64_t",
 }
-DTYPE_NUMBER = {d: i for i, d in enumerate(CPP_TYPE)} | {"c64": 16, "c128": 17}  # as in core/dtype.h
-NUM_DTYPES = 18
+LOOP_NUMBER = {d: i for i, d in enumerate(CPP_TYPE)} | {"c64": 16, "c128": 17, "u64": 10}  # loop_of() in core/dtype.h
+NUM_LOOPS = 18
 
 
 def inputs_of(op: Op) -> list[Param]:
@@ -49,7 +50,7 @@ class KernelFiles:
 
     def owner(self, op: Op) -> Op:
         k = op.kernel
-        return self._first.setdefault((k.expr, k.complex, k.dtypes, k.out, k.params, k.rare, len(inputs_of(op))), op)
+        return self._first.setdefault((k.expr, k.complex, k.dtypes, k.guests, k.out, k.params, k.rare, len(inputs_of(op))), op)
 
     def row(self, op: Op) -> str:
         """The name of the number of its kernel, by which a device knows it: see kernels/pointwise.h."""
@@ -100,7 +101,7 @@ def pointwise_impl(op: Op, kernels: KernelFiles) -> str:
         IMPL,
         name=op.cname,
         label=op.kernel.label or op.name,
-        dtypes=" | ".join(f"1u << {DTYPE_NUMBER[d]}" for d in op.kernel.dtypes),
+        dtypes=" | ".join(f"1u << {LOOP_NUMBER[d]}" for d in op.kernel.dtypes),
         out=op.kernel.out.capitalize(),
         count=str(len(inputs)),
         cost=str(op.kernel.cost),
@@ -174,16 +175,16 @@ def functors(op: Op) -> str:
 def loop(op: Op, dtype: str) -> str:
     """The loop over elements of one dtype."""
     is_complex = dtype in optable.COMPLEX
-    element = CPP_TYPE[dtype]
+    element = CPP_TYPE["i64" if dtype == "u64" and op.kernel.guests == "bits" else dtype]
     out = "bool" if op.kernel.out == "bool" else f"{element}::real_type" if is_complex and op.kernel.out == "real" else element
     cheap = truth(op.kernel.cost <= optable.CHEAP and not is_complex)
     return f"pointwise_loop<{'C' if is_complex else 'F'}_{op.cname}, {element}, {out}, {len(inputs_of(op))}, {cheap}>"
 
 
 def table_row(op: Op) -> str:
-    cells = ["nullptr"] * NUM_DTYPES
+    cells = ["nullptr"] * NUM_LOOPS
     for d in op.kernel.dtypes:
-        cells[DTYPE_NUMBER[d]] = loop(op, d)
+        cells[LOOP_NUMBER[d]] = loop(op, d)
     return f".{op.cname} = {{{', '.join(cells)}}},"
 
 
@@ -263,7 +264,7 @@ def row_source(kernels: KernelFiles) -> str:
 
 def pointwise_tables(kernels: KernelFiles) -> str:
     tables = [
-        fill(TABLE, struct=optable.camel(name), name=name, members="\n".join(f"Loop {op.cname}[kNumDTypes];" for op in group))
+        fill(TABLE, struct=optable.camel(name), name=name, members="\n".join(f"Loop {op.cname}[kNumLoops];" for op in group))
         for name, group in kernels.files.items()
     ]
     return fill(TABLES, generated=generated(), tables="\n".join(tables), count=str(len(kernels.rows)))

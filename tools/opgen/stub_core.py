@@ -33,6 +33,8 @@ class dtype:
     is_complex: _bool
     is_signed: _bool
     itemsize: _int
+    _title: str
+    _cpp_name: str
     def to_real(self) -> dtype: ...
     def to_complex(self) -> dtype: ...
 
@@ -340,8 +342,11 @@ SavedTensor: Any
 {private}
 '''
 DTYPES = """
-bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 char short int long half float double
-cfloat cdouble
+bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 char short int long half float double
+cfloat cdouble float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
+complex32 float4_e2m1fn_x2 int1 int2 int3 int4 int5 int6 int7
+uint1 uint2 uint3 uint4 uint5 uint6 uint7 bits8 bits16 bits1x8 bits2x4 bits4x2
+qint8 quint8 qint32 quint4x2 quint2x4 chalf
 """.split()  # noqa: SIM905 - a paragraph reads better than a list of strings
 
 

@@ -49,24 +49,24 @@ struct Element {
   bool is_dense(int64_t stride) const { return size == computed_size && stride == size; }
 };
 template <class T> constexpr Element kElement = {gather<T>, scatter<T>, sizeof(T), sizeof(compute_t<T>)};
-constexpr Element kElements[kNumDTypes] = {kElement<uint8_t>,
-                                           kElement<uint8_t>,
-                                           kElement<uint8_t>,
-                                           kElement<uint16_t>,
-                                           kElement<uint32_t>,
-                                           kElement<uint64_t>,
-                                           kElement<Half>,
-                                           kElement<BFloat16>,
-                                           kElement<uint32_t>,
-                                           kElement<uint64_t>,
-                                           {},
-                                           {},
-                                           {},
-                                           {},
-                                           {},
-                                           {},
-                                           kElement<uint64_t>,
-                                           kElement<Complex<double>>};
+constexpr Element kElements[kNumLoops] = {kElement<uint8_t>,
+                                          kElement<uint8_t>,
+                                          kElement<uint8_t>,
+                                          kElement<uint16_t>,
+                                          kElement<uint32_t>,
+                                          kElement<uint64_t>,
+                                          kElement<Half>,
+                                          kElement<BFloat16>,
+                                          kElement<uint32_t>,
+                                          kElement<uint64_t>,
+                                          kElement<uint64_t>,
+                                          {},
+                                          {},
+                                          {},
+                                          {},
+                                          {},
+                                          kElement<uint64_t>,
+                                          kElement<Complex<double>>};
 
 #if defined(__SSE2__)
 void stream(char* to, const char* from, int64_t bytes) {
@@ -96,7 +96,7 @@ constexpr decltype(StreamKernels::copy) stream = nullptr;
 
 void run_blocks(const RowTypes& types, int64_t n, char* const* data, const int64_t* strides, const KernelParam* params, DenseLoop dense) {
   alignas(64) char buffers[(1 + kMaxInputs) * kBlockItems * kMaxItemSize];
-  const Element &in = kElements[static_cast<int>(types.in)], &out = kElements[static_cast<int>(types.out)];
+  const Element &in = kElements[loop_of(types.in)], &out = kElements[loop_of(types.out)];
   const bool out_is_dense = out.is_dense(strides[0]);
   char* at[1 + kMaxInputs];
   for (int64_t start = 0; start < n; start += kBlockItems) {

@@ -8,6 +8,7 @@
 #include <immintrin.h>
 #endif
 
+#include "cpu/float8.h"
 #include "cpu/isa.h"
 #include "cpu/iterate.h"
 #include "cpu/kernels/rows.h"
@@ -28,6 +29,8 @@ template <class To, class From> To cast(From x) {
     return x != From(0);
   } else if constexpr (std::is_same_v<From, bool>) {
     return x ? To(1) : To(0);  // which the compiler vectorises
+  } else if constexpr (std::is_floating_point_v<From> && std::is_unsigned_v<To> && sizeof(To) >= 4) {
+    return truncate_unsigned<To>(x);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // Out of range is undefined in C++; give what x86 gives.
     constexpr From limit = sizeof(To) == 8 ? From(0x1p63) : From(0x1p31);
@@ -65,10 +68,12 @@ template <> void step<Half, float>(void* dst, const void* src, int64_t n) {
 }
 #endif
 
-// Direct conversions exist among the four wide types, between each narrow type and its hub (int32 or float32), and to bool. The others go
-// through hubs, a cache-sized piece at a time: 30 loops instead of 90. Every detour is exact or is how PyTorch rounds.
+// Direct conversions exist among the four wide types, between each other type and its hub (int32, int64 or float32), and to bool. The others go
+// through hubs, a cache-sized piece at a time: 40 loops instead of 160. Every detour is exact or is how PyTorch rounds.
 Step direct_step(DType to, DType from) {
   using enum DType;
+  if (is_float8(to)) return from == Float32 ? float8_from_floats(to) : nullptr;
+  if (is_float8(from)) return to == Float32 ? floats_from_float8(from) : nullptr;
   constexpr auto pair = [](DType t, DType f) { return static_cast<int>(t) * kNumDTypes + static_cast<int>(f); };
   switch (pair(to, from)) {
     case pair(Bool, UInt8): return step<bool, uint8_t>;
@@ -104,15 +109,28 @@ Step direct_step(DType to, DType from) {
     case pair(Float64, Int32): return step<double, int32_t>;
     case pair(Float64, Int64): return step<double, int64_t>;
     case pair(Float64, Float32): return step<double, float>;
+    case pair(UInt16, Int32): return step<int16_t, int32_t>;
+    case pair(Int32, UInt16): return step<int32_t, uint16_t>;
+    case pair(UInt32, Int64): return step<int32_t, int64_t>;
+    case pair(UInt32, Float32): return step<uint32_t, float>;
+    case pair(UInt32, Float64): return step<uint32_t, double>;
+    case pair(Int64, UInt32): return step<int64_t, uint32_t>;
+    case pair(UInt64, Int64):
+    case pair(Int64, UInt64): return step<int64_t, int64_t>;
+    case pair(UInt64, Float32): return step<uint64_t, float>;
+    case pair(UInt64, Float64): return step<uint64_t, double>;
+    case pair(Float32, UInt64): return step<float, uint64_t>;
+    case pair(Float64, UInt64): return step<double, uint64_t>;
     default: return nullptr;
   }
 }
 
 DType via(DType to, DType from) {
   using enum DType;
-  if (from == Float16 || from == BFloat16) return Float32;
-  if (from <= Int16) return Int32;
-  return to == Float16 || to == BFloat16 ? Float32 : Int32;
+  if (from == Float16 || from == BFloat16 || is_float8(from)) return Float32;
+  if (from <= Int16 || from == UInt16) return Int32;
+  if (to == Float16 || to == BFloat16 || is_float8(to)) return from == UInt32 ? Int64 : Float32;
+  return from >= UInt32 || to >= UInt32 ? Int64 : Int32;
 }
 
 // ---- Complex numbers convert part by part; a real target keeps the real part.
@@ -161,7 +179,7 @@ void convert_complex(void* dst, DType to, const void* src, DType from, int64_t n
 void convert(void* dst, DType to, const void* src, DType from, int64_t n) {
   if (n == 0) return;  // dst and src may be null
   const int64_t to_size = itemsize(to), from_size = itemsize(from);
-  if (to == from || (to_size == 1 && from_size == 1 && to != DType::Bool && from != DType::Bool)) {
+  if (to == from || (to_size == from_size && is_integral(to) && is_integral(from))) {
     std::memcpy(dst, src, static_cast<size_t>(n * to_size));
     return;
   }

@@ -46,7 +46,7 @@ Spec counted(const Scalar& start, const Scalar& end, const Scalar& step, const O
   check_real("arange", start);
   check_real("arange", end);
   check_real("arange", step);
-  if (is_complex(type)) fail_complex("arange", type);
+  if (is_complex(type)) fail_no_kernel("arange", type);
   RG_CHECK(!std::isnan(step.to_double()), "step must be nonzero");
   if (type == DType::Int64) return along(count_of(start, end, step), type, options);
   const double a = start.to_double(), b = end.to_double(), s = step.to_double();
@@ -70,7 +70,7 @@ Spec range(Scalar start, Scalar end, Scalar step, const Options& options) {
       "which does not.";
   if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw PythonError();
   for (const Scalar& number : {start, end, step}) check_real("range", number);
-  if (options.dtype && is_complex(*options.dtype)) fail_complex("range", *options.dtype);
+  if (options.dtype && is_complex(*options.dtype)) fail_no_kernel("range", *options.dtype);
   const double a = start.to_double(), b = end.to_double(), s = step.to_double();
   check_range(a, b, s == 0, s > 0);
   return along(checked_length(std::floor((b - a) / s) + 1), options.dtype.value_or(default_dtype()), options);
@@ -85,7 +85,7 @@ Spec linspace(Scalar start, Scalar end, int64_t steps, const Options& options) {
 
 Spec logspace(Scalar start, Scalar end, int64_t steps, double, const Options& options) {
   for (const Scalar& s : {start, end}) check_real("logspace", s);
-  if (options.dtype && is_complex(*options.dtype)) fail_complex("logspace", *options.dtype);
+  if (options.dtype && is_complex(*options.dtype)) fail_no_kernel("logspace", *options.dtype);
   return spread(steps, options.dtype.value_or(default_dtype()), options);
 }
 

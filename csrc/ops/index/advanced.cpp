@@ -8,6 +8,7 @@
 #include "ops/checks.h"
 #include "ops/dims.h"
 #include "ops/index/index.h"
+#include "ops/lazy.h"
 
 namespace retrograd {
 namespace {
@@ -178,6 +179,7 @@ void compute::index(const Tensor& self, std::span<const Tensor>, const IndexPlan
 PutPlan::PutPlan(const Tensor& self, std::span<const Tensor> indices, const Tensor& values, bool accumulate) {
   RG_CHECK(self.dtype() == values.dtype(), "Index put requires the source and destination dtypes match, got ", dtype_title(self.dtype()),
            " for the destination and ", dtype_title(values.dtype()), " for the source.");
+  if (accumulate) check_known("index_put", self);
   check_same_device(self.get(), values.get(), "index_put_");
   warn_expanded_write(self, "index_put_");
   if (RG_UNLIKELY(have_cpu_indices(self, indices))) {

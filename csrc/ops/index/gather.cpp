@@ -4,6 +4,7 @@
 #include "ops/checks.h"
 #include "ops/dims.h"
 #include "ops/index/index.h"
+#include "ops/lazy.h"
 
 namespace retrograd {
 
@@ -113,7 +114,8 @@ Spec take(const Tensor& self, const Tensor& index) {
   return Spec::of(index, self.dtype());
 }
 
-void put_into(const Tensor& self, const Tensor& index, const Tensor& source, bool) {
+void put_into(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+  if (accumulate) check_known("put", self);
   RG_CHECK(index.dtype() == DType::Int64, "put_(): Expected a long tensor for index, but got ", dtype_title(index.dtype()));
   RG_CHECK(self.dtype() == source.dtype(),
            "put_(): self and source expected to have the same dtype, but got self.dtype = ", dtype_title(self.dtype()),

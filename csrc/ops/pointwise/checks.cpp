@@ -65,18 +65,26 @@ void fail_same_dtype(const Tensor& self, const Tensor& other, const char* name) 
 
 namespace {
 
-// Whether a number has a value in a dtype. Fractions are cut off and negative numbers wrap in uint8; too large ones do neither.
+// Whether a number has a value in a dtype. Fractions are cut off and negative integers wrap in unsigned ones; too large ones do neither.
 bool representable(const Scalar& s, DType dtype) {
   if (s.imag != 0 && !is_complex(dtype)) return false;
   const double v = s.to_double();
   switch (dtype) {
     case DType::UInt8: return v >= (s.is_float() ? 0 : -255) && v <= 255;
+    case DType::UInt16: return v >= (s.is_float() ? 0 : -65535) && v <= 65535;
+    case DType::UInt32: return v >= (s.is_float() ? 0 : -4294967295.0) && v <= 4294967295.0;
+    case DType::UInt64: return !s.is_float() || (v >= 0 && v <= 0x1p64);
     case DType::Int8: return v >= -128 && v <= 127;
     case DType::Int16: return v >= -32768 && v <= 32767;
     case DType::Int32: return v >= -2147483648.0 && v <= 2147483647.0;
-    case DType::Int64: return !s.is_float() || (v >= -9223372036854775808.0 && v < 9223372036854775808.0);
+    case DType::Int64: return s.is_float() ? v >= -0x1p63 && v < 0x1p63 : !s.is_huge();
     case DType::Float16: return !std::isfinite(v) || std::fabs(v) <= 65504.0;
     case DType::BFloat16: return !std::isfinite(v) || std::fabs(v) <= 3.3895313892515355e38;
+    case DType::Float8_e4m3fn: return !std::isfinite(v) || std::fabs(v) <= 448;
+    case DType::Float8_e5m2:
+    case DType::Float8_e5m2fnuz: return !std::isfinite(v) || std::fabs(v) <= 57344;
+    case DType::Float8_e4m3fnuz: return !std::isfinite(v) || std::fabs(v) <= 240;
+    case DType::Float8_e8m0fnu: return !std::isfinite(v) || std::fabs(v) <= 0x1p127;
     case DType::Float32: return !std::isfinite(v) || std::fabs(v) <= std::numeric_limits<float>::max();
     default: return true;
   }
@@ -85,9 +93,7 @@ bool representable(const Scalar& s, DType dtype) {
 }  // namespace
 
 void check_representable(const Scalar& value, DType dtype) {
-  static constexpr const char* integers[] = {"bool", "uint8_t", "int8_t", "int16_t", "int", "int64_t"};
-  RG_CHECK(representable(value, dtype), "value cannot be converted to type ",
-           is_differentiable(dtype) ? cpp_type_name(dtype) : integers[static_cast<int>(dtype)], " without overflow");
+  RG_CHECK(representable(value, dtype), "value cannot be converted to type ", number_type_name(dtype), " without overflow");
 }
 
 void check_divisor(const Operand& self, const Operand& other) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "core/format.h"
 #include "core/promote.h"
@@ -28,15 +29,24 @@ DType result_dtype(const PointwiseInfo& op, DType compute) {
   fail(ErrorKind::NotImplemented, "\"", op.name, "_cpu\" not implemented for '", name, "'");
 }
 
-// The CPU's loop.
+// The CPU's loop, of a dtype that is no guest.
 kernels::Loop find_loop(const PointwiseInfo& op, DType dtype) {
   kernels::Loop loop = kernels::pointwise(Device{}).loops[op.row][static_cast<int>(dtype)];
   if (RG_UNLIKELY(!loop)) fail_dtype(op, dtype);
   return loop;
 }
 
+bool has_loop(const PointwiseInfo& op, DType dtype) { return op.dtypes >> loop_of(dtype) & 1; }
+
+// What stands in for a guest dtype. Floats of 8 bits are asked, not computed with.
+DType stand_in(const PointwiseInfo& op, DType guest) {
+  if (!is_float8(guest)) return DType::UInt64;
+  if (op.out != PointwiseOut::Bool) fail_dtype(op, guest);
+  return DType::Float32;
+}
+
 void check_dtype(const PointwiseInfo& op, DType dtype) {
-  if (RG_UNLIKELY(!(op.dtypes >> static_cast<int>(dtype) & 1))) fail_dtype(op, dtype);
+  if (RG_UNLIKELY(!has_loop(op, is_guest(dtype) ? stand_in(op, dtype) : dtype))) fail_dtype(op, dtype);
 }
 
 // Everything contiguous and of one dtype: the row is the whole tensor.
@@ -59,6 +69,11 @@ bool number_fits(const Scalar& s, DType dtype) {
   return is_complex(dtype) || (!s.is_float() && (s.is_bool() || dtype != DType::Bool));
 }
 
+// Contiguous memory of the CPU, as the loops know it.
+inline bool is_ordinary(const TensorImpl* t) {
+  return (traits_word(t) & (kNotCpuBits | kLazyBits | kGuestBits | flag_bits(kContiguous))) == flag_bits(kContiguous);
+}
+
 // The common cases, decided by a few loads: tensors alike in dtype and sizes, contiguous, and numbers of no higher category.
 struct Flat {
   void* data[kMaxInputs + 1];
@@ -68,7 +83,7 @@ struct Flat {
   // The first input decides what "alike" means.
   bool inputs(const PointwiseInfo& op, std::span<const Operand> in) {
     const TensorImpl* a = in[0].tensor;
-    if (!a || !a->is_contiguous() || !a->device.is_cpu() || (a->flags & kLazy)) return false;
+    if (!a || !is_ordinary(a)) return false;
     const DType dtype = a->dtype;
     if (op.out == PointwiseOut::Float && !is_differentiable(dtype)) return false;
     data[1] = a->data;
@@ -90,7 +105,7 @@ struct Flat {
   }
 
   void run(const PointwiseInfo& op, std::span<const Operand> in, const void* params, TensorImpl* out) {
-    check_dtype(op, in[0].tensor->dtype);
+    if (RG_UNLIKELY(!has_loop(op, in[0].tensor->dtype))) fail_dtype(op, in[0].tensor->dtype);
     data[0] = out->data;
     items[0] = itemsize(out->dtype);
     run_flat(op, in[0].tensor->dtype, out->numel, static_cast<int>(in.size()) + 1, data, items, params);
@@ -99,8 +114,7 @@ struct Flat {
 
 // Few elements, all tensors contiguous and alike: what most small ops are.
 inline bool is_easy(const PointwiseInfo& op, const TensorImpl* a) {
-  return (traits_word(a) & (kNotCpuBits | kLazyBits | flag_bits(kContiguous))) == flag_bits(kContiguous) && is_quick(a->numel, op.cost) &&
-         (op.out != PointwiseOut::Float || is_differentiable(a->dtype));
+  return is_ordinary(a) && is_quick(a->numel, op.cost) && (op.out != PointwiseOut::Float || is_differentiable(a->dtype));
 }
 inline bool alike(const TensorImpl* a, const TensorImpl* b) {
   constexpr uint64_t same = kDtypeBits | kDeviceBits | kNdimBits | kLazyBits | flag_bits(kContiguous);
@@ -123,7 +137,7 @@ Tensor try_fast(const PointwiseInfo& op, std::span<const Operand> in, const void
   Flat flat;
   if (!flat.inputs(op, in)) return {};
   const TensorImpl* a = in[0].tensor;
-  check_dtype(op, a->dtype);  // before there is an output
+  if (RG_UNLIKELY(!has_loop(op, a->dtype))) fail_dtype(op, a->dtype);  // before there is an output
   Tensor out = empty_dense(a, result_dtype(op, a->dtype));
   flat.run(op, in, params, out.get());
   return out;
@@ -254,6 +268,22 @@ Tensor pointwise_wide(const PointwiseInfo& op, std::span<const Operand> in, std:
   return cast_data(wide, narrow);
 }
 
+// Computed in another dtype, from operands that were rounded to the guest's first, and rounded again: see Note [Guest dtypes].
+Tensor pointwise_guest(const PointwiseInfo& op, const Prepared& given, std::span<const Operand> in, std::span<const KernelParam> params) {
+  check_dtype(op, given.compute);
+  Tensor held[kMaxInputs];
+  std::vector<Operand> operands;
+  for (size_t i = 0; i < in.size(); ++i) {
+    held[i] = in[i].tensor ? Tensor::borrow(in[i].tensor) : scalar_tensor(in[i].scalar, given.compute);
+    operands.emplace_back(held[i] = cast_data(held[i], given.compute));
+  }
+  Prepared p = given;
+  p.compute = stand_in(op, given.compute);
+  Tensor wide = make(p.spec(result_dtype(op, p.compute)));
+  run(op, p, operands, params.data(), wide);
+  return cast_data(wide, result_dtype(op, given.compute));
+}
+
 }  // namespace
 
 Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params) {
@@ -261,6 +291,7 @@ Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span
     if (Tensor exact = pointwise_wide(op, in, params)) return exact;
   if (Tensor fast = try_fast(op, in, params.data())) return fast;
   const Prepared p(op, in);
+  if (RG_UNLIKELY(is_guest(p.compute))) return pointwise_guest(op, p, in, params);
   check_dtype(op, p.compute);
   Tensor out = make(p.spec(result_dtype(op, p.compute)));
   run(op, p, in, params.data(), out);
@@ -309,11 +340,13 @@ void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::sp
   check_dtype(op, p.compute);
   RG_CHECK(out->device == p.device, "Expected all tensors to be on the same device, but found at least two devices, ",
            device_name(out.device()), " and ", device_name(p.device), "!");
-  const bool direct = apart && out.dtype() == dtype && !(out->flags & kLazy);
+  const bool direct = apart && out.dtype() == dtype && !(out->flags & kLazy) && !is_guest(p.compute);
   if (Tensor wide; RG_UNLIKELY(exact) && (wide = pointwise_wide(op, in, params))) {
     copy_data(out, wide);
   } else if (direct) {
     run(op, p, in, params.data(), out);
+  } else if (is_guest(p.compute)) {
+    copy_data(out, pointwise_guest(op, p, in, params));
   } else {
     Tensor result = make(p.spec(dtype));
     run(op, p, in, params.data(), result);

@@ -44,6 +44,9 @@ std::pair<int64_t, int64_t> bounds_of(DType dtype) {
     case DType::Int8: return {-128, 127};
     case DType::Int16: return {-32768, 32767};
     case DType::Int32: return {INT32_MIN, INT32_MAX};
+    case DType::UInt16: return {0, 65535};
+    case DType::UInt32: return {0, 4294967295};
+    case DType::UInt64: return {0, INT64_MAX};
     case DType::Float16: return {-65504, 65504};
     default: return {INT64_MIN, INT64_MAX};
   }
@@ -52,12 +55,12 @@ std::pair<int64_t, int64_t> bounds_of(DType dtype) {
 const char* c_name(DType dtype) {
   constexpr const char* names[] = {"bool", "unsigned char", "signed char",   "short", "int",
                                    "long", "c10::Half",     "c10::BFloat16", "float", "double"};
-  return names[static_cast<int>(dtype)];
+  return is_guest(dtype) ? cpp_type_name(dtype) : names[static_cast<int>(dtype)];
 }
 
 void check_integers(int64_t from, int64_t to, DType dtype) {
   RG_CHECK(from < to, "random_ expects 'from' to be less than 'to', but got from=", from, " >= to=", to);
-  if (is_complex(dtype)) fail_complex("random_from_to", dtype);
+  if (is_complex(dtype) || is_float8(dtype)) fail_no_kernel("random_from_to", dtype);
   const auto [low, high] = bounds_of(dtype);
   RG_CHECK(from >= low && from <= high, "from is out of bounds for ", c_name(dtype));
   RG_CHECK(to - 1 >= low && to - 1 <= high, "to - 1 is out of bounds for ", c_name(dtype));
@@ -121,6 +124,7 @@ void random_inplace_(const Tensor& self, Generator*) { check_drawable(self); }
 
 void random_from_(const Tensor& self, int64_t from, std::optional<int64_t> to, Generator*) {
   const DType dtype = self.dtype();
+  if (is_float8(dtype)) fail_no_kernel("random_from_to", dtype);
   if (to) {
     check_integers(from, *to, dtype);
   } else {
@@ -230,7 +234,7 @@ Spec randint(int64_t high, IntSpan size, Generator* generator, const Options& op
 
 Spec randperm(int64_t n, Generator*, const Options& options) {
   const DType dtype = options.dtype.value_or(DType::Int64);
-  if (is_complex(dtype)) fail_complex("randperm", dtype);
+  if (is_complex(dtype)) fail_no_kernel("randperm", dtype);
   if (is_floating(dtype)) {
     RG_CHECK(n <= int64_t{1} << digits_of(dtype), "n cannot be greater than 2^", digits_of(dtype), " for ", dtype_title(dtype), " type");
   } else {

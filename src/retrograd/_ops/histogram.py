@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import retrograd as torch
 from retrograd import Tensor
 from retrograd._ops.out import written
-from retrograd._ops.reduce import _title
 from retrograd.return_types import _of
 
 _HISTOGRAM = "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {result_cpp} and hist {out_cpp}"
@@ -38,7 +37,7 @@ def _edges(column: Any, bins: Any, range: Sequence[float] | None, d: int) -> Any
             )
         if bins.dtype != column.dtype:
             raise RuntimeError("torch.histogramdd(): input tensor and bins tensors should have the same dtype, "
-                               f"but got input with dtype {_title(column)} and bins for dimension {d} with dtype {_title(bins)}")  # fmt: skip
+                               f"but got input with dtype {column.dtype._title} and bins for dimension {d} with dtype {bins.dtype._title}")  # fmt: skip
         if bins.numel() == 0:
             raise RuntimeError(f"torch.histogramdd(): bins tensor should have at least 1 element, but got none for dimension {d}")
         return bins.detach()
@@ -94,7 +93,7 @@ def histogram(
 ) -> histogram_result:
     """How many elements, or what weight of them, fall into each bin, and the edges of the bins."""
     if not input.is_floating_point() or (input.itemsize < 4 and not isinstance(bins, torch.Tensor)):
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{_title(input)}'")
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype._title}'")
     if weight is not None and weight.shape != input.shape:
         raise RuntimeError("torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor, "
                            f"but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}")  # fmt: skip
@@ -131,11 +130,11 @@ def histogramdd(
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     given = any(isinstance(b, torch.Tensor) for b in bins)
     if not input.is_floating_point() or (input.itemsize < 4 and not given and range is None):
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{_title(input)}'")
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype._title}'")
     if weight is not None:
         if weight.dtype != input.dtype:
             raise RuntimeError("torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
-                               f"but got input({_title(input)}), and weight({_title(weight)})")  # fmt: skip
+                               f"but got input({input.dtype._title}), and weight({weight.dtype._title})")  # fmt: skip
         if weight.shape != input.shape[:-1]:
             raise RuntimeError("torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
                                f"excluding its innermost dimension, but got {list(weight.shape)} for {list(input.shape)}")  # fmt: skip

@@ -9,17 +9,6 @@ import retrograd as torch
 
 _Result = TypeVar("_Result")  # a tensor, or a tuple of them
 
-
-_CPP_NAMES = {
-    "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}  # fmt: skip
-_TITLES = {
-    "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "float16": "Half",
-    "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
-
 EXACT = "Expected out tensor to have dtype {result_cpp}, but got {out_cpp} instead"
 CAST = "result type {result} can't be cast to the desired output type {out}"
 
@@ -31,15 +20,15 @@ def castable(op: str, name: str = "result") -> str:
 
 def dtype_title(dtype: Any) -> str:
     """A dtype as in "Float"."""
-    name = str(dtype).rpartition(".")[2]
-    return _TITLES.get(name, name)
+    title: str = dtype._title
+    return title
 
 
 def _check_dtype(result: Any, out: Any, exact: str | None, cast: str) -> None:
     if result == out or (exact is None and torch.can_cast(result, out)):
         return
     words = cast if exact is None or (not torch.can_cast(result, out) and cast != CAST) else exact
-    cpp = [_CPP_NAMES.get(str(d).rpartition(".")[2], "bool") for d in (result, out)]
+    cpp = [d._cpp_name for d in (result, out)]
     raise RuntimeError(words.format(result=dtype_title(result), out=dtype_title(out), result_cpp=cpp[0], out_cpp=cpp[1]))
 
 

@@ -15,7 +15,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     """Whether elements are equal within atol + rtol * |other|."""
     _check_tensors("isclose", input=input, other=other)
     if input.dtype != other.dtype:
-        raise RuntimeError(f"{_title(input)} did not match {_title(other)}")
+        raise RuntimeError(f"{input.dtype._title} did not match {other.dtype._title}")
     if rtol < 0:
         raise RuntimeError(f"rtol must be greater than or equal to zero, but got {rtol:g}")
     if atol < 0:
@@ -51,7 +51,9 @@ def float_power(input: Tensor | float, exponent: Tensor | float, *, out: Tensor 
         return torch.pow(base, power)
     if out.dtype != dtype:
         needed = "ComplexDouble" if is_complex else "Double"
-        raise RuntimeError(f"the output given to float_power has dtype {_title(out)} but the operation's result requires dtype {needed}")
+        raise RuntimeError(
+            f"the output given to float_power has dtype {out.dtype._title} but the operation's result requires dtype {needed}"
+        )
     return torch.pow(base, power, out=out)
 
 
@@ -65,7 +67,9 @@ def float_power_(self: Tensor, exponent: Tensor | complex) -> Tensor:
     dtype = torch.complex128 if is_complex else torch.float64
     if self.dtype != dtype:
         needed = "ComplexDouble" if is_complex else "Double"
-        raise RuntimeError(f"the base given to float_power_ has dtype {_title(self)} but the operation's result requires dtype {needed}")
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype._title} but the operation's result requires dtype {needed}"
+        )
     return self.pow_(exponent.to(dtype) if isinstance(exponent, torch.Tensor) else exponent)
 
 
@@ -84,8 +88,8 @@ def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> frexp_result
     if out is not None and len(out) == 2:
         for name, made, target in (("mantissa", mantissa, out[0]), ("exponent", exponent, out[1])):
             if target.dtype != made.dtype:
-                words = "int dtype" if name == "exponent" else f"dtype {_title(input).lower()}"
-                raise RuntimeError(f"torch.frexp() expects {name} to have {words} but got {_title(target).lower()}")
+                words = "int dtype" if name == "exponent" else f"dtype {input.dtype._title.lower()}"
+                raise RuntimeError(f"torch.frexp() expects {name} to have {words} but got {target.dtype._title.lower()}")
     return written(frexp_result(mantissa, exponent), out)
 
 
@@ -93,21 +97,3 @@ def _check_tensors(name: str, **tensors: Any) -> None:
     for position, (argument, value) in enumerate(tensors.items(), 1):
         if not isinstance(value, torch.Tensor):
             raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}")
-
-
-def _title(t: Tensor) -> str:
-    names = {
-        torch.float32: "Float",
-        torch.float64: "Double",
-        torch.float16: "Half",
-        torch.int64: "Long",
-        torch.int32: "Int",
-        torch.int16: "Short",
-        torch.int8: "Char",
-        torch.uint8: "Byte",
-        torch.bool: "Bool",
-        torch.bfloat16: "BFloat16",
-        torch.complex64: "ComplexFloat",
-        torch.complex128: "ComplexDouble",
-    }
-    return names.get(t.dtype, str(t.dtype).removeprefix("torch."))

@@ -11,15 +11,6 @@ from retrograd import _C, Tensor
 from retrograd._batched import any_true
 from retrograd._ops.out import written
 
-_TITLES = {
-    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
-
-
-def _title(tensor: Any) -> str:
-    return _TITLES[str(tensor.dtype).rpartition(".")[2]]
-
 
 def _wrap(dim: int, ndim: int) -> int:
     n = max(ndim, 1)
@@ -123,7 +114,7 @@ def nanmean(
 ) -> Tensor:
     """Mean over dims that leaves out NaN."""
     if not input.is_floating_point():
-        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {_title(input)}")
+        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype._title}")
     count = input.detach().isnan().logical_not().sum(dim, keepdim)
     return written(torch.nansum(input, dim, keepdim, dtype=dtype) / count, out, None)
 
@@ -162,7 +153,7 @@ def _check_weights(name: str, weights: Any, observations: int, integral: bool) -
         raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions")
     if weights.is_floating_point() == integral or weights.dtype == torch.bool:
         kind = "integral" if integral else "floating point"
-        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {_title(weights)} dtype")
+        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {weights.dtype._title} dtype")
     if weights.numel() != observations:
         raise RuntimeError(
             f"cov(): expected {name} to have the same numel as there are observations in the input "
@@ -310,7 +301,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     for name, x in (("X1", x1), ("X2", x2)):
         if not x.is_floating_point():
-            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {_title(x)}")
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype._title}")
     if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if compute_mode not in _COMPUTE_MODES:

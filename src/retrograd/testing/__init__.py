@@ -266,6 +266,8 @@ def _aligned(actual: Any, expected: Any) -> tuple[Any, Any]:
     dtype = retrograd.promote_types(actual.dtype, expected.dtype)
     if not (dtype.is_floating_point or dtype.is_complex):
         dtype = retrograd.int64  # differences of unsigned numbers and of bools need a sign
+    elif dtype.itemsize == 1:
+        dtype = retrograd.float32  # float8 has no differences
     return actual.to(dtype), expected.to(dtype)
 
 
