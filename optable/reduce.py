@@ -1065,6 +1065,20 @@ op(
         E(S(T(3, 2), [2, 2], range=(1.0, 0.0, 0.0, 1.0)), RuntimeError, "min should not exceed max, but got min 1 max 0 for dimension 0"),
     ),
 )
+op(
+    "hash_tensor(Tensor self, int[]? dim=None, *, bool keepdim=False, int mode=0) -> Tensor",
+    variants="function method",
+    kernel=python("retrograd._ops.hash:hash_tensor"),
+    doc="The exclusive or of the bits of all elements along `dim`, as uint64.",
+    samples=[S(T(2, 3, grad=False)), S(T(2, 3, grad=False), 1), S(T(2, 3, grad=False), (0, -1), keepdim=True), S(I(2, 3), 0, keepdim=True), S(T(grad=False)), S(T(0, 3, grad=False), 1)],
+    errors=(
+        E(S(T(2, 3, grad=False), mode=1), RuntimeError, "Unknown hash_tensor mode: 1"),
+        E(S(T(2, 3, grad=False), 2), IndexError, "Dimension out of range"),
+        E(S(T(2, 3, grad=False), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"),
+        E(S(T(0, 3, grad=False)), RuntimeError, r"hash_tensor: Expected reduction dim to be specified for input.numel\(\) == 0"),
+        E(S(T(0, 3, grad=False), 0), IndexError, "hash_tensor: Expected reduction dim 0 to have non-zero size."),
+    ),
+)
 _LENGTHS = I(4, values=(2, 0, 1, 3))
 op(
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, "

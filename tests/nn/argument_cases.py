@@ -185,6 +185,59 @@ CASES = [
         [_randn(6, 5), _classes(7, (6,))],
     ),
     ("Container(a=Linear(2, 3))", [], "text"),
+    # pooling, upsampling and lazy convolutions, every argument
+    *(
+        (f"{kind}Pool{n}d({options})", [_randn(2, 2, *(9 - 2 * n,) * n)])
+        for n in (1, 2, 3)
+        for kind, options in (
+            ("Max", "kernel_size=3"), ("Max", "kernel_size=2, stride=2, padding=1, ceil_mode=True"), ("Max", "kernel_size=2, stride=1, padding=1, dilation=2"),
+            ("Max", "kernel_size=2, return_indices=True"),
+            ("Avg", "kernel_size=3"), ("Avg", "kernel_size=3, stride=2, padding=1, ceil_mode=True, count_include_pad=False"),
+            *((("Avg", "kernel_size=2, padding=1, divisor_override=3"),) if n > 1 else ()),
+            ("LP", "norm_type=2, kernel_size=3"), ("LP", "norm_type=4.0, kernel_size=2, stride=3, ceil_mode=True"),
+            ("AdaptiveAvg", "output_size=3"), ("AdaptiveMax", "output_size=3"), ("AdaptiveMax", "output_size=2, return_indices=True"),
+        )
+    ),
+    *(
+        (f"{kind}Pool2d({options})", [_randn(2, 3, 6, 8)])
+        for kind, options in (
+            ("Max", "(3, 2), stride=(2, 1), padding=(1, 0), dilation=(1, 2)"), ("Avg", "(3, 2), stride=(2, 3), padding=(0, 1)"), ("LP", "2, (2, 3), stride=(1, 2)"),
+            ("AdaptiveAvg", "(None, 5)"), ("AdaptiveMax", "(4, None)"),
+        )
+    ),
+    *((f"MaxPool{n}d(2)", [_randn(3, *(5,) * n)]) for n in (1, 2, 3)),  # no batch
+    *(
+        (f"FractionalMaxPool{n}d({options}, _random_samples=torch.full((2, 3, {n}), 0.4, dtype=torch.float64))", [_randn(2, 3, *(6,) * n)])
+        for n in (2, 3)
+        for options in ("kernel_size=2, output_size=3", "kernel_size=2, output_ratio=0.6", "kernel_size=3, output_size=2, return_indices=True")
+    ),
+    *(
+        (f"MaxUnpool{n}d({options})", [_randn(1, 2, *(2,) * n), lambda t, n=n: t.arange(2**n).mul(2).expand(1, 2, 2**n).reshape(1, 2, *(2,) * n)])
+        for n in (1, 2, 3)
+        for options in ("kernel_size=2", "kernel_size=3, stride=2, padding=0")
+    ),
+    *(
+        (f"Upsample({options})", [_randn(1, 2, *(3,) * n)])
+        for n, options in (
+            (1, "size=5"), (1, "scale_factor=1.7, mode='linear'"), (1, "scale_factor=2, mode='linear', align_corners=True"),
+            (2, "size=(5, 4)"), (2, "scale_factor=(1.5, 2.5), mode='bilinear'"), (2, "size=7, mode='bilinear', align_corners=True"),
+            (2, "scale_factor=1.5, mode='bicubic'"), (2, "size=(4, 6), mode='bicubic', align_corners=True"),
+            (2, "scale_factor=1.3, mode='bilinear', recompute_scale_factor=True"), (2, "scale_factor=1.6, mode='nearest-exact'"),
+            (3, "size=4"), (3, "scale_factor=1.5, mode='trilinear'"), (3, "size=(2, 5, 4), mode='trilinear', align_corners=True"), (3, "size=5, mode='area'"),
+        )
+    ),
+    ("UpsamplingNearest2d(size=(4, 5))", [_randn(1, 2, 3, 3)]),
+    ("UpsamplingNearest2d(scale_factor=2)", [_randn(1, 2, 3, 3)]),
+    ("UpsamplingBilinear2d(size=5)", [_randn(1, 2, 3, 3)]),
+    ("UpsamplingBilinear2d(scale_factor=1.5)", [_randn(1, 2, 3, 3)]),
+    *(
+        (f"Lazy{kind}{n}d({options})", [_randn(1, 4, *(8 - n,) * n)], "lazy")
+        for n in (1, 2, 3)
+        for kind, options in (
+            ("Conv", "6, 3"), ("Conv", "out_channels=6, kernel_size=3, stride=2, padding=1, dilation=2, groups=2, bias=False, padding_mode='circular'"),
+            ("ConvTranspose", "6, 3"), ("ConvTranspose", "6, 3, stride=2, padding=1, output_padding=1, groups=2, bias=False, dilation=2, padding_mode='zeros'"),
+        )
+    ),
     # what is left to be called by its name
     ("Identity()", [_randn(2)]),
     ("Softmin(dim=0)", [_randn(3, 4)]),
