@@ -38,7 +38,7 @@ void provide_kernels(DeviceType type) {
   provide(type, recurrence_kernels);
   provide(type, reduce());
   provide(type, scan());
-  provide(type, select_kernels);
+  provide(type, select_kernels());
   provide(type, softmax());
   provide(type, sort());
   provide(type, sparse());

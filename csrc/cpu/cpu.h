@@ -27,10 +27,10 @@ extern const MatmulKernels matmul_kernels;
 extern const OptimKernels optim_kernels;
 extern const RandomKernels random_kernels;
 extern const RecurrenceKernels recurrence_kernels;
-extern const SelectKernels select_kernels;
 extern const ValueKernels value_kernels;
 
 const PointwiseKernels& pointwise_kernels();
+const SelectKernels& select_kernels();
 
 // For the CPU itself, or for a device whose memory its kernels can work on.
 void provide_kernels(DeviceType type);

@@ -107,7 +107,10 @@ void select(const Operands& ops, int64_t itemsize) {
 }  // namespace
 
 const OptimKernels optim_kernels = {.sgd = sgd, .adam = adam};
-const SelectKernels select_kernels = {.select = select};
+const SelectKernels& select_kernels() {
+  static const SelectKernels kernels = {.select = select, .loops = select_loops().select};
+  return kernels;
+}
 const PointwiseKernels& pointwise_kernels() {
   static const PointwiseKernels kernels = {.run = run, .loops = pointwise_loops().rows, .next_after = next_after};
   return kernels;

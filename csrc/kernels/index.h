@@ -96,6 +96,8 @@ struct IndexKernels {
   // numbers[i] /= counts[i / parts] where that is more than 1. n numbers of a floating dtype, contiguous.
   Kernel<void(void* numbers, const void* counts, DType dtype, int64_t n, int64_t parts)> share_out;
 
+  // The sum of the repeats, or -1 where one of them is negative. Contiguous.
+  Kernel<void(int64_t* total, const int64_t* repeats, int64_t n)> repeat_total;
   // out[j] = i, repeats[i] times each: what to index_select with. repeats are >= 0 and out holds their sum. Both contiguous.
   Kernel<void(int64_t* out, const int64_t* repeats, int64_t n)> repeat_index;
 };

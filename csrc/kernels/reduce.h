@@ -23,6 +23,7 @@ struct ReduceKernels {
   Kernel<void(const Array& out, const Array& in)> prod;  // floats multiply in double
   Kernel<void(const Array& out, const Array& in)> max;   // amax, amin; out has the dtype of in
   Kernel<void(const Array& out, const Array& in)> min;
+  Kernel<void(const Array& min, const Array& max, const Array& in)> min_max;
   Kernel<void(const Array& out, const Array& in)> any;  // 0 or 1 in out's dtype (bool, or uint8 for uint8); NaN counts as true
   Kernel<void(const Array& out, const Array& in)> all;
   Kernel<void(const Array& out, const Array& in)> count_nonzero;  // out: usually int64

@@ -7,7 +7,11 @@
 
 namespace retrograd::kernels {
 
-struct SelectKernels { Kernel<void(const Operands& ops, int64_t itemsize)> select; };
+struct SelectKernels {
+  Kernel<void(const Operands& ops, int64_t itemsize)> select;
+  // Where kernels are functions of the process: the loops themselves, by log2 of the size, for callers whose operands lie in one row. Else null.
+  const Loop* loops = nullptr;
+};
 RG_KERNEL_FAMILY(SelectKernels, select)
 
 }  // namespace retrograd::kernels

@@ -20,8 +20,8 @@ namespace retrograd {
 // Whether all elements of a floating tensor are in [low, high]; false for nan.
 inline bool all_within(const Tensor& t, double low, double high) { return !any_element(t, kernels::Is::Outside, low, high); }
 
-// The smallest and the largest element of an int64 tensor that has any; waits for the device.
-std::pair<int64_t, int64_t> integer_range(const Tensor& t);
+// The smallest and the largest element of a tensor that has any, of integers (int64_t) or floats (double); waits for the device.
+template <class T> std::pair<T, T> range_of(const Tensor& t);
 
 // A factor of an integer op must be a number its dtype can hold.
 inline void check_fits(const Scalar& s, DType t) {

@@ -9,6 +9,7 @@
 #include "ops/checks.h"
 #include "ops/lazy.h"
 #include "ops/pointwise/pointwise.h"
+#include "ops/reduce/common.h"
 
 namespace retrograd {
 namespace {
@@ -85,16 +86,15 @@ bool any_element(const Tensor& t, kernels::Is what, double low, double high) {
   return found.read();
 }
 
-std::pair<int64_t, int64_t> integer_range(const Tensor& t) {
-  Answer<int64_t> low(t->device), high(t->device);
-  const int64_t zeros[kMaxDims] = {};
-  {
-    const Launch launch(t, t.numel());
-    kernels::reduce(t->device).min({low.data(), DType::Int64, t->ndim, t->sizes(), zeros}, t.array());
-    kernels::reduce(t->device).max({high.data(), DType::Int64, t->ndim, t->sizes(), zeros}, t.array());
-  }
+template <class T> std::pair<T, T> range_of(const Tensor& t) {
+  constexpr DType dtype = DTypeOf<T>::value;
+  Answer<T> low(t->device), high(t->device);
+  const Reduced shape(t, every_dim(t.dim()));
+  run_kernel(t, 8, [&] { kernels::reduce(t->device).min_max(shape.out(low.data(), dtype), shape.out(high.data(), dtype), shape.in()); });
   return {low.read(), high.read()};
 }
+template std::pair<int64_t, int64_t> range_of(const Tensor& t);
+template std::pair<double, double> range_of(const Tensor& t);
 
 void fill_data(const Tensor& t, Scalar value) {
   if (!has_elements(t)) return;

@@ -14,11 +14,13 @@ inline int64_t wrap_dim(int64_t dim, int64_t ndim) {
   if (RG_UNLIKELY(dim < -ndim || dim >= ndim)) return wrap_unusual_dim(dim, ndim);
   return dim < 0 ? dim + ndim : dim;
 }
+inline constexpr uint64_t every_dim(int64_t ndim) { return ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1; }
 // A bit per dimension; none or empty = all.
-uint64_t dims_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op);
+uint64_t listed_dims(IntSpan dims, int64_t ndim, const char* op);
 inline uint64_t dim_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op) {
   if (RG_LIKELY(dims && dims->size() == 1 && ndim != 0)) return uint64_t{1} << wrap_dim(dims->front(), ndim);
-  return dims_mask(dims, ndim, op);
+  if (!dims || dims->empty()) return every_dim(ndim);
+  return listed_dims(*dims, ndim, op);
 }
 
 inline IntSpan ints(std::initializer_list<int64_t> list) { return {list.begin(), list.size()}; }

@@ -200,7 +200,7 @@ void provide_kernels(DeviceType type) {
   RG_PROVIDE(ImageKernels, resize, resize_backward, pad, pad_backward, sample, sample_backward);
   RG_PROVIDE(IndexKernels, gather, scatter, scatter_value, scatter_reduce, index_select, index_copy, index_fill, index_add, index_reduce,
              embedding_backward, take, put, index, index_put, masked_fill, masked_select, masked_scatter, count_nonzero, nonzero, tril,
-             triu, one_hot, share_out, repeat_index);
+             triu, one_hot, share_out, repeat_total, repeat_index);
   RG_PROVIDE(LapackKernels, lu, lu_solve, determinant, log_determinant, permutation, cholesky, solve_triangular, ldl, ldl_solve, qr, make_q,
              eigh, eig, svd);
   RG_PROVIDE(LossKernels, nll_loss, nll_loss_backward);
@@ -213,8 +213,8 @@ void provide_kernels(DeviceType type) {
              random_from, random_full, randperm, check_weights, multinomial, poisson, binomial);
   RG_PROVIDE(RecurrenceKernels, linear);
   RG_PROVIDE(RecurrentKernels, forward, backward);
-  RG_PROVIDE(ReduceKernels, sum, mean, prod, max, min, any, all, count_nonzero, small_sum, norm, var_mean, argmax, argmin, max_with_index,
-             min_with_index);
+  RG_PROVIDE(ReduceKernels, sum, mean, prod, max, min, min_max, any, all, count_nonzero, small_sum, norm, var_mean, argmax, argmin,
+             max_with_index, min_with_index);
   RG_PROVIDE(ScanKernels, cumsum, cumprod, cummax, cummin, logcumsumexp);
   RG_PROVIDE(SelectKernels, select);
   RG_PROVIDE(SoftmaxKernels, softmax, log_softmax, softmax_backward, log_softmax_backward, logsumexp);

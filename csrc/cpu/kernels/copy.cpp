@@ -27,8 +27,6 @@ constexpr int64_t kGrainBytes = 256 << 10;  // what a thread should have to do b
 template <class To, class From> To cast(From x) {
   if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
-  } else if constexpr (std::is_same_v<From, bool>) {
-    return x ? To(1) : To(0);  // which the compiler vectorises
   } else if constexpr (std::is_floating_point_v<From> && std::is_unsigned_v<To> && sizeof(To) >= 4) {
     return truncate_unsigned<To>(x);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
@@ -48,7 +46,19 @@ using Step = void (*)(void* dst, const void* src, int64_t n);
 template <class To, class From> void step(void* dst, const void* src, int64_t n) {
   To* __restrict d = static_cast<To*>(dst);
   const From* __restrict s = static_cast<const From*>(src);
-  for (int64_t i = 0; i < n; ++i) d[i] = cast<To>(element(s + i));
+  int64_t i = 0;
+  if constexpr (std::is_same_v<From, bool> && !std::is_same_v<To, bool>) {  // the compiler branches on each of a few, or on all
+    typedef uint8_t Bytes __attribute__((vector_size(16)));
+    typedef To Values __attribute__((vector_size(16 * sizeof(To))));
+    for (; i + 16 <= n; i += 16) {
+      Bytes b;
+      std::memcpy(&b, s + i, sizeof b);
+      const auto truths = reinterpret_cast<Bytes>(b != 0) & uint8_t{1};
+      const Values v = __builtin_convertvector(truths, Values);
+      std::memcpy(d + i, &v, sizeof v);
+    }
+  }
+  for (; i < n; ++i) d[i] = cast<To>(element(s + i));
 }
 
 #if defined(__F16C__)  // the compiler does not vectorise the scalar conversions of Half

@@ -602,6 +602,16 @@ void share_out(void* numbers, const void* counts, DType dtype, int64_t n, int64_
   });
 }
 
+void repeat_total(int64_t* total, const int64_t* repeats, int64_t n) {
+  uint64_t sum = 0;  // which may wrap around
+  int64_t signs = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    sum += static_cast<uint64_t>(repeats[i]);
+    signs |= repeats[i];
+  }
+  *total = signs < 0 ? -1 : static_cast<int64_t>(sum);
+}
+
 void repeat_index(int64_t* out, const int64_t* repeats, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
     for (int64_t r = repeats[i]; r > 0; --r) *out++ = i;
@@ -633,6 +643,7 @@ RG_EXPORT_KERNELS(IndexKernels, indexing) = {
     .triu = RG_LEVEL_NS::triu,
     .one_hot = Reporting<one_hot>::run,
     .share_out = share_out,
+    .repeat_total = repeat_total,
     .repeat_index = repeat_index,
 };
 

@@ -224,6 +224,15 @@ template <class T> void block(const GemmArgs<T>& whole, int64_t row, int64_t row
   }
 }
 
+// A few columns of a small B that do not touch, as of a layer's weight. Apart, for the frame of block() takes longer to enter than this.
+constexpr int64_t kFewRows = 32;
+template <class T> [[gnu::noinline]] void small_block(const GemmArgs<T>& g) {
+  alignas(64) T buffer[kFewRows * 2 * kVectorBytes / sizeof(T)];
+  Panel<T> panel{nullptr, 0, 0, g.n};
+  pack(&panel, buffer, g, 0, g.k);
+  panel_rows<T>(g, panel, 0, g.m);
+}
+
 // The sums of the lanes of four vectors, each in the same order.
 template <class T, int W> inline void sum_lanes(T* out, const vec<T, W> (&v)[4]) {
   if constexpr (W > 4) {
@@ -316,6 +325,7 @@ template <class T> void gemm(const GemmArgs<T>& g) {
   if (g.m == 1 && g.b_cs == 1 && g.n > kWidth) return row_times_matrix(g);
   if (g.n <= kWidth && g.b_cs == 1 && g.k <= kDepth && g.m <= 64 && !(kPadPartial && g.n % (kWidth / 2)))
     return panel_rows<T>(g, {g.b, g.b_rs, 0, g.n}, 0, g.m);
+  if (g.n <= kWidth && g.b_cs != 1 && g.k <= kFewRows && g.m <= 64) return small_block(g);
   if (g.m * g.n * g.k <= 2 * kGrain) return block(g, 0, g.m, 0, g.n);
   // Threads share panels, or rows where there are more of them.
   const int64_t panels = (g.n + kWidth - 1) / kWidth, bands = (g.m + 31) / 32;

@@ -290,6 +290,33 @@ template <template <class> class Op> void extremum(const Array& out, const Array
 void max(const Array& out, const Array& in) { extremum<Max>(out, in); }
 void min(const Array& out, const Array& in) { extremum<Min>(out, in); }
 
+// Both in one pass, for what is read as it lies in memory.
+template <class Element> struct MinMax {
+  using T = Element;
+  struct State { T low, high; };
+  static State identity() { return {MinFold<T>::start(), MaxFold<T>::start()}; }
+  static State merge(State a, State b) { return {MinFold<T>::combine(a.low, b.low), MaxFold<T>::combine(a.high, b.high)}; }
+  static State chunk(const T* p, int64_t n, int64_t, const Params&) { return {fold<MinFold<T>>(p, n), fold<MaxFold<T>>(p, n)}; }
+  static void columns(State* __restrict states, bool first, const T* p, int64_t stride, int rows, int width, int64_t, const Params&) {
+    alignas(64) T low[kTile], high[kTile];
+    fold_columns<MinFold<T>>(low, p, stride, rows, width);
+    fold_columns<MaxFold<T>>(high, p, stride, rows, width);
+    for (int j = 0; j < width; ++j) states[j] = first ? State{low[j], high[j]} : merge(states[j], {low[j], high[j]});
+  }
+  static State renumber(State s, int64_t, int64_t) { return s; }
+  static void store(const State* s, int64_t n, const Target& out, const Params&) {
+    store_batches<T>(out.data[0], out.dtype[0], out.at[0], out.step[0], n, [&](int64_t i) { return s[i].low; });
+    store_batches<T>(out.data[1], out.dtype[1], out.at[1], out.step[1], n, [&](int64_t i) { return s[i].high; });
+  }
+};
+void min_max(const Array& low, const Array& high, const Array& in) {
+  if (in.dtype == DType::Float32) return reduce_with<MinMax<float>>(low, &high, in);
+  if (in.dtype == DType::Float64) return reduce_with<MinMax<double>>(low, &high, in);
+  if (in.dtype == DType::Int64) return reduce_with<MinMax<int64_t>>(low, &high, in);
+  min(low, in);
+  max(high, in);
+}
+
 void mean(const Array& out, const Array& in) {
   if (out.dtype == DType::Float64) return reduce_with<Mean<double>>(out, nullptr, in);
   reduce_with<Mean<float>>(out, nullptr, in);
@@ -366,6 +393,7 @@ RG_EXPORT_KERNELS(ReduceKernels, reduce) = {
     .prod = RG_LEVEL_NS::prod,
     .max = RG_LEVEL_NS::max,
     .min = RG_LEVEL_NS::min,
+    .min_max = RG_LEVEL_NS::min_max,
     .any = RG_LEVEL_NS::any_all<false>,
     .all = RG_LEVEL_NS::any_all<true>,
     .count_nonzero = RG_LEVEL_NS::count_nonzero,

@@ -201,9 +201,19 @@ template <class Element> struct MinFold {
   template <class V> static V combine(V a, V b) { return step(a, b); }
 };
 
-// Results on their way to memory, a batch at a time.
+// Results on their way to memory, a batch at a time; one alone in the commonest types at once.
 template <class V, class F> void store_batches(void* data, DType dtype, int64_t at, int64_t step, int64_t n, F&& value) {
   if (n == 1) {
+    if (dtype == DTypeOf<V>::value) {
+      static_cast<V*>(data)[at] = value(0);
+      return;
+    }
+    if constexpr (std::is_same_v<V, double>) {
+      if (dtype == DType::Float32) {
+        static_cast<float*>(data)[at] = static_cast<float>(value(0));
+        return;
+      }
+    }
     if constexpr (std::is_integral_v<V>)
       return store_value(data, dtype, at, static_cast<int64_t>(value(0)));
     else

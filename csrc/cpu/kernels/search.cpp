@@ -99,34 +99,28 @@ void histc(const Array& out, const Array& in, double low, double high) {
   storer(out.dtype, DType::Int64)(out.data, 0, out.strides[0], bins, counts.data());
 }
 
-void bincount(const Array& out, const Array& in, const Array* weights) {
+// Apart, for its frame is large.
+[[gnu::noinline]] static void add_weights(const Array& out, const int64_t* index, int64_t step, int64_t n, const Array& weights) {
   constexpr int64_t piece = 512;
-  const int64_t bins = out.sizes[0], n = in.sizes[0];
-  const Load load = loader(in.dtype, DType::Int64);
-  Scratch<int64_t, 512> counts(weights ? 0 : bins);
-  Scratch<double, 512> sums(weights ? bins : 0);
-  for (int64_t i = 0; i < bins; ++i) {
-    if (weights)
-      sums.data()[i] = 0;
-    else
-      counts.data()[i] = 0;
-  }
+  const int64_t bins = out.sizes[0];
+  Scratch<double, 512> sums(bins);
+  for (int64_t i = 0; i < bins; ++i) sums.data()[i] = 0;
   for (int64_t i = 0; i < n; i += piece) {
     const int64_t m = n - i < piece ? n - i : piece;
-    int64_t index[piece];
-    load(in.data, i * in.strides[0], in.strides[0], m, index);
-    if (weights) {
-      double w[piece];
-      loader(weights->dtype, DType::Float64)(weights->data, i * weights->strides[0], weights->strides[0], m, w);
-      for (int64_t j = 0; j < m; ++j) sums.data()[index[j]] += w[j];
-    } else {
-      for (int64_t j = 0; j < m; ++j) ++counts.data()[index[j]];
-    }
+    double w[piece];
+    loader(weights.dtype, DType::Float64)(weights.data, i * weights.strides[0], weights.strides[0], m, w);
+    for (int64_t j = 0; j < m; ++j) sums.data()[index[(i + j) * step]] += w[j];
   }
-  if (weights)
-    storer(out.dtype, DType::Float64)(out.data, 0, out.strides[0], bins, sums.data());
-  else
-    storer(out.dtype, DType::Int64)(out.data, 0, out.strides[0], bins, counts.data());
+  storer(out.dtype, DType::Float64)(out.data, 0, out.strides[0], bins, sums.data());
+}
+
+void bincount(const Array& out, const Array& in, const Array* weights) {
+  const int64_t *index = in.ptr<int64_t>(), step = in.strides[0], n = in.sizes[0];
+  if (weights) return add_weights(out, index, step, n, *weights);
+  const int64_t bins = out.sizes[0], stride = out.strides[0];
+  int64_t* counts = out.ptr<int64_t>();
+  for (int64_t i = 0; i < bins; ++i) counts[i * stride] = 0;
+  for (int64_t i = 0; i < n; ++i) ++counts[index[i * step] * stride];
 }
 
 }  // namespace retrograd::cpu::RG_LEVEL_NS

@@ -32,7 +32,7 @@ Spec rows_for(const Tensor& indices, int64_t width, DType dtype) {
 
 // The largest of class indices, none of which may be negative.
 int64_t last_class(const Tensor& classes) {
-  const auto [low, high] = integer_range(classes);
+  const auto [low, high] = range_of<int64_t>(classes);
   RG_CHECK(low >= 0, "Class values must be non-negative.");
   return high;
 }

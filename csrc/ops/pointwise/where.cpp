@@ -1,4 +1,6 @@
 // where and masked_fill: a condition of one dtype chooses between values of another, which the pointwise executor does not do.
+#include <bit>
+
 #include "core/promote.h"
 #include "core/transfer.h"
 #include "kernels/select.h"
@@ -67,29 +69,28 @@ Spec like_first(const Shape& shape, DType dtype, Device device, std::initializer
 
 // The common case, decided by a few loads: small, and all in one order. Numbers are stored as what the result is.
 constexpr int64_t kFew = 80'000 / kCost;
-bool is_flat(const TensorImpl* t, const TensorImpl* out) { return t->is_contiguous() && t->numel == out->numel && t->device.is_cpu(); }
-bool is_flat(const Operand& o, const TensorImpl* out) { return !o.tensor || (o.tensor->dtype == out->dtype && is_flat(o.tensor, out)); }
+inline bool is_flat(const TensorImpl* t, const TensorImpl* out) {
+  return t->is_contiguous() && t->numel == out->numel && t->device == out->device;
+}
+inline bool is_flat(const Operand& o, const TensorImpl* out) {
+  return !o.tensor || (o.tensor->dtype == out->dtype && is_flat(o.tensor, out));
+}
 
 void select(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b) {
   const TensorImpl* t = out.get();
-  if (!(t->numel < kFew && is_flat(t, t) && is_flat(condition.get(), t) && is_flat(a, t) && is_flat(b, t)))
+  const kernels::Loop* loops = kernels::select(t->device).loops;
+  if (!(loops && t->numel < kFew && t->is_contiguous() && is_flat(condition.get(), t) && is_flat(a, t) && is_flat(b, t)))
     return select_into(out, condition, a, b);
-  static constexpr int64_t kOne[] = {1}, kZero[] = {0};
   const int64_t item = itemsize(t->dtype);
   alignas(16) char numbers[2][kMaxItemSize];
-  kernels::Operands ops;
-  ops.ndim = 1;
-  ops.sizes = &t->numel;
-  ops.add(t->data, kOne, item);
-  ops.add(condition->data, kOne, 1);
-  const auto add = [&](const Operand& o, char* number) {
-    if (o.tensor) return ops.add(o.tensor->data, kOne, item);
+  const auto place = [&](const Operand& o, char* number) {
+    if (o.tensor) return static_cast<char*>(o.tensor->data);
     o.scalar.store(t->dtype, number);
-    ops.add_host(number, kZero, item);
+    return number;
   };
-  add(a, numbers[0]);
-  add(b, numbers[1]);
-  kernels::select(t->device).select(ops, item);
+  char* const data[] = {static_cast<char*>(t->data), static_cast<char*>(condition->data), place(a, numbers[0]), place(b, numbers[1])};
+  const int64_t steps[] = {item, 1, a.tensor ? item : 0, b.tensor ? item : 0};
+  loops[std::countr_zero(static_cast<uint64_t>(item))](t->numel, data, steps, nullptr);
 }
 
 // Whether an operand is like `model`, contiguous and of its size: a tensor, or a number of no higher category.

@@ -18,7 +18,6 @@ namespace retrograd {
 using OptInts = std::optional<IntSpan>;
 using OptDType = std::optional<DType>;
 
-inline constexpr uint64_t every_dim(int64_t ndim) { return ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1; }
 inline bool has_dim(uint64_t mask, int64_t d) { return mask >> d & 1; }
 inline uint64_t one_dim(int64_t dim, int64_t ndim) { return (uint64_t{1} << wrap_dim(dim, ndim)) & every_dim(ndim); }
 
@@ -43,10 +42,22 @@ inline Spec reduced(const Tensor& self, uint64_t mask, bool keepdim, DType dtype
   return spec;
 }
 
-// Its results as kernels want them: with strides over the dims of the input, 0 where reduced (see kernels/reduce.h).
+// Input and results as kernels want them: results with strides over the dims of the input, 0 where reduced (see kernels/reduce.h). All of
+// a contiguous tensor is one row.
 class Reduced {
  public:
   Reduced(const Tensor& self, uint64_t mask) : self_(self) {
+    static constexpr int64_t kOne[] = {1};
+    if (self.is_contiguous() && mask == every_dim(self->ndim)) {
+      ndim_ = 1;
+      sizes_ = &self->numel;
+      in_strides_ = kOne;
+      strides_[0] = 0;
+      return;
+    }
+    ndim_ = self->ndim;
+    sizes_ = self->sizes();
+    in_strides_ = self->strides();
     int64_t next = 1;
     for (int d = self->ndim - 1; d >= 0; --d) {
       if (has_dim(mask, d)) {
@@ -60,11 +71,14 @@ class Reduced {
   Reduced(const Reduced&) = delete;
   Reduced& operator=(const Reduced&) = delete;
 
-  kernels::Array array(const Tensor& out) const { return {out->data, out->dtype, self_->ndim, self_->sizes(), strides_}; }
-  kernels::Array nothing(DType dtype) const { return {nullptr, dtype, self_->ndim, self_->sizes(), strides_}; }
+  kernels::Array in() const { return {self_->data, self_->dtype, ndim_, sizes_, in_strides_}; }
+  kernels::Array out(void* data, DType dtype) const { return {data, dtype, ndim_, sizes_, strides_}; }
+  kernels::Array out(const Tensor& t) const { return out(t->data, t->dtype); }
 
  private:
   const Tensor& self_;
+  int ndim_;
+  const int64_t *sizes_, *in_strides_;
   int64_t strides_[kMaxDims];
 };
 

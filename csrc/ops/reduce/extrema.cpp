@@ -28,7 +28,7 @@ Spec extremum(const Tensor& self, OptInts dim, bool keepdim, const char* op) {
 
 void find(const Tensor& self, uint64_t mask, Kernel kernel, const Tensor& out) {
   const Reduced shape(self, mask);
-  run_kernel(self, 4, [&] { (kernels::reduce(self->device).*kernel)(shape.array(out), self.array()); });
+  run_kernel(self, 4, [&] { (kernels::reduce(self->device).*kernel)(shape.out(out), shape.in()); });
 }
 
 Pair extremum_along(const Tensor& self, int64_t dim, bool keepdim, const char* op) {
@@ -43,7 +43,7 @@ void find_along(const Tensor& self, int64_t dim, KernelWithIndex kernel, const T
     return fill_data(indices, Scalar(0));
   }
   const Reduced shape(self, one_dim(dim, self.dim()));
-  run_kernel(self, 8, [&] { (kernels::reduce(self->device).*kernel)(shape.array(values), shape.array(indices), self.array()); });
+  run_kernel(self, 8, [&] { (kernels::reduce(self->device).*kernel)(shape.out(values), shape.out(indices), shape.in()); });
 }
 
 Spec place(const Tensor& self, std::optional<int64_t> dim, bool keepdim, const char* op) {
@@ -60,7 +60,7 @@ void find_place(const Tensor& self, std::optional<int64_t> dim, Kernel kernel, c
   if (self.dim() == 0) return fill_data(out, Scalar(0));
   if (dim) {
     const Reduced shape(self, one_dim(*dim, self.dim()));
-    return run_kernel(self, 8, [&] { (kernels::reduce(self->device).*kernel)(shape.array(out), self.array()); });
+    return run_kernel(self, 8, [&] { (kernels::reduce(self->device).*kernel)(shape.out(out), shape.in()); });
   }
   // The index counts elements in row-major order, so other layouts are copied first.
   const Tensor flat = contiguous_data(self);
@@ -119,8 +119,8 @@ void amax(const Tensor& self, OptInts dim, bool, const Tensor& out) { find(self,
 void amin(const Tensor& self, OptInts dim, bool, const Tensor& out) { find(self, dim_mask(dim, self.dim(), "amin"), &K::min, out); }
 
 void aminmax(const Tensor& self, std::optional<int64_t> dim, bool, const Tensor& min, const Tensor& max) {
-  find(self, minmax_mask(self, dim), &K::min, min);
-  find(self, minmax_mask(self, dim), &K::max, max);
+  const Reduced shape(self, minmax_mask(self, dim));
+  run_kernel(self, 8, [&] { kernels::reduce(self->device).min_max(shape.out(min), shape.out(max), shape.in()); });
 }
 
 void argmax(const Tensor& self, std::optional<int64_t> dim, bool, const Tensor& out) { find_place(self, dim, &K::argmax, out); }

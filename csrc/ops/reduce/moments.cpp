@@ -96,7 +96,7 @@ void spread_into(const Tensor& self, uint64_t mask, double correction, bool take
   const Reduced shape(self, mask);
   run_kernel(self, 6, [&] {
     kernels::reduce(self->device)
-        .var_mean(shape.array(out), mean ? shape.array(mean) : shape.nothing(self.dtype()), self.array(), correction, take_sqrt);
+        .var_mean(shape.out(out), mean ? shape.out(mean) : shape.out(nullptr, self.dtype()), shape.in(), correction, take_sqrt);
   });
 }
 
@@ -147,19 +147,19 @@ void std_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, 
   measure(self, dim, correction, true, out, mean);
 }
 
-void linalg_vector_norm(const Tensor& self, Scalar ord, OptInts dim, bool, OptDType, const Tensor& out) {
-  const Tensor x = RG_UNLIKELY(is_complex(self.dtype())) ? impl::abs(self) : self;
-  const Reduced shape(x, dim_mask(dim, x.dim(), "linalg.vector_norm"));
+void linalg_vector_norm(const Tensor& self, Scalar ord, OptInts dim, bool keepdim, OptDType dtype, const Tensor& out) {
+  if (RG_UNLIKELY(is_complex(self.dtype()))) return linalg_vector_norm(impl::abs(self), ord, dim, keepdim, dtype, out);
+  const Reduced shape(self, dim_mask(dim, self.dim(), "linalg.vector_norm"));
   const double p = ord.to_double();
   const int cost = p == 2 || p == 1 || std::isinf(p) ? 4 : 100;
-  run_kernel(x, cost, [&] { kernels::reduce(self->device).norm(shape.array(out), x.array(), p); });
+  run_kernel(self, cost, [&] { kernels::reduce(self->device).norm(shape.out(out), shape.in(), p); });
 }
 
 void logsumexp(const Tensor& self, IntSpan dim, bool, const Tensor& out) {
   const uint64_t mask = dim_mask(dim, self.dim(), "logsumexp");
   if (RG_UNLIKELY(is_complex(self.dtype()))) return complex_logsumexp(self, mask, out);
   const Reduced shape(self, mask);
-  run_kernel(self, 16, [&] { kernels::softmax(self->device).logsumexp(shape.array(out), self.array()); });
+  run_kernel(self, 16, [&] { kernels::softmax(self->device).logsumexp(shape.out(out), shape.in()); });
 }
 
 }  // namespace compute

@@ -37,7 +37,7 @@ void check_search(const Tensor& sequence, const Tensor& values, const Tensor& so
 
 void check_sorter(const Tensor& sequence, const Tensor& sorter) {
   if (sorter.numel() == 0) return;
-  const auto [low, high] = integer_range(sorter);
+  const auto [low, high] = range_of<int64_t>(sorter);
   RG_CHECK(low >= 0 && high < sequence.size(-1), "torch.searchsorted(): sorter index out of range");
 }
 
@@ -175,7 +175,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   int64_t bins = minlength;
   bool good = self.dim() == 1;
   if (good && in.numel()) {
-    const auto [low, high] = integer_range(in);
+    const auto [low, high] = range_of<int64_t>(in);
     good = low >= 0;
     if (good) bins = std::max(bins, high + 1);
   }
@@ -191,8 +191,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
 void histc(const Tensor& self, int64_t, Scalar min, Scalar max, const Tensor& out) {
   double low = min.to_double(), high = max.to_double();
   if (low == high && self.numel() > 0) {  // the range of the data
-    low = read_scalar(impl::min(self)).to_double();
-    high = read_scalar(impl::max(self)).to_double();
+    std::tie(low, high) = range_of<double>(self);
     check_range(low, high);
   }
   if (low == high) {

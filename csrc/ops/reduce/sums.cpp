@@ -11,26 +11,12 @@
 namespace retrograd {
 namespace {
 
-constexpr int64_t kZeroStrides[kMaxDims] = {};
-
 using K = kernels::ReduceKernels;
 using Kernel = decltype(&K::sum);
 
 // Complex numbers are summed and multiplied elsewhere, in a real dtype after they are converted; all else is decided by whether they are zero.
 Tensor without_complex(const Tensor& self, DType dtype, Kernel kernel) {
   return kernel == &K::any || kernel == &K::all || kernel == &K::count_nonzero ? impl::ne(self, Scalar(0)) : cast_data(self, dtype);
-}
-
-void reduce_all(const Tensor& self, Kernel kernel, const Tensor& out) {
-  if (RG_UNLIKELY(is_complex(self.dtype()) || is_complex(out.dtype()))) {
-    const uint64_t mask = every_dim(self.dim());
-    if (kernel == &K::prod && is_complex(out.dtype())) return complex_prod(self, mask, out);
-    if (is_complex(out.dtype())) return complex_sum(self, mask, kernel == &K::mean, out);
-    return reduce_all(without_complex(self, out.dtype(), kernel), kernel, out);
-  }
-  run_kernel(self, 4, [&] {
-    (kernels::reduce(self->device).*kernel)({out->data, out->dtype, self->ndim, self->sizes(), kZeroStrides}, self.array());
-  });
 }
 
 // A sum of a few hundred contiguous floats over adjacent dims, [outer, n, inner] -> [outer, inner]: planning it would take longer.
@@ -50,11 +36,14 @@ bool try_small_sum(const Tensor& self, uint64_t mask, const Tensor& out, bool me
 }
 
 void reduce_dims(const Tensor& self, uint64_t mask, Kernel kernel, const Tensor& out) {
-  if (RG_UNLIKELY(is_complex(out.dtype()))) return kernel == &K::prod ? complex_prod(self, mask, out) : complex_sum(self, mask, false, out);
+  if (RG_UNLIKELY(is_complex(out.dtype())))
+    return kernel == &K::prod ? complex_prod(self, mask, out) : complex_sum(self, mask, kernel == &K::mean, out);
   if (RG_UNLIKELY(is_complex(self.dtype()))) return reduce_dims(without_complex(self, out.dtype(), kernel), mask, kernel, out);
   const Reduced shape(self, mask);
-  run_kernel(self, 4, [&] { (kernels::reduce(self->device).*kernel)(shape.array(out), self.array()); });
+  run_kernel(self, 4, [&] { (kernels::reduce(self->device).*kernel)(shape.out(out), shape.in()); });
 }
+
+void reduce_all(const Tensor& self, Kernel kernel, const Tensor& out) { reduce_dims(self, every_dim(self.dim()), kernel, out); }
 
 DType mean_dtype(const Tensor& self, OptDType dtype) {
   if (RG_LIKELY(is_differentiable(dtype.value_or(self.dtype())))) return dtype.value_or(self.dtype());
@@ -90,12 +79,8 @@ bool summed_to(const Tensor& self, IntSpan size, uint64_t& mask, int64_t* stride
 }  // namespace
 
 void sum_into(const Tensor& self, uint64_t mask, bool mean, const Tensor& out) {
-  if (RG_UNLIKELY(is_complex(out.dtype()))) return complex_sum(self, mask, mean, out);
-  if (RG_UNLIKELY(is_complex(self.dtype()))) return sum_into(cast_data(self, out.dtype()), mask, mean, out);
   if (try_small_sum(self, mask, out, mean)) return;
-  const Reduced shape(self, mask);
-  const Kernel kernel = mean ? &K::mean : &K::sum;
-  run_kernel(self, 4, [&] { (kernels::reduce(self->device).*kernel)(shape.array(out), self.array()); });
+  reduce_dims(self, mask, mean ? &K::mean : &K::sum, out);
 }
 
 namespace rule {
@@ -191,9 +176,9 @@ void count_nonzero(const Tensor& self, OptInts dim, const Tensor& out) {
 
 void trace(const Tensor& self, const Tensor& out) {
   if (is_complex(self.dtype())) return complex_sum(impl::diagonal(self, 0, 0, 1), 1, false, out);
-  const int64_t length[] = {std::min(self.size(0), self.size(1))}, stride[] = {self.stride(0) + self.stride(1)};
+  const int64_t length[] = {std::min(self.size(0), self.size(1))}, stride[] = {self.stride(0) + self.stride(1)}, zero[] = {0};
   run_kernel(self, 1, [&] {
-    kernels::reduce(self->device).sum({out->data, out->dtype, 1, length, kZeroStrides}, {self->data, self->dtype, 1, length, stride});
+    kernels::reduce(self->device).sum({out->data, out->dtype, 1, length, zero}, {self->data, self->dtype, 1, length, stride});
   });
 }
 

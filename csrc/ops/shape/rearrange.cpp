@@ -17,9 +17,14 @@ namespace {
 
 // What repeats add up to.
 int64_t total_of(const Tensor& repeats) {
-  const Tensor counts = cast_data(repeats, DType::Int64);
-  RG_CHECK(!any_element(counts, kernels::Is::Outside, 0, HUGE_VAL), "repeats can not be negative");
-  return read_scalar(impl::sum(counts, {})).i;
+  const Tensor counts = contiguous_data(cast_data(repeats, DType::Int64));
+  Answer<int64_t> total(counts->device);
+  {
+    const Launch launch(counts, counts.numel());
+    kernels::indexing(counts->device).repeat_total(total.data(), counts.data<int64_t>(), counts.numel());
+  }
+  RG_CHECK(total.read() >= 0, "repeats can not be negative");
+  return total.read();
 }
 
 struct Flipped {
