@@ -2,6 +2,7 @@
 // and go to the index ops.
 #include "autograd/cut.h"
 #include "autograd/history.h"
+#include "core/guards.h"
 #include "core/state.h"
 #include "ops.h"
 #include "ops/create/create.h"
@@ -150,6 +151,9 @@ void apply_item(Indexed& r, PyObject* o, int64_t position) {
     r.add(index_tensor(o));
   } else if (PyIndex_Check(o) && read_int(o, integer)) {
     r.view = select_at(r.view, r.dim, integer, position);
+  } else if (PySequence_Check(o)) {  // a range, a deque
+    const Owned items(checked(PySequence_List(o)));
+    r.add(index_tensor(items.get()));
   } else {
     fail_index(o);
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/guards.h"
 #include "core/promote.h"
 #include "python/bind.h"
 #include "python/guard.h"
@@ -363,10 +364,10 @@ PyTypeObject* named_type(const char* op, std::span<const char* const> fields) {
     PyStructSequence_Desc desc{name->c_str(), nullptr, field_defs, static_cast<int>(fields.size())};
     type = reinterpret_cast<PyTypeObject*>(checked(reinterpret_cast<PyObject*>(PyStructSequence_NewType(&desc))));
     type->tp_repr = repr_named;
-    // Where pickle finds it again: retrograd/return_types.py.
-    PyObject* module = checked(PyUnicode_FromString("retrograd.return_types"));
-    PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), "__module__", module);
-    Py_DECREF(module);
+    // Where pickle finds it again: retrograd/return_types.py, whatever that is called (retrograd/_as_torch.py).
+    const Owned home(checked(PyImport_ImportModule("retrograd.return_types")));
+    const Owned home_name(checked(PyObject_GetAttrString(home.get(), "__name__")));
+    if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), "__module__", home_name.get()) < 0) throw PythonError();
   }
   return type;
 }

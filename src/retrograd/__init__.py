@@ -166,9 +166,11 @@ if _typing.TYPE_CHECKING:
         special as special,
         storage as storage,
         testing as testing,
+        torch_version as torch_version,
         utils as utils,
         version as version,
     )
+    from retrograd._as_torch import install_as_torch as install_as_torch
     from retrograd._control import cond as cond, while_loop as while_loop
     from retrograd._generated.functions import *  # noqa: F403
     from retrograd._info import finfo as finfo, iinfo as iinfo
@@ -250,6 +252,7 @@ else:
         **{f"sparse_{kind}_tensor": "retrograd._ops.sparse.construct" for kind in ("coo", "csr", "csc", "bsr", "bsc", "compressed")},
         **dict.fromkeys(("hspmm", "smm", "spmm", "sspaddmm"), "retrograd._ops.sparse.products"),
         "is_storage": "retrograd.storage",
+        "install_as_torch": "retrograd._as_torch",
         **dict.fromkeys(("cond", "while_loop"), "retrograd._control"),
         **dict.fromkeys(("eig", "lstsq", "matrix_rank", "solve", "symeig"), "retrograd._old_names"),
         **dict.fromkeys(("AcceleratorError", "OutOfMemoryError"), "retrograd.cuda"),
@@ -284,6 +287,7 @@ else:
         "special",
         "storage",
         "testing",
+        "torch_version",
         "utils",
         "version",
     }
@@ -296,7 +300,9 @@ else:
         elif name in _MODULES:
             value = _importlib.import_module(f"retrograd.{name}")
         else:
-            raise AttributeError(f"module 'retrograd' has no attribute {name!r}")
+            from retrograd._missing import MissingName
+
+            raise MissingName(__name__, name)
         globals()[name] = value
         return value
 

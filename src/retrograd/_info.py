@@ -31,9 +31,15 @@ def _name(dtype: Any) -> str:
     return str(dtype).rpartition(".")[2]
 
 
-def _check_dtype(value: Any, where: str) -> None:
+_OF_PYTHON = {float: retrograd.float64, complex: retrograd.complex128, int: retrograd.int64, bool: retrograd.bool}
+
+
+def _dtype(value: Any, where: str) -> Any:
+    if isinstance(value, type):
+        value = _OF_PYTHON.get(value, value)
     if not isinstance(value, retrograd.dtype):
         raise TypeError(f"{where}(): argument 'type' (position 1) must be torch.dtype, not {type(value).__name__}")
+    return value
 
 
 class _Info:
@@ -81,7 +87,7 @@ class finfo(_Info):
     def __init__(self, type: Any = _MISSING) -> None:
         if type is _MISSING:
             type = retrograd.get_default_dtype()
-        _check_dtype(type, "finfo")
+        type = _dtype(type, "finfo")
         name = _name(type)
         name = _PARTS.get(name, name)
         if name not in _FLOATS:
@@ -123,7 +129,7 @@ class iinfo(_Info):
     def __init__(self, type: Any = _MISSING) -> None:
         if type is _MISSING:
             raise TypeError('iinfo() missing 1 required positional arguments: "type"')
-        _check_dtype(type, "iinfo")
+        type = _dtype(type, "iinfo")
         name = _name(type)
         if name == "bool":
             raise TypeError("torch.bool is not supported by torch.iinfo")

@@ -30,7 +30,7 @@ def _of(op: str) -> _typing.Callable[[_Result], _Result]:
             return f"torch.return_types.{op}(\n" + ",\n".join(f"{k}={v!r}" for k, v in self._asdict().items()) + ")"
 
         cls.__name__ = cls.__qualname__ = op
-        cls.__module__ = "retrograd.return_types"
+        cls.__module__ = __name__
         cls.__repr__ = __repr__  # type: ignore[assignment]
         return cls
 

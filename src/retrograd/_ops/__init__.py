@@ -37,8 +37,9 @@ def _lazy(name: str, target: str, parameters: str, doc: str) -> Callable[..., An
         return implementation(*args, **kwargs)
 
     function.__name__ = function.__qualname__ = name
-    function.__module__ = "retrograd"
+    function.__module__ = __name__.partition(".")[0]
     function.__doc__ = doc
+    function.__annotations__ = {}  # not those of *args, **kwargs
     function.__wrapped__ = _Signature(parameters)  # type: ignore[attr-defined]
     return function
 

@@ -53,7 +53,7 @@ _PLAIN = frozenset((float, int, bool, complex, list, tuple))  # what data mostly
 
 def _without_storage(data: Any, dtype: Any) -> Any:
     """A storage as the tensor of its elements; bytes are read as elements of the dtype that is asked for, as in PyTorch."""
-    if type(data).__module__ != "retrograd.storage":
+    if type(data).__module__ != __name__.partition(".")[0] + ".storage":
         return data
     from retrograd.storage import memory_of
 

@@ -65,7 +65,7 @@ def _one_of(name: str, **given: Any) -> Any:
 
 def _named(function: Any, name: str) -> Any:
     function.__name__ = function.__qualname__ = name
-    function.__module__ = "retrograd"
+    function.__module__ = __name__.partition(".")[0]
     return function
 
 

@@ -214,7 +214,9 @@ else:  # imported when first used
     def __getattr__(name):
         if name in _MODULES:
             return importlib.import_module(f"retrograd.autograd.{name}")
-        raise AttributeError(f"module 'retrograd.autograd' has no attribute {name!r}")
+        from retrograd._missing import MissingName
+
+        raise MissingName(__name__, name)
 
     def __dir__():
         return sorted({*globals(), *_MODULES})

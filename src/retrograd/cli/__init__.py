@@ -13,6 +13,7 @@ from ..version import __version__
 COMMANDS = {
     "demo": "train a small network and show what it learned",
     "run": "run a PyTorch script on retrograd, unchanged",
+    "shim": "let a whole environment import retrograd as torch",
     "env": "print what a bug report needs: versions, machine, settings",
 }
 

@@ -43,7 +43,9 @@ else:  # imported when first used
         elif name == "DataParallel":
             value = _importlib.import_module("retrograd.nn.parallel").DataParallel
         else:
-            raise AttributeError(f"module 'retrograd.nn' has no attribute {name!r}")
+            from retrograd._missing import MissingName
+
+            raise MissingName(__name__, name)
         globals()[name] = value
         return value
 

@@ -33,7 +33,9 @@ else:  # imported when first used: it needs nn
     def __getattr__(name):
         if name == "swa_utils":
             return _importlib.import_module("retrograd.optim.swa_utils")
-        raise AttributeError(f"module 'retrograd.optim' has no attribute {name!r}")
+        from retrograd._missing import MissingName
+
+        raise MissingName(__name__, name)
 
     def __dir__():
         return sorted({*globals(), "swa_utils"})

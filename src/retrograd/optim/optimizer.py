@@ -418,7 +418,7 @@ class GroupOptimizer(Optimizer):
     def _refuse_sparse(self, group: dict[str, Any]) -> None:
         """Says that gradients must be dense, where one is not."""
         if not self._takes_sparse and any(p.grad is not None and p.grad.is_sparse for p in group["params"]):
-            name = next(c.__name__ for c in type(self).__mro__ if c.__module__.startswith("retrograd."))
+            name = next(c.__name__ for c in type(self).__mro__ if c.__module__.startswith(__name__.partition(".")[0] + "."))
             raise RuntimeError(self._instead_of_sparse or f"{name} does not support sparse gradients")
 
     def _init_states(self, group: dict[str, Any]) -> None:

@@ -14,7 +14,9 @@ else:  # imported when first used
             return _importlib.import_module(f"retrograd.utils.{name}")
         if name == "swap_tensors":
             return _importlib.import_module("retrograd.utils._swap").swap_tensors
-        raise AttributeError(f"module 'retrograd.utils' has no attribute {name!r}")
+        from retrograd._missing import MissingName
+
+        raise MissingName(__name__, name)
 
     def __dir__():
         return sorted({*globals(), *_MODULES, "swap_tensors"})

@@ -75,7 +75,7 @@ def _container_of(tree: Any) -> _Container | None:
     if found is None and isinstance(tree, tuple):
         if _is_named_tuple(type(tree)):
             return _named_tuple
-        if type(tree).__module__ == "retrograd.return_types":
+        if type(tree).__module__ == __name__.partition(".")[0] + ".return_types":
             return _return_type
     return found
 

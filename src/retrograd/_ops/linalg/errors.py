@@ -11,7 +11,7 @@ class LinAlgError(RuntimeError):
 
 
 LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
-LinAlgError.__module__ = "retrograd.linalg"  # where pickle looks
+LinAlgError.__module__ = __name__.partition(".")[0] + ".linalg"  # where pickle looks
 
 
 def check_info(op: str, info: Tensor, words: str) -> None:

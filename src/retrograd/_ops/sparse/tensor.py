@@ -177,7 +177,7 @@ class SparseTensor(Tensor):
 
 
 SparseTensor.__name__ = SparseTensor.__qualname__ = "Tensor"
-SparseTensor.__module__ = "retrograd"
+SparseTensor.__module__ = __name__.partition(".")[0]
 _C._set_sparse_type(SparseTensor)
 
 

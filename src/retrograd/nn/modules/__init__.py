@@ -82,7 +82,9 @@ else:
 
     def __getattr__(name):
         if name not in _LATER:
-            raise AttributeError(f"module 'retrograd.nn.modules' has no attribute {name!r}")
+            from retrograd._missing import MissingName
+
+            raise MissingName(__name__, name)
         value = globals()[name] = getattr(_importlib.import_module(f"retrograd.nn.modules.{_LATER[name]}"), name)
         return value
 

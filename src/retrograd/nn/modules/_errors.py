@@ -80,7 +80,7 @@ def _differs(tensor: Tensor, usual: Any) -> bool:
 
 
 def _is_ours(cls: type) -> bool:
-    return cls.__module__.startswith("retrograd.")
+    return cls.__module__.startswith(torch.__name__ + ".")
 
 
 def _named(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -8,15 +8,12 @@ import warnings
 import weakref
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.nn.parameter import Parameter, is_lazy
 from retrograd.utils.hooks import RemovableHandle
-
-if TYPE_CHECKING:
-    from retrograd.nn.modules.module import Module
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
@@ -40,7 +37,7 @@ class StateDict:
     _version: int = 1
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
+    _modules: dict[str, Any]  # of Module or None, which is not there yet for typing.get_type_hints()
     _non_persistent_buffers_set: set[str]
     _state_dict_hooks: OrderedDict[int, Callable[..., Any]]
     _state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]

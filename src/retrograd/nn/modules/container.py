@@ -58,7 +58,7 @@ class Sequential(Module):
         )
     """
 
-    _modules: dict[str, Module]  # type: ignore[assignment]
+    _modules: dict[str, Module]
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -164,7 +164,7 @@ class Sequential(Module):
 class ModuleList(Module):
     """A list of modules; they are registered, so their parameters are found."""
 
-    _modules: dict[str, Module]  # type: ignore[assignment]
+    _modules: dict[str, Module]
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -269,7 +269,7 @@ def _pairs(owner: str, given: Any) -> Iterable[tuple[str, Any]]:
 class ModuleDict(Module):
     """A dictionary of modules; they are registered, so their parameters are found."""
 
-    _modules: dict[str, Module]  # type: ignore[assignment]
+    _modules: dict[str, Module]
 
     def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()

@@ -37,7 +37,9 @@ else:  # imported when first used: {name: its file}
         if name in _MODULES:
             return _importlib.import_module(f"retrograd.nn.utils.{name}")
         if name not in _LATER:
-            raise AttributeError(f"module 'retrograd.nn.utils' has no attribute {name!r}")
+            from retrograd._missing import MissingName
+
+            raise MissingName(__name__, name)
         value = globals()[name] = getattr(_importlib.import_module(f"retrograd.nn.utils.{_LATER[name]}"), name)
         return value
 
