@@ -142,7 +142,7 @@ template <class T> void forward_of(const Job<T>& job, const HeadRows& out, T* lo
 
 template <class T> struct Gradients {
   const HeadRows &grad, &out;
-  const T* logsumexp;
+  const T *logsumexp, *grad_logsumexp;
   HeadRows query, key, value;  // data null: not wanted
 };
 
@@ -166,15 +166,17 @@ template <class T> class TileGradients {
     const AttentionShape& s = job_.s;
     const ScoreTile<T> tile = job_.scores(b, head, i, j, weights_);
     const int64_t rows = tile.rows, columns = tile.columns, keys = job_.keys, key_head = job_.key_head(head);
+    const int64_t sums = (b * s.heads + head) * s.queries + i;
     const T* grad = at<T>(g_.grad, b, head, i);
     const bool through_scores = g_.query.data || g_.key.data;
     if (through_scores) {
       multiply<T>(rows, columns, s.value_width, T(1), rows_of<T>(grad, g_.grad.row_step),
                   transposed<T>(job_.value_row(b, head, j), job_.value.row_step), T(0), grads_, keys);
       tiles<T>().row_products(rows, s.value_width, grad, g_.grad.row_step, at<T>(g_.out, b, head, i), g_.out.row_step, shift_);
+      if (g_.grad_logsumexp)
+        for (int64_t r = 0; r < rows; ++r) shift_[r] -= g_.grad_logsumexp[sums + r];
     }
-    tiles<T>().unweigh(tile, g_.logsumexp + (b * s.heads + head) * s.queries + i, through_scores ? grads_ : nullptr, shift_,
-                       static_cast<T>(s.scale));
+    tiles<T>().unweigh(tile, g_.logsumexp + sums, through_scores ? grads_ : nullptr, shift_, static_cast<T>(s.scale));
     if (g_.value.data)
       multiply<T>(columns, s.value_width, rows, T(1), transposed<T>(weights_, keys), rows_of<T>(grad, g_.grad.row_step), T(1),
                   at<T>(g_.value, b, key_head, j), g_.value.row_step);
@@ -230,7 +232,7 @@ template <class T> void backward_of(const Job<T>& job, const Gradients<T>& g) {
   }
   // Few heads: pieces of queries, and then pieces of keys, each with weights of its own.
   if (g.query.data) {
-    const Gradients<T> only{g.grad, g.out, g.logsumexp, g.query, {}, {}};
+    const Gradients<T> only{g.grad, g.out, g.logsumexp, g.grad_logsumexp, g.query, {}, {}};
     parallel_for(0, s.batch * s.heads * query_blocks, grain(key_blocks), [&](int64_t begin, int64_t end) {
       TileGradients<T> work(job, only);
       for (int64_t item = begin; item < end; ++item) {
@@ -241,7 +243,7 @@ template <class T> void backward_of(const Job<T>& job, const Gradients<T>& g) {
     });
   }
   if (g.key.data || g.value.data) {
-    const Gradients<T> only{g.grad, g.out, g.logsumexp, {}, g.key, g.value};
+    const Gradients<T> only{g.grad, g.out, g.logsumexp, g.grad_logsumexp, {}, g.key, g.value};
     parallel_for(0, s.batch * s.key_heads * key_blocks, grain(query_blocks * group), [&](int64_t begin, int64_t end) {
       TileGradients<T> work(job, only);
       for (int64_t item = begin; item < end; ++item)
@@ -256,12 +258,13 @@ void forward(DType dtype, const AttentionShape& s, const HeadRows& query, const 
   forward_of<float>({s, query, key, value, mask}, out, static_cast<float*>(logsumexp));
 }
 
-void backward(DType dtype, const AttentionShape& s, const HeadRows& grad, const HeadRows& query, const HeadRows& key, const HeadRows& value,
-              const AttentionMask& mask, const HeadRows& out, const void* logsumexp, const HeadRows& grad_query, const HeadRows& grad_key,
-              const HeadRows& grad_value) {
+void backward(DType dtype, const AttentionShape& s, const HeadRows& grad, const void* grad_logsumexp, const HeadRows& query,
+              const HeadRows& key, const HeadRows& value, const AttentionMask& mask, const HeadRows& out, const void* logsumexp,
+              const HeadRows& grad_query, const HeadRows& grad_key, const HeadRows& grad_value) {
   const auto run = [&](auto one) {
     using T = decltype(one);
-    backward_of<T>({s, query, key, value, mask}, {grad, out, static_cast<const T*>(logsumexp), grad_query, grad_key, grad_value});
+    backward_of<T>({s, query, key, value, mask},
+                   {grad, out, static_cast<const T*>(logsumexp), static_cast<const T*>(grad_logsumexp), grad_query, grad_key, grad_value});
   };
   dtype == DType::Float64 ? run(double{}) : run(float{});
 }

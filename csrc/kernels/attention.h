@@ -32,10 +32,11 @@ struct AttentionKernels {
   Kernel<void(DType dtype, const AttentionShape& shape, const HeadRows& query, const HeadRows& key, const HeadRows& value,
               const AttentionMask& mask, const HeadRows& out, void* logsumexp)>
       forward;
-  // From what forward was given and gave. Of the gradients those are computed whose data is not null.
-  Kernel<void(DType dtype, const AttentionShape& shape, const HeadRows& grad, const HeadRows& query, const HeadRows& key,
-              const HeadRows& value, const AttentionMask& mask, const HeadRows& out, const void* logsumexp, const HeadRows& grad_query,
-              const HeadRows& grad_key, const HeadRows& grad_value)>
+  // From what forward was given and gave, and the gradients of both; grad_logsumexp may be null. Of the results those are computed whose data
+  // is not null.
+  Kernel<void(DType dtype, const AttentionShape& shape, const HeadRows& grad, const void* grad_logsumexp, const HeadRows& query,
+              const HeadRows& key, const HeadRows& value, const AttentionMask& mask, const HeadRows& out, const void* logsumexp,
+              const HeadRows& grad_query, const HeadRows& grad_key, const HeadRows& grad_value)>
       backward;
 };
 RG_KERNEL_FAMILY(AttentionKernels, attention)

@@ -119,6 +119,34 @@ def test_memory_is_linear_in_the_length():
     assert torch.max_memory_allocated() - before <= 8 * 4 * leaves[0].numel()
 
 
+def test_memory_of_second_derivatives_is_linear_in_the_length():
+    """All pairs of 4096 would be 67 MB; some queries at a time with all keys are 4 MB for each of what is computed with them."""
+    leaves = made((1, 1, 4096, 4), (1, 1, 4096, 4), (1, 1, 4096, 4), dtype=torch.float32)
+
+    def run():
+        out = F.scaled_dot_product_attention(*leaves, is_causal=True)
+        first = torch.autograd.grad(out.square().sum(), leaves, create_graph=True)
+        return torch.autograd.grad(sum(g.square().sum() for g in first), leaves)
+
+    before = torch.memory_allocated()
+    torch.reset_peak_memory_stats()
+    found = run()
+    assert torch.max_memory_allocated() - before <= 12 * 4 * 2**20
+    with sdpa_kernel(SDPBackend.MATH):
+        expected = run()
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 1024, 1024), (1, 1024), (2, 2, 1, 1024)])
+def test_gradient_of_a_mask_in_pieces(shape):
+    """More pairs than are in memory at a time."""
+    q, k, v = made((2, 2, 1024, 4), (2, 2, 1024, 4), (2, 2, 1024, 4), dtype=torch.float32, grad=False)
+    mask = torch.randn(shape, requires_grad=True)
+    (found,) = torch.autograd.grad(F.scaled_dot_product_attention(q, k, v, mask).square().sum(), mask)
+    (expected,) = torch.autograd.grad(in_ops(q, k, v, mask).square().sum(), mask)
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", ["none", "causal", "bool", "float"])
 def test_higher_derivatives(kind):
     leaves = made((1, 4, 3, 2), (1, 2, 4, 2), (1, 2, 4, 3))

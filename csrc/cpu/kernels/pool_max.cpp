@@ -163,7 +163,53 @@ template <class T> class MaxRows {
   int32_t at_[kPiece];
 };
 
+// ---- small planes: tap after tap, over all windows of a plane ----
+
+// Whether that will do: windows are few and none is cut by an edge.
+bool is_small(const PoolShape& s) {
+  if (s.adaptive || s.in[2] >= kFew || s.in_plane() > kSmallPlane || s.out_plane() > kPiece) return false;
+  for (int d = 0; d < 3; ++d)
+    if (s.padding[d] != 0 || (s.out[d] - 1) * s.stride[d] + (s.kernel[d] - 1) * s.dilation[d] >= s.in[d]) return false;
+  return true;
+}
+
+template <class T> void max_small_planes(const PoolShape& s, const T* in, T* out, int64_t* places) {
+  using C = compute_t<T>;
+  const int64_t in_plane = s.in_plane(), plane = s.out_plane();
+  int32_t starts[kPiece], count = 0;
+  for (int64_t i = 0; i < s.out[0]; ++i)
+    for (int64_t j = 0; j < s.out[1]; ++j)
+      for (int64_t k = 0; k < s.out[2]; ++k)
+        starts[count++] = static_cast<int32_t>((i * s.stride[0] * s.in[1] + j * s.stride[1]) * s.in[2] + k * s.stride[2]);
+  parallel_for(0, s.outer, larger(1, kGrain / in_plane), [&](int64_t begin, int64_t end) {
+    C best[kPiece];
+    int32_t at[kPiece];
+    for (int64_t p = begin; p < end; ++p) {
+      const T* const from = in + p * in_plane;
+      for (int64_t o = 0; o < plane; ++o) best[o] = static_cast<C>(from[starts[o]]), at[o] = starts[o];
+      for (int64_t i = 0; i < s.kernel[0]; ++i)
+        for (int64_t j = 0; j < s.kernel[1]; ++j)
+          for (int64_t k = 0; k < s.kernel[2]; ++k) {
+            const int64_t tap = (i * s.dilation[0] * s.in[1] + j * s.dilation[1]) * s.in[2] + k * s.dilation[2];
+            if (tap == 0) continue;
+            const T* const here = from + tap;
+            for (int64_t o = 0; o < plane; ++o) {
+              const C v = static_cast<C>(here[starts[o]]);
+              const bool better = wins(v, best[o]);
+              best[o] = better ? v : best[o];
+              at[o] = better ? starts[o] + static_cast<int32_t>(tap) : at[o];
+            }
+          }
+      for (int64_t o = 0; o < plane; ++o) {
+        out[p * plane + o] = static_cast<T>(best[o]);
+        places[p * plane + o] = at[o];
+      }
+    }
+  });
+}
+
 template <class T> void max_planes(const PoolShape& s, const T* in, T* out, int64_t* places) {
+  if (is_small(s)) return max_small_planes(s, in, out, places);
   Windows windows(s);
   const int64_t rows = s.out[0] * s.out[1], in_plane = s.in_plane();
   const bool one_by_one = s.in[2] < kFew || in_plane > kSmallPlane;

@@ -51,9 +51,7 @@ Tensor in_rows(const Tensor& t, DType dtype) {
   return is_in_rows(cast) ? cast : contiguous_data(cast);
 }
 
-// Of a tensor of which all is known, or none: no memory.
 HeadRows rows_of(const Tensor& t) {
-  if (!t) return {};
   return {t->data, t.stride(0), t.stride(1), std::max(t.stride(2), t.size(3))};  // the step from one row to none may be anything
 }
 
@@ -61,11 +59,11 @@ HeadRows rows_of(const Tensor& t) {
 class Target {
  public:
   Target(const Tensor& result, DType dtype) : result_(result) {
-    if (result) memory_ = result.dtype() == dtype && is_in_rows(result) ? result : empty(result.sizes(), dtype, result.device());
+    memory_ = result.dtype() == dtype && is_in_rows(result) ? result : empty(result.sizes(), dtype, result.device());
   }
   HeadRows rows() const { return rows_of(memory_); }
   void store() const {
-    if (memory_ && memory_.get() != result_.get()) copy_data(result_, memory_);
+    if (memory_.get() != result_.get()) copy_data(result_, memory_);
   }
 
  private:
@@ -101,9 +99,9 @@ std::array<Spec, 2> _attention(const Tensor& query, const Tensor& key, const Ten
   return {Spec(ints({query.size(0), query.size(1), query.size(2), value.size(3)}), query.dtype(), query->device), sums};
 }
 
-std::array<Spec, 3> _attention_backward(const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
-                                        const Tensor& attn_mask, bool, double, const Tensor& output, const Tensor& logsumexp,
-                                        bool needs_query, bool needs_key, bool needs_value) {
+std::array<Spec, 3> _attention_backward(const Tensor& grad, const Tensor& grad_logsumexp, const Tensor& query, const Tensor& key,
+                                        const Tensor& value, const Tensor& attn_mask, bool, double, const Tensor& output,
+                                        const Tensor& logsumexp) {
   check(query, key, value, attn_mask);
   const int64_t sizes[4] = {query.size(0), query.size(1), query.size(2), value.size(3)};
   for (const Tensor* t : {&grad, &output})
@@ -111,8 +109,11 @@ std::array<Spec, 3> _attention_backward(const Tensor& grad, const Tensor& query,
              ", got ", t->sizes());
   RG_CHECK(same_sizes(logsumexp.sizes(), IntSpan{sizes, 3}) && logsumexp.dtype() == exact_dtype(query.dtype()),
            "_attention_backward: expected logsumexp of ", IntSpan{sizes, 3}, ", got ", logsumexp.sizes());
+  RG_CHECK(!grad_logsumexp || (same_sizes(grad_logsumexp.sizes(), IntSpan{sizes, 3}) && grad_logsumexp.dtype() == logsumexp.dtype()),
+           "_attention_backward: expected a gradient of logsumexp like it, got ", grad_logsumexp.sizes());
+  if (grad_logsumexp) check_same_device(query.get(), grad_logsumexp.get(), "_attention_backward");
   for (const Tensor* t : {&grad, &output, &logsumexp}) check_same_device(query.get(), t->get(), "_attention_backward");
-  return {needs_query ? spec_like(query) : Spec(), needs_key ? spec_like(key) : Spec(), needs_value ? spec_like(value) : Spec()};
+  return {spec_like(query), spec_like(key), spec_like(value)};
 }
 
 }  // namespace rule
@@ -133,25 +134,25 @@ void _attention(const Tensor& query, const Tensor& key, const Tensor& value, con
   out.store();
 }
 
-void _attention_backward(const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& attn_mask,
-                         bool is_causal, double scale, const Tensor& output, const Tensor& logsumexp, bool, bool, bool,
+void _attention_backward(const Tensor& grad, const Tensor& grad_logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
+                         const Tensor& attn_mask, bool is_causal, double scale, const Tensor& output, const Tensor& logsumexp,
                          const Tensor& grad_query, const Tensor& grad_key, const Tensor& grad_value) {
   if (query.numel() == 0 || key.size(2) == 0 || value.numel() == 0) {
-    for (const Tensor* t : {&grad_query, &grad_key, &grad_value})
-      if (*t) fill_data(*t, 0);
-    if (query.size(3) != 0 || value.numel() == 0 || !grad_value) return;  // without a width all weights are the same, and values count
+    for (const Tensor* t : {&grad_query, &grad_key, &grad_value}) fill_data(*t, 0);
+    if (query.size(3) != 0 || value.numel() == 0) return;  // without a width all weights are the same, and values count
   }
   const DType dtype = logsumexp.dtype();
   const Tensor g = in_rows(grad, dtype), q = in_rows(query, dtype), k = in_rows(key, dtype), v = in_rows(value, dtype),
-               o = in_rows(output, dtype), sums = contiguous_data(logsumexp);
+               o = in_rows(output, dtype), sums = contiguous_data(logsumexp),
+               grad_sums = grad_logsumexp ? contiguous_data(grad_logsumexp) : Tensor();
   const Mask mask(attn_mask, dtype);
   const Target to_query(grad_query, dtype), to_key(grad_key, dtype), to_value(grad_value, dtype);
   const AttentionShape shape = shape_of(query, key, value, is_causal, scale);
   {
     const Launch launch(query, 3 * work_ns(shape, dtype));
     kernels::attention(query->device)
-        .backward(dtype, shape, rows_of(g), rows_of(q), rows_of(k), rows_of(v), mask.view, rows_of(o), sums->data, to_query.rows(),
-                  to_key.rows(), to_value.rows());
+        .backward(dtype, shape, rows_of(g), grad_sums ? grad_sums->data : nullptr, rows_of(q), rows_of(k), rows_of(v), mask.view,
+                  rows_of(o), sums->data, to_query.rows(), to_key.rows(), to_value.rows());
   }
   for (const Target* t : {&to_query, &to_key, &to_value}) t->store();
 }

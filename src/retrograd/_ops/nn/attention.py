@@ -127,8 +127,8 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(query @ key.mT * scale + mask) @ value.
 
-    The memory it takes grows with the number of queries and keys, forward and backward. With that of their pairs it grows where weights
-    are dropped, where the mask requires a gradient, and where gradients are computed to be differentiated again (`create_graph`).
+    The memory it takes grows with the number of queries and keys, forward, backward and in second derivatives. With that of their pairs it
+    grows where weights are dropped, and where second derivatives are computed to be differentiated again (`create_graph`).
     """
     _check(query, key, value, attn_mask, enable_gqa)
     if scale is None:
