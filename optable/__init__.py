@@ -15,7 +15,27 @@ from typing import Any
 from .facts import ELEMENTWISE, NO_RULE, NOTHING, PARTS, Batching, NoGrad, Out
 from .types import PARAM_TYPES, RETURN_TYPES, ParamType, ReturnType
 
-FAMILIES = ("pointwise", "special", "complex", "reduce", "shape", "index", "linalg", "conv", "pool", "attention", "norm", "image", "nn", "recurrent", "fft", "sparse", "create", "random", "optim")
+FAMILIES = (
+    "pointwise",
+    "special",
+    "complex",
+    "reduce",
+    "shape",
+    "index",
+    "linalg",
+    "conv",
+    "pool",
+    "attention",
+    "norm",
+    "image",
+    "nn",
+    "recurrent",
+    "fft",
+    "sparse",
+    "create",
+    "random",
+    "optim",
+)
 
 # ---- dtype sets a kernel may be compiled for ----
 FLOATING = ("f16", "bf16", "f32", "f64")
@@ -40,6 +60,7 @@ GUESTS = {
 
 NO_META = "attempted to run this operator with Meta tensors, but its result depends on values, which they do not have"
 CHEAP = 6  # pointwise kernels up to this cost get loops of their own for a broadcast scalar
+
 
 @dataclass(frozen=True)
 class Param:
@@ -131,7 +152,9 @@ class Op:
     nondiff: tuple[str, ...] = ()  # tensors without one, beside others that have
     outputs_nondiff: tuple[str, ...] = ()
     view_origin: str = "Default"
-    wirtinger: bool = False  # the formulas are written for complex numbers, conjugates included; others are conjugated as a whole (see apply_node)
+    wirtinger: bool = (
+        False  # the formulas are written for complex numbers, conjugates included; others are conjugated as a whole (see apply_node)
+    )
     out: Out = NO_RULE  # what out= may be
     random: bool = False  # draws numbers
     crosses_devices: bool = False  # takes tensors of several devices: it copies between them, or looks at sizes alone
@@ -210,7 +233,21 @@ def camel(name: str) -> str:
     return "".join(word.capitalize() for word in name.strip("_").split("_"))
 
 
-def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ...] = (), cost: int = 4, check: str = "", label: str = "", rare: tuple[str, str] | tuple[()] = (), exact_numbers: bool = False, any_overlap: bool = False, complex: bool | str = False, guests: str = "") -> Kernel:
+def pointwise(
+    expr: str,
+    *,
+    dtypes=ALL,
+    out: str = "same",
+    params: tuple[str, ...] = (),
+    cost: int = 4,
+    check: str = "",
+    label: str = "",
+    rare: tuple[str, str] | tuple[()] = (),
+    exact_numbers: bool = False,
+    any_overlap: bool = False,
+    complex: bool | str = False,
+    guests: str = "",
+) -> Kernel:
     """An elementwise kernel from one C expression of x, y, z (the tensor arguments in order) and the named scalar parameters.
 
     `complex`: True where the same expression serves complex elements, else theirs. `guests`: see GUESTS."""
@@ -219,7 +256,21 @@ def pointwise(expr: str, *, dtypes=ALL, out: str = "same", params: tuple[str, ..
     if guests:
         dtypes = (*dtypes, "u64")
     for_complex = expr if complex is True else complex or ""
-    return Kernel("pointwise", expr, tuple(dtypes), out, tuple(params), cost, check, label, rare, exact_numbers=exact_numbers, complex=for_complex, any_overlap=any_overlap, guests=guests)
+    return Kernel(
+        "pointwise",
+        expr,
+        tuple(dtypes),
+        out,
+        tuple(params),
+        cost,
+        check,
+        label,
+        rare,
+        exact_numbers=exact_numbers,
+        complex=for_complex,
+        any_overlap=any_overlap,
+        guests=guests,
+    )
 
 
 _pointwise_kernel = pointwise  # the module optable.pointwise takes the name over when it is imported; load() gives it back
@@ -248,7 +299,15 @@ def native(
         words = f"aten::{words}: {NO_META}"
     kind = "yes" if complex is True else complex or ""
     return Kernel(
-        "native", elementwise=elementwise, complex=kind, needs_values=words, whole=whole, runs_on_empty=runs_on_empty, plan=plan, on_copy=on_copy, guests=guests
+        "native",
+        elementwise=elementwise,
+        complex=kind,
+        needs_values=words,
+        whole=whole,
+        runs_on_empty=runs_on_empty,
+        plan=plan,
+        on_copy=on_copy,
+        guests=guests,
     )
 
 
@@ -260,6 +319,11 @@ def view() -> Kernel:
 def composite() -> Kernel:
     """composite::<cname>(args...) in csrc/ops: written in other ops, which record the history."""
     return Kernel("composite")
+
+
+def copy_of(view: str) -> Kernel:
+    """What a view shows, an expression of other ops, in memory of its own."""
+    return Kernel("composite", expr=view)
 
 
 def python(target: str) -> Kernel:
@@ -322,7 +386,19 @@ def alias(name: str, of: str, *, doc: str = "", inplace_function: bool | None = 
         schema = entry.schema.replace(of, name, 1)
         variants = " ".join(v for v in sorted(entry.variants) if v != "internal")
         spelled = entry.inplace_function if inplace_function is None else inplace_function
-        op(schema, kernel=Kernel("alias", target=entry.cname), variants=variants, inplace_function=spelled, hidden=entry.hidden, out=entry.out, doc=doc or f"Another name for `{of}`.", samples=entry.samples, errors=entry.errors, reference=entry.reference, test=entry.test)
+        op(
+            schema,
+            kernel=Kernel("alias", target=entry.cname),
+            variants=variants,
+            inplace_function=spelled,
+            hidden=entry.hidden,
+            out=entry.out,
+            doc=doc or f"Another name for `{of}`.",
+            samples=entry.samples,
+            errors=entry.errors,
+            reference=entry.reference,
+            test=entry.test,
+        )
 
 
 def target(entry: Op) -> Op:

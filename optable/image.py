@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optable import composite, native, op, python
+from optable import alias, composite, native, op, python
 from optable.facts import FLOAT32, LOOP, PART, by
 from optable.samples import E, S, T
 
@@ -79,7 +79,9 @@ def _upsample(name: str, node: str, dims: int, mode: int, doc: str) -> None:
         f"{', '.join(f'float? {s}=None' for s in scales)}) -> Tensor",
         variants="function internal",
         kernel=native(whole=True),
-        grad={"self": f"ops::_interpolate_backward(grad, self_sizes, {mode}, {'align_corners' if aligns else 'false'}, {', '.join(given)})"},
+        grad={
+            "self": f"ops::_interpolate_backward(grad, self_sizes, {mode}, {'align_corners' if aligns else 'false'}, {', '.join(given)})"
+        },
         jvp="linear",
         node=node,
         home="",
@@ -104,7 +106,13 @@ def _upsample(name: str, node: str, dims: int, mode: int, doc: str) -> None:
 
 
 for _dims in (1, 2, 3):
-    _upsample(f"upsample_nearest{_dims}d", f"UpsampleNearest{_dims}DBackward0", _dims, _NEAREST, "Each element from the one at or before its place.")
+    _upsample(
+        f"upsample_nearest{_dims}d",
+        f"UpsampleNearest{_dims}DBackward0",
+        _dims,
+        _NEAREST,
+        "Each element from the one at or before its place.",
+    )
     _upsample(
         f"_upsample_nearest_exact{_dims}d",
         f"UpsampleNearestExact{_dims}DBackward0",
@@ -115,10 +123,26 @@ for _dims in (1, 2, 3):
 _upsample("upsample_linear1d", "UpsampleLinear1DBackward0", 1, _LINEAR, "Each element on the line between its two neighbours.")
 _upsample("upsample_bilinear2d", "UpsampleBilinear2DBackward0", 2, _LINEAR, "Each pixel from the four around its place.")
 _upsample("upsample_trilinear3d", "UpsampleTrilinear3DBackward0", 3, _LINEAR, "Each voxel from the eight around its place.")
-_upsample("upsample_bicubic2d", "UpsampleBicubic2DBackward0", 2, _CUBIC, "Each pixel from the sixteen around its place, by cubic polynomials.")
-_upsample("_upsample_bilinear2d_aa", "UpsampleBilinear2DAaBackward0", 2, _SMOOTH_LINEAR, "Each pixel from all that it covers, weighted by a triangle.")
-_upsample("_upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0", 2, _SMOOTH_CUBIC, "Each pixel from all that it covers, weighted by a cubic.")
-_upsample("_upsample_lanczos2d_aa", "UpsampleLanczos2DAaBackward0", 2, _SMOOTH_LANCZOS, "Each pixel from all that it covers, weighted by a sinc in a window.")
+_upsample(
+    "upsample_bicubic2d", "UpsampleBicubic2DBackward0", 2, _CUBIC, "Each pixel from the sixteen around its place, by cubic polynomials."
+)
+_upsample(
+    "_upsample_bilinear2d_aa",
+    "UpsampleBilinear2DAaBackward0",
+    2,
+    _SMOOTH_LINEAR,
+    "Each pixel from all that it covers, weighted by a triangle.",
+)
+_upsample(
+    "_upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0", 2, _SMOOTH_CUBIC, "Each pixel from all that it covers, weighted by a cubic."
+)
+_upsample(
+    "_upsample_lanczos2d_aa",
+    "UpsampleLanczos2DAaBackward0",
+    2,
+    _SMOOTH_LANCZOS,
+    "Each pixel from all that it covers, weighted by a sinc in a window.",
+)
 
 # ---- sampling at points ----
 
@@ -140,13 +164,26 @@ def _sampler(dims: int, modes: tuple[int, ...]) -> None:
         doc=f"{('Images', 'Volumes')[dims - 2]} at points of a grid, whose corners are -1 and 1. Modes: bilinear, nearest, bicubic; beyond the edge: zeros, "
         "border, reflection.",
         samples=[
-            *(S(T(*image), T(*grid, low=-1.3, high=1.3), mode, padding, align) for mode in modes for padding in (0, 1, 2) for align in (False, True)),
+            *(
+                S(T(*image), T(*grid, low=-1.3, high=1.3), mode, padding, align)
+                for mode in modes
+                for padding in (0, 1, 2)
+                for align in (False, True)
+            ),
             S(T(0, *image[1:]), T(0, *grid[1:]), 0, 0, False),
             S(T(*image), T(grid[0], 0, *grid[2:]), 0, 0, False),
         ],
         errors=(
-            E(S(T(*image), T(3, *grid[1:]), 0, 0, False), RuntimeError, r"grid_sampler\(\): expected grid and input to have same batch size"),
-            E(S(T(*image), T(*grid[:-1], 4), 0, 0, False), RuntimeError, rf"grid_sampler\(\): expected grid to have size {dims} in last dimension"),
+            E(
+                S(T(*image), T(3, *grid[1:]), 0, 0, False),
+                RuntimeError,
+                r"grid_sampler\(\): expected grid and input to have same batch size",
+            ),
+            E(
+                S(T(*image), T(*grid[:-1], 4), 0, 0, False),
+                RuntimeError,
+                rf"grid_sampler\(\): expected grid to have size {dims} in last dimension",
+            ),
             E(
                 S(T(*image[:-1], 0), T(*grid), 0, 0, False),
                 RuntimeError,
@@ -201,7 +238,9 @@ op(
         S(T(2, 2, 3, 4), T(2, 3, 2, 2, low=-1.3, high=1.3), 0, 0, False),
         S(T(1, 2, 2, 3, 4), T(1, 2, 2, 3, 3, low=-1.3, high=1.3), 0, 1, True),
     ],
-    errors=(E(S(T(2, 2, 3, 4), T(1, 3, 2, 2), 0, 0, False), RuntimeError, r"grid_sampler\(\): expected grid and input to have same batch size"),),
+    errors=(
+        E(S(T(2, 2, 3, 4), T(1, 3, 2, 2), 0, 0, False), RuntimeError, r"grid_sampler\(\): expected grid and input to have same batch size"),
+    ),
 )
 
 # ---- something around ----
@@ -280,7 +319,13 @@ def _pad(name: str, node: str, dims: int, mode: int, doc: str) -> None:
                 for x in (S(T(*image[:-2]), (1, 1) * dims), S(T(1, 0, *(3,) * dims), (1, 1) * dims))
             ),
             *(
-                [E(S(T(*image), (9, 1) * dims), RuntimeError, "Argument #4: Padding size should be less than the corresponding input dimension")]
+                [
+                    E(
+                        S(T(*image), (9, 1) * dims),
+                        RuntimeError,
+                        "Argument #4: Padding size should be less than the corresponding input dimension",
+                    )
+                ]
                 if mode == _REFLECTION
                 else []
             ),
@@ -329,11 +374,15 @@ op(
 op(
     "pixel_shuffle(Tensor input, int upscale_factor) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.nn.images:pixel_shuffle"),
+    kernel=composite(),
     doc="Channels turned into pixels: [*, C r^2, H, W] as [*, C, H r, W r].",
     samples=[S(T(1, 8, 2, 3), 2), S(T(9, 1, 2), 3), S(T(2, 2, 4, 1, 1), 2), S(T(2, 3, 4), 1)],
     errors=(
-        E(S(T(1, 3, 2, 2), 2), RuntimeError, "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor"),
+        E(
+            S(T(1, 3, 2, 2), 2),
+            RuntimeError,
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor",
+        ),
         E(S(T(2, 2), 2), RuntimeError, "pixel_shuffle expects input to have at least 3 dimensions, but got input with 2 dimension"),
         E(S(T(1, 4, 2, 2), 0), RuntimeError, "pixel_shuffle expects a positive upscale_factor, but got 0"),
     ),
@@ -341,7 +390,7 @@ op(
 op(
     "pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.nn.images:pixel_unshuffle"),
+    kernel=composite(),
     doc="Pixels turned into channels: [*, C, H r, W r] as [*, C r^2, H, W].",
     samples=[S(T(1, 2, 4, 6), 2), S(T(1, 3, 6), 3), S(T(2, 2, 1, 2, 2), 2), S(T(2, 3, 4), 1)],
     errors=(
@@ -353,7 +402,7 @@ op(
 op(
     "channel_shuffle(Tensor input, int groups) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.nn.images:channel_shuffle"),
+    kernel=composite(),
     doc="Channels in turn from each of some groups of neighbours.",
     samples=[S(T(1, 4, 2, 2), 2), S(T(2, 6, 3), 3), S(T(2, 4, 1, 2, 2), 4), S(T(0, 4, 2), 2), S(T(2, 3, 4), 1)],
     errors=(
@@ -367,6 +416,12 @@ op(
     variants="function",
     kernel=python("retrograd._ops.nn.images:affine_grid_generator"),
     doc="Where an affine map takes the pixels of images, in coordinates from -1 to 1.",
-    samples=[S(T(2, 2, 3), (2, 1, 3, 4), True), S(T(1, 2, 3), (1, 1, 2, 1), False), S(T(2, 3, 4), (2, 1, 2, 3, 2), False), S(T(1, 2, 3), (1, 3, 1, 1), True)],
+    samples=[
+        S(T(2, 2, 3), (2, 1, 3, 4), True),
+        S(T(1, 2, 3), (1, 1, 2, 1), False),
+        S(T(2, 3, 4), (2, 1, 2, 3, 2), False),
+        S(T(1, 2, 3), (1, 3, 1, 1), True),
+    ],
     errors=(E(S(T(2, 2, 3), (2, 1, 3), True), RuntimeError, "AffineGridGenerator needs 4d"),),
 )
+alias("native_channel_shuffle", of="channel_shuffle")

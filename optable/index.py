@@ -552,7 +552,14 @@ op(
     "nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor",
     kernel=python("retrograd._ops.index:nonzero_static"),
     doc="nonzero() of a given number of rows, cut or filled up.",
-    samples=[S(I(3, 4, high=2), size=2), S(B(5), size=7), S(I(3, 4, high=2), size=20, fill_value=3), S(I(high=2), size=2), S(I(0, 3), size=2), S(I(4), size=0)],
+    samples=[
+        S(I(3, 4, high=2), size=2),
+        S(B(5), size=7),
+        S(I(3, 4, high=2), size=20, fill_value=3),
+        S(I(high=2), size=2),
+        S(I(0, 3), size=2),
+        S(I(4), size=0),
+    ],
     errors=(E(S(I(3), size=-1), RuntimeError, "nonzero_static: 'size' must be an non-negative integer"),),
 )
 op(
@@ -560,7 +567,14 @@ op(
     variants="function",
     kernel=python("retrograd._ops.index:unravel_index"),
     doc="Where flat indices are in an array of a shape: one tensor of coordinates per dimension.",
-    samples=[S(I(5, high=24), (2, 3, 4)), S(I(2, 3, high=5), (5,)), S(I(high=12), (3, 4)), S(I(0), (0, 4)), S(I(3, low=-30, high=40), (3, 4)), S(I(2), ())],
+    samples=[
+        S(I(5, high=24), (2, 3, 4)),
+        S(I(2, 3, high=5), (5,)),
+        S(I(high=12), (3, 4)),
+        S(I(0), (0, 4)),
+        S(I(3, low=-30, high=40), (3, 4)),
+        S(I(2), ()),
+    ],
     errors=(
         E(S(T(3), (3, 4)), TypeError, "expected 'indices' to be integer dtype, but got"),
         E(S(I(3), (-3, 4)), ValueError, r"'shape' cannot have negative values, but got \(-3, 4\)"),
@@ -574,6 +588,15 @@ op(
     doc="The indices of the elements that are not zero, one row each.",
     samples=[S(I(3, 4, high=2)), S(I(high=2))],
     reference="numpy.argwhere",
+)
+op(
+    "_isin(Tensor elements, Tensor test_elements, bool invert) -> Tensor",
+    variants="function internal",
+    kernel=composite(),
+    home="",
+    no_grad=INTEGERS,
+    doc="`isin` of tensors.",
+    samples=[S(I(3, 4), I(2), False), S(I(40), I(30, high=9), True), S(I(300), I(16), False), S(I(200), I(30), False)],
 )
 op(
     "isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
@@ -716,17 +739,37 @@ _BAG_SAMPLES = [
     S(T(5, 3), I(0), I(0)),
 ]
 _BAG_ERRORS = (
-    E(S(T(3, 2), I(1, values=(5,)), I(1, values=(0,))), RuntimeError, "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be 5"),
+    E(
+        S(T(3, 2), I(1, values=(5,)), I(1, values=(0,))),
+        RuntimeError,
+        "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be 5",
+    ),
     E(S(T(3, 2), I(2, high=3), I(1, values=(1,))), RuntimeError, r"offsets\[0\] has to be 0, i.e., the first sequence"),
-    E(S(T(3, 2), I(2, high=3), I(2, values=(0, 5))), RuntimeError, r"offsets\[-1\] can not be greater than input's length 2 but got offsets\[-1\] of 5"),
-    E(S(T(3, 2), T(2), I(1, values=(0,))), RuntimeError, "Expected tensor for argument #1 'indices' to have one of the following scalar types"),
-    E(S(T(3, 2), I(2, high=3), I(1, values=(0,)), False, 1, False, T(2)), RuntimeError, "embedding_bag: per_sample_weights only supported with mode='sum'"),
+    E(
+        S(T(3, 2), I(2, high=3), I(2, values=(0, 5))),
+        RuntimeError,
+        r"offsets\[-1\] can not be greater than input's length 2 but got offsets\[-1\] of 5",
+    ),
+    E(
+        S(T(3, 2), T(2), I(1, values=(0,))),
+        RuntimeError,
+        "Expected tensor for argument #1 'indices' to have one of the following scalar types",
+    ),
+    E(
+        S(T(3, 2), I(2, high=3), I(1, values=(0,)), False, 1, False, T(2)),
+        RuntimeError,
+        "embedding_bag: per_sample_weights only supported with mode='sum'",
+    ),
 )
 # PyTorch reads what lies beyond, or goes by other offsets for some dtypes.
 _BAG_OWN_ERRORS = (
     E(S(T(3, 2), I(4, high=3), I(3, values=(0, 3, 2))), RuntimeError, "offsets must not fall"),
     E(S(T(3, 2), I(4, high=3), I(0)), RuntimeError, "there are 4 indices, but no bag for them"),
-    E(S(T(3, 2), I(4, high=3), I(2, values=(0, 3)), False, 0, False, None, True), RuntimeError, "Your input appears to be incorrect: the last offset"),
+    E(
+        S(T(3, 2), I(4, high=3), I(2, values=(0, 3)), False, 0, False, None, True),
+        RuntimeError,
+        "Your input appears to be incorrect: the last offset",
+    ),
 )
 op(
     f"_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, {_BAG_WORDS}, int padding_idx=-1) -> {_BAG_RESULTS}",
@@ -747,7 +790,9 @@ op(
     "and for maxima the rows they come from.",
     samples=[*_BAG_SAMPLES, S(T(5, 3), *_BAGS, False, 1, False, None, False, 2), S(T(5, 3), *_BAGS, False, 0, False, T(5), False, 4)],
     errors=_BAG_ERRORS + _BAG_OWN_ERRORS,
-    test={"compat": False},  # PyTorch leaves offset2bag empty for some dtypes, and divides by the count of another row with scale_grad_by_freq
+    test={
+        "compat": False
+    },  # PyTorch leaves offset2bag empty for some dtypes, and divides by the count of another row with scale_grad_by_freq
 )
 op(
     "_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, int num_weights, "
@@ -813,8 +858,16 @@ op(
     mutates=("self",),
     doc="Scales the rows of a table that indices name down to max_norm, in place.",
     errors=(
-        E(S(T(3), I(2, high=3), 1.0, 2.0), RuntimeError, "Expected 2-dimensional tensor, but got 1-dimensional tensor for argument #1 'self'"),
-        E(S(T(3, 2), T(2), 1.0, 2.0), RuntimeError, "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int"),
+        E(
+            S(T(3), I(2, high=3), 1.0, 2.0),
+            RuntimeError,
+            "Expected 2-dimensional tensor, but got 1-dimensional tensor for argument #1 'self'",
+        ),
+        E(
+            S(T(3, 2), T(2), 1.0, 2.0),
+            RuntimeError,
+            "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int",
+        ),
     ),
 )
 op(

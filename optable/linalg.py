@@ -364,7 +364,13 @@ op(
     batching=by("linear"),
     autocast=LOWER_PRECISION,
     doc="linear as one product.",
-    samples=[S(T(2, 3), T(4, 3), T(4)), S(T(2, 3), T(4, 3), None), S(T(3), T(4, 3), T(4)), S(T(2, 5, 3), T(4, 3), T(4)), S(T(0, 3), T(4, 3), T(4))],
+    samples=[
+        S(T(2, 3), T(4, 3), T(4)),
+        S(T(2, 3), T(4, 3), None),
+        S(T(3), T(4, 3), T(4)),
+        S(T(2, 5, 3), T(4, 3), T(4)),
+        S(T(0, 3), T(4, 3), T(4)),
+    ],
     errors=(E(S(T(2, 3), T(4, 2), None), RuntimeError, r"_linear: expected an input"),),
     test={"compat": False},  # ours
 )
@@ -427,6 +433,14 @@ op(
     reference="numpy.inner",
 )
 op(
+    "_tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+    variants="function internal",
+    kernel=composite(),
+    home="",
+    doc="`tensordot` over two lists of dimensions.",
+    samples=[S(T(2, 3, 4), T(4, 3, 5), (1, 2), (1, 0)), S(T(2, 3), T(1, 5), (1,), (0,))],
+)
+op(
     "tensordot(Tensor a, Tensor b, int dims=2) -> Tensor",
     variants="function",
     kernel=python("retrograd._ops.linalg.products:tensordot"),
@@ -452,7 +466,8 @@ op(
 )
 op(
     "kron(Tensor self, Tensor other) -> Tensor",
-    kernel=python("retrograd._ops.linalg.products:kron"),
+    variants="function method out",
+    kernel=composite(),
     doc="The Kronecker product.",
     samples=[S(T(2, 2), T(3, 2)), S(T(2, 2), T(3)), S(T(), T(2)), S(T(0, 2), T(2, 2))],
     reference="numpy.kron",
@@ -496,7 +511,9 @@ op(
 )
 op(
     "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
-    kernel=python("retrograd._ops.linalg.older:cross"),
+    variants="function method out",
+    kernel=composite(),
+    out=Out(exact=EXPECTED),
     doc="Vector product along dim, by default the first of size 3.",
     samples=[S(T(2, 3), T(2, 3)), S(T(3, 2), T(3, 2)), S(T(3, 3), T(3, 3), 1)],
     errors=(E(S(T(2, 4), T(2, 4)), RuntimeError, "no dimension of size 3 in input"),),
@@ -896,7 +913,12 @@ for _schema, _target, _doc, _samples in (
         [S(T(4, 3)), S(_REGULAR)],
     ),
     ("pinverse(Tensor self, float rcond=1e-15) -> Tensor", "older:pinverse", "The Moore-Penrose inverse.", [S(T(4, 3))]),
-    ("matrix_exp(Tensor self) -> Tensor", "products:matrix_exp", "The exponential of square matrices.", [S(_REGULAR), S(T(3, 3)), S(T(0, 0))]),
+    (
+        "matrix_exp(Tensor self) -> Tensor",
+        "products:matrix_exp",
+        "The exponential of square matrices.",
+        [S(_REGULAR), S(T(3, 3)), S(T(0, 0))],
+    ),
 ):
     # Singular vectors are fixed up to their sign only. A Cholesky factor has a real diagonal, and LAPACK reads no more of it than that; the
     # complex sample has another.

@@ -305,7 +305,8 @@ op(
     syncs=True,
     doc="-log of the likelihood that the frames log_probs, [T, N, C], spell the targets, over all alignments; and what its gradient is made from.",
     samples=list(_CTC),
-    errors=_CTC_ERRORS + (E(S(T(5, 2, 4), I(2, 2, values=(1, 2, 4, 1)), (5, 4), (2, 1)), RuntimeError, "ctc_loss: target 4 is out of bounds"),),
+    errors=_CTC_ERRORS
+    + (E(S(T(5, 2, 4), I(2, 2, values=(1, 2, 4, 1)), (5, 4), (2, 1)), RuntimeError, "ctc_loss: target 4 is out of bounds"),),
     test=_CTC_TEST | {"compat": False},  # PyTorch leaves the steps behind the end of a sequence unwritten
 )
 op(
@@ -344,7 +345,9 @@ for _lengths, _type in (("IntList", "int[]"), ("Tensor", "Tensor")):
         "alignments with blanks between the labels.",
         samples=[S(_CTC_PROBABILITIES, _CTC_PADDED, *_given, 0, r, z) for r, z in ((0, False), (1, True), (2, False))]
         + [S(T(5, 4, low=-3.0, high=-0.5), I(2, values=(1, 3)), *(((5,), (2,)) if _type == "int[]" else (I(values=(5,)), I(values=(2,)))))],
-        errors=_CTC_ERRORS if _type == "int[]" else (E(S(T(5, 2, 4), _CTC_PADDED, T(2), I(2)), RuntimeError, "input_lengths must be integral"),),
+        errors=_CTC_ERRORS
+        if _type == "int[]"
+        else (E(S(T(5, 2, 4), _CTC_PADDED, T(2), I(2)), RuntimeError, "input_lengths must be integral"),),
         test=_CTC_TEST,
     )
 
@@ -507,14 +510,14 @@ op(
 op(
     "cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.nn.distance:cosine_similarity"),
+    kernel=composite(),
     doc="Cosine of the angle between vectors along dim.",
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(1, 4)), S(T(4), T(4), 0), S(T(2, 3, 4), T(2, 3, 4), -1)],
 )
 op(
     "pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.nn.distance:pairwise_distance"),
+    kernel=composite(),
     doc="p-norm of x1 - x2 + eps along the last dim.",
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(4)), S(T(3, 4), T(3, 4), 3.0, keepdim=True), S(T(4), T(4), 1.0)],
 )
@@ -576,17 +579,19 @@ for _schema, _doc, _samples in (
         [S(T(3, 4), T(3, 4), T(3, 4)), S(T(3, 4), T(3, 4), T(3, 4), 5.0, 2.0, 1e-6, True, 0), S(T(4), T(4), T(4), 5.0, 1.0, reduction=2)],
     ),
     (
-        "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-        "The input divided by the root of its mean square over the last dimensions, times weight.",
-        [S(T(3, 4), (4,)), S(T(2, 3, 4), (3, 4), T(3, 4)), S(T(3, 4), (4,), T(4), 0.1), S(T(0, 4), (4,))],
-    ),
-    (
         "frobenius_norm(Tensor input, int[] dim, bool keepdim=False) -> Tensor",
         "The root of the sum of squares, over one dimension or two; over all for none.",
         [S(T(3, 4), (0, 1)), S(T(3, 4), (1,), True), S(T(2, 3, 4), (0, 2)), S(T(3, 4), ())],
     ),
 ):
     op(_schema, variants="function", kernel=python(f"retrograd._ops.nn.short:{_schema.split('(')[0]}"), doc=_doc, samples=_samples)
+op(
+    "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+    variants="function",
+    kernel=composite(),
+    doc="The input divided by the root of its mean square over the last dimensions, times weight.",
+    samples=[S(T(3, 4), (4,)), S(T(2, 3, 4), (3, 4), T(3, 4)), S(T(3, 4), (4,), T(4), 0.1), S(T(0, 4), (4,))],
+)
 op(
     "rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False) -> Tensor",
     variants="function",

@@ -7,7 +7,7 @@ a norm or standard deviation of zero has derivative 0.
 
 from __future__ import annotations
 
-from . import composite, native, op, python, view
+from . import alias, composite, native, op, python, view
 from .facts import COUNTS, EXPECTED, FLOAT32, INPUT_AND_OUT, INTEGERS, LOOP, MEDIAN, SCALAR_TYPE, SEARCH, Out, along, by, over_example
 from .samples import B, E, I, S, T
 
@@ -299,9 +299,7 @@ op(
 
 for name, largest in (("max", True), ("min", False)):
     Name, word = name.capitalize(), "Largest" if largest else "Smallest"
-    nothing = (
-        rf"{name}\(\): Expected reduction dim to be specified for input.numel\(\) == 0\."
-    )
+    nothing = rf"{name}\(\): Expected reduction dim to be specified for input.numel\(\) == 0\."
     op(
         f"{name}(Tensor self) -> Tensor",
         variants=FUNCTION,
@@ -852,7 +850,12 @@ op(
     kernel=native(guests="order"),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
     outputs_nondiff=("indices",),
-    out=Out(exact=("output values must be of same type as input","output indices must be of scalar type Long",)),
+    out=Out(
+        exact=(
+            "output values must be of same type as input",
+            "output indices must be of scalar type Long",
+        )
+    ),
     batching=along("dim"),
     doc="The k-th smallest element along a dim and its index.",
     samples=[
@@ -909,7 +912,12 @@ op(
     kernel=native(guests="order"),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, keepdim, false)"},
     outputs_nondiff=("indices",),
-    out=Out(exact=("expected scalar type '{result}' but got '{out}' for values output","expected scalar type '{result}' but got '{out}' for indices output",)),
+    out=Out(
+        exact=(
+            "expected scalar type '{result}' but got '{out}' for values output",
+            "expected scalar type '{result}' but got '{out}' for indices output",
+        )
+    ),
     batching=along("dim"),
     doc="The most frequent value along a dim (the smallest of them) and the index of its last occurrence.",
     samples=[S(I(7)), S(I(3, 6), 1), S(I(6, 3), 0, True), S(T(3, 4, distinct=True)), S(T()), S(EMPTY_MATRIX, 0), S(I(2, 5, 3), 1)],
@@ -1019,7 +1027,9 @@ op(
     variants=FUNCTION,
     kernel=native(),
     no_grad=COUNTS,
-    out=Out(exact=("torch.histogram: input tensor and hist tensor should have the same dtype, but got input {result_cpp} and hist {out_cpp}",)),
+    out=Out(
+        exact=("torch.histogram: input tensor and hist tensor should have the same dtype, but got input {result_cpp} and hist {out_cpp}",)
+    ),
     batching=LOOP,
     syncs=True,
     doc="Histogram with equal bins between min and max, or over the range of the data.",
@@ -1070,7 +1080,14 @@ op(
     variants="function method",
     kernel=python("retrograd._ops.hash:hash_tensor"),
     doc="The exclusive or of the bits of all elements along `dim`, as uint64.",
-    samples=[S(T(2, 3, grad=False)), S(T(2, 3, grad=False), 1), S(T(2, 3, grad=False), (0, -1), keepdim=True), S(I(2, 3), 0, keepdim=True), S(T(grad=False)), S(T(0, 3, grad=False), 1)],
+    samples=[
+        S(T(2, 3, grad=False)),
+        S(T(2, 3, grad=False), 1),
+        S(T(2, 3, grad=False), (0, -1), keepdim=True),
+        S(I(2, 3), 0, keepdim=True),
+        S(T(grad=False)),
+        S(T(0, 3, grad=False), 1),
+    ],
     errors=(
         E(S(T(2, 3, grad=False), mode=1), RuntimeError, "Unknown hash_tensor mode: 1"),
         E(S(T(2, 3, grad=False), 2), IndexError, "Dimension out of range"),
@@ -1210,7 +1227,8 @@ op(
 )
 op(
     "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
-    kernel=python("retrograd._ops.reduce:diff"),
+    variants="function method out",
+    kernel=composite(),
     doc="n-th differences along a dim.",
     samples=[S(T(5)), S(T(3, 4), 2), S(T(3, 4), 1, 0), S(T(3), prepend=T(2), append=T(1)), S(B(4)), S(I(4)), S(T(3), 5)],
     errors=(
@@ -1222,17 +1240,11 @@ for name, extra in (("trapezoid", ""), ("cumulative_trapezoid", "cumulative ")):
     op(
         f"{name}(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1) -> Tensor",
         variants="function",
-        kernel=python(f"retrograd._ops.reduce:{name}"),
+        kernel=composite(),
         doc=f"The {extra}integral of samples by the trapezoidal rule.".replace("  ", " "),
         samples=[S(T(5)), S(T(3, 4), dx=0.5), S(T(3, 4), T(4, distinct=True)), S(T(3, 4), dim=0), S(T(3, 4), T(3, 4), dim=1), S(T(1))],
     )
-op(
-    "trapz(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1) -> Tensor",
-    variants="function",
-    kernel=python("retrograd._ops.reduce:trapezoid"),
-    doc="Another name for `trapezoid`.",
-    samples=[S(T(5)), S(T(3, 4), T(4))],
-)
+alias("trapz", of="trapezoid")
 op(
     "gradient(Tensor self, *, Scalar spacing=1, int[]? dim=None, int edge_order=1) -> Tensor[]",
     variants="function",

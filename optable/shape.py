@@ -6,7 +6,7 @@ derivatives as ops of their own, so that second derivatives follow.
 
 from typing import Any
 
-from optable import Kernel, alias, composite, entries, native, op, python, view
+from optable import Kernel, alias, composite, copy_of, entries, native, op, python, view
 from optable.facts import BITS, CAT, DETACHES, EXPECTED, INTEGERS, LOOP, PROMOTE, Out, along, along_new, along_some, by, leading, sized
 from optable.samples import E, I, S, T
 
@@ -1236,7 +1236,14 @@ for _name in ("resize", "resize_as"):
         samples=[S(T(3, 4), 2, 6) if _name == "resize" else S(T(3, 4), I(2, 6))],
         test={"warns": True},
     )
-op("set(Tensor self) -> Tensor", variants="inplace", kernel=composite(), crosses_devices=True, doc="Makes self an empty tensor.", samples=[S(T(3, grad=False))])
+op(
+    "set(Tensor self) -> Tensor",
+    variants="inplace",
+    kernel=composite(),
+    crosses_devices=True,
+    doc="Makes self an empty tensor.",
+    samples=[S(T(3, grad=False))],
+)
 op(
     "set.source_Tensor(Tensor self, Tensor source) -> Tensor",
     variants="inplace",
@@ -1266,17 +1273,25 @@ op(
 # ---- views into memory of their own ----
 
 
+# As an expression of other ops, where that is not the view itself.
+_VIEWED = {"view": "ops::reshape(self, size)", "view_as_real": "ops::view_as_real(ops::resolve_conj(self))"}
+
+
 def _copies(view: str, *overloads: str, **fields: Any) -> None:
-    """`<view>_copy`, with the samples and errors of the view."""
+    """`<view>_copy`, with the samples and errors of the view. Where out= is a list of any length, that is for Python to see."""
     for entry in [o for o in entries if o.name == view and o.overload in (overloads or ("",))]:
         overload = entry.overload if len(overloads) > 1 and entry.overload else ""
         arguments = entry.schema[entry.schema.index("(") :]
+        shown = _VIEWED.get(entry.cname, f"ops::{entry.cname}({', '.join(p.name for p in entry.params)})")
+        many = entry.returns[0].type == "Tensor[]"
+        usual = {"variants": "function" if many else "function out", "test": entry.test, "errors": entry.errors}
         op(
             f"{view}_copy{'.' if overload else ''}{overload}{arguments}",
-            kernel=python(f"retrograd._ops.copies:{view}_copy"),
+            kernel=python(f"retrograd._ops.copies:{view}_copy") if many else copy_of(shown),
             doc=f"`{view}` into memory of its own.",
             samples=entry.samples,
-            **{"variants": "function", "test": entry.test, "errors": entry.errors} | fields,
+            out=Out(exact=EXPECTED),
+            **usual | fields,
         )
 
 
@@ -1287,10 +1302,37 @@ for _view in (
     _copies(_view)
 _copies("alias", "view", test={})
 _copies("detach", test={"grad": False})  # PyTorch's requires grad, and has no derivative
-_copies("narrow", variants="function method", errors=())  # those of narrow, which PyTorch words otherwise here
+_copies("narrow", variants="function method out", errors=())  # those of narrow, which PyTorch words otherwise here
 _copies("split", "Tensor")
 _copies("squeeze", "", "dim", "dims")
 _copies("view", "", "dtype")
+entries[-1].samples = [s for s in entries[-1].samples or () if s.args[0].shape]  # a 0-d tensor has no dimension that could grow
+op(
+    "_copied(Tensor[] tensors) -> Tensor[]",
+    variants="function internal",
+    kernel=composite(),
+    home="",
+    doc="What some views show, each in memory of its own.",
+    samples=[S((T(2, 3), T(3)))],
+)
+op(
+    "_broadcast_tensors(Tensor[] tensors) -> Tensor[]",
+    variants="function internal",
+    kernel=composite(),
+    home="",
+    aliases="maybe",
+    doc="`broadcast_tensors` of a list.",
+    samples=[S((T(3, 1), T(4)))],
+)
+op(
+    "_meshgrid(Tensor[] tensors, str indexing) -> Tensor[]",
+    variants="function internal",
+    kernel=composite(),
+    home="",
+    aliases="maybe",
+    doc="`meshgrid` of a list.",
+    samples=[S((T(3), T(2)), "ij"), S((T(3), T(2), T(4)), "xy")],
+)
 op(
     "vander(Tensor x, int? N=None, *, bool increasing=False) -> Tensor",
     variants="function",

@@ -1,4 +1,4 @@
-// Distances between all pairs of rows.
+// Distances between all pairs of rows, and vector products.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,8 @@ struct DistanceKernels {
       cdist;
   // norms[i] becomes what a slice of that norm is multiplied with so that its norm is at most `limit`. n floating elements, contiguous.
   Kernel<void(void* norms, DType dtype, int64_t n, double limit)> shrink;
+  // Vector products of the three elements along dim. All of one dtype (not bool) and of equal sizes.
+  Kernel<void(const Array& out, const Array& a, const Array& b, int dim)> cross;
 };
 RG_KERNEL_FAMILY(DistanceKernels, distance)
 

@@ -36,6 +36,8 @@ inline bool is_inference(std::span<const Tensor> list) {
 }
 template <class... Args> [[gnu::always_inline]] inline bool all_inference(const Args&... args) { return (is_inference(args) && ...); }
 
+// What a view shows, in memory of its own: `<view>_copy`.
+Tensor copied(const Tensor& view);
 // For an in-place op whose derivative needs the value before the write.
 Tensor inplace_original(const Tensor& self);
 // Writes a computed result into an existing tensor: in-place variants of ops without a kernel for it.

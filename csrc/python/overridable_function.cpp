@@ -1,7 +1,10 @@
-// _Overridable(function): a function written in Python that __torch_function__ may take over (retrograd/_overridable.py). Native, because the
-// test stands before every call of nn.functional and linalg: a Python wrapper would cost more than many of these functions do.
+// _Overridable(function, attributes=None): a function written in Python that __torch_function__ may take over (retrograd/_overridable.py). Native, because the
+// test stands before every call of nn.functional, linalg and the ops in Python: a Python wrapper would cost more than many of these functions do.
+// In place of the function, its address will do, "module:name": it is imported by the first call.
 #include <Python.h>
 #include <structmember.h>
+
+#include <string>
 
 #include "python/guard.h"
 #include "python/overridable.h"
@@ -13,29 +16,49 @@ namespace {
 struct Overridable {
   PyObject_HEAD
   vectorcallfunc call;
-  PyObject* function;  // owned
+  PyObject* function;  // owned; the address of it, until it is called
   PyObject* dict;      // what functools.update_wrapper() copies
   PyObject* weakrefs;
 };
 
 Overridable* cast(PyObject* o) { return reinterpret_cast<Overridable*>(o); }
 
+// False with an error set.
+[[gnu::noinline]] bool import_function(Overridable* o) {
+  const std::string address = PyUnicode_AsUTF8(o->function);
+  const size_t colon = address.find(':');
+  PyObject* module = PyImport_ImportModule(address.substr(0, colon).c_str());
+  if (!module) return false;
+  PyObject* found = PyObject_GetAttrString(module, address.substr(colon + 1).c_str());
+  Py_DECREF(module);
+  if (!found) return false;
+  Py_SETREF(o->function, found);
+  return true;
+}
+bool is_there(Overridable* o) { return RG_LIKELY(!PyUnicode_Check(o->function)) || import_function(o); }
+
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   const Py_ssize_t positional = PyVectorcall_NARGS(nargsf);
   const Py_ssize_t count = positional + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
   bool asked = RG_UNLIKELY(function_modes_active());
   for (Py_ssize_t i = 0; i < count && !asked; ++i) asked = !is_simple(args[i]) && any_overloaded(args + i, 1);
+  if (!is_there(cast(self))) return nullptr;
   if (RG_LIKELY(!asked)) return PyObject_Vectorcall(cast(self)->function, args, nargsf, kwnames);
   return guarded([&] { return call_torch_function(self, nullptr, args, positional, kwnames); });
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
-  PyObject* function;
-  if (!PyArg_ParseTuple(args, "O", &function)) return nullptr;
+  PyObject *function, *attributes = nullptr;
+  if (!PyArg_ParseTuple(args, "O|O!", &function, &PyDict_Type, &attributes)) return nullptr;
+  if (PyUnicode_Check(function) && PyUnicode_FindChar(function, ':', 0, PyUnicode_GET_LENGTH(function), 1) < 0) {
+    PyErr_SetString(PyExc_ValueError, "_Overridable: expected a function or its address, 'module:name'");
+    return nullptr;
+  }
   auto* made = reinterpret_cast<Overridable*>(type->tp_alloc(type, 0));
   if (!made) return nullptr;
   made->call = call;
   made->function = Py_NewRef(function);
+  made->dict = Py_XNewRef(attributes);
   return reinterpret_cast<PyObject*>(made);
 }
 
@@ -62,7 +85,7 @@ void dealloc(PyObject* self) {
 PyObject* bind(PyObject* self, PyObject* object, PyObject*) {  // as a method
   return !object || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
 }
-PyObject* repr(PyObject* self) { return PyObject_Repr(cast(self)->function); }
+PyObject* repr(PyObject* self) { return is_there(cast(self)) ? PyObject_Repr(cast(self)->function) : nullptr; }
 PyObject* reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(self, "__qualname__"); }  // pickled by name, as functions are
 
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};

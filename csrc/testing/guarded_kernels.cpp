@@ -193,7 +193,7 @@ void provide_kernels(DeviceType type) {
   RG_PROVIDE(CopyKernels, copy, fill, rows, convert);
   RG_PROVIDE(CreateKernels, count, step, spread, triangle);
   RG_PROVIDE(CtcKernels, loss, backward);
-  RG_PROVIDE(DistanceKernels, cdist, shrink);
+  RG_PROVIDE(DistanceKernels, cdist, shrink, cross);
   RG_PROVIDE(EmbeddingKernels, bags, bags_backward, weights_backward);
   static const FftKernels transforms = {.workspace = fft(Device{}).workspace, RG_EACH(FftKernels, c2c, r2c, c2r)};
   provide(type, transforms);

@@ -183,7 +183,6 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd._ops.foreach import *  # noqa: F403
     from retrograd._ops.nn.activations import rrelu_ as rrelu_
-    from retrograd._ops.nn.images import native_channel_shuffle as native_channel_shuffle
     from retrograd._ops.nn.normalize import batch_norm_update_stats as batch_norm_update_stats
     from retrograd._ops.sparse.construct import (
         sparse_bsc_tensor as sparse_bsc_tensor,
@@ -260,7 +259,6 @@ else:
         **{f"sym_{what}": "retrograd._symbolic" for what in ("float", "int", "ite", "max", "min", "not", "sqrt", "sum")},
         "rrelu_": "retrograd._ops.nn.activations",
         "batch_norm_update_stats": "retrograd._ops.nn.normalize",
-        "native_channel_shuffle": "retrograd._ops.nn.images",
         "to_dlpack": "retrograd.utils.dlpack",
         "is_anomaly_enabled": "retrograd.autograd.anomaly_mode",
         "set_anomaly_enabled": "retrograd.autograd.anomaly_mode",

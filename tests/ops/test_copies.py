@@ -5,7 +5,7 @@ import pytest
 import optable
 import retrograd as torch
 
-COPIES = sorted({e.name for e in optable.load() if e.name.endswith("_copy") and e.kernel.target.startswith("retrograd._ops.copies")})
+COPIES = sorted({e.name for e in optable.load() if e.doc.endswith("into memory of its own.")})
 CALLS = {
     "alias_copy": (),
     "as_strided_copy": ((2, 2), (1, 3)),

@@ -254,7 +254,8 @@ def dispatch(op: Op) -> str:
     }
     if kind in ("composite", "alias"):
         target = f"composite::{op.cname}" if kind == "composite" else f"ops::{op.kernel.target}"
-        return fill(DISPATCH_PLAIN, **shared, call=f"return {target}({names(op)})")
+        call = f"copied({op.kernel.expr})" if op.kernel.expr else f"{target}({names(op)})"
+        return fill(DISPATCH_PLAIN, **shared, call=f"return {call}")
     if not op.returns[0].is_tensor:
         return fill(DISPATCH_PLAIN, **shared, call=f"{'' if ret == 'void' else 'return '}{kernel_name(op)}({names(op)})")
     results = [r.name for r in op.returns] if many else ["result"]

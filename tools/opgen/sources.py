@@ -59,7 +59,7 @@ def declared(op: Op) -> tuple[list[str], ...]:
     impl: list[str] = []
     composite: list[str] = []
     if op.kernel.kind == "composite":
-        composite = [function] + [f"void {op.cname}_({parameters(op)});"] * inplace
+        composite = [function] * (not op.kernel.expr) + [f"void {op.cname}_({parameters(op)});"] * inplace
     elif op.kernel.kind != "alias":
         impl = [function]
         if op.kernel.kind == "pointwise":

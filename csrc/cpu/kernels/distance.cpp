@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "cpu/kernels/lines.h"
 #include "cpu/parallel.h"
 
 #pragma GCC diagnostic ignored "-Wpsabi"  // the vectors are passed between functions of this file only
@@ -118,9 +119,33 @@ void shrink(void* norms, DType dtype, int64_t n, double limit) {
   });
 }
 
+template <class T> void cross_of(const Array& out, const Array& a, const Array& b, int dim) {
+  const Lines lines({&out, &a, &b}, dim);
+  const auto [o, p, q, unused] = lines.stride;
+  lines.each_run(
+      4096, [] { return 0; },
+      [&](int, const int64_t* at, int64_t count, const int64_t* step) {
+        T* to = out.ptr<T>() + at[0];
+        const T *x = a.ptr<T>() + at[1], *y = b.ptr<T>() + at[2];
+        for (int64_t i = 0; i < count; ++i, to += step[0], x += step[1], y += step[2]) {
+          using C = std::conditional_t<std::is_integral_v<T>, uint64_t, compute_t<T>>;  // integers wrap around
+          const C x0 = x[0], x1 = x[p], x2 = x[2 * p], y0 = y[0], y1 = y[q], y2 = y[2 * q];
+          to[0] = static_cast<T>(x1 * y2 - x2 * y1);
+          to[o] = static_cast<T>(x2 * y0 - x0 * y2);
+          to[2 * o] = static_cast<T>(x0 * y1 - x1 * y0);
+        }
+      });
+}
+
+void cross(const Array& out, const Array& a, const Array& b, int dim) {
+  visit_all(out.dtype, [&](auto zero) {
+    if constexpr (!std::is_same_v<decltype(zero), bool>) cross_of<decltype(zero)>(out, a, b, dim);
+  });
+}
+
 }  // namespace
 }  // namespace RG_LEVEL_NS
 
-RG_EXPORT_KERNELS(DistanceKernels, distance) = {.cdist = RG_LEVEL_NS::cdist, .shrink = RG_LEVEL_NS::shrink};
+RG_EXPORT_KERNELS(DistanceKernels, distance) = {.cdist = RG_LEVEL_NS::cdist, .shrink = RG_LEVEL_NS::shrink, .cross = RG_LEVEL_NS::cross};
 
 }  // namespace retrograd::cpu

@@ -1,4 +1,5 @@
 // mm, bmm and the vector products. Transposed operands are read through their strides; results go straight into their memory.
+#include "kernels/distance.h"
 #include "native_linalg.h"
 #include "ops.h"
 #include "ops/checks.h"
@@ -104,6 +105,7 @@ Spec linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
   RG_CHECK(self.size(d) == 3 && other.size(d) == 3, "linalg.cross: inputs dimension ", dim, " must have length 3. Got ", self.size(d),
            " and ", other.size(d));
   RG_CHECK(self.dtype() == other.dtype(), "expected scalar type ", dtype_title(self.dtype()), " but found ", dtype_title(other.dtype()));
+  if (self.dtype() == DType::Bool) fail_not_implemented("cross", self.dtype());
   check_same_device(self.get(), other.get(), "linalg.cross");
   return Spec(broadcast_shapes(self.sizes(), other.sizes()), self.dtype(), self->device);
 }
@@ -143,15 +145,10 @@ void mv(const Tensor& self, const Tensor& vec, const Tensor& out) {
 void dot(const Tensor& self, const Tensor& tensor, const Tensor& out) { dot_into(self, tensor, false, out); }
 void vdot(const Tensor& self, const Tensor& other, const Tensor& out) { dot_into(self, other, is_complex(self.dtype()), out); }
 
-// Components along dim as three slices each.
 void linalg_cross(const Tensor& self, const Tensor& other, int64_t dim, const Tensor& out) {
-  using impl::select, impl::mul;
-  const int64_t d = wrap_dim(dim, self.dim());
-  for (int64_t i = 0; i < 3; ++i) {
-    const int64_t j = (i + 1) % 3, k = (i + 2) % 3;
-    const Tensor first = mul(select(self, d, j), select(other, d, k)), second = mul(select(self, d, k), select(other, d, j));
-    copy_data(select(out, d, i), impl::sub(first, second, 1));
-  }
+  const Tensor a = expand_data(self, out.sizes()), b = expand_data(other, out.sizes());
+  const Launch launch(out, out.numel());
+  kernels::distance(out->device).cross(out.array(), a.array(), b.array(), static_cast<int>(wrap_dim(dim, out.dim())));
 }
 
 }  // namespace compute

@@ -134,7 +134,7 @@ Spec trace(const Tensor& self) {
 
 namespace compute {
 
-void sum(const Tensor& self, OptDType, const Tensor& out) { reduce_all(self, &K::sum, out); }
+void sum(const Tensor& self, OptDType, const Tensor& out) { sum_into(self, every_dim(self.dim()), false, out); }
 void sum_dim(const Tensor& self, OptInts dim, bool, OptDType, const Tensor& out) {
   sum_into(self, dim_mask(dim, self.dim(), "sum"), false, out);
 }
@@ -155,7 +155,7 @@ void nansum(const Tensor& self, OptInts dim, bool, OptDType, const Tensor& out) 
   reduce_dims(impl::nan_to_num(self, 0.0, HUGE_VAL, -HUGE_VAL), mask, &K::sum, out);
 }
 
-void mean(const Tensor& self, OptDType, const Tensor& out) { reduce_all(self, &K::mean, out); }
+void mean(const Tensor& self, OptDType, const Tensor& out) { sum_into(self, every_dim(self.dim()), true, out); }
 void mean_dim(const Tensor& self, OptInts dim, bool, OptDType, const Tensor& out) {
   sum_into(self, dim_mask(dim, self.dim(), "mean"), true, out);
 }

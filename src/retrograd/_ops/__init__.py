@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -25,23 +24,8 @@ class _Signature:
 
 def _lazy(name: str, target: str, parameters: str, doc: str) -> Callable[..., Any]:
     """A function that imports its implementation when it is first called, and lets __torch_function__ see the call."""
-    module, _, attribute = target.partition(":")
-    implementation: Callable[..., Any] | None = None
-
-    def function(*args: Any, **kwargs: Any) -> Any:
-        nonlocal implementation
-        if implementation is None:
-            implementation = getattr(importlib.import_module(module), attribute)
-        if _C._overloaded(args, kwargs):
-            return _C._call_torch_function(function, args, kwargs)
-        return implementation(*args, **kwargs)
-
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = __name__.partition(".")[0]
-    function.__doc__ = doc
-    function.__annotations__ = {}  # not those of *args, **kwargs
-    function.__wrapped__ = _Signature(parameters)  # type: ignore[attr-defined]
-    return function
+    said = {"__name__": name, "__qualname__": name, "__module__": "retrograd", "__doc__": doc, "__wrapped__": _Signature(parameters)}
+    return _C._Overridable(target, said)
 
 
 def install(namespace: dict[str, Any]) -> None:

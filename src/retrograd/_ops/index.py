@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, overload
 
 import retrograd as torch
-from retrograd import Tensor
+from retrograd import _C, Tensor
 from retrograd._ops.out import written
 
 
@@ -35,26 +35,7 @@ def isin(
         test_elements = torch.as_tensor(test_elements, device=elements.device)  # type: ignore[union-attr]  # a tensor, then
     if not isinstance(elements, torch.Tensor):
         elements = torch.as_tensor(elements, device=test_elements.device)
-    for t in (elements, test_elements):
-        if t.dtype == torch.bool:
-            raise RuntimeError("Unsupported input type encountered for isin(): Bool")
-        if t.is_complex():
-            raise RuntimeError(f"Unsupported input type encountered for isin(): {t.dtype}")
-    dtype = torch.result_type(elements, test_elements)
-    values = test_elements.detach().to(dtype).reshape(-1)
-    wanted = elements.detach().to(dtype)
-    if values.numel() * wanted.numel() <= 4096:
-        found = (wanted.unsqueeze(-1) == values).any(-1)
-    elif values.numel() <= 16:  # a few comparisons are cheaper than a sort
-        found = torch.zeros(wanted.shape, dtype=torch.bool, device=wanted.device)
-        for value in values:
-            found = found | (wanted == value)
-    else:
-        values = values.sort().values
-        at = torch.searchsorted(values, wanted.contiguous()).clamp(max=values.numel() - 1)
-        found = values[at] == wanted
-    found = ~found if invert else found
-    return written(found, out)
+    return written(_C._ops._isin(elements, test_elements, invert), out)
 
 
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:

@@ -212,72 +212,6 @@ def corrcoef(input: Tensor) -> Tensor:
     return correlation.clamp(-1, 1)
 
 
-# ---- finite differences and integrals ----
-
-
-def diff(
-    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None
-) -> Tensor:
-    """The n-th differences along a dim."""
-    if input.ndim == 0:
-        raise RuntimeError("diff expects input to be at least one-dimensional")
-    if n < 0:
-        raise RuntimeError(f"order must be non-negative but got {n}")
-    dim = _wrap(dim, input.ndim)
-    if n == 0:
-        return written(input.clone(), out, None)
-    parts = []
-    for name, extra in (("prepend", prepend), ("append", append)):
-        if extra is not None and extra.ndim != input.ndim:
-            raise RuntimeError(f"diff expects {name} to be the same dimension as input")
-    for part in (prepend, input, append):
-        if part is not None:
-            parts.append(part)
-    result = torch.cat(parts, dim) if len(parts) > 1 else input
-    for _ in range(min(n, result.shape[dim])):
-        size = result.shape[dim] - 1
-        later, earlier = result.narrow(dim, 1, size), result.narrow(dim, 0, size)
-        result = torch.logical_xor(later, earlier) if input.dtype == torch.bool else later - earlier
-    return written(result, out, None)
-
-
-def _spacing(name: str, y: Any, x: Any, dim: int) -> Any:
-    if x.ndim == 1:
-        if x.shape[0] != y.shape[dim]:
-            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
-        return diff(x).reshape([-1 if d == dim else 1 for d in range(y.ndim)])
-    if x.ndim < y.ndim:
-        x = x.reshape([1] * (y.ndim - x.ndim) + list(x.shape))
-    return diff(x, dim=dim)
-
-
-def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
-    """The areas between neighbouring samples."""
-    if x is not None and dx is not None:
-        raise TypeError(f"{name}() received an invalid combination of arguments - give either x, the sample points, or dx, their distance")
-    if y.ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    dim = _wrap(dim, y.ndim)
-    if y.dtype == torch.bool or (x is not None and x.dtype == torch.bool):
-        raise RuntimeError(f"{name}: received a bool input for `{'y' if y.dtype == torch.bool else 'x'}`, but bool is not supported")
-    size = max(y.shape[dim] - 1, 0)
-    pairs = y.narrow(dim, 0, size) + y.narrow(dim, y.shape[dim] - size, size)
-    width = _spacing(name, y, x, dim) if x is not None else 1 if dx is None else dx
-    return pairs * width / 2.0, dim
-
-
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
-    """The integral of samples y, at points x or dx apart, by the trapezoidal rule."""
-    areas, dim = _trapezoids("trapezoid", y, x, dx, dim)
-    return areas.sum(dim)
-
-
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
-    """The running integral of samples y, at points x or dx apart, by the trapezoidal rule."""
-    areas, dim = _trapezoids("cumulative_trapezoid", y, x, dx, dim)
-    return areas.cumsum(dim)
-
-
 # ---- distances ----
 
 _COMPUTE_MODES = (None, "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
@@ -319,7 +253,7 @@ def _uneven_gradient(y: Any, x: Any, dim: int, edge_order: int) -> Any:
     """Second-order differences on points at any distance, one-sided at the ends."""
     size = y.shape[dim]
     column = [-1 if d == dim else 1 for d in range(y.ndim)]
-    h = diff(x)
+    h = torch.diff(x)
     left, right = h[:-1].reshape(column), h[1:].reshape(column)
     part = lambda start, length: y.narrow(dim, start, length)  # noqa: E731
     inner = (

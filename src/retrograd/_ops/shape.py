@@ -74,21 +74,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     >>> a.shape == b.shape == (3, 4)
     True
     """
-    tensors = _listed(tensors)
-    shape: list[int] = []
-    for t in tensors:
-        sizes = t.shape
-        if len(sizes) > len(shape):
-            shape = [1] * (len(sizes) - len(shape)) + shape
-        for d, size in enumerate(sizes, len(shape) - len(sizes)):
-            if shape[d] == 1:
-                shape[d] = size
-            elif size not in (1, shape[d]):
-                raise RuntimeError(
-                    f"The size of tensor a ({shape[d]}) must match the size of tensor b ({size}) at non-singleton dimension {d}"
-                )
-    common = retrograd.Size(shape)
-    return tuple([t if t.shape == common else t.expand(common) for t in tensors])
+    return _C._ops._broadcast_tensors(_listed(tensors))
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
@@ -110,29 +96,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     >>> x.shape
     torch.Size([2, 3])
     """
-    vectors = list(_listed(tensors))
-    if not vectors:
-        raise RuntimeError("meshgrid expects a non-empty TensorList")
-    for v in vectors:
-        if v.dim() > 1:
-            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: a tensor of shape {list(v.shape)}")
-        if v.dtype != vectors[0].dtype:
-            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
-        if v.device != vectors[0].device:
-            raise RuntimeError("meshgrid expects all tensors to have the same device")
     if indexing is None:
         warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2)
-        indexing = "ij"
-    if indexing not in ("ij", "xy"):
-        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    swap = indexing == "xy" and len(vectors) >= 2
-    if swap:
-        vectors[0], vectors[1] = vectors[1], vectors[0]
-    shape = [v.numel() for v in vectors]
-    grids = [v.view([-1 if i == d else 1 for d in range(len(shape))]).expand(shape) for i, v in enumerate(vectors)]
-    if swap:
-        grids[0], grids[1] = grids[1], grids[0]
-    return tuple(grids)
+    return _C._ops._meshgrid(_listed(tensors), indexing or "ij")
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
@@ -147,7 +113,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(v.shape)}")
     if len(vectors) == 1:
         return vectors[0]
-    return retrograd.stack([g.flatten() for g in meshgrid(*vectors, indexing="ij")], dim=1)
+    return retrograd.stack([g.flatten() for g in _C._ops._meshgrid(vectors, "ij")], dim=1)
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:

@@ -60,7 +60,7 @@ from retrograd._ops.nn.losses import (
     triplet_margin_with_distance_loss,
 )
 from retrograd._ops.nn.multihead import multi_head_attention_forward
-from retrograd._ops.nn.normalize import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, normalize, rms_norm
+from retrograd._ops.nn.normalize import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, normalize
 from retrograd._ops.nn.pool import (
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -252,6 +252,7 @@ one_hot = _ops.one_hot
 pad = _ops.pad
 bilinear = torch.bilinear
 cosine_similarity = torch.cosine_similarity
+rms_norm = torch.rms_norm
 pairwise_distance = torch.pairwise_distance
 pdist = torch.pdist
 pixel_shuffle = torch.pixel_shuffle

@@ -54,15 +54,6 @@ def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = Non
     return written(inverse, out, None, cast=castable("cholesky_inverse"))
 
 
-def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Vector product of vectors of three elements along dim."""
-    if dim is None:
-        dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
-        if dim is None:
-            raise RuntimeError("no dimension of size 3 in input")
-    return written(_ops.linalg_cross(input, other, dim=dim), out)
-
-
 @_of("triangular_solve")
 class _TriangularResult(NamedTuple):
     solution: Tensor

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import retrograd as torch
@@ -45,45 +44,7 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[int | Sequence[int]] | 
         if dims > min(a.dim(), b.dim()):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims_a, dims_b = list(range(-dims, 0)), list(range(dims))
-    if len(dims_a) != len(dims_b):
-        raise RuntimeError("both dimension lists should have same length")
-    if a.dtype != b.dtype:
-        raise RuntimeError("both inputs should have same dtype")
-    for x, y in zip(dims_a, dims_b, strict=True):  # a dimension of size 1 broadcasts: the other side is summed
-        if a.size(x) != b.size(y) and 1 not in (a.size(x), b.size(y)):
-            raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a.size(x)} in dim {x} and second has size {b.size(y)} in dim {y}"
-            )
-    for t, own in ((a, dims_a), (b, dims_b)):
-        wrapped = [d % t.dim() for d in own]
-        for d in wrapped:
-            if wrapped.count(d) > 1:
-                raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
-    for x, y in zip(dims_a, dims_b, strict=True):
-        if a.size(x) == 1 and b.size(y) != 1:
-            b = b.sum(y, keepdim=True, dtype=b.dtype)
-        elif b.size(y) == 1 and a.size(x) != 1:
-            a = a.sum(x, keepdim=True, dtype=a.dtype)
-    dims_a, dims_b = [d % a.dim() for d in dims_a], [d % b.dim() for d in dims_b]
-    free_a, free_b = [d for d in range(a.dim()) if d not in dims_a], [d for d in range(b.dim()) if d not in dims_b]
-    shape_a, shape_b = [a.size(d) for d in free_a], [b.size(d) for d in free_b]
-    summed = prod(a.size(d) for d in dims_a)
-    left = a.permute(free_a + dims_a).reshape(prod(shape_a), summed)
-    right = b.permute(dims_b + free_b).reshape(summed, prod(shape_b))
-    return written(torch.mm(left, right).reshape(shape_a + shape_b), out, _TENSORDOT)
-
-
-def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Kronecker product."""
-    if input.dim() == other.dim() == 2:  # what it is called with mostly
-        (m, n), (p, q) = input.shape, other.shape
-        product = input.reshape(m, 1, n, 1) * other.reshape(1, p, 1, q)
-        return written(torch._unsafe_view(product, (m * p, n * q)), out, None)
-    n = max(input.dim(), other.dim())
-    a = [1] * (n - input.dim()) + list(input.shape)
-    b = [1] * (n - other.dim()) + list(other.shape)
-    product = input.reshape([s for x in a for s in (x, 1)]) * other.reshape([s for y in b for s in (1, y)])
-    return written(torch._unsafe_view(product, [x * y for x, y in zip(a, b, strict=True)]), out, None)
+    return written(_C._ops._tensordot(a, b, dims_a, dims_b), out, _TENSORDOT)
 
 
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:

@@ -3,30 +3,7 @@
 from __future__ import annotations
 
 import retrograd as torch
-from retrograd import _C, Tensor
-from retrograd._batched import any_true
-
-
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """Cosine of the angle between vectors along dim. Each norm counts as at least eps."""
-    dtype = torch.result_type(x1, x2)
-    if not dtype.is_floating_point:
-        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {str(dtype).split('.')[-1]}")
-    x1, x2 = torch.broadcast_tensors(x1.to(dtype), x2.to(dtype))
-
-    def unit(x):
-        norm = _C._ops.linalg_vector_norm(x, 2, (dim,), True)
-        # A norm below eps is replaced by it, but for the derivative the vector stays a function of its own norm.
-        with torch.no_grad():
-            floor = norm.clamp_min(eps)
-        return x / (norm if not any_true(floor != norm) else norm + (floor - norm.detach()))
-
-    return (unit(x1) * unit(x2)).sum(dim)
-
-
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """p-norm of x1 - x2 + eps along the last dim."""
-    return torch.norm(x1 - x2 + eps, p, max(x1.dim(), x2.dim()) - 1, keepdim)
+from retrograd import Tensor
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -88,34 +88,6 @@ def batch_norm_update_stats(
     return mean, var
 
 
-def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """input / sqrt(mean(input ** 2) + eps) over the last dimensions, times weight."""
-    shape = tuple(normalized_shape)
-    if not shape:
-        raise RuntimeError(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []"
-        )
-    if input.dim() < len(shape):
-        raise ValueError(f"Input tensor must have at least {len(shape)} dimensions, but got {input.dim()}")
-    if tuple(input.shape[-len(shape) :]) != shape:
-        raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [*{', '.join(map(str, shape))}], but got input of "
-            f"size{list(input.shape)}"
-        )
-    if not input.is_floating_point() and not input.is_complex():
-        raise NotImplementedError(f'"rms_norm" not implemented for {input.dtype}')
-    if weight is not None and tuple(weight.shape) != shape:
-        raise RuntimeError(
-            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} and normalized_shape = "
-            f"{list(shape)}"
-        )
-    dims = tuple(range(-len(shape), 0))
-    wide = (input.float() if input.dtype in (torch.float16, torch.bfloat16) else input).contiguous()
-    eps = torch.finfo(wide.dtype).eps if eps is None else eps
-    out = wide * torch.rsqrt(wide.pow(2).mean(dims, keepdim=True) + eps)
-    return (out if weight is None else out * weight).to(input.dtype)
-
-
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """input / (k + alpha * mean of squares over `size` neighbouring channels) ** beta."""
     if input.dim() < 3:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import retrograd as torch
 from retrograd import Tensor
-from retrograd._ops.nn import activations, losses, normalize
+from retrograd._ops.nn import activations, losses
 from retrograd._ops.out import written
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -48,11 +48,6 @@ def triplet_margin_loss(
 ) -> Tensor:
     """What the distance to the negative lacks to exceed that to the positive by the margin."""
     return losses.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_reduction(reduction))
-
-
-def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """input / sqrt(mean(input ** 2) + eps) over the last dimensions, times weight."""
-    return normalize.rms_norm(input, normalized_shape, weight, eps)
 
 
 def rrelu(input: Tensor, lower: float = 0.125, upper: float = 1 / 3, training: bool = False) -> Tensor:

@@ -1,0 +1,94 @@
+// Products over chosen dims, made of others: tensordot, kron, and cross along the first dim of three.
+#include <algorithm>
+
+#include "core/promote.h"
+#include "ops.h"
+#include "ops/derivatives.h"
+#include "ops/dims.h"
+#include "ops/pointwise/pointwise.h"
+
+namespace retrograd {
+namespace {
+
+// The dims of a tensor, those that are summed apart.
+struct Sides {
+  int64_t summed[kMaxDims], kept[kMaxDims];
+  size_t n_summed = 0, n_kept = 0;
+  int64_t count = 1, rest = 1;  // elements along them
+
+  Sides(const Tensor& t, IntSpan dims) {
+    for (const int64_t d : dims) {
+      RG_CHECK_AS(Index, t.dim() > 0, "Dimension specified as ", d, " but tensor has no dimensions");
+      const int64_t at = wrap_dim(d, t.dim());
+      RG_CHECK(!sums(at), "dim ", at, " appears multiple times in the list of dims");
+      summed[n_summed++] = at;
+    }
+  }
+  bool sums(int64_t d) const { return std::find(summed, summed + n_summed, d) != summed + n_summed; }
+  // As a matrix, the summed dims last or first.
+  Tensor matrix(const Tensor& t, bool last) {
+    int64_t order[kMaxDims];
+    for (size_t i = 0; i < n_summed; ++i) count *= t.size(summed[i]);
+    for (int64_t d = 0; d < t.dim(); ++d) {
+      if (sums(d)) continue;
+      kept[n_kept++] = d;
+      rest *= t.size(d);
+    }
+    std::copy_n(kept, n_kept, order + (last ? 0 : n_summed));
+    std::copy_n(summed, n_summed, order + (last ? n_kept : 0));
+    const Tensor turned = ops::permute(t, {order, n_kept + n_summed});
+    return ops::reshape(turned, last ? ints({rest, count}) : ints({count, rest}));
+  }
+};
+
+}  // namespace
+
+namespace composite {
+
+Tensor _tensordot(const Tensor& self, const Tensor& other, IntSpan dims_self, IntSpan dims_other) {
+  RG_CHECK(dims_self.size() == dims_other.size(), "both dimension lists should have same length");
+  RG_CHECK(self.dtype() == other.dtype(), "both inputs should have same dtype");
+  Tensor a = self, b = other;
+  Sides left(a, dims_self), right(b, dims_other);
+  for (size_t i = 0; i < dims_self.size(); ++i) {
+    const int64_t n = a.size(left.summed[i]), m = b.size(right.summed[i]);
+    RG_CHECK(n == m || n == 1 || m == 1, "contracted dimensions need to match, but first has size ", n, " in dim ", dims_self[i],
+             " and second has size ", m, " in dim ", dims_other[i]);
+  }
+  for (size_t i = 0; i < dims_self.size(); ++i) {  // a dim of size 1 broadcasts: the other side is summed
+    const int64_t n = a.size(left.summed[i]), m = b.size(right.summed[i]);
+    if (n == 1 && m != 1) b = ops::sum_dim(b, ints({right.summed[i]}), true, b.dtype());
+    if (m == 1 && n != 1) a = ops::sum_dim(a, ints({left.summed[i]}), true, a.dtype());
+  }
+  const Tensor product = ops::mm(left.matrix(a, true), right.matrix(b, false));
+  Shape shape;
+  RG_CHECK(left.n_kept + right.n_kept <= static_cast<size_t>(kMaxDims), "a tensor has at most ", kMaxDims, " dimensions");
+  for (size_t i = 0; i < left.n_kept; ++i) shape.sizes[shape.ndim++] = a.size(left.kept[i]);
+  for (size_t i = 0; i < right.n_kept; ++i) shape.sizes[shape.ndim++] = b.size(right.kept[i]);
+  return ops::reshape(product, shape);
+}
+
+Tensor kron(const Tensor& self, const Tensor& other) {
+  const int64_t n = std::max(self.dim(), other.dim());
+  RG_CHECK(2 * n <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, the product on the way has ", 2 * n);
+  Shape a, b, merged;
+  for (int64_t d = 0; d < n; ++d) {
+    const int64_t i = d - (n - self.dim()), j = d - (n - other.dim()), x = i < 0 ? 1 : self.size(i), y = j < 0 ? 1 : other.size(j);
+    a.sizes[a.ndim++] = x;
+    a.sizes[a.ndim++] = 1;
+    b.sizes[b.ndim++] = 1;
+    b.sizes[b.ndim++] = y;
+    merged.sizes[merged.ndim++] = x * y;
+  }
+  return ops::_unsafe_view(ops::reshape(self, a) * ops::reshape(other, b), merged);
+}
+
+Tensor cross(const Tensor& self, const Tensor& other, std::optional<int64_t> dim) {
+  for (int64_t d = 0; d < self.dim() && !dim; ++d)
+    if (self.size(d) == 3) dim = d;
+  RG_CHECK(dim, "no dimension of size 3 in input");
+  return ops::linalg_cross(self, other, *dim);
+}
+
+}  // namespace composite
+}  // namespace retrograd

@@ -1,0 +1,76 @@
+// Finite differences and integrals along a dim, made of other ops.
+#include "ops.h"
+#include "ops/derivatives.h"
+#include "ops/dims.h"
+#include "ops/pointwise/pointwise.h"
+
+namespace retrograd {
+namespace {
+
+using OptScalar = std::optional<Scalar>;
+
+// What lies between samples at points x: one list for all, or as many as there are samples.
+Tensor spacing(const char* name, const Tensor& y, const Tensor& x, int64_t dim) {
+  Shape shape;
+  if (x.dim() == 1) {
+    RG_CHECK(x.size(0) == y.size(dim), name, ": There must be one `x` value for each sample point");
+    for (int64_t d = 0; d < y.dim(); ++d) shape.sizes[shape.ndim++] = d == dim ? -1 : 1;
+    if (x.size(0) < 2) shape.sizes[dim] = 0;
+    return ops::reshape(ops::diff(x, 1, -1, {}, {}), shape);
+  }
+  if (x.dim() >= y.dim()) return ops::diff(x, 1, dim, {}, {});
+  for (int64_t d = 0; d < y.dim(); ++d) {
+    const int64_t at = d - (y.dim() - x.dim());
+    shape.sizes[shape.ndim++] = at < 0 ? 1 : x.size(at);
+  }
+  return ops::diff(ops::reshape(x, shape), 1, dim, {}, {});
+}
+
+// The areas between neighbouring samples.
+Tensor areas(const char* name, const Tensor& y, const Tensor& x, const OptScalar& dx, int64_t dim) {
+  RG_CHECK_AS(Type, !x || !dx, name,
+              "() received an invalid combination of arguments - give either x, the sample points, or dx, their distance");
+  RG_CHECK_AS(Index, y.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
+  const int64_t d = wrap_dim(dim, y.dim());
+  RG_CHECK(y.dtype() != DType::Bool && (!x || x.dtype() != DType::Bool), name, ": received a bool input for `",
+           y.dtype() == DType::Bool ? "y" : "x", "`, but bool is not supported");
+  const int64_t size = std::max<int64_t>(y.size(d) - 1, 0);
+  const Tensor pairs = ops::narrow(y, d, 0, size) + ops::narrow(y, d, y.size(d) - size, size);
+  return ops::div(x ? pairs * spacing(name, y, x, d) : ops::mul(pairs, dx.value_or(Scalar(1))), Scalar(2.0));
+}
+
+}  // namespace
+
+namespace composite {
+
+Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) {
+  RG_CHECK(self.dim() > 0, "diff expects input to be at least one-dimensional");
+  RG_CHECK(n >= 0, "order must be non-negative but got ", n);
+  const int64_t d = wrap_dim(dim, self.dim());
+  if (n == 0) return ops::clone(self);
+  RG_CHECK(!prepend || prepend.dim() == self.dim(), "diff expects prepend to be the same dimension as input");
+  RG_CHECK(!append || append.dim() == self.dim(), "diff expects append to be the same dimension as input");
+  Tensor result = self;
+  if (prepend || append) {
+    std::vector<Tensor> parts;
+    for (const Tensor& part : {prepend, self, append})
+      if (part) parts.push_back(part);
+    result = ops::cat(parts, d);
+  }
+  for (int64_t left = std::min(n, result.size(d)); left > 0; --left) {
+    const int64_t size = result.size(d) - 1;
+    const Tensor later = ops::narrow(result, d, 1, size), earlier = ops::narrow(result, d, 0, size);
+    result = self.dtype() == DType::Bool ? ops::logical_xor(later, earlier) : later - earlier;
+  }
+  return result;
+}
+
+Tensor trapezoid(const Tensor& y, const Tensor& x, OptScalar dx, int64_t dim) {
+  return ops::sum_dim(areas("trapezoid", y, x, dx, dim), ints({dim}), false, {});
+}
+Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, OptScalar dx, int64_t dim) {
+  return ops::cumsum(areas("cumulative_trapezoid", y, x, dx, dim), dim, {});
+}
+
+}  // namespace composite
+}  // namespace retrograd
