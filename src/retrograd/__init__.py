@@ -151,6 +151,8 @@ if _typing.TYPE_CHECKING:
         doctor as doctor,
         fft as fft,
         func as func,
+        functional as functional,
+        fx as fx,
         linalg as linalg,
         masked as masked,
         multiprocessing as multiprocessing,
@@ -171,6 +173,17 @@ if _typing.TYPE_CHECKING:
         version as version,
     )
     from retrograd._as_torch import install_as_torch as install_as_torch
+    from retrograd._checks import (
+        _assert as _assert,
+        _check as _check,
+        _check_index as _check_index,
+        _check_is_size as _check_is_size,
+        _check_not_implemented as _check_not_implemented,
+        _check_tensor_all as _check_tensor_all,
+        _check_type as _check_type,
+        _check_value as _check_value,
+        _check_with as _check_with,
+    )
     from retrograd._control import cond as cond, while_loop as while_loop
     from retrograd._generated.functions import *  # noqa: F403
     from retrograd._info import finfo as finfo, iinfo as iinfo
@@ -253,6 +266,11 @@ else:
         "is_storage": "retrograd.storage",
         "install_as_torch": "retrograd._as_torch",
         **dict.fromkeys(("cond", "while_loop"), "retrograd._control"),
+        "_assert": "retrograd._checks",
+        **{
+            f"_check{what}": "retrograd._checks"
+            for what in ("", "_index", "_is_size", "_not_implemented", "_tensor_all", "_type", "_value", "_with")
+        },
         **dict.fromkeys(("eig", "lstsq", "matrix_rank", "solve", "symeig"), "retrograd._old_names"),
         **dict.fromkeys(("AcceleratorError", "OutOfMemoryError"), "retrograd.cuda"),
         **dict.fromkeys(("SymBool", "SymFloat", "SymInt", "sym_constrain_range", "sym_constrain_range_for_size"), "retrograd._symbolic"),
@@ -270,6 +288,8 @@ else:
         "doctor",
         "fft",
         "func",
+        "functional",
+        "fx",
         "linalg",
         "masked",
         "multiprocessing",
@@ -308,5 +328,5 @@ else:
         return sorted(set(globals()) | set(_LAZY) | _MODULES)
 
     __all__ = sorted(
-        {name for name, value in globals().items() if not name.startswith("_") and not isinstance(value, type(_typing))} | set(_LAZY)
+        name for name, value in (globals() | _LAZY).items() if not name.startswith("_") and not isinstance(value, type(_typing))
     )
