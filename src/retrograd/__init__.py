@@ -146,13 +146,19 @@ from retrograd.random import (
 
 if _typing.TYPE_CHECKING:
     from retrograd import (
+        _dynamo as _dynamo,
+        _inductor as _inductor,
         cli as cli,
+        compiler as compiler,
         cuda as cuda,
         doctor as doctor,
+        export as export,
         fft as fft,
         func as func,
         functional as functional,
+        futures as futures,
         fx as fx,
+        jit as jit,
         linalg as linalg,
         masked as masked,
         multiprocessing as multiprocessing,
@@ -184,6 +190,7 @@ if _typing.TYPE_CHECKING:
         _check_value as _check_value,
         _check_with as _check_with,
     )
+    from retrograd._compile import compile as compile
     from retrograd._control import cond as cond, while_loop as while_loop
     from retrograd._generated.functions import *  # noqa: F403
     from retrograd._info import finfo as finfo, iinfo as iinfo
@@ -215,6 +222,8 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.cuda import AcceleratorError as AcceleratorError, OutOfMemoryError as OutOfMemoryError
     from retrograd.func import vmap as vmap
+    from retrograd.futures import Future as Future
+    from retrograd.jit import fork as fork, wait as wait
     from retrograd.serialization import load as load, save as save
     from retrograd.storage import (
         BFloat16Storage as BFloat16Storage,
@@ -266,6 +275,9 @@ else:
         "is_storage": "retrograd.storage",
         "install_as_torch": "retrograd._as_torch",
         **dict.fromkeys(("cond", "while_loop"), "retrograd._control"),
+        "compile": "retrograd._compile",
+        **dict.fromkeys(("fork", "wait"), "retrograd.jit"),
+        "Future": "retrograd.futures",
         "_assert": "retrograd._checks",
         **{
             f"_check{what}": "retrograd._checks"
@@ -283,13 +295,20 @@ else:
         "is_anomaly_check_nan_enabled": "retrograd.autograd.anomaly_mode",
     }
     _MODULES = {
+        "_dynamo",
+        "_higher_order_ops",
+        "_inductor",
         "cli",
+        "compiler",
         "cuda",
         "doctor",
+        "export",
         "fft",
         "func",
         "functional",
+        "futures",
         "fx",
+        "jit",
         "linalg",
         "masked",
         "multiprocessing",

@@ -71,7 +71,7 @@ class Graph:
 
         >>> graph = Graph()
         >>> x = graph.placeholder("x")
-        >>> graph.output(graph.call_function(torch.relu, (x,)))
+        >>> result = graph.output(graph.call_function(torch.relu, (x,)))
     """
 
     def __init__(
