@@ -238,6 +238,8 @@ if _typing.TYPE_CHECKING:
         IntStorage as IntStorage,
         LongStorage as LongStorage,
         ShortStorage as ShortStorage,
+        Storage as Storage,
+        StorageBase as StorageBase,
         TypedStorage as TypedStorage,
         UntypedStorage as UntypedStorage,
         is_storage as is_storage,
@@ -253,6 +255,8 @@ else:
         "save": "retrograd.serialization",
         "UntypedStorage": "retrograd.storage",
         "TypedStorage": "retrograd.storage",
+        "Storage": "retrograd.storage",
+        "StorageBase": "retrograd.storage",
         **{
             f"{kind}Storage": "retrograd.storage"
             for kind in (

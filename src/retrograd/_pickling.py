@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 
 from retrograd import _C
 from retrograd._C import Tensor
+from retrograd._locations import location_tag
 from retrograd._tensor import _rebuild_from_type_v2
 from retrograd._utils import _rebuild_meta_tensor_no_storage, _rebuild_tensor_v2, _rebuild_tensor_v3
-from retrograd.storage import _NAMES, _Storage
+from retrograd.storage import _NAMES, StorageBase, UntypedStorage
 from retrograd.utils.hooks import warn_if_has_hooks
 
 # -- storages -----------------------------------------------------------------
@@ -42,7 +43,7 @@ class Storage:
         nbytes = tensor._storage_info()[1]
         self.key = key
         self.dtype = tensor.dtype
-        self.location = str(tensor.device)
+        self.location = location_tag(UntypedStorage._of(tensor))
         self.numel = nbytes // tensor.element_size()
         with _C.no_grad():
             self.flat = tensor.detach().as_subclass(Tensor).as_strided((self.numel,), (1,), 0)  # also keeps the memory alive
@@ -110,6 +111,11 @@ _STORAGE_NAMES = {t.__name__: t for t in _STORAGE_TYPES.values()}
 _STORAGE_NAMES[_UNTYPED.__name__] = _UNTYPED
 
 
+def storage_type_of(name: str) -> StorageType:
+    """What picklers that cannot rename write in the place of a storage's type."""
+    return _STORAGE_NAMES[name]
+
+
 def _is_ours(module: str) -> bool:
     return module == "retrograd" or module.startswith("retrograd.")
 
@@ -131,7 +137,7 @@ def _find(module: str, name: str) -> Any:
             found = getattr(found, part)
     except (ModuleNotFoundError, AttributeError) as error:
         there = "torch" + module[len("retrograd") :]
-        raise pickle.UnpicklingError(f"the file refers to {there}.{name}, which retrograd does not have") from error
+        raise UnknownName(f"the file refers to {there}.{name}, which retrograd does not have") from error
     return found
 
 
@@ -157,39 +163,67 @@ class _Names:
         return None
 
 
+def source_of(kind: Any) -> tuple[str, str] | tuple[None, None]:
+    """The file and the source of a class of the user's; nothing for a class of ours, which goes by its name, or where there is none."""
+    import inspect
+
+    if (getattr(kind, "__module__", None) or "").partition(".")[0] in ("retrograd", "torch"):  # by either name: _as_torch.py
+        return None, None
+    try:
+        return inspect.getsourcefile(kind) or "", inspect.getsource(kind)
+    except (OSError, TypeError):
+        return None, None
+
+
 def make_pickler(pickle_module: Any, file: Any, protocol: int, storages: Storages, legacy: bool = False) -> Any:
     base = getattr(pickle_module, "_Pickler", None) or pickle_module.Pickler
+    from retrograd.nn.modules.module import Module
 
-    class Pickler(_Names, base):  # type: ignore[misc, valid-type]
-        dispatch: ClassVar[dict[Any, Any]] = dict(base.dispatch)
-        dispatch[FunctionType] = _Names.save_global  # the base class's table names functions, not methods to look up
+    renames = issubclass(base, pickle._Pickler)  # one that is written in C (cloudpickle's) keeps our own names, which we read too
+    override = getattr(base, "reducer_override", None)  # cloudpickle has one
+    sources: dict[Any, Any] = {}
 
-        def save_type(self, obj: Any) -> None:
-            if _is_ours(obj.__module__ or ""):
-                self.save_global(obj)
-            else:
-                base.dispatch[type](self, obj)
+    def module_id(kind: Any) -> Any:
+        """Of a module's class, in the old format: the class with its source. Asked again while that is written, it goes by its name."""
+        if kind in sources:
+            return None
+        sources[kind] = source_of(kind)
+        return None if sources[kind][1] is None else ("module", kind, *sources[kind])
 
-        dispatch[type] = save_type
+    class Pickler(*((_Names, base) if renames else (base,))):  # type: ignore[misc]
+        if renames:
+            dispatch: ClassVar[dict[Any, Any]] = dict(base.dispatch)
+            dispatch[FunctionType] = _Names.save_global  # the base class's table names functions, not methods to look up
+
+            def save_type(self, obj: Any) -> None:
+                if _is_ours(obj.__module__ or ""):
+                    self.save_global(obj)
+                else:
+                    base.dispatch[type](self, obj)
+
+            dispatch[type] = save_type
 
         def persistent_id(self, obj: Any) -> Any:
-            if isinstance(obj, _Storage):
+            if legacy and isinstance(obj, type) and issubclass(obj, Module):
+                return module_id(obj)
+            if isinstance(obj, StorageBase):
                 obj = storages.add(obj._whole())
             elif type(obj) is not Storage:
                 return None
-            pid = ("storage", _STORAGE_TYPES.get(obj.dtype, _UNTYPED), obj.key, obj.location, obj.numel)
+            raw = _STORAGE_TYPES[_C.uint8] if legacy else _UNTYPED  # PyTorch does not read untyped storages out of the old format
+            pid = ("storage", _STORAGE_TYPES.get(obj.dtype, raw), obj.key, obj.location, obj.numel)
             return (*pid, None) if legacy else pid
 
         def reducer_override(self, obj: Any) -> Any:
             if type(obj) is StorageType:
-                return obj.__name__
+                return obj.__name__ if renames else (storage_type_of, (obj.__name__,))
             if type(obj) is _C.layout:
                 from retrograd.serialization import _get_layout
 
                 return _get_layout, (str(obj),)
             if isinstance(obj, Tensor) and type(obj).__reduce_ex__ is Tensor.__reduce_ex__:
                 return _reduce_tensor(obj, storages)
-            return NotImplemented
+            return NotImplemented if override is None else override(self, obj)
 
     return Pickler(file, protocol=protocol)
 
@@ -207,8 +241,8 @@ def damaged(error: BaseException) -> CorruptFileError:
     return CorruptFileError(f"the file is damaged, or torch.save did not write it ({what}). Load another copy of it.")
 
 
-# What pickle, and the functions that rebuild tensors, raise for data that make no sense.
-_DAMAGE = (pickle.UnpicklingError, EOFError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, MemoryError, RuntimeError, struct.error)  # fmt: skip
+class UnknownName(pickle.UnpicklingError):
+    """A name in a file that stands for something of PyTorch's that is not here."""
 
 
 class Refused(pickle.UnpicklingError):
@@ -232,6 +266,10 @@ def _key_of(entry: Any) -> tuple[str, Any]:
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
     """Lets load(weights_only=True) use these classes and functions; (object, "full.name") gives one the name it has in a file."""
+    for entry in safe_globals:
+        named = isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[1], str)
+        if not named and not (hasattr(entry, "__module__") and hasattr(entry, "__qualname__")):
+            raise TypeError(f"add_safe_globals() takes classes and functions, and pairs (object, 'full.name'), got {entry!r}")
     _user_safe_globals.extend(entry for entry in safe_globals if entry not in _user_safe_globals)
 
 
@@ -282,6 +320,7 @@ _ALLOWED_OURS = {
     "torch.device",
     "torch.nn.parameter.Parameter",
     "torch.nn.parameter.Buffer",
+    "torch._utils._rebuild_tensor",
     "torch._utils._rebuild_tensor_v2",
     "torch._utils._rebuild_tensor_v3",
     "torch._utils._rebuild_meta_tensor_no_storage",
@@ -370,24 +409,62 @@ class _SafeUnpickler(pickle._Unpickler):
     for _opcode in (pickle.NEWOBJ_EX, pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.PERSID):
         dispatch[_opcode[0]] = refuse
 
-    def load(self) -> Any:
+
+class _Anything:
+    """Stands for whatever a pickle makes: called, appended to or given state, it does nothing."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def _nothing(self, *args: Any, **kwargs: Any) -> _Anything:
+        return self
+
+    __call__ = append = extend = add = update = __setitem__ = __setstate__ = _nothing
+
+
+class Skimmer(pickle._Unpickler):
+    """Goes through a pickle for the names and the persistent ids in it, and makes nothing of what it says."""
+
+    def __init__(self, file: Any) -> None:
+        super().__init__(file)
+        self.names: list[tuple[str, str]] = []
+        self.ids: list[Any] = []
+
+    def find_class(self, module: str, name: str) -> Any:
+        self.names.append((module, name))
+        return _STORAGE_NAMES.get(name, _Anything) if module in ("torch", "torch.cuda", "torch.storage") else _Anything
+
+    def persistent_load(self, pid: Any) -> Any:
+        self.ids.append(pid)
+        return _Anything  # a class, as it may stand for one
+
+
+def unsafe_globals(file: Any, pickles: int) -> list[str]:
+    """The names in as many pickles, one behind the other in a file, that weights_only=True refuses."""
+    unsafe: list[str] = []
+    for _ in range(pickles):
+        reader = Skimmer(file)
         try:
-            return super().load()
-        except Refused:
-            raise
-        except _DAMAGE as error:
+            reader.load()
+        except (pickle.UnpicklingError, EOFError, LookupError, ValueError, TypeError, AttributeError, MemoryError, struct.error) as error:
             raise damaged(error) from error
+        for module, name in reader.names:
+            full = ".".join(modern(module, name))
+            try:
+                find_safe(module, name)
+            except pickle.UnpicklingError:
+                if full not in unsafe:
+                    unsafe.append(full)
+    return unsafe
 
 
-def make_unpickler(
-    file: Any, persistent_load: Callable[[Any], Any], weights_only: bool, pickle_module: Any, arguments: dict[str, Any]
-) -> Any:
+def make_unpickler(file: Any, persistent_load: Callable[[Any], Any], weights_only: bool, base: Any, arguments: dict[str, Any]) -> Any:
     if weights_only:
         unpickler = _SafeUnpickler(file, **arguments)
         unpickler.persistent_load = persistent_load  # type: ignore[method-assign, assignment]
         return unpickler
 
-    class Unpickler(pickle_module.Unpickler):
+    class Unpickler(base):
         def find_class(self, module: str, name: str) -> Any:
             found = _find(module, name)
             return super().find_class(module, name) if found is None else found

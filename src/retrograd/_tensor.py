@@ -652,9 +652,9 @@ def set_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Takes the memory of a tensor or a storage: set_(source), or set_(source, storage_offset, size, stride)."""
     source = args[0] if args else kwargs.get("source")
     if source is not None and not isinstance(source, Tensor):
-        from retrograd.storage import _Storage, memory_of
+        from retrograd.storage import StorageBase, memory_of
 
-        if isinstance(source, _Storage):
+        if isinstance(source, StorageBase):
             memory = memory_of(source, self.dtype)
             args = (memory, *args[1:])
             kwargs.pop("source", None)

@@ -8,6 +8,8 @@ A file is a zip archive whose members are stored, not compressed, and start at m
 
 Global names inside the pickle are PyTorch's (`torch._utils._rebuild_tensor_v2`), whichever library wrote it: see Note [Names in
 files] in _pickling.py. The format before that, several pickles in a row, is read and written too.
+
+A file at a path is written beside it and put in its place when it is whole. A file that is not whole when it is read is a CorruptFileError.
 """
 
 from __future__ import annotations
@@ -17,38 +19,71 @@ import io
 import mmap as _mmap
 import os
 import pickle
+import stat
 import struct
 import sys
+import warnings
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from retrograd import _C
+from retrograd._archives import Archive, Writer, read_all, write_all
 from retrograd._C import Tensor
+from retrograd._load_options import (
+    LoadEndianness,
+    SourceChangeWarning,
+    check_module_version_greater_or_equal,
+    get_crc32_options,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    mkdtemp,
+    normalize_storage_type,
+    set_crc32_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+    skip_data,
+    storage_to_tensor_type,
+)
+from retrograd._locations import (
+    _package_registry as _package_registry,
+    default_restore_location,
+    location_tag,
+    make_restore,
+    register_package,
+    room,
+    validate_cuda_device,
+    validate_hpu_device,
+)
 from retrograd._pickling import (
     CorruptFileError,
     Refused,
+    Skimmer,
     Storages,
     StorageType,
+    UnknownName,
     add_safe_globals,
     clear_safe_globals,
     damaged,
-    find_safe,
     get_safe_globals,
     make_pickler,
     make_unpickler,
-    modern,
     safe_globals,
+    source_of,
+    unsafe_globals,
 )
-from retrograd.storage import TypedStorage, UntypedStorage, memory_of
+from retrograd.storage import TypedStorage, UntypedStorage
+from retrograd.utils.serialization import config
 
 __all__ = [
-    "CorruptFileError", "add_safe_globals", "clear_safe_globals", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load", "safe_globals", "save",
+    "CorruptFileError", "LoadEndianness", "SourceChangeWarning", "StorageType", "add_safe_globals", "check_module_version_greater_or_equal",
+    "clear_safe_globals", "default_restore_location", "get_crc32_options", "get_default_load_endianness", "get_default_mmap_options",
+    "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load", "location_tag", "mkdtemp", "normalize_storage_type", "register_package",
+    "safe_globals", "save", "set_crc32_options", "set_default_load_endianness", "set_default_mmap_options", "skip_data", "storage_to_tensor_type",
+    "validate_cuda_device", "validate_hpu_device",
 ]  # fmt: skip
 
 DEFAULT_PROTOCOL = 2
-_ALIGNMENT = 64
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 _LEGACY_PROTOCOL = 1001
 
@@ -65,11 +100,13 @@ def save(
 ) -> None:
     """Writes an object to a file that load, here or in PyTorch, reads back.
 
-    Tensors that share memory still do after loading. History is not saved: what was computed comes back as a leaf.
+    Tensors that share memory still do after loading. History is not saved: what was computed comes back as a leaf. A file that is at the path
+    already stays as it is until the new one is whole.
 
     Args:
         f: a path, or an object with write().
         pickle_module: what pickles everything that is not a tensor.
+        _disable_byteorder_record: taken for the sake of old code. As in PyTorch, the byte order is written all the same.
 
     Example:
         >>> import retrograd as torch, io
@@ -84,46 +121,72 @@ def save(
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
     if is_path and not os.path.isdir(os.path.dirname(os.path.abspath(f))):
         raise RuntimeError(f"Parent directory {os.path.dirname(os.fspath(f))} does not exist.")
+    if skip_data.is_on() and not _use_new_zipfile_serialization:
+        raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
     name = (os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive") if is_path else "archive"
     # Pickled before the file is opened: an object that cannot be pickled leaves an existing file as it was.
     storages, pickled = Storages(), io.BytesIO()
     make_pickler(pickle_module, pickled, pickle_protocol, storages, not _use_new_zipfile_serialization).dump(obj)
-    with open(f, "wb") if is_path else contextlib.nullcontext(f) as file:
+    with _replacing(os.fspath(f)) if is_path else contextlib.nullcontext(f) as file:
         if _use_new_zipfile_serialization:
-            _write_zip(file, name, pickled.getbuffer(), storages, not _disable_byteorder_record)
+            _write_zip(file, name, pickled.getbuffer(), storages)
         else:
             _write_legacy(file, pickled.getbuffer(), storages, pickle_protocol)
+        if hasattr(file, "flush"):
+            file.flush()
 
 
-def _write_zip(file: Any, name: str, pickled: memoryview, storages: Storages, byteorder: bool) -> None:
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+@contextlib.contextmanager
+def _replacing(path: str) -> Iterator[Any]:
+    """A file that takes the place of the one at the path when it is whole. Until then, and after an error, that one is as it was."""
+    path = os.path.realpath(path)  # the file behind a link, not the link
+    before = None
+    with contextlib.suppress(FileNotFoundError):
+        before = os.stat(path)
+    if before is not None:
+        if not stat.S_ISREG(before.st_mode):  # a device or a pipe is written to, a folder is an error
+            with open(path, "wb") as file:
+                yield file
+            return
+        os.close(os.open(path, os.O_WRONLY))  # a file that may not be written to may not be replaced either
+    beside = os.path.join(os.path.dirname(path), f".saving-{os.getpid()}-{os.urandom(6).hex()}.tmp")
+    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except PermissionError as error:
+        if before is None:
+            raise PermissionError(error.errno, error.strerror, path) from None
+        with open(path, "wb") as file:  # a folder that takes no new files: there is no other way
+            yield file
+        return
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if before is not None:
+                os.chmod(beside, stat.S_IMODE(before.st_mode))
+                if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+                    with contextlib.suppress(PermissionError):  # only root gives files away
+                        os.chown(beside, before.st_uid, before.st_gid)
+            yield file
+            if before is not None:  # there is something to lose: the new file is on the disk before the old one goes
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside)
+        raise
 
-        def write(member: str, data: Any) -> None:
-            info = zipfile.ZipInfo(f"{name}/{member}")
-            info.file_size = len(data)
-            info.extra = _padding(archive.fp.tell(), info)  # type: ignore[union-attr]
-            with archive.open(info, "w") as out:
-                out.write(data)
 
-        write("data.pkl", pickled)
-        write(".format_version", b"1")
-        write(".storage_alignment", str(_ALIGNMENT).encode())
-        if byteorder:
-            write("byteorder", sys.byteorder.encode())
-        for key, storage in storages.by_key.items():
-            write(f"data/{key}", storage.raw())
-        write("version", b"3\n")
-
-
-def _padding(offset: int, info: zipfile.ZipInfo) -> bytes:
-    """An extra field that makes the data of the member written at `offset` start at a multiple of 64 bytes."""
-    before = offset + 30 + len(info.filename.encode())
-    if info.file_size * 1.05 > zipfile.ZIP64_LIMIT:
-        before += 20  # zipfile will add sizes of 64 bits
-    needed = -before % _ALIGNMENT
-    if 0 < needed < 4:
-        needed += _ALIGNMENT  # a field has a header of four bytes
-    return struct.pack("<2sH", b"FB", needed - 4) + b"Z" * (needed - 4) if needed else b""
+def _write_zip(file: Any, name: str, pickled: memoryview, storages: Storages) -> None:
+    alignment, skip = config.save.storage_alignment, skip_data.is_on()
+    writer = Writer(file, name, alignment, config.save.compute_crc32)
+    writer.add("data.pkl", pickled)
+    writer.add(".format_version", b"1")
+    writer.add(".storage_alignment", str(alignment).encode())
+    writer.add("byteorder", sys.byteorder.encode())
+    for key, storage in storages.by_key.items():
+        writer.add(f"data/{key}", storage.raw(), skip)
+    writer.add("version", b"3\n")
+    writer.finish()
 
 
 def _write_legacy(file: Any, pickled: memoryview, storages: Storages, protocol: int) -> None:
@@ -133,54 +196,12 @@ def _write_legacy(file: Any, pickled: memoryview, storages: Storages, protocol: 
         "type_sizes": {"short": 2, "int": 4, "long": 4},
     }
     for part in (_LEGACY_MAGIC, _LEGACY_PROTOCOL, system):
-        pickle.dump(part, file, protocol=protocol)
-    file.write(pickled)
-    pickle.dump(list(storages.by_key), file, protocol=protocol)
+        write_all(file, pickle.dumps(part, protocol=protocol))
+    write_all(file, pickled)
+    write_all(file, pickle.dumps(list(storages.by_key), protocol=protocol))
     for storage in storages.by_key.values():
-        file.write(struct.pack("=q", storage.numel))
-        file.write(storage.raw())
-
-
-# -- devices ------------------------------------------------------------------
-
-
-def _default_location(flat: Tensor, location: str) -> Tensor:
-    if location == "cpu" or location.startswith("cpu:"):
-        return flat
-    if location == "meta":
-        return flat.to("meta")
-    if location.startswith("cuda"):
-        raise RuntimeError(
-            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. Pass map_location='cpu' to "
-            "torch.load to put its storages on the CPU."
-        )
-    try:
-        device = _C.device(location)
-    except RuntimeError:
-        words = f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})"
-        raise RuntimeError(words) from None
-    return flat.to(device)
-
-
-def _make_restore(map_location: Any) -> Callable[[Tensor, str], Tensor]:
-    """The function (flat tensor, location in the file) -> flat tensor that map_location asks for."""
-    if map_location is None:
-        return _default_location
-    if isinstance(map_location, dict):
-        return lambda flat, location: _default_location(flat, map_location.get(location, location))
-    if isinstance(map_location, (str, bytes)):
-        name = map_location.decode() if isinstance(map_location, bytes) else map_location
-        return lambda flat, location: _default_location(flat, name)
-    if isinstance(map_location, _C.device):
-        return lambda flat, location: _default_location(flat, str(map_location))
-
-    def restore(flat: Tensor, location: str) -> Tensor:
-        result = map_location(UntypedStorage._of(flat), location)
-        if result is None:
-            return _default_location(flat, location)
-        return memory_of(result.untyped(), flat.dtype)
-
-    return restore
+        write_all(file, struct.pack("=q", storage.numel))
+        write_all(file, storage.raw())
 
 
 # -- load ---------------------------------------------------------------------
@@ -202,17 +223,23 @@ def load(
         map_location: where storages go: a device, its name, a dict from names to names, or a function (storage, location) -> storage.
         weights_only: allow tensors and plain data only, and what add_safe_globals() names. False runs whatever code the file asks
             for: use it on files you trust. Default: True.
-        mmap: leave storages in the file, mapped copy-on-write, until they are touched. Needs a path.
+        mmap: leave storages in the file, mapped copy-on-write, until they are touched. Needs a path. Checksums are not looked at.
     """
     weights_only = _asked_for(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
-    if mmap and not isinstance(f, (str, os.PathLike)):
+    is_path = isinstance(f, (str, os.PathLike))
+    mmap = config.load.mmap if mmap is None else mmap
+    if mmap and not is_path:
         raise ValueError("f must be a file path in order to use the mmap argument")
-    if not isinstance(f, (str, os.PathLike)):
+    if not is_path:
         _check_file(f)
-    context = (_make_restore(map_location), weights_only, pickle_module or pickle, pickle_load_args)
-    with open(f, "rb") if isinstance(f, (str, os.PathLike)) else contextlib.nullcontext(f) as file:
+    for name in pickle_load_args:
+        if name not in ("encoding", "errors", "fix_imports", "buffers"):
+            raise TypeError(f"load() got an unexpected keyword argument {name!r}")
+    context = (make_restore(map_location), weights_only, (pickle_module or pickle).Unpickler, pickle_load_args)
+    shared = bool(mmap) and config.load.mmap_flags == _mmap.MAP_SHARED
+    with open(f, "r+b" if shared else "rb") if is_path else contextlib.nullcontext(f) as file:
         start = file.tell()
         is_zip = file.read(4) == b"PK\x03\x04"
         file.seek(start)
@@ -222,25 +249,49 @@ def load(
                 "again with this option, or load it without mmap."
             )
         try:
-            return _read_zip(file, bool(mmap), *context) if is_zip else _read_legacy(file, *context)
+            return _read_zip(file, _map(file, shared) if mmap else None, shared, *context) if is_zip else _read_legacy(file, *context)
         except Refused as error:
             raise _explained(error) from None
-        except (pickle.UnpicklingError, EOFError, zipfile.BadZipFile, *_OF_PICKLE) as error:
-            if isinstance(error, CorruptFileError) or not _of_the_file(error):
+        except _OF_READING as error:
+            if isinstance(error, (CorruptFileError, UnknownName)) or not _is_of_the_file(error):
                 raise
             raise damaged(error) from error
 
 
-# Raised by pickle itself for damaged data, and at times by the code that the file asks for.
-_OF_PICKLE = (ValueError, LookupError, TypeError, MemoryError, OverflowError, AttributeError, struct.error)
+# What pickle, and the functions that rebuild tensors, raise for data that make no sense; and at times code that the file asks for.
+_OF_READING = (
+    pickle.UnpicklingError, zipfile.BadZipFile, EOFError, ValueError, LookupError, TypeError, MemoryError, OverflowError, AttributeError, RuntimeError,
+    ImportError, AssertionError, struct.error,
+)  # fmt: skip
+_READERS = (
+    "pickle",
+    "zipfile",
+    "zipfile._path",
+    "codecs",
+    "encodings",
+    "collections",
+    "struct",
+    "copyreg",
+    "importlib",
+    "importlib._bootstrap",
+)
 
 
-def _of_the_file(error: BaseException) -> bool:
-    """Whether the reader itself raised it, and not code of the user's that the pickle called."""
+def _is_of_the_file(error: BaseException) -> bool:
+    """Whether the reader itself raised it, and not code of the user's that the pickle called, nor a place that storages cannot go to."""
     trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
+    while trace is not None:
+        name, text = trace.tb_frame.f_globals.get("__name__", ""), trace.tb_frame.f_code.co_filename == "<string>"  # what eval() was given
+        package = name.partition(".")[0] in ("retrograd", "torch")  # by either name: _as_torch.py
+        ours = package and name != make_restore.__module__ and not text
+        if not ours and name not in _READERS:
+            return False
         trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_globals.get("__name__") in (__name__, "zipfile", "zipfile._path")
+    return True
+
+
+def _map(file: Any, shared: bool) -> _mmap.mmap:
+    return _mmap.mmap(file.fileno(), 0, access=_mmap.ACCESS_WRITE if shared else _mmap.ACCESS_COPY)
 
 
 def _asked_for(weights_only: bool | None, pickle_module: Any) -> bool:
@@ -276,89 +327,41 @@ def _explained(error: pickle.UnpicklingError) -> pickle.UnpicklingError:
     )
 
 
-_ZIP_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error, LookupError)
+def _is_swapped(archive: Archive) -> bool:
+    """Whether the storages of a file are in the byte order of another machine."""
+    if "byteorder" in archive:
+        order = archive.read("byteorder").decode("ascii", "replace")
+        if order not in ("little", "big"):
+            raise CorruptFileError(f"Unknown endianness type: {order}")
+        return order != sys.byteorder
+    fallback = get_default_load_endianness()
+    return fallback not in (None, LoadEndianness.NATIVE) and fallback is not LoadEndianness[sys.byteorder.upper()]
 
 
-class _Archive:
-    """A zip file of save's, by the names of its members without their common prefix."""
-
-    def __init__(self, file: Any) -> None:
-        try:
-            self.zip = zipfile.ZipFile(file)
-        except (*_ZIP_DAMAGE, OSError) as error:
-            raise CorruptFileError(f"PytorchStreamReader failed reading zip archive: {error}. The file is cut off or damaged.") from None
-        names = self.zip.namelist()
-        if not names:
-            raise CorruptFileError("PytorchStreamReader failed reading zip archive: it has no members")
-        self.prefix = names[0].split("/", 1)[0] + "/"
-
-    def info(self, name: str) -> zipfile.ZipInfo:
-        try:
-            return self.zip.getinfo(self.prefix + name)
-        except KeyError:
-            raise CorruptFileError(f"PytorchStreamReader failed locating file {name}: file not found") from None
-
-    @contextlib.contextmanager
-    def reading(self, name: str) -> Iterator[None]:
-        try:
-            yield
-        except CorruptFileError:
-            raise
-        except (*_ZIP_DAMAGE, OSError) as error:
-            raise CorruptFileError(f"PytorchStreamReader failed reading file {name}: {error}. The file is damaged.") from None
-
-    def read(self, name: str) -> bytes:
-        with self.reading(name):
-            return self.zip.read(self.info(name))
-
-    def __contains__(self, name: str) -> bool:
-        return self.prefix + name in self.zip.NameToInfo
-
-    def start_of(self, info: zipfile.ZipInfo) -> int:
-        """Where in the file the data of a stored member starts."""
-        file = self.zip.fp
-        file.seek(info.header_offset)  # type: ignore[union-attr]
-        header = file.read(30)  # type: ignore[union-attr]
-        if len(header) < 30:
-            raise CorruptFileError(f"unexpected EOF: the file ends before {info.filename}")
-        name_length, extra_length = struct.unpack("<HH", header[26:30])
-        return info.header_offset + 30 + name_length + extra_length
-
-    def read_into(self, name: str, target: memoryview) -> None:
-        info = self.info(name)
-        if info.file_size != len(target):
-            raise CorruptFileError(f"storage {name} of the file has {info.file_size} bytes, {len(target)} are expected")
-        member: Any
-        with self.reading(name), self.zip.open(info) as member:
-            position = 0
-            while position < len(target):
-                count = member.readinto(target[position : position + (1 << 24)])
-                if not count:
-                    raise CorruptFileError(f"unexpected EOF: the file ends in the middle of storage {name}")
-                position += count
-
-
-def _read_zip(file: Any, use_mmap: bool, restore: Any, weights_only: bool, pickle_module: Any, arguments: dict[str, Any]) -> Any:
-    archive = _Archive(file)
+def _read_zip(
+    file: Any, mapped: _mmap.mmap | None, shared: bool, restore: Any, weights_only: bool, unpickler: Any, arguments: dict[str, Any]
+) -> Any:
+    archive = Archive(file)
     if "constants.pkl" in archive:
-        raise RuntimeError("the file is a TorchScript archive: torch.jit.load reads those, and retrograd has no TorchScript")
-    swapped = "byteorder" in archive and archive.read("byteorder").decode("ascii", "replace") != sys.byteorder
-    mapped = _mmap.mmap(file.fileno(), 0, access=_mmap.ACCESS_COPY) if use_mmap else None
+        raise CorruptFileError("the file is a TorchScript archive: torch.jit.load reads those, and retrograd has no TorchScript")
+    swapped, skip = _is_swapped(archive), skip_data.is_on()
+    if mapped is not None and shared:
+        archive.forget_checksums(mapped)  # what is written to the tensors is written to the file
     loaded: dict[str, Tensor] = {}
 
     def storage(key: str, dtype: Any, numel: int, location: str) -> Tensor:
-        nbytes = numel * dtype.itemsize
-        if mapped is not None and nbytes:
-            start = archive.start_of(archive.info(f"data/{key}"))
-            if start + nbytes > len(mapped):
-                raise CorruptFileError(f"unexpected EOF: the file ends in the middle of storage {key}")
+        nbytes, member = numel * dtype.itemsize, f"data/{key}"
+        archive.check_size(member, nbytes)
+        start = archive.start_of(member) if mapped is not None and archive.is_stored(member) else 0
+        if mapped is not None and nbytes and start and not start % dtype.itemsize:
             raw = _C._from_buffer(memoryview(mapped)[start : start + nbytes])[0]
         else:
-            raw = _C._ops.empty((nbytes,), dtype=_C.uint8, device="cpu")
-            if nbytes:
-                archive.read_into(f"data/{key}", memoryview(raw))
-        flat = raw if dtype == _C.uint8 else raw.view(dtype)
-        return restore(_byteswapped(flat) if swapped and dtype.itemsize > 1 else flat, location)
+            raw = room(nbytes)
+            if nbytes and not skip:
+                archive.read_into(member, memoryview(raw))
+        if swapped and dtype.itemsize > 1:
+            UntypedStorage._of(raw).byteswap(dtype)
+        return restore(raw if dtype == _C.uint8 else raw.view(dtype), location)
 
     def persistent_load(saved_id: Any) -> TypedStorage:
         storage_type, key, location, numel = _storage_id(saved_id)
@@ -366,8 +369,8 @@ def _read_zip(file: Any, use_mmap: bool, restore: Any, weights_only: bool, pickl
             loaded[key] = storage(key, storage_type.dtype, numel, location)
         return TypedStorage._of(loaded[key])
 
-    unpickler = make_unpickler(io.BytesIO(archive.read("data.pkl")), persistent_load, weights_only, pickle_module, arguments)
-    return unpickler.load()
+    pickled = io.BytesIO(archive.read("data.pkl"))
+    return make_unpickler(pickled, persistent_load, weights_only, unpickler, arguments).load()
 
 
 def _storage_id(saved_id: Any) -> tuple[Any, ...]:
@@ -380,28 +383,17 @@ def _storage_id(saved_id: Any) -> tuple[Any, ...]:
     return saved_id[1:5]
 
 
-def _byteswapped(flat: Tensor) -> Tensor:
-    raw = flat.view(_C.uint8).reshape(-1, flat.element_size())
-    return raw.flip(1).contiguous().view(flat.dtype).reshape(-1)
+def _read_legacy(file: Any, restore: Any, weights_only: bool, unpickler: Any, arguments: dict[str, Any]) -> Any:
+    """The bytes of storages stand behind the object: it is skimmed for their sizes first, and made when all of them are there."""
+    start = file.tell()
+    end = file.seek(0, os.SEEK_END)
+    file.seek(start)
+    if file.read(262)[257:] == b"ustar":
+        raise CorruptFileError("the file is a tar archive, as PyTorch wrote them before 0.1.10: load it there, and save it again")
+    file.seek(start)
 
-
-def _read_legacy(file: Any, restore: Any, weights_only: bool, pickle_module: Any, arguments: dict[str, Any]) -> Any:
-    loaded: dict[str, tuple[Tensor, str]] = {}
-    views: dict[str, Tensor] = {}
-
-    def persistent_load(saved_id: Any) -> Any:
-        if isinstance(saved_id, tuple) and saved_id and saved_id[0] == "module":
-            return saved_id[1]  # a class, with its source as it was when the file was written
-        storage_type, key, location, numel = _storage_id(saved_id)
-        if key not in loaded:
-            loaded[key] = (_C._ops.empty((numel,), dtype=storage_type.dtype, device="cpu"), location)
-            restored = restore(loaded[key][0], location)
-            views[key] = restored
-        part = saved_id[5] if len(saved_id) > 5 else None
-        return TypedStorage._of(views[key]) if part is None else views[key][part[1] : part[1] + part[2]]
-
-    def read() -> Any:
-        return make_unpickler(file, persistent_load, weights_only, pickle_module, arguments).load()
+    def read(persistent_load: Any = None) -> Any:
+        return make_unpickler(file, persistent_load, weights_only, unpickler, arguments).load()
 
     magic = read()
     if magic != _LEGACY_MAGIC:
@@ -410,51 +402,79 @@ def _read_legacy(file: Any, restore: Any, weights_only: bool, pickle_module: Any
     if protocol != _LEGACY_PROTOCOL:
         raise CorruptFileError(f"Invalid protocol version: {protocol}")
     system = read()
-    result = read()
+    object_at, skimmer = file.tell(), Skimmer(file)
+    skimmer.load()
+    types = {pid[2]: pid for pid in skimmer.ids if not _is_class(pid) and _storage_id(pid)}
     keys = read()
-    if not isinstance(system, dict) or not isinstance(keys, list) or any(key not in loaded for key in keys):
+    if not isinstance(system, dict) or not isinstance(keys, list) or {*keys} != {*types}:
         raise CorruptFileError("the list of storages at the end of the file is not that of the tensors in it")
-    for key in keys:
-        flat, _location = loaded[key]
-        count = file.read(8)
-        if len(count) == 8 and struct.unpack("=q", count)[0] != flat.numel():
-            raise CorruptFileError(f"storage has wrong byte size: storage {key} should have {flat.numel()} elements")
-        if flat.numel():
-            data = file.read(flat.numel() * flat.element_size())
-            if len(data) != flat.numel() * flat.element_size():
-                raise CorruptFileError(f"unexpected EOF: the file ends in the middle of storage {key}")
-            memoryview(flat if flat.dtype == _C.uint8 else flat.view(_C.uint8))[:] = data
-            if system.get("little_endian", True) != (sys.byteorder == "little"):
-                flat.copy_(_byteswapped(flat))
-        if views[key].data_ptr() != flat.data_ptr() and not views[key].is_meta:
-            views[key].copy_(flat)
+    swapped = system.get("little_endian", True) != (sys.byteorder == "little")
+    loaded = {key: _read_legacy_storage(file, types[key], end, swapped) for key in keys}
+    file_end = file.tell()
+    restored: dict[str, Tensor] = {}
+
+    def persistent_load(saved_id: Any) -> Any:
+        if _is_class(saved_id):
+            _compare_source(*saved_id[1:4])
+            return saved_id[1]
+        _, key, location, _ = _storage_id(saved_id)
+        if key not in restored:
+            restored[key] = restore(loaded[key], location)
+        part = saved_id[5] if len(saved_id) > 5 else None
+        return TypedStorage._of(restored[key]) if part is None else restored[key][part[1] : part[1] + part[2]]
+
+    file.seek(object_at)
+    result = read(persistent_load)
+    file.seek(file_end)  # behind which the next object may stand
     return result
 
 
-def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
-    """The global names of a file that load(weights_only=True) would refuse."""
-    import pickletools
+def _is_class(saved_id: Any) -> bool:
+    """Whether it stands for the class of a module: ("module", class, file, source)."""
+    return isinstance(saved_id, tuple) and len(saved_id) > 1 and saved_id[0] == "module"
 
+
+def _read_legacy_storage(file: Any, saved_id: Any, end: int, swapped: bool) -> Tensor:
+    storage_type, key, _, numel = _storage_id(saved_id)
+    count, nbytes = bytearray(8), numel * storage_type.dtype.itemsize
+    read_all(file, memoryview(count), f"storage {key}")
+    if struct.unpack("=q", count)[0] != numel:
+        raise CorruptFileError(f"storage has wrong byte size: storage {key} should have {numel} elements")
+    if nbytes > end - file.tell():
+        raise CorruptFileError(f"unexpected EOF: the file ends in the middle of storage {key}")
+    raw = room(nbytes)
+    if skip_data.is_on():
+        file.seek(nbytes, os.SEEK_CUR)
+    elif nbytes:
+        read_all(file, memoryview(raw), f"storage {key}")
+        if swapped and storage_type.dtype.itemsize > 1:
+            UntypedStorage._of(raw).byteswap(storage_type.dtype)
+    return raw.view(storage_type.dtype)
+
+
+def _compare_source(kind: Any, filename: Any = None, source: Any = None) -> None:
+    """Says so where a class of the user's is not what it was when the file was written."""
+    _, now = source_of(kind)
+    if source is not None and now is not None and now != source:
+        warnings.warn(
+            f"source code of class '{kind.__module__}.{kind.__qualname__}' has changed. The file holds the source it was written with.",
+            SourceChangeWarning,
+            stacklevel=2,
+        )
+
+
+def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+    """The global names of a file that load(weights_only=True) would refuse. Nothing of the file is run."""
     with open(f, "rb") if isinstance(f, (str, os.PathLike)) else contextlib.nullcontext(f) as file:
-        data = _Archive(file).read("data.pkl")
-    unsafe: list[str] = []
-    strings: list[str] = []
-    for opcode, argument, _ in pickletools.genops(data):
-        if opcode.name == "GLOBAL":
-            module, name = str(argument).split(" ", 1)
-        elif opcode.name == "STACK_GLOBAL":
-            module, name = strings[-2:]
-        else:
-            if isinstance(argument, str):
-                strings.append(argument)
-            continue
+        start = file.tell()
+        is_zip = file.read(4) == b"PK\x03\x04"
+        file.seek(start)
+        if is_zip:
+            return unsafe_globals(io.BytesIO(Archive(file).read("data.pkl")), 1)
         try:
-            find_safe(module, name)
-        except pickle.UnpicklingError:
-            full = ".".join(modern(module, name))
-            if full not in unsafe:
-                unsafe.append(full)
-    return unsafe
+            return unsafe_globals(file, 5)  # the magic number, the protocol, the system, the object, the keys of storages
+        except CorruptFileError as error:
+            raise ValueError(f"Expected input to be a checkpoint returned by torch.save: {error}") from None
 
 
 def _get_layout(name: str) -> Any:

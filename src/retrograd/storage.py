@@ -27,6 +27,8 @@ __all__ = [
     "IntStorage",
     "LongStorage",
     "ShortStorage",
+    "Storage",
+    "StorageBase",
     "TypedStorage",
     "UntypedStorage",
 ]
@@ -42,7 +44,7 @@ def _bytes_of(tensor: Tensor) -> Tensor:
     return plain.as_strided((0,), (1,), 0).view(_C.uint8).as_strided((tensor._storage_info()[1],), (1,), 0)
 
 
-class _Storage:
+class StorageBase:
     """What both kinds have in common. `_elements` is a 1-d tensor on the whole of the memory."""
 
     _elements: Tensor
@@ -155,6 +157,28 @@ class _Storage:
         """Whether other processes share the memory."""
         return self._elements.is_shared()
 
+    def share_memory_(self) -> Any:
+        """Moves the memory to where other processes can reach it."""
+        self._elements.share_memory_()
+        return self
+
+    @classmethod
+    def _new_shared(cls, size: int, *, device: Any = "cpu") -> Any:
+        make: Any = cls
+        return make(size, device=device).share_memory_()
+
+    def pin_memory(self, device: Any = None) -> Any:
+        """A copy in memory that an accelerator reaches; there is none."""
+        return self._like(self._whole().pin_memory())
+
+    def hpu(self, device: Any = None, non_blocking: bool = False) -> Any:
+        """There is no HPU."""
+        raise AssertionError("HPU device module is not loaded")
+
+    def mps(self) -> Any:
+        """There is no MPS."""
+        raise RuntimeError("torch.UntypedStorage(): Storage device not recognized: mps")
+
     def resizable(self) -> bool:
         """Whether resize_() can change the size: not of memory that belongs to somebody else."""
         return not self._elements._storage_info()[4] & _EXTERNAL
@@ -224,7 +248,7 @@ class _Storage:
         return hash(self.data_ptr())
 
     def __repr__(self) -> str:
-        values = "(...)" if self.device.type == "meta" else " " + "\n ".join(str(v) for v in self.tolist())
+        values = "..." if self.device.type == "meta" else " " + "\n ".join(str(v) for v in self.tolist())
         return f"{values}\n[{self._described()} of size {self.size()}]"
 
     def _described(self) -> str:
@@ -244,7 +268,7 @@ def _numbers_or_size(given: tuple[Any, ...], dtype: Any, device: Any) -> Tensor:
     return _C._tensor_from(list(given[0]), dtype).reshape(-1).to(device)
 
 
-class UntypedStorage(_Storage):
+class UntypedStorage(StorageBase):
     """A block of bytes that one or more tensors are views of."""
 
     def __init__(self, *args: Any, device: Any = "cpu") -> None:
@@ -289,18 +313,26 @@ class UntypedStorage(_Storage):
 
     @classmethod
     def from_buffer(
-        cls, buffer: Any, count: int = -1, offset: int = 0, byte_order: str | None = None, *, dtype: Any = None
+        cls, buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0, *, dtype: Any = None
     ) -> UntypedStorage:
         """A copy of the bytes of an object with the buffer protocol; byte_order is that of its elements of `dtype`."""
         dtype = dtype or _C.uint8
-        data = bytes(memoryview(buffer).cast("B")[offset:])
-        data = data[: count * dtype.itemsize] if count >= 0 else data
-        storage = cls(len(data))
-        if data:
-            memoryview(storage._elements)[:] = data
         if byte_order not in (None, "native", "little", "big"):
-            raise ValueError(f"byte_order must be 'native', 'little' or 'big', got {byte_order!r}")
-        if byte_order in ("little", "big") and byte_order != sys.byteorder and dtype.itemsize > 1:
+            raise ValueError(f"invalid byte_order {byte_order!r} (expected 'big', 'little', or 'native')")
+        view, size = memoryview(buffer).cast("B"), dtype.itemsize
+        if not 0 <= offset <= len(view):
+            raise ValueError(f"offset must be non-negative and no greater than the length of the buffer, {len(view)}, got {offset}")
+        if count < 0 and (len(view) - offset) % size:
+            raise ValueError(f"buffer size ({len(view) - offset}) must be a multiple of element size ({size})")
+        if count >= 0 and count * size > len(view) - offset:
+            raise ValueError(
+                f"buffer has only {(len(view) - offset) // size} elements after offset {offset}, but specified a size of {count}"
+            )
+        data = view[offset : offset + count * size] if count >= 0 else view[offset:]
+        storage = cls(len(data))
+        if len(data):
+            memoryview(storage._elements)[:] = data
+        if byte_order in ("little", "big") and byte_order != sys.byteorder and size > 1:
             storage.byteswap(dtype)
         return storage
 
@@ -328,7 +360,7 @@ def _grown(filename: Any, nbytes: int) -> int:
     return nbytes or size
 
 
-class TypedStorage(_Storage):
+class TypedStorage(StorageBase):
     """The same memory counted in elements of a dtype."""
 
     _dtype: ClassVar[Any] = None  # that of FloatStorage and its like
@@ -336,9 +368,7 @@ class TypedStorage(_Storage):
     def __init__(
         self, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: Any = None, device: Any = None, _internal: bool = False
     ) -> None:
-        if self._dtype is not None and dtype is not None and dtype != self._dtype:
-            raise RuntimeError(f"{type(self).__name__} holds {self._dtype}, got dtype={dtype}")
-        dtype = dtype or self._dtype or _C.get_default_dtype()
+        dtype = dtype or _C.get_default_dtype()
         if wrap_storage is None:
             self._elements = _numbers_or_size(args, dtype, device or "cpu")
         elif args:
@@ -382,17 +412,17 @@ class TypedStorage(_Storage):
 
     @classmethod
     def from_buffer(
-        cls, buffer: Any, count: int = -1, offset: int = 0, byte_order: str | None = None, *, dtype: Any = None
+        cls, buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0, *, dtype: Any = None, device: Any = None
     ) -> TypedStorage:
         """A copy of the memory of an object with the buffer protocol."""
         dtype = dtype or cls._dtype or _C.get_default_dtype()
-        return cls(wrap_storage=UntypedStorage.from_buffer(buffer, count, offset, byte_order, dtype=dtype), dtype=dtype)
+        return TypedStorage(wrap_storage=UntypedStorage.from_buffer(buffer, byte_order, count, offset, dtype=dtype), dtype=dtype)
 
     @classmethod
     def from_file(cls, filename: Any, shared: bool = False, size: int = 0, *, dtype: Any = None) -> TypedStorage:
         """The elements of a file, mapped: see UntypedStorage.from_file()."""
         dtype = dtype or cls._dtype or _C.get_default_dtype()
-        return cls(wrap_storage=UntypedStorage.from_file(filename, shared, size * dtype.itemsize), dtype=dtype)
+        return TypedStorage(wrap_storage=UntypedStorage.from_file(filename, shared, size * dtype.itemsize), dtype=dtype)
 
     def _described(self) -> str:
         return f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device})"
@@ -413,60 +443,86 @@ def memory_of(storage: Any, dtype: Any) -> Tensor:
     return _elements_of(storage.untyped(), dtype)
 
 
-class BoolStorage(TypedStorage):
+class _LegacyStorageMeta(type):
+    """isinstance(s, torch.FloatStorage) asks for the dtype, and FloatStorage(3) makes a TypedStorage of it."""
+
+    _dtype: Any
+
+    @property
+    def dtype(cls) -> Any:
+        return cls._dtype or _C.get_default_dtype()
+
+    def __instancecheck__(cls, instance: object) -> Any:
+        return isinstance(instance, TypedStorage) and instance.dtype == cls.dtype
+
+    def __call__(cls, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: Any = None, device: Any = None) -> TypedStorage:
+        if dtype is not None and dtype != cls.dtype:
+            raise RuntimeError(f"{cls.__name__} holds {cls.dtype}, got dtype={dtype}")
+        return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls.dtype, device=device)
+
+
+class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
+    """The names of typed storages, by dtype. There are no instances of them: a storage is a TypedStorage."""
+
+
+class BoolStorage(_LegacyStorage):
     _dtype = _C.bool
 
 
-class ByteStorage(TypedStorage):
+class ByteStorage(_LegacyStorage):
     _dtype = _C.uint8
 
 
-class CharStorage(TypedStorage):
+class CharStorage(_LegacyStorage):
     _dtype = _C.int8
 
 
-class ShortStorage(TypedStorage):
+class ShortStorage(_LegacyStorage):
     _dtype = _C.int16
 
 
-class IntStorage(TypedStorage):
+class IntStorage(_LegacyStorage):
     _dtype = _C.int32
 
 
-class LongStorage(TypedStorage):
+class LongStorage(_LegacyStorage):
     _dtype = _C.int64
 
 
-class HalfStorage(TypedStorage):
+class HalfStorage(_LegacyStorage):
     _dtype = _C.float16
 
 
-class BFloat16Storage(TypedStorage):
+class BFloat16Storage(_LegacyStorage):
     _dtype = _C.bfloat16
 
 
-class FloatStorage(TypedStorage):
+class FloatStorage(_LegacyStorage):
     _dtype = _C.float32
 
 
-class DoubleStorage(TypedStorage):
+class DoubleStorage(_LegacyStorage):
     _dtype = _C.float64
 
 
-class ComplexFloatStorage(TypedStorage):
+class ComplexFloatStorage(_LegacyStorage):
     _dtype = _C.complex64
 
 
-class ComplexDoubleStorage(TypedStorage):
+class ComplexDoubleStorage(_LegacyStorage):
     _dtype = _C.complex128
 
 
-_NAMES = {kind._dtype: kind.__name__ for kind in TypedStorage.__subclasses__()}
+class Storage(_LegacyStorage):
+    """The storages of the default dtype."""
+
+
+_NAMES = {kind._dtype: kind.__name__ for kind in _LegacyStorage.__subclasses__() if kind._dtype is not None}
 
 
 def is_storage(obj: Any) -> bool:
     """Whether an object is a storage."""
-    return isinstance(obj, _Storage)
+    return isinstance(obj, StorageBase)
 
 
 def _load_from_bytes(data: bytes) -> Any:

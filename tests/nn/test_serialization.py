@@ -506,4 +506,4 @@ def test_plain_pickles_of_pytorch(tmp_path):
         "print(d['w'].tolist(), type(d['p']).__name__, d['p'].requires_grad, d['l'].dtype, torch.__name__)\n"
     )
     out = subprocess.run([sys.executable, "-m", "retrograd", "run", str(script)], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == "[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]] Parameter True torch.int64 retrograd"
+    assert out.strip() == "[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]] Parameter True torch.int64 torch"

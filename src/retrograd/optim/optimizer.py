@@ -355,6 +355,7 @@ class GroupOptimizer(Optimizer):
     # Whether gradients may be sparse; the words of whoever refuses them otherwise.
     _takes_sparse = False
     _instead_of_sparse = ""
+    _step_is_a_tensor = True  # numbers of steps in old files become one
 
     # fused(group, state) makes the whole step of a group in C++, or does nothing and returns False.
     _fused: Callable[[dict[str, Any], Any], bool] | None = None
@@ -365,14 +366,16 @@ class GroupOptimizer(Optimizer):
             self._step_supports_amp_scaling = True  # which a gradient scaler asks: it then sets grad_scale and found_inf before a step
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        # The options of this kind of optimizer: those of the groups it has now, or that come with it out of a pickle.
+        options = {key for group in self.__dict__.get("param_groups", ()) for key in group} | {*state.get("defaults", ())}
         super().__setstate__(state)
         for group in self.param_groups:
             for name, value in _ONCE.items():
-                if name in self.defaults:
+                if name in options:
                     group.setdefault(name, value)
             for p in group["params"]:
                 own = self.state.get(p)
-                if own and isinstance(own.get("step"), (int, float)):
+                if own and self._step_is_a_tensor and isinstance(own.get("step"), (int, float)):
                     own["step"] = new_count(float(own["step"]))
             if group.get("fused"):
                 self._step_supports_amp_scaling = True

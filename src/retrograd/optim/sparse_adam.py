@@ -17,6 +17,8 @@ class SparseAdam(GroupOptimizer):
 
     _takes_sparse = True
 
+    _step_is_a_tensor = False
+
     def __init__(
         self,
         params: Any,

@@ -1,6 +1,9 @@
 """Writes the files of this folder with PyTorch: what it saves, in either format, is what retrograd has to read."""
 
+import copy
 import pathlib
+import sys
+import warnings
 from collections import OrderedDict
 
 import torch
@@ -31,7 +34,53 @@ def contents():
     )
 
 
+def kinds():
+    """Whatever else a file may hold."""
+    base = torch.arange(6.0)
+    return OrderedDict(
+        sparse=torch.eye(3).to_sparse(),
+        compressed=torch.eye(3).to_sparse_csr(),
+        conjugate=torch.tensor([1 + 2j]).conj(),
+        negative=torch.tensor([1 + 2j]).conj().imag,
+        meta=torch.empty(3, device="meta"),
+        storage=base.storage(),
+        base=base,
+        unsigned=[torch.tensor([1, 40000], dtype=d) for d in (torch.uint16, torch.uint32, torch.uint64)],
+        eighths=[torch.tensor([0.5, 2.0]).to(d) for d in (torch.float8_e4m3fn, torch.float8_e5m2)],
+        generator=torch.Generator().manual_seed(3).get_state(),
+        layouts=[torch.strided, torch.sparse_coo],
+        buffer=torch.nn.Buffer(torch.ones(2)),
+    )
+
+
+def training():
+    """States of every optimizer and scheduler in the middle of a run, and where the run went from there."""
+    sys.path.insert(0, str(here.parents[2]))
+    from tests.nn.training_runs import OPTIMIZERS, SCHEDULERS, optimizer_run, schedule, scheduler_run, train
+
+    optimizers, schedulers = {}, {}
+    for kind in OPTIMIZERS:
+        model, optimizer = optimizer_run(torch, kind)
+        train(torch, model, optimizer, 3)
+        saved = copy.deepcopy([model.state_dict(), optimizer.state_dict()])
+        train(torch, model, optimizer, 3)
+        optimizers[kind] = [*saved, model.state_dict()]
+    for kind in SCHEDULERS:
+        optimizer, scheduler = scheduler_run(torch, kind)
+        schedule(optimizer, scheduler, 3)
+        saved = copy.deepcopy([optimizer.state_dict(), scheduler.state_dict()])
+        schedulers[kind] = [*saved, schedule(optimizer, scheduler, 6)]
+    return {"optimizers": optimizers, "schedulers": schedulers}
+
+
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    for new, name in ((True, "kinds.pt"), (False, "kinds_legacy.pt")):
+        torch.save(kinds(), here / name, _use_new_zipfile_serialization=new)
+    torch.save(training(), here / "training.pt", _use_new_zipfile_serialization=False)  # much smaller than a zip file
+    torch.serialization.set_crc32_options(False)
+    torch.save({"a": torch.arange(3)}, here / "no_checksums.pt")
+    torch.serialization.set_crc32_options(True)
     torch.save(contents(), here / "zip.pt")
     torch.save(contents(), here / "legacy.pt", _use_new_zipfile_serialization=False)
     torch.manual_seed(0)
