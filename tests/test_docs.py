@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import retrograd
+from tests.autograd_scripts import FOLDER, NAMES, outputs
 
 ROOT = Path(__file__).resolve().parent.parent
 SKIPPED = {"retrograd.__main__"}
@@ -54,6 +55,29 @@ def test_readme(code):
 
 def test_readme_has_an_example_that_prints():
     assert any("print(" in code for code in blocks(ROOT / "README.md", "python"))
+
+
+def walk():
+    """The sections of docs/autograd-by-example.md: name of the script -> the text."""
+    text = (ROOT / "docs" / "autograd-by-example.md").read_text()
+    return {re.search(r"\]\(\.\./examples/autograd/(\w+)\.py\)", part)[1]: part for part in re.split(r"^## ", text, flags=re.M)[1:]}
+
+
+def test_the_walk_visits_every_script():
+    assert sorted(walk()) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_autograd_by_example(name):
+    """Code on the page is code of the script, in its order, and the output on the page is all of its output."""
+    source, position, shown = (FOLDER / f"{name}.py").read_text(), 0, ""
+    for language, block in re.findall(r"^```(python|text)\n(.*?)^```$", walk()[name], re.M | re.S):
+        if language == "text":
+            shown += block
+        else:
+            assert block in source[position:]
+            position = source.index(block, position) + len(block)
+    assert shown == outputs("retrograd")[name]
 
 
 def test_links_lead_somewhere():
