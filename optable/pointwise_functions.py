@@ -696,6 +696,25 @@ for name, words, full in (("igamma", "lower", "gammainc"), ("igammac", "upper", 
         reference=f"scipy.special.{full}",
     )
 op(
+    "_standard_gamma_grad(Tensor self, Tensor output) -> Tensor",
+    variants="function",
+    kernel=pointwise("gamma_slope_(x, y)", dtypes=("f32", "f64"), cost=250),
+    grad=dict.fromkeys(("self", "output"), 'not_implemented("_standard_gamma_grad")'),
+    jvp="elementwise",
+    doc="How a number that `_standard_gamma` drew moves with the parameter.",
+    samples=[S(T(3, 4, low=0.3, high=2, grad=False), T(3, 4, low=0.01, high=0.3, grad=False)), S(T(4, low=1, grad=False), T(3, 1, low=0.1, high=0.3, grad=False))],
+    errors=(BROADCAST_ERROR,),
+)
+op(
+    "_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor",
+    variants="function",
+    kernel=pointwise("beta_slope_(x, y, z)", dtypes=("f32", "f64"), cost=250),
+    grad=dict.fromkeys(("x", "alpha", "total"), 'not_implemented("_dirichlet_grad")'),
+    jvp="elementwise",
+    doc="How a number that `_sample_dirichlet` drew moves with its parameter, over what is left of 1.",
+    samples=[S(T(3, 4, low=0.01, high=0.1, grad=False), T(3, 4, low=0.2, high=1, grad=False), T(3, 1, low=2, high=3, grad=False))],
+)
+op(
     "special_ndtr(Tensor self) -> Tensor",
     variants="function",
     kernel=composite(),

@@ -361,6 +361,32 @@ op(
     test=RANDOM,
 )
 op(
+    f"_standard_gamma(Tensor self, {GEN}) -> Tensor",
+    variants="function",
+    kernel=native(),
+    grad={"self": "grad * ops::_standard_gamma_grad(self, result)"},
+    jvp="elementwise",
+    random=True,
+    batching=by("drawn_from_one"),
+    doc="Gamma with parameters from self and rate 1.",
+    samples=[S(T(3, 4, low=0.1, high=3.0)), S(T(low=5.0, high=9.0)), S(T(0))],
+    errors=(E(S(I(3)), NotImplementedError, "\"gamma_cpu\" not implemented for 'Long'"),),
+    test=RANDOM,
+)
+op(
+    f"_sample_dirichlet(Tensor self, {GEN}) -> Tensor",
+    variants="function",
+    kernel=native(),
+    grad={"self": "dirichlet_backward(grad, result, self)"},
+    jvp="dirichlet_tangent(self_t, result, self)",
+    random=True,
+    batching=by("drawn_rows"),
+    doc="Dirichlet with parameters from the rows of self.",
+    samples=[S(T(3, 4, low=0.1, high=3.0)), S(T(5, low=0.5, high=9.0)), S(T(0, 3))],
+    errors=(E(S(I(3)), NotImplementedError, "\"dirichlet\" not implemented for 'Long'"),),
+    test=RANDOM,
+)
+op(
     f"multinomial(Tensor self, int num_samples, bool replacement=False, *, {GEN}) -> Tensor",
     variants="function method out",
     kernel=native(),

@@ -1192,6 +1192,17 @@ op(
         S(I(2, values=[1, 2]), T(2, values=[1, 2], grad=False)),
     ],
 )
+op(
+    "_all_within(Tensor self, float low, float high) -> bool",
+    variants="function",
+    kernel=native(needs_values=True),
+    home="",
+    no_grad=COUNTS,
+    batching=by("one_answer"),
+    syncs=True,
+    doc="Whether all elements are in [low, high], which no nan is: a check of arguments in one go.",
+    samples=[S(T(3, grad=False), -10.0, 10.0), S(T(3, grad=False), 5.0, 10.0), S(I(3), 0.0, 9.0), S(T(0, grad=False), 0.0, 1.0)],
+)
 
 # ---- statistics and calculus, in Python ----
 

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "cpu/normal_tails.h"
+#include "cpu/path_derivatives.h"
 #include "cpu/polynomials.h"
 #include "cpu/vecmath.h"
 #include "cpu/vecmath_special.h"

@@ -234,6 +234,52 @@ int64_t poisson_large(Generator& g, double rate) {  // Hoermann 1993, transforme
   }
 }
 
+// Marsaglia and Tsang 2000; below 1 by the power of a uniform number. What PyTorch rounds to T is rounded here, the 1/3 always to float.
+template <class T> double gamma_one(Generator& g, T alpha) {
+  if (alpha == 0) return 0;
+  double scale = 1;
+  if (alpha < 1) {
+    scale = std::pow(1 - g.uniform53(), static_cast<double>(1 / alpha));
+    alpha += 1;
+  }
+  const T d = alpha - static_cast<T>(1.0f / 3);
+  const double c = 1 / std::sqrt(9 * static_cast<double>(d));
+  for (;;) {
+    double x, y;
+    do {
+      x = g.normal();
+      y = 1 + c * x;
+    } while (y <= 0);
+    const double v = y * y * y, u = 1 - g.uniform53(), xx = x * x;
+    if (u < 1 - 0.0331 * xx * xx || std::log(u) < 0.5 * xx + d * (1 - v + std::log(v))) return scale * d * v;
+  }
+}
+
+template <class T> T gamma_at_least_tiny(Generator& g, T alpha) {
+  const T x = static_cast<T>(gamma_one(g, alpha));
+  return x > std::numeric_limits<T>::min() ? x : std::numeric_limits<T>::min();
+}
+
+// In the order in which PyTorch sums up to 256 doubles: the tail, then four vectors of four.
+double row_sum(const double* x, int64_t n) {
+  const int64_t whole = n / 4 * 4, blocks = whole / 16 * 16;
+  double lanes[16] = {}, sum = 0;
+  for (int64_t i = 0; i < whole; ++i) lanes[i < blocks ? i % 16 : i % 4] += x[i];
+  for (int64_t i = whole; i < n; ++i) sum += x[i];
+  for (int lane = 0; lane < 4; ++lane) sum += lanes[lane] + lanes[lane + 4] + lanes[lane + 8] + lanes[lane + 12];
+  return sum;
+}
+
+template <class T> void dirichlet_row(Generator& g, T* out, const T* alpha, int64_t n, double* gammas) {
+  constexpr T least = std::numeric_limits<T>::min(), most = 1 - std::numeric_limits<T>::epsilon() / 2;
+  for (int64_t i = 0; i < n; ++i) gammas[i] = gamma_at_least_tiny(g, static_cast<double>(alpha[i]));
+  const double sum = row_sum(gammas, n);
+  for (int64_t i = 0; i < n; ++i) {
+    const T x = static_cast<T>(gammas[i] / sum);
+    out[i] = x > least ? std::min(x, most) : least;
+  }
+}
+
 double binomial_small(Generator& g, double count, double prob) {  // how many gaps between successes fit
   double reached = 0;
   for (double successes = 0;; ++successes) {
@@ -552,6 +598,23 @@ void poisson(Generator& g, void* out, const void* rates, DType dtype, int64_t n)
   });
 }
 
+void gamma(Generator& g, void* out, const void* alpha, DType dtype, int64_t n) {
+  const auto draw = [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = gamma_at_least_tiny(g, static_cast<const T*>(alpha)[i]);
+  };
+  return dtype == DType::Float32 ? draw(0.0f) : draw(0.0);
+}
+
+void dirichlet(Generator& g, void* out, const void* alpha, DType dtype, int64_t rows, int64_t row, double* scratch) {
+  const auto draw = [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t r = 0; r < rows; ++r)
+      dirichlet_row(g, static_cast<T*>(out) + r * row, static_cast<const T*>(alpha) + r * row, row, scratch);
+  };
+  return dtype == DType::Float32 ? draw(0.0f) : draw(0.0);
+}
+
 void binomial(Generator& g, void* out, const void* count, const void* prob, DType dtype, int64_t n) {
   const auto draw = [&](auto zero) {
     using T = decltype(zero);
@@ -579,6 +642,8 @@ const RandomKernels random_kernels = {
     .check_weights = check_weights,
     .multinomial = multinomial,
     .poisson = poisson,
+    .gamma = gamma,
+    .dirichlet = dirichlet,
     .binomial = binomial,
 };
 

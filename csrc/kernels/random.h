@@ -115,6 +115,11 @@ struct RandomKernels {
   // out[i] ~ Poisson(rates[i]), both of a floating dtype.
   Kernel<void(Generator& g, void* out, const void* rates, DType dtype, int64_t n)> poisson;
 
+  // out[i] ~ Gamma(alpha[i], 1), at least the smallest normal number. Float or double, like the next.
+  Kernel<void(Generator& g, void* out, const void* alpha, DType dtype, int64_t n)> gamma;
+  // Each row ~ Dirichlet(that row of alpha), strictly between 0 and 1. `scratch` holds a row of doubles.
+  Kernel<void(Generator& g, void* out, const void* alpha, DType dtype, int64_t rows, int64_t row, double* scratch)> dirichlet;
+
   // out[i] of count[i] trials succeed, with a chance of prob[i] each; all float or all double. nan where the distribution is.
   Kernel<void(Generator& g, void* out, const void* count, const void* prob, DType dtype, int64_t n)> binomial;
 };

@@ -12,6 +12,7 @@
 #include "ops/norm/derivatives.h"
 #include "ops/pointwise/derivatives.h"
 #include "ops/pool/derivatives.h"
+#include "ops/random/derivatives.h"
 #include "ops/recurrent/derivatives.h"
 #include "ops/reduce/derivatives.h"
 #include "ops/shape/derivatives.h"

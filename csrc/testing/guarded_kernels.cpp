@@ -210,7 +210,7 @@ void provide_kernels(DeviceType type) {
   RG_PROVIDE(PointwiseKernels, run, next_after);
   RG_PROVIDE(PoolKernels, max, fractional_max, mean, mean_backward, take, put);
   RG_PROVIDE(RandomKernels, uniform, normal, normal_serial, log_normal, exponential, cauchy, geometric, bernoulli, bernoulli_each,
-             random_from, random_full, randperm, check_weights, multinomial, poisson, binomial);
+             random_from, random_full, randperm, check_weights, multinomial, poisson, gamma, dirichlet, binomial);
   RG_PROVIDE(RecurrenceKernels, linear);
   RG_PROVIDE(RecurrentKernels, forward, backward);
   RG_PROVIDE(ReduceKernels, sum, mean, prod, max, min, min_max, any, all, count_nonzero, small_sum, norm, var_mean, argmax, argmin,

@@ -16,6 +16,7 @@ NO_META = "(aten::({}): )?attempted to run this operator with Meta tensors, but"
 # Ops that need values to say what their result is, or whose result is a value, in samples where that is so; with the words they refuse in.
 NEED_VALUES = {
     "allclose": TENSOR_ITEM,
+    "_all_within": NO_META.format("_all_within"),
     "argwhere": NO_META.format("nonzero"),
     "bincount": NO_META.format("bincount"),
     "ctc_loss.Tensor": "Cannot copy out of meta tensor; no data!",

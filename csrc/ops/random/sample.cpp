@@ -114,6 +114,21 @@ Spec binomial(const Tensor& count, const Tensor& prob, Generator*) {
   return Spec(broadcast_shapes(count.sizes(), prob.sizes()), count.dtype(), count->device);
 }
 
+void check_float_or_double(const Tensor& self, const char* kernel) {
+  RG_CHECK_AS(NotImplemented, self.dtype() == DType::Float32 || self.dtype() == DType::Float64, "\"", kernel, "\" not implemented for '",
+              dtype_title(self.dtype()), "'");
+}
+
+Spec _standard_gamma(const Tensor& self, Generator*) {
+  check_float_or_double(self, "gamma_cpu");
+  return Spec::of(self);
+}
+
+Spec _sample_dirichlet(const Tensor& self, Generator*) {
+  check_float_or_double(self, "dirichlet");
+  return Spec::of(self);
+}
+
 Spec multinomial(const Tensor& self, int64_t num_samples, bool replacement, Generator*) {
   RG_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");
   RG_CHECK(is_floating(self.dtype()), "multinomial only supports floating-point dtypes for input, got: ", dtype_title(self.dtype()));
@@ -176,6 +191,22 @@ void binomial(const Tensor& count, const Tensor& prob, Generator* generator, con
   copy_data(chances, prob);
   draw_into(out, generator, 100, [&](kernels::Generator& g, void* data, int64_t n, bool) {
     kernels::random(out->device).binomial(g, data, counts->data, chances->data, out.dtype(), n);
+  });
+}
+
+void _standard_gamma(const Tensor& self, Generator* generator, const Tensor& out) {
+  const Tensor alphas = contiguous_data(self);
+  draw_into(out, generator, 60, [&](kernels::Generator& g, void* data, int64_t n, bool) {
+    kernels::random(self->device).gamma(g, data, alphas->data, self.dtype(), n);
+  });
+}
+
+void _sample_dirichlet(const Tensor& self, Generator* generator, const Tensor& out) {
+  const Tensor alphas = contiguous_data(self);
+  const int64_t row = self.dim() ? self.size(-1) : 1;
+  const Tensor scratch = empty(ints({row}), DType::Float64, self->device);
+  draw_into(out, generator, 60, [&](kernels::Generator& g, void* data, int64_t n, bool) {
+    kernels::random(self->device).dirichlet(g, data, alphas->data, self.dtype(), n / row, row, static_cast<double*>(scratch->data));
   });
 }
 

@@ -5,6 +5,7 @@
 #include "kernels/distance.h"
 #include "native_reduce.h"
 #include "ops.h"
+#include "ops/checks.h"
 #include "ops/reduce/common.h"
 
 namespace retrograd {
@@ -80,6 +81,13 @@ bool equal(const Tensor& given, const Tensor& with) {
   if (self.numel() == 0) return true;
   const Tensor same = impl::all(impl::eq(self, other));
   return read_scalar(same).i != 0;
+}
+
+// Inside vmap the answer is for all samples: what is checked with it is refused as a whole.
+bool _all_within(const Tensor& self, double low, double high) {
+  Tensor whole = self;
+  while (whole->has(kBatched)) whole = Tensor::borrow(whole->extra->batched);
+  return all_within(whole, low, high);
 }
 
 }  // namespace compute

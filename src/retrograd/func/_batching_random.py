@@ -102,6 +102,15 @@ def _drawn_from_one(batch: Batch, op: Any, values: Values, batched: Flags) -> Te
     return op(*values)
 
 
+@rule("drawn_rows")
+def _drawn_rows(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
+    """The same for rows: an example that is a number is a row of one."""
+    if values[0].ndim > batched[0]:
+        return _drawn_from_one(batch, op, values, batched)
+    values[0] = values[0].unsqueeze(-1)
+    return _drawn_from_one(batch, op, values, batched).squeeze(-1)
+
+
 @rule("drawn_normal")
 def _normal(batch: Batch, op: Any, values: Values, batched: Flags) -> Tensor:
     places = [i for i in (0, 1) if isinstance(values[i], Tensor)]
