@@ -16,6 +16,7 @@ namespace retrograd::cpu {
 namespace {
 
 constexpr int64_t kQueries = 128, kKeys = 256;  // of a tile: scores and their gradients stay in the second-level cache
+constexpr int64_t kCausalQueries = 64;          // fewer, since all keys that the last of them meets are computed for the first too
 constexpr int64_t kGrain = 128 * 1024;          // multiply-adds worth a thread
 constexpr int64_t kItems = 8;                   // pieces of work that keep the threads there may be busy
 
@@ -89,7 +90,7 @@ template <class T> struct Job {
   const AttentionShape& s;
   const HeadRows &query, &key, &value;
   const AttentionMask& mask;
-  int64_t queries = std::min(s.queries, kQueries), keys = std::min(s.keys, kKeys);
+  int64_t queries = std::min(s.queries, s.causal ? kCausalQueries : kQueries), keys = std::min(s.keys, kKeys);
 
   int64_t query_count(int64_t i) const { return std::min(queries, s.queries - i); }
   // How many keys of the tile at j the queries of the tile at i may meet.

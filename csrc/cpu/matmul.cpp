@@ -173,7 +173,10 @@ bool run_blas(const Problem& q) {
 }
 
 // OpenBLAS packs both operands, so besides enough arithmetic it needs enough of it per element of each matrix.
-bool is_large(const Problem& q) { return q.m * q.n * q.k > gemm_kernels().blas_from && std::min({q.m, q.n, q.k}) > 8; }
+bool is_large(const Problem& q) {
+  const int64_t from = q.a.cs == 1 ? gemm_kernels().blas_from_in_rows : gemm_kernels().blas_from;
+  return q.m * q.n * q.k > from && std::min({q.m, q.n, q.k}) > 8;
+}
 
 // ---- Narrow types: tiles of C are computed in float (16-bit floats) or int32 (small integers) and rounded once.
 

@@ -25,7 +25,8 @@ template <class T> struct GemmArgs {
   int64_t d_rs;
 };
 struct GemmKernels {
-  int64_t blas_from;  // m * n * k from which OpenBLAS is faster, by measurement
+  int64_t blas_from;          // m * n * k from which OpenBLAS is faster, by measurement
+  int64_t blas_from_in_rows;  // the same where the elements of rows of A touch
   void (*f32)(const GemmArgs<float>&);
   void (*f64)(const GemmArgs<double>&);
   void (*i32)(const GemmArgs<uint32_t>&);

@@ -34,7 +34,7 @@ def mask_of(kind, batch, heads, queries, keys):
     return None
 
 
-# A tile is 128 queries and 256 keys; 8 heads or more are done in one pass, fewer in two.
+# A tile is 128 queries, or 64 where it is causal, and 256 keys; 8 heads or more are done in one pass, fewer in two.
 SHAPES = [
     (1, 2, 2, 300, 600, 8, 8),
     (3, 4, 4, 130, 257, 5, 5),

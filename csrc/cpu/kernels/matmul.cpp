@@ -448,8 +448,10 @@ void dot_parts(DType real, int64_t n, const void* x, int64_t xs, const void* y, 
 
 }  // namespace
 
-// With AVX-512 our tiles keep up with OpenBLAS for as long as A stays in the second-level cache; with 16 registers OpenBLAS is soon better.
+// With AVX-512 our tiles keep up with OpenBLAS for as long as A stays in the second-level cache, and longer where its rows are read along memory;
+// with 16 registers OpenBLAS is soon better.
 RG_EXPORT_KERNELS(GemmKernels, gemm_kernels) = {.blas_from = kRows == 8 ? int64_t{512} * 512 * 512 : 96 * 96 * 96,
+                                                .blas_from_in_rows = kRows == 8 ? int64_t{1024} * 1024 * 1024 : 96 * 96 * 96,
                                                 .f32 = gemm<float>,
                                                 .f64 = gemm<double>,
                                                 .i32 = gemm<uint32_t>,
