@@ -57,7 +57,7 @@ struct Pool {
 
   detail::RangeFn fn = nullptr;
   void* context = nullptr;
-  int64_t begin = 0, end = 0, chunk = 0;
+  int64_t begin = 0, items = 0, chunks = 0, unit = 1;  // chunks begin at multiples of the unit
   int shares_used = 0;
   Share shares[kMaxThreads];
 };
@@ -66,6 +66,13 @@ std::atomic<Pool*> the_pool{nullptr};
 std::atomic<int> thread_count{0};  // 0: not decided yet
 thread_local bool in_region = false;
 
+// Where chunk c begins. Chunks are as even as can be: with few items a last one that is short would leave its thread idle.
+int64_t start_of(const Pool& pool, int64_t c) {
+  if (c == pool.chunks) return pool.begin + pool.items;
+  const int64_t start = pool.items / pool.chunks * c + pool.items % pool.chunks * c / pool.chunks;
+  return pool.begin + start / pool.unit * pool.unit;
+}
+
 void work(Pool& pool, int self) {
   const int threads = pool.shares_used;
   for (int k = 0; k < threads; ++k) {
@@ -73,8 +80,7 @@ void work(Pool& pool, int self) {
     for (;;) {
       const int64_t c = share.next.fetch_add(1, std::memory_order_relaxed);
       if (c >= share.end) break;
-      const int64_t from = pool.begin + c * pool.chunk;
-      pool.fn(pool.context, from, std::min(from + pool.chunk, pool.end));
+      pool.fn(pool.context, start_of(pool, c), start_of(pool, c + 1));
     }
   }
 }
@@ -230,15 +236,13 @@ void detail::parallel_for(int64_t begin, int64_t end, int64_t grain, RangeFn fn,
     p->busy.store(false, std::memory_order_release);
     return fn(context, begin, end);
   }
-  const int64_t parts = std::min<int64_t>(int64_t{threads} * kChunksPerThread, n / grain);
-  int64_t chunk = (n + parts - 1) / parts;
-  if (chunk >= 1024) chunk = (chunk + 63) / 64 * 64;  // elements, most likely: keep two threads off one cache line
-  const int64_t chunks = (n + chunk - 1) / chunk;
+  const int64_t chunks = std::min<int64_t>(int64_t{threads} * kChunksPerThread, n / grain);
   p->fn = fn;
   p->context = context;
   p->begin = begin;
-  p->end = end;
-  p->chunk = chunk;
+  p->items = n;
+  p->chunks = chunks;
+  p->unit = n / chunks >= std::max<int64_t>(1024, grain + 64) ? 64 : 1;  // elements, most likely: keep two threads off one cache line
   p->shares_used = threads;
   for (int t = 0; t < threads; ++t) {
     p->shares[t].next.store(chunks * t / threads, std::memory_order_relaxed);

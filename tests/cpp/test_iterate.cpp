@@ -177,7 +177,7 @@ TEST(sixty_four_dimensions) {
 TEST(ranges_cover_all_once) {
   for (const int threads : {1, 2, 5, 300}) {
     const Threads some(threads);
-    for (const int64_t n : {0, 1, 2, 7, 100, 1000})
+    for (const int64_t n : {0, 1, 2, 7, 29, 100, 1000, 100003})
       for (const int64_t grain : {1, 3, 100, 5000}) {
         std::vector<std::atomic<int>> visits(static_cast<size_t>(n));
         std::atomic<bool> short_range{false};
