@@ -1,4 +1,4 @@
-"""`retrograd run`: a program behaves as under `python`, tracebacks included."""
+"""`retrograd run`: a program behaves as under `python`, tracebacks included. `retrograd demo`: what it prints and leaves."""
 
 import os
 import subprocess
@@ -81,3 +81,79 @@ def test_a_frame_of_the_program_called_like_the_launcher_stays(tmp_path):
     (tmp_path / "run.py").write_text("def go():\n    raise ValueError\n")
     found = run(tmp_path, "import run\nrun.go()\n")
     assert 'run.py", line 2, in go' in found.stderr
+
+
+# -- the demo -----------------------------------------------------------------
+
+
+def demo(tmp_path, *arguments):
+    environment = {**os.environ, "PYTHONPATH": PACKAGE}
+    command = [sys.executable, "-m", "retrograd", "demo", *arguments]
+    return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def test_the_demo_trains_writes_and_reports(tmp_path):
+    found = demo(tmp_path, "--steps", "4", "--sample", "20", "--no-compare", "--output", "out.html")
+    assert found.returncode == 0 and found.stderr == "", found.stderr  # no bar where there is no terminal
+    assert "4 steps" in found.stdout and "tokens/s" in found.stdout and "out.html" in found.stdout
+    page = (tmp_path / "out.html").read_text()
+    for part in ("Loss", "Gradient norms by layer", "Memory of tensors", "Time by op", "What it writes", "layer 0", "addmm"):
+        assert part in page
+    assert page.count("<svg") == 4 and not any(words in page for words in ("http", "src=", "href=", "<script", "NaN"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--steps", "0"], "--steps has to be at least 1"),
+        (["--seconds", "-1"], "--seconds has to be more than 0"),
+        (["--seconds", "nan"], "--seconds has to be more than 0"),
+        (["--output", "no/such/folder/r.html"], "there is no folder"),
+    ],
+)
+def test_the_demo_refuses_in_words(capsys, arguments, words):
+    from retrograd.cli.demo import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2 and words in capsys.readouterr().err
+
+
+def test_the_demo_learns():
+    from retrograd.cli.demo.model import Corpus, Trainer
+
+    retrograd.manual_seed(0)
+    trainer = Trainer(retrograd, Corpus.of(retrograd, "abcd " * 200))
+    losses = [trainer.step(0.2)[0].item() for _ in range(12)]
+    assert losses[-1] < losses[0] / 2 and set(trainer.norms()) == {"symbols", "places", "layer 0", "layer 1", "layer 2", "norm", "head"}
+    assert set(trainer.sample(10, "a")) <= set("abcd ")
+
+
+def test_the_bar_of_a_terminal(monkeypatch):
+    import io
+
+    from retrograd.cli.demo import Bar
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    bar = Bar(False, 10, "steps")
+    bar.show(5, "loss 1.0")
+    bar.show(10, "loss 0.5", finished=True)
+    assert "5/10 steps  loss 1.0" in screen.getvalue() and screen.getvalue().rstrip(" ").endswith("\n")
+    quiet = Bar(True, 10, "steps")
+    quiet.show(10, "loss", finished=True)
+    assert not quiet.live
+
+
+def test_charts():
+    from retrograd.cli.demo import report
+
+    assert report.ticks(0, 10) == [0, 2, 4, 6, 8, 10] and report.ticks(0.1, 0.35, 5) == pytest.approx([0.1, 0.15, 0.2, 0.25, 0.3, 0.35])
+    chart = report.line_chart("a < b", {"one": [(0, 1.0), (1, float("nan")), (2, 100.0)]}, "x", "y", logarithmic=True)
+    assert "a &lt; b" in chart and "nan" not in chart and chart.count("polyline") == 1
+    assert "nothing to show" in report.line_chart("empty", {"one": []}, "x", "y")
+    assert report.bar_chart("bars", [("x", 0.0, "none")]).count("<rect") == 1

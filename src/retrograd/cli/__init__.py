@@ -11,7 +11,7 @@ import sys
 from ..version import __version__
 
 COMMANDS = {
-    "demo": "train a small network and show what it learned",
+    "demo": "train a character GPT for a minute, let it write, leave a report",
     "run": "run a PyTorch script on retrograd, unchanged",
     "shim": "let a whole environment import retrograd as torch",
     "env": "print what a bug report needs: versions, machine, settings",

@@ -1,0 +1,241 @@
+"""Trains a character GPT on the docstrings of this package for about a minute, lets it write, and leaves a report of the run."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import importlib.util
+import math
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import retrograd
+
+from . import report
+from .model import BATCH, BLOCK, Corpus, Trainer, docstrings
+
+COMPARED, PATIENCE = 12, 10.0  # steps timed on both engines, after two that are not, and the seconds after which fewer will do
+
+
+@dataclass
+class Run:
+    """What is noted of a run, step by step."""
+
+    seconds: list[float] = field(default_factory=list)  # since the start, at the end of each step
+    losses: list[float] = field(default_factory=list)
+    norms: list[float] = field(default_factory=list)
+    memory: list[tuple[int, int]] = field(default_factory=list)  # bytes held after the step, and at most during it
+    parts: list[tuple[int, dict[str, float]]] = field(default_factory=list)  # gradient norms by part of the model, now and then
+
+    def typical(self) -> float:
+        """Seconds of a step: the median, without what the terminal and the report cost."""
+        times = sorted(b - a for a, b in zip([0.0, *self.seconds], self.seconds, strict=False))
+        return times[len(times) // 2]
+
+    def smooth(self, values: list[float], last: int = 20) -> float:
+        tail = values[-last:]
+        return sum(tail) / len(tail)
+
+
+class Bar:
+    """Progress on a terminal, by tqdm where that is installed; silent elsewhere."""
+
+    def __init__(self, quiet: bool, total: float, unit: str) -> None:
+        self.live = not quiet and sys.stderr.isatty()
+        self.total, self.unit, self.done, self.shown = total, unit, 0.0, 0.0
+        self.tqdm: Any = None
+        if self.live:
+            with contextlib.suppress(ImportError):
+                form = "{l_bar}{bar}| {n:.0f}/{total:.0f} " + unit + " [{postfix}]"
+                self.tqdm = importlib.import_module("tqdm").tqdm(total=total, bar_format=form)
+
+    def show(self, done: float, words: str, finished: bool = False) -> None:
+        now = time.perf_counter()
+        if not self.live or (now - self.shown < 0.1 and not finished):
+            return
+        self.shown = now
+        done = min(done, self.total)
+        if self.tqdm is not None:
+            self.tqdm.set_postfix_str(words, refresh=False)
+            self.tqdm.update(done - self.done)
+        else:
+            filled = round(24 * done / self.total)
+            line = f"  [{'#' * filled}{'.' * (24 - filled)}] {done:.0f}/{self.total:.0f} {self.unit}  {words}"
+            print(f"\r{line:<118}", end="\n" if finished else "", file=sys.stderr, flush=True)
+        self.done = done
+
+    def close(self) -> None:
+        if self.tqdm is not None:
+            self.tqdm.close()
+
+
+def train(trainer: Trainer, seconds: float, steps: int | None, quiet: bool) -> Run:
+    """Trains for a time, or a number of steps."""
+    torch, run = trainer.torch, Run()
+    bar = Bar(quiet, steps or seconds, "steps" if steps else "s")
+    start, progress = time.perf_counter(), 0.0
+    while progress < 1:
+        torch.reset_peak_memory_stats()
+        loss, norm = trainer.step(progress)
+        run.losses.append(loss.item())
+        run.norms.append(norm.item())
+        run.memory.append((torch.memory_allocated(), torch.max_memory_allocated()))
+        run.seconds.append(time.perf_counter() - start)
+        count = len(run.losses)
+        if count % 10 == 1:
+            run.parts.append((count, trainer.norms()))
+        progress = count / steps if steps else run.seconds[-1] / seconds
+        speed = BATCH * BLOCK * count / run.seconds[-1]
+        words = f"loss {run.smooth(run.losses):.3f}  |grad| {run.norms[-1]:.2f}  {speed:,.0f} tokens/s  {run.memory[-1][1] / 1e6:.1f} MB"
+        bar.show(count if steps else run.seconds[-1], words, finished=progress >= 1)
+    bar.close()
+    return run
+
+
+def time_by_op(trainer: Trainer, steps: int = 5) -> list[tuple[str, float, int]]:
+    """Seconds and calls of each op in a few steps, derivatives included, longest first: an op handler with a clock."""
+    times: dict[str, float] = {}
+    calls: dict[str, int] = {}
+
+    def handler(op: Any, args: Any, kwargs: Any) -> Any:
+        if op.composite:  # its parts come here too
+            return op(*args, **kwargs)
+        start = time.perf_counter()
+        try:
+            return op(*args, **kwargs)
+        finally:
+            times[op.name] = times.get(op.name, 0.0) + time.perf_counter() - start
+            calls[op.name] = calls.get(op.name, 0) + 1
+
+    retrograd._C._push_op_handler(handler)
+    try:
+        for _ in range(steps):
+            trainer.step(1.0)
+    finally:
+        retrograd._C._pop_op_handler()
+    return sorted(((name, total / steps, calls[name] // steps) for name, total in times.items()), key=lambda row: -row[1])
+
+
+@dataclass
+class Comparison:
+    """The same first steps on both engines."""
+
+    version: str
+    steps: int
+    ours: float
+    theirs: float
+    difference: float  # the largest between losses
+
+
+def compare(text: str, seed: int) -> Comparison | None:
+    """The first steps again, here and on PyTorch, one after the other; None where that is not installed."""
+    if importlib.util.find_spec("torch") is None:
+        return None
+    torch = importlib.import_module("torch")
+    if torch.Tensor is retrograd.Tensor:  # retrograd standing in for it
+        return None
+    torch.set_num_threads(retrograd.get_num_threads())
+    times: list[list[float]] = [[], []]
+    losses: list[list[float]] = [[], []]
+    trainers = []
+    for engine in (retrograd, torch):
+        engine.manual_seed(seed)
+        trainers.append(Trainer(engine, Corpus.of(engine, text)))
+    began = time.perf_counter()
+    for step in range(COMPARED + 2):
+        if step > 2 and time.perf_counter() - began > PATIENCE:
+            break
+        for i, trainer in enumerate(trainers):
+            start = time.perf_counter()
+            losses[i].append(trainer.step(0.5)[0].item())
+            if step >= 2:
+                times[i].append(time.perf_counter() - start)
+    ours, theirs = (sorted(t)[len(t) // 2] for t in times)
+    return Comparison(torch.__version__, len(losses[0]), ours, theirs, max(abs(a - b) for a, b in zip(*losses, strict=True)))
+
+
+def write_report(path: Path, run: Run, ops: list[tuple[str, float, int]], facts: list[tuple[str, str]], sample: str) -> None:
+    """The report of a run."""
+    seconds = run.seconds
+    every = max(1, len(seconds) // 400)  # enough points for a chart
+    mean = [sum(run.losses[max(0, i - 19) : i + 1]) / min(20, i + 1) for i in range(len(run.losses))]
+
+    def line(values: list[float]) -> list[tuple[float, float]]:
+        return [(i + 1, v) for i, v in enumerate(values)][::every]
+
+    names = run.parts[0][1] if run.parts else {}
+    total = sum(t for _, t, _ in ops) or 1.0
+    charts = [
+        report.line_chart("Loss", {"each step": line(run.losses), "mean of 20": line(mean)}, "step", "cross entropy"),
+        report.line_chart(
+            "Gradient norms by layer", {n: [(s, parts[n]) for s, parts in run.parts if n in parts] for n in names}, "step", "norm", True
+        ),
+        report.line_chart(
+            "Memory of tensors",
+            {
+                "most during a step": [(t, m[1] / 1e6) for t, m in zip(seconds, run.memory, strict=True)][::every],
+                "after it": [(t, m[0] / 1e6) for t, m in zip(seconds, run.memory, strict=True)][::every],
+            },
+            "seconds",
+            "MB",
+        ),
+        report.bar_chart("Time by op", [(n, t, f"{t * 1e3:.2f} ms, {t / total:.0%}, {c} calls") for n, t, c in ops[:14]]),
+    ]
+    report.write(path, "retrograd: a minute of training", facts, charts, sample)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="retrograd demo", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long to train (default: %(default)g)")
+    parser.add_argument("--steps", type=int, help="how many steps to train, instead of a time")
+    parser.add_argument("--output", type=Path, default=Path("report.html"), help="where the report goes (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of weights and batches (default: %(default)s)")
+    parser.add_argument("--sample", type=int, default=500, help="how many characters it writes at the end (default: %(default)s)")
+    parser.add_argument("--no-compare", action="store_true", help="leave PyTorch alone, where it is installed")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    options = parser.parse_args(arguments)
+    if options.steps is not None and options.steps < 1:
+        parser.error("--steps has to be at least 1")
+    if not (options.seconds > 0 and math.isfinite(options.seconds)):
+        parser.error("--seconds has to be more than 0")
+    if not options.output.resolve().parent.is_dir():
+        parser.error(f"--output: there is no folder {options.output.resolve().parent}")
+    with contextlib.suppress(AttributeError):  # a stdout replaced by something simpler
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # terminals without some character
+
+    retrograd.manual_seed(options.seed)
+    text = docstrings()
+    trainer = Trainer(retrograd, Corpus.of(retrograd, text))
+    count = sum(p.numel() for p in trainer.model.parameters())
+    print(
+        f"retrograd {retrograd.__version__}: a GPT of {count:,} parameters reads the {len(trainer.corpus.codes):,} characters of this "
+        f"package's docstrings, {BATCH} x {BLOCK} at a step"
+    )
+    run = train(trainer, options.seconds, options.steps, options.quiet)
+    sample = trainer.sample(options.sample, "\n\n")
+    print(f"\n{sample}\n")
+    step = run.typical()
+    facts = [
+        ("loss", f"{run.losses[0]:.3f} -> {run.smooth(run.losses):.3f}"),
+        ("training", f"{len(run.losses):,} steps in {run.seconds[-1]:.1f} s"),
+        ("per step", f"{step * 1e3:.2f} ms, {BATCH * BLOCK / step:,.0f} tokens/s"),
+        ("memory", f"{max(m for _, m in run.memory) / 1e6:.1f} MB of tensors at most"),
+        ("engine", f"retrograd {retrograd.__version__}, {retrograd.get_num_threads()} threads"),
+    ]
+    found = None if options.no_compare else compare(text, options.seed)
+    if found is not None:
+        words = (
+            f"{found.theirs * 1e3:.2f} ms for the same step, {found.theirs / found.ours:.2f} times retrograd's {found.ours * 1e3:.2f} ms "
+            f"(version {found.version}, both just now); losses of {found.steps} steps agree to {found.difference:.0e}"
+        )
+        facts.append(("PyTorch", words))
+    elif not options.no_compare:
+        facts.append(("PyTorch", "not installed, so there is nothing to compare with"))
+    print("\n".join(f"  {name:<10}{words}" for name, words in facts))
+    write_report(options.output, run, time_by_op(trainer), facts, sample)
+    print(f"  {'report':<10}{options.output}")
+    return 0
