@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optable import native, op
-from optable.facts import by
+from optable.facts import LOWER_PRECISION, by
 from optable.samples import B, E, S, T
 
 _QKV = (T(2, 2, 3, 4), T(2, 2, 5, 4), T(2, 2, 5, 3))
@@ -16,6 +16,7 @@ op(
     "_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, float scale) -> (Tensor output, Tensor logsumexp)",
     variants="function internal",
     kernel=native(),
+    autocast=LOWER_PRECISION,
     grad={
         "query, key, value, attn_mask": "attention_grad(grads[0], grads[1], {query, key, value, attn_mask, is_causal, scale, output, "
         "logsumexp}, needs_query, needs_key, needs_value, needs_attn_mask)"

@@ -122,3 +122,4 @@ def by(rule: str, *words: str) -> Batching:
 LOWER_PRECISION = "lower precision"  # floating tensors in the dtype of autocast
 FLOAT32 = "float32"  # floating tensors in at least that
 PROMOTE = "promote"  # in the widest dtype among them
+AS_IS = "as it is"  # made of ops that autocast would run otherwise, where PyTorch's is not

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optable import alias, composite, native, op, python
-from optable.facts import EXPECTED, FLOAT32, LOOP, LOWER_PRECISION, PART, SAME_AS_INPUT, Out, by, leading
+from optable.facts import AS_IS, EXPECTED, FLOAT32, LOOP, LOWER_PRECISION, PART, SAME_AS_INPUT, Out, by, leading
 from optable.samples import B, E, I, S, T
 
 _MM_SHAPES = [((3, 4), (4, 5)), ((1, 4), (4, 1)), ((3, 0), (0, 2)), ((0, 3), (3, 2)), ((3, 3), (3, 0)), ((17, 9), (9, 33))]
@@ -925,6 +925,8 @@ for _schema, _target, _doc, _samples in (
     op(
         _schema,
         kernel=python(f"retrograd._ops.linalg.{_target}"),
+        # PyTorch's determinants and exponentials are ops of one piece.
+        autocast=AS_IS if _target.endswith(("det", "matrix_exp")) else "" if _target == "older:lu" else FLOAT32,
         doc=_doc,
         samples=_samples,
         test={"values": False} if _target == "older:svd" else {"values": "real"} if _target == "older:cholesky_inverse" else {},
@@ -935,6 +937,7 @@ for _schema, _target, _doc, _samples in (
 op(
     "orgqr(Tensor self, Tensor input2) -> Tensor",
     kernel=python("retrograd._ops.linalg.older:orgqr"),
+    autocast=FLOAT32,
     doc="Another name for `linalg.householder_product`.",
     samples=[S(T(4, 3), T(3)), S(T(3, 3), T(2)), S(T(2, 4, 2), T(2, 2)), S(T(3, 0, grad=False), T(0, grad=False))],
     errors=(E(S(T(3), T(3)), RuntimeError, "torch.linalg.householder_product: input must have at least 2 dimensions."),),
@@ -942,6 +945,7 @@ op(
 op(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
     kernel=python("retrograd._ops.linalg.decompose:ormqr"),
+    autocast=FLOAT32,
     doc="The product with the orthogonal matrix that geqrf packed, without making it.",
     samples=[
         S(T(4, 3), T(3), T(4, 2)),

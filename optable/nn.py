@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from optable import FLOATING, composite, native, op, pointwise, python
-from optable.facts import FLOAT32, LOOP, LOWER_PRECISION, PART, along, by
+from optable.facts import AS_IS, FLOAT32, LOOP, LOWER_PRECISION, PART, along, by
 from optable.samples import E, I, S, T
 
 # ---- losses ----
@@ -525,6 +525,7 @@ op(
     "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
     variants="function",
     kernel=python("retrograd._ops.nn.distance:bilinear"),
+    autocast=AS_IS,
     doc="x1 @ weight[k] @ x2 + bias[k] for every output k.",
     samples=[S(T(2, 3), T(2, 4), T(5, 3, 4), T(5)), S(T(3), T(4), T(5, 3, 4)), S(T(2, 2, 3), T(2, 2, 4), T(5, 3, 4), T(5))],
     errors=(
@@ -584,7 +585,9 @@ for _schema, _doc, _samples in (
         [S(T(3, 4), (0, 1)), S(T(3, 4), (1,), True), S(T(2, 3, 4), (0, 2)), S(T(3, 4), ())],
     ),
 ):
-    op(_schema, variants="function", kernel=python(f"retrograd._ops.nn.short:{_schema.split('(')[0]}"), doc=_doc, samples=_samples)
+    _name = _schema.split("(")[0]
+    _casts = FLOAT32 if _name.endswith("_loss") else ""
+    op(_schema, variants="function", kernel=python(f"retrograd._ops.nn.short:{_name}"), autocast=_casts, doc=_doc, samples=_samples)
 op(
     "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
     variants="function",

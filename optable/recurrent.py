@@ -7,7 +7,7 @@ blocks of hidden_size: one, or those of input, forget, cell and output gate (LST
 from __future__ import annotations
 
 from optable import composite, native, op, python
-from optable.facts import LOOP, PART
+from optable.facts import LOOP, LOWER_PRECISION, PART
 from optable.samples import E, I, S, T
 
 # ---- one time step ----
@@ -226,6 +226,7 @@ op(
     variants="function internal",
     home="",
     kernel=native(),
+    autocast=LOWER_PRECISION,
     grad={
         "input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr": "recurrent_grad(grads[0], grads[1], grads[2], input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, "
         "saved, batch_sizes, kind, reverse, needs_input, needs_w_ih || needs_w_hh || needs_b_ih || needs_b_hh || needs_w_hr)"

@@ -570,6 +570,7 @@ op(
     "cdist(Tensor x1, Tensor x2, float p=2.0, str? compute_mode=None) -> Tensor",
     variants="function",
     kernel=python("retrograd._ops.reduce:cdist"),
+    autocast=FLOAT32,
     doc="p-norm distance between each pair of rows of two batches of matrices.",
     samples=[
         S(T(3, 4), T(2, 4)),
@@ -935,6 +936,7 @@ for name in ("quantile", "nanquantile"):
         f"{name}(Tensor self, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
         variants="function method",
         kernel=python(f"retrograd._ops.reduce:{name}"),
+        autocast=FLOAT32,
         doc="Quantiles along a dim" + (", without NaN." if name == "nanquantile" else "."),
         samples=[
             S(T(5, distinct=True), 0.3),

@@ -1,7 +1,7 @@
 """Runs the samples of the op table and the programs of tests/programs on PyTorch, and stores what it gives for tests on machines without it.
 
     python tools/make_references.py             rewrites tests/ops/references/*.json.gz and tests/programs/outcomes/*.json; needs torch
-    python tools/make_references.py programs    rewrites the latter alone, or with `ops` the former
+    python tools/make_references.py programs    rewrites the latter alone, or with `ops` the former, with `losses` those of tests/amp
     python tools/make_references.py --check     says which samples and programs have no stored result yet; needs nothing
 
 Of the samples float64 and complex128 (with gradients), float32 and int64 are stored for every sample, the other dtypes for the first two of each op.
@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import optable
 from tests import programs
+from tests.amp import training
 from tests.ops import references
 from tests.ops.cases import Case, all_cases, fits, specs_of
 from tests.ops.differences import comparable
@@ -93,7 +94,7 @@ def missing() -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=["ops", "programs"])
+    parser.add_argument("what", nargs="?", choices=["ops", "programs", "losses"])
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     if arguments.check:
@@ -103,10 +104,12 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(1)
-    if arguments.what != "programs":
+    if arguments.what in (None, "ops"):
         make_ops(torch)
-    if arguments.what != "ops":
+    if arguments.what in (None, "programs"):
         make_programs(torch)
+    if arguments.what in (None, "losses"):
+        training.store(torch)
 
 
 if __name__ == "__main__":

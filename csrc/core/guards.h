@@ -59,6 +59,11 @@ struct GradMode : Reset<set_grad_mode, bool> {
   explicit GradMode(bool on) : Reset(thread_state.grad_enabled, on) {}
 };
 
+// What an op that autocast has seen to is made of computes in the precision that was chosen.
+struct AutocastOff : Reset<set_autocast, uint16_t> {
+  AutocastOff() : Reset(thread_state.autocast, uint16_t{0}) {}
+};
+
 template <class F> class AtExit {
  public:
   explicit AtExit(F f) : f_(std::move(f)) {}

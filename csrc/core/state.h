@@ -19,8 +19,9 @@ struct ThreadState {
   bool forward_enabled = true;         // forward_ad._set_fwd_grad_enabled()
   bool torch_function_enabled = true;  // off inside DisableTorchFunction
   bool torch_function_subclasses = true;
-  bool intercepting = false;                 // ops must look around: handlers or forward-mode levels are active
+  bool intercepting = false;                 // ops must look around: handlers, forward-mode levels or autocast are active
   bool mapped = false;                       // one of the handlers is a level of vmap
+  uint16_t autocast = 0;                     // the kinds of devices whose ops choose their precision, a bit each; see ops/autocast.h
   uint32_t dual_levels = 0;                  // forward-mode levels entered, see autograd/tangent.h
   uint32_t first_visible_level = 0;          // the tangents that ops see: inside a vmap those of the transforms in it,
   uint32_t last_visible_level = UINT32_MAX;  // below it those outside; see python/intercept.h
@@ -43,11 +44,15 @@ extern int64_t live_batched;  // tensors of vmaps that exist, see Note [Batched 
 // them, nor on transforms that have nothing to do with the tensors at hand. So this is a question of the dispatch of ops alone; whatever
 // has two ways of computing something asks the tensors (has_layers(), autograd/layers.h).
 inline void set_intercepting() {
-  thread_state.intercepting = thread_state.handlers || thread_state.dual_levels || live_batched || naming_ops;
+  thread_state.intercepting = thread_state.handlers || thread_state.dual_levels || thread_state.autocast || live_batched || naming_ops;
 }
 inline void set_handlers(Handler* top, bool mapped) {
   thread_state.handlers = top;
   thread_state.mapped = mapped;
+  set_intercepting();
+}
+inline void set_autocast(uint16_t devices) {
+  thread_state.autocast = devices;
   set_intercepting();
 }
 inline void set_dual_levels(uint32_t count) {

@@ -4,6 +4,7 @@
 #include "autograd/untracked.h"
 #include "core/guards.h"
 #include "ops.h"
+#include "ops/autocast.h"
 #include "ops/create/create.h"
 #include "ops/data.h"
 #include "ops/dims.h"

@@ -16,6 +16,7 @@ void init_saved_hooks(PyObject* module);   // saved_hooks.cpp
 void init_modes(PyObject* module);         // modes.cpp: no_grad and the like
 void init_settings(PyObject* module);      // settings.cpp
 void init_transforms(PyObject* module);    // transforms.cpp: vmap, func, forward mode
+void init_autocast(PyObject* module);      // autocast.cpp: the thread's autocast
 void init_surroundings(PyObject* module);  // surroundings.cpp: the transforms around a program, noted and brought back
 
 // node._raw_saved_*: a saved tensor that hooks can be put on. `find` says where it is (saved_hooks.cpp).

@@ -121,6 +121,9 @@ PyObject* call_handler(OpRecord& op, PyObject* args) {
   Handler* const top = op_handler();
   const Below below(top);
   const FunctionModesOff off;  // they have seen the call that led here
+  // A level of vmap computes in place of the kernel, which autocast has no say in.
+  const Reset<set_autocast, uint16_t> precision(thread_state.autocast,
+                                                top->kind == HandlerKind::Batch ? uint16_t{0} : thread_state.autocast);
   Handler* const outer = std::exchange(running, top->kind == HandlerKind::Op ? top : nullptr);
   PyObject* kwargs = PyDict_New();
   PyObject* result = PyObject_CallFunctionObjArgs(top->callable, op_object(op), args, kwargs, nullptr);

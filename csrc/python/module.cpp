@@ -52,6 +52,7 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
     init_torch_function(module);
     init_overridable_function(module);
     init_intercept(module);
+    init_autocast(module);
     init_modes(module);
     init_settings(module);
     init_transforms(module);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "boxed_arguments.h"
+#include "python/autocast.h"
 #include "python/guard.h"
 #include "python/intercept.h"
 
@@ -177,6 +178,7 @@ PyObject* op_batching(PyObject* self, void*) {
 PyObject* op_results(PyObject* self, void*) {
   return guarded([&] { return words(record_of(self).results); });
 }
+PyObject* op_autocast(PyObject* self, void*) { return policy_text(record_of(self).autocast); }
 template <auto Member> PyObject* text_fact(PyObject* self, void*) { return text(record_of(self).*Member); }
 template <auto Member> PyObject* flag_fact(PyObject* self, void*) { return PyBool_FromLong(record_of(self).*Member); }
 
@@ -202,7 +204,7 @@ PyGetSetDef op_getset[] = {
     {"crosses_devices", flag_fact<&OpRecord::crosses_devices>, nullptr, "whether it takes tensors of several devices", nullptr},
     {"syncs", flag_fact<&OpRecord::syncs>, nullptr, "whether it reads values back, for a size or a check", nullptr},
     {"uninitialized", flag_fact<&OpRecord::uninitialized>, nullptr, "whether the values of its result mean nothing", nullptr},
-    {"autocast", text_fact<&OpRecord::autocast>, nullptr, "lower precision, float32 or promote; None: as it is", nullptr},
+    {"autocast", op_autocast, nullptr, "lower precision, float32, promote, as it is (and what it is made of); None: as it comes", nullptr},
     {"batching", op_batching, nullptr, "the rule of vmap, and the words the op table says to it: ('along', 'dim')", nullptr},
     {"vmap_name", text_fact<&OpRecord::vmap_name>, nullptr, "what vmap calls it in errors; None: aten::name", nullptr},
     {"forward", text_fact<&OpRecord::forward>, nullptr,

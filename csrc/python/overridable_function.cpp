@@ -1,4 +1,4 @@
-// _Overridable(function, attributes=None): a function written in Python that __torch_function__ may take over (retrograd/_overridable.py). Native, because the
+// _Overridable(function, attributes=None, policy of autocast=None): a function written in Python that __torch_function__ may take over (retrograd/_overridable.py). Native, because the
 // test stands before every call of nn.functional, linalg and the ops in Python: a Python wrapper would cost more than many of these functions do.
 // In place of the function, its address will do, "module:name": it is imported by the first call.
 #include <Python.h>
@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "core/guards.h"
+#include "python/autocast.h"
 #include "python/guard.h"
 #include "python/overridable.h"
 #include "python/wrap.h"
@@ -17,7 +19,8 @@ struct Overridable {
   PyObject_HEAD
   vectorcallfunc call;
   PyObject* function;  // owned; the address of it, until it is called
-  PyObject* dict;      // what functools.update_wrapper() copies
+  Autocast autocast;
+  PyObject* dict;  // what functools.update_wrapper() copies
   PyObject* weakrefs;
 };
 
@@ -43,13 +46,20 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   bool asked = RG_UNLIKELY(function_modes_active());
   for (Py_ssize_t i = 0; i < count && !asked; ++i) asked = !is_simple(args[i]) && any_overloaded(args + i, 1);
   if (!is_there(cast(self))) return nullptr;
+  if (RG_UNLIKELY(thread_state.autocast) && !asked && cast(self)->autocast != Autocast::None)
+    return guarded(
+        [&] { return call_autocast(cast(self)->autocast, cast(self)->function, args, static_cast<size_t>(positional), kwnames); });
   if (RG_LIKELY(!asked)) return PyObject_Vectorcall(cast(self)->function, args, nargsf, kwnames);
   return guarded([&] { return call_torch_function(self, nullptr, args, positional, kwnames); });
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
-  PyObject *function, *attributes = nullptr;
-  if (!PyArg_ParseTuple(args, "O|O!", &function, &PyDict_Type, &attributes)) return nullptr;
+  PyObject *function, *attributes = Py_None, *policy = Py_None;
+  if (!PyArg_ParseTuple(args, "O|OO", &function, &attributes, &policy)) return nullptr;
+  if (attributes != Py_None && !PyDict_Check(attributes)) {
+    PyErr_SetString(PyExc_TypeError, "_Overridable: expected a dict of attributes, or None");
+    return nullptr;
+  }
   if (PyUnicode_Check(function) && PyUnicode_FindChar(function, ':', 0, PyUnicode_GET_LENGTH(function), 1) < 0) {
     PyErr_SetString(PyExc_ValueError, "_Overridable: expected a function or its address, 'module:name'");
     return nullptr;
@@ -58,8 +68,12 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   if (!made) return nullptr;
   made->call = call;
   made->function = Py_NewRef(function);
-  made->dict = Py_XNewRef(attributes);
-  return reinterpret_cast<PyObject*>(made);
+  if (attributes != Py_None) made->dict = Py_NewRef(attributes);
+  return guarded([&]() -> PyObject* {
+    Owned held(reinterpret_cast<PyObject*>(made));
+    made->autocast = read_policy(policy);
+    return held.release();
+  });
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {

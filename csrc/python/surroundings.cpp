@@ -1,6 +1,10 @@
 // The transforms around a piece of a program, noted and brought back. A checkpoint runs its function a second time, in a backward that may
 // run inside other transforms than the first run did: under the vmap of jacrev, say, or after the vmap of the first run is over. What an op
-// records and computes follows from the levels of vmap and the depth of transforms around it, so the second run gets those of the first.
+// records and computes follows from the levels of vmap and the depth of transforms around it, so the second run gets those of the first, and
+// its autocast.
+#include <cstring>
+
+#include "ops/autocast.h"
 #include "python/autograd.h"
 #include "python/guard.h"
 #include "python/intercept.h"
@@ -8,7 +12,12 @@
 namespace retrograd {
 namespace {
 
-// (depth of transforms, ((batch, level, dual level, transforms) for each level of vmap, outermost first)).
+struct Autocasts {
+  uint16_t devices = thread_state.autocast;
+  AutocastState state = autocast_state();
+};
+
+// (depth of transforms, ((batch, level, dual level, transforms) for each level of vmap, outermost first), autocast as bytes).
 PyObject* surroundings(PyObject*, PyObject*) {
   return guarded([]() -> PyObject* {
     PyObject* levels = checked(PyList_New(0));
@@ -21,7 +30,9 @@ PyObject* surroundings(PyObject*, PyObject*) {
     PyList_Reverse(levels);
     PyObject* tuple = PyList_AsTuple(levels);
     Py_DECREF(levels);
-    return checked(Py_BuildValue("(iN)", int{thread_state.transform_depth}, checked(tuple)));
+    const Autocasts autocasts;
+    PyObject* bytes = PyBytes_FromStringAndSize(reinterpret_cast<const char*>(&autocasts), sizeof autocasts);
+    return checked(Py_BuildValue("(iNN)", int{thread_state.transform_depth}, checked(tuple), bytes));
   });
 }
 
@@ -37,10 +48,12 @@ struct SurroundedObject {
   PyObject* levels;  // owned
   int depth;
   bool inside;
+  Autocasts autocasts;
   Handler* handlers;  // from here on what is put back
   uint32_t dual_levels;
   uint32_t last_visible_level;
   uint8_t transform_depth;
+  Autocasts outer;
 };
 
 std::vector<Level> levels_in(PyObject* tuple) {
@@ -79,13 +92,18 @@ Handler* with_levels(const std::vector<Level>& wanted) {
 }
 
 PyObject* surrounded_new(PyTypeObject* type, PyObject* args, PyObject*) {
-  PyObject* levels;
+  PyObject *levels, *autocasts;
   int depth;
-  if (!PyArg_ParseTuple(args, "(iO!)", &depth, &PyTuple_Type, &levels)) return nullptr;
+  if (!PyArg_ParseTuple(args, "(iO!S)", &depth, &PyTuple_Type, &levels, &autocasts)) return nullptr;
+  if (PyBytes_GET_SIZE(autocasts) != sizeof(Autocasts)) {
+    PyErr_SetString(PyExc_ValueError, "these are no surroundings that _surroundings() gave");
+    return nullptr;
+  }
   auto* o = reinterpret_cast<SurroundedObject*>(type->tp_alloc(type, 0));
   if (!o) return nullptr;
   o->levels = Py_NewRef(levels);
   o->depth = depth;
+  std::memcpy(&o->autocasts, PyBytes_AS_STRING(autocasts), sizeof(Autocasts));
   return reinterpret_cast<PyObject*>(o);
 }
 
@@ -103,6 +121,11 @@ PyObject* surrounded_enter(PyObject* self, PyObject*) {
     set_dual_levels(0);  // a checkpoint inside forward mode has no second run
     thread_state.last_visible_level = UINT32_MAX;
     set_transform_depth(static_cast<uint8_t>(o->depth));
+    o->outer = Autocasts();
+    const int64_t nesting = o->outer.state.nesting + (o->autocasts.devices != 0);
+    set_autocast(o->autocasts.devices);
+    autocast_state() = o->autocasts.state;
+    autocast_state().nesting = nesting;
     Py_RETURN_NONE;
   });
 }
@@ -116,6 +139,9 @@ PyObject* surrounded_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
   set_dual_levels(o->dual_levels);
   thread_state.last_visible_level = o->last_visible_level;
   set_transform_depth(o->transform_depth);
+  set_autocast(o->outer.devices);
+  autocast_state() = o->outer.state;
+  if (o->outer.state.nesting == 0) forget_casts();
   release(stack);
   Py_RETURN_NONE;
 }

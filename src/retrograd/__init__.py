@@ -148,8 +148,10 @@ if _typing.TYPE_CHECKING:
     from retrograd import (
         _dynamo as _dynamo,
         _inductor as _inductor,
+        amp as amp,
         cli as cli,
         compiler as compiler,
+        cpu as cpu,
         cuda as cuda,
         distributions as distributions,
         doctor as doctor,
@@ -202,6 +204,10 @@ if _typing.TYPE_CHECKING:
         solve as solve,
         symeig as symeig,
     )
+    from retrograd._ops.amp import (
+        _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_,
+        _amp_update_scale_ as _amp_update_scale_,
+    )
     from retrograd._ops.foreach import *  # noqa: F403
     from retrograd._ops.nn.activations import rrelu_ as rrelu_
     from retrograd._ops.nn.normalize import batch_norm_update_stats as batch_norm_update_stats
@@ -216,6 +222,32 @@ if _typing.TYPE_CHECKING:
     from retrograd._ops.sparse.products import hspmm as hspmm, smm as smm, spmm as spmm, sspaddmm as sspaddmm
     from retrograd._symbolic import *  # noqa: F403
     from retrograd._tensor_str import set_printoptions as set_printoptions
+    from retrograd.amp import GradScaler as GradScaler, autocast as autocast
+    from retrograd.amp._state import (
+        autocast_decrement_nesting as autocast_decrement_nesting,
+        autocast_increment_nesting as autocast_increment_nesting,
+        clear_autocast_cache as clear_autocast_cache,
+        get_autocast_cpu_dtype as get_autocast_cpu_dtype,
+        get_autocast_dtype as get_autocast_dtype,
+        get_autocast_gpu_dtype as get_autocast_gpu_dtype,
+        get_autocast_ipu_dtype as get_autocast_ipu_dtype,
+        get_autocast_xla_dtype as get_autocast_xla_dtype,
+        is_autocast_cache_enabled as is_autocast_cache_enabled,
+        is_autocast_cpu_enabled as is_autocast_cpu_enabled,
+        is_autocast_enabled as is_autocast_enabled,
+        is_autocast_ipu_enabled as is_autocast_ipu_enabled,
+        is_autocast_xla_enabled as is_autocast_xla_enabled,
+        set_autocast_cache_enabled as set_autocast_cache_enabled,
+        set_autocast_cpu_dtype as set_autocast_cpu_dtype,
+        set_autocast_cpu_enabled as set_autocast_cpu_enabled,
+        set_autocast_dtype as set_autocast_dtype,
+        set_autocast_enabled as set_autocast_enabled,
+        set_autocast_gpu_dtype as set_autocast_gpu_dtype,
+        set_autocast_ipu_dtype as set_autocast_ipu_dtype,
+        set_autocast_ipu_enabled as set_autocast_ipu_enabled,
+        set_autocast_xla_dtype as set_autocast_xla_dtype,
+        set_autocast_xla_enabled as set_autocast_xla_enabled,
+    )
     from retrograd.autograd.anomaly_mode import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
         is_anomaly_enabled as is_anomaly_enabled,
@@ -279,6 +311,35 @@ else:
         **dict.fromkeys(("hspmm", "smm", "spmm", "sspaddmm"), "retrograd._ops.sparse.products"),
         "is_storage": "retrograd.storage",
         "install_as_torch": "retrograd._as_torch",
+        **dict.fromkeys(("GradScaler", "autocast"), "retrograd.amp"),
+        **dict.fromkeys(
+            (
+                "autocast_decrement_nesting",
+                "autocast_increment_nesting",
+                "clear_autocast_cache",
+                "get_autocast_cpu_dtype",
+                "get_autocast_dtype",
+                "get_autocast_gpu_dtype",
+                "get_autocast_ipu_dtype",
+                "get_autocast_xla_dtype",
+                "is_autocast_cache_enabled",
+                "is_autocast_cpu_enabled",
+                "is_autocast_enabled",
+                "is_autocast_ipu_enabled",
+                "is_autocast_xla_enabled",
+                "set_autocast_cache_enabled",
+                "set_autocast_cpu_dtype",
+                "set_autocast_cpu_enabled",
+                "set_autocast_dtype",
+                "set_autocast_enabled",
+                "set_autocast_gpu_dtype",
+                "set_autocast_ipu_dtype",
+                "set_autocast_ipu_enabled",
+                "set_autocast_xla_dtype",
+                "set_autocast_xla_enabled",
+            ),
+            "retrograd.amp._state",
+        ),
         **dict.fromkeys(("cond", "while_loop"), "retrograd._control"),
         "compile": "retrograd._compile",
         **dict.fromkeys(("fork", "wait"), "retrograd.jit"),
@@ -303,8 +364,10 @@ else:
         "_dynamo",
         "_higher_order_ops",
         "_inductor",
+        "amp",
         "cli",
         "compiler",
+        "cpu",
         "cuda",
         "distributions",
         "doctor",
@@ -338,8 +401,8 @@ else:
     def __getattr__(name):
         if name in _LAZY:
             value = getattr(_importlib.import_module(_LAZY[name]), name)
-        elif name.startswith("_foreach_"):
-            value = getattr(_importlib.import_module("retrograd._ops.foreach"), name)
+        elif name.startswith(("_foreach_", "_amp_")):
+            value = getattr(_importlib.import_module(f"retrograd._ops.{name.split('_')[1]}"), name)
         elif name in _MODULES:
             value = _importlib.import_module(f"retrograd.{name}")
         else:

@@ -12,10 +12,20 @@ from retrograd import _C
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def autocast(policy: str) -> Callable[[F], F]:
+    """Says how autocast runs a function that is not in the op table: one of the words of optable/facts.py."""
+
+    def said(function: F) -> F:
+        vars(function)["autocast"] = policy
+        return function
+
+    return said
+
+
 def overridable(function: F) -> F:
     """The function, asking modes and arguments with a `__torch_function__` first."""
 
-    asking = _C._Overridable(function)
+    asking = _C._Overridable(function, None, vars(function).get("autocast"))
     functools.update_wrapper(asking, function)
     return asking
 

@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 import optable  # noqa: E402
+import retrograd  # noqa: E402
 from tests.ops.cases import cases  # noqa: E402
 from tests.ops.harness import call, exists, ids, variants_of  # noqa: E402
 from tests.ops.tensors import flatten  # noqa: E402
@@ -72,3 +73,32 @@ def compared(entry):
 @pytest.mark.parametrize("entry", [e for e in optable.load() if compared(e)], ids=ids)
 def test_policy(entry):
     assert policy(entry) == entry.autocast
+
+
+# One op here, which computes in float32; PyTorch's is a decomposition and products, which autocast casts.
+OF_ONE_PIECE = {"linalg_pinv"}
+
+
+def dtypes(engine, entry, case, dtype, on=True):
+    """Of the results under autocast; None where the op refuses its arguments."""
+    args, kwargs, _ = case.bind(engine, dtype, grad=False)
+    try:
+        with engine.autocast("cpu", engine.bfloat16, enabled=on):
+            out = call(engine, entry, args, kwargs)
+    except (RuntimeError, NotImplementedError, TypeError, IndexError, ValueError):
+        return None
+    return [str(t.dtype).rpartition(".")[2] for t in flatten(out if isinstance(out, (list, tuple)) else [out]) if hasattr(t, "dtype")]
+
+
+def has_results(entry):
+    return entry.kernel.kind != "alias" and entry.samples and variants_of(entry) and exists(torch, entry) and entry.name not in OF_ONE_PIECE
+
+
+@pytest.mark.parametrize("entry", [e for e in optable.load() if has_results(e)], ids=ids)
+def test_dtypes_of_results(entry):
+    for case in cases(entry)[:3]:
+        for dtype in ("float32", "bfloat16"):
+            wanted, got = dtypes(torch, entry, case, dtype), dtypes(retrograd, entry, case, dtype)
+            if None in (wanted, got) or got == wanted:
+                continue
+            assert dtypes(torch, entry, case, dtype, on=False) != dtypes(retrograd, entry, case, dtype, on=False), (wanted, got)

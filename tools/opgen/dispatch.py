@@ -202,13 +202,17 @@ def record(op: Op, plan: Plan, *, inplace: bool) -> tuple[str, str]:
 DISPATCH_PLAIN = """
 // $schema
 $ret $name($params) {
-  if (RG_UNLIKELY(thread_state.intercepting) && intercepts(op_$name)) return intercept<$ret>(op_$name$more);
+  if (RG_UNLIKELY(thread_state.intercepting)) {
+    $autocast
+    if (intercepts(op_$name)) return intercept<$ret>(op_$name$more);
+  }
   $call;
 }
 """
 DISPATCH = """
 // $schema
 $ret $name($params) {
+  $autocast
   $hooks_first
   bool done = false;
   $declared = RG_LIKELY(!thread_state.intercepting) ? $kernel($args) : run_intercepted(done, op_$name, ops::$name, $kernel, $rule$more);
@@ -251,7 +255,11 @@ def dispatch(op: Op) -> str:
         "args": names(op),
         "more": "".join(f", {p.name}" for p in op.params),
         "kernel": kernel_name(op),
+        "autocast": "",
     }
+    if op.autocast and kind != "alias":
+        looks = "" if kind == "composite" else "RG_UNLIKELY(thread_state.intercepting) && "
+        shared["autocast"] = f"if ({looks}thread_state.autocast) return autocast(op_{op.cname}, ops::{op.cname}{shared['more']});"
     if kind in ("composite", "alias"):
         target = f"composite::{op.cname}" if kind == "composite" else f"ops::{op.kernel.target}"
         call = f"copied({op.kernel.expr})" if op.kernel.expr else f"{target}({names(op)})"

@@ -42,6 +42,7 @@ return finish_out(p);
 """
 COMPUTE = """
 check_out(p, "$shown", any_requires_grad($checked));
+$autocast
 $rule
 return write_out(p, ops::$name($args), rule);
 """
@@ -78,4 +79,7 @@ def write_out(op: Op) -> str:
     shared["args"] = ", ".join(at.values())
     if op.out.fill:
         return fill(FILL, **shared)
-    return fill(POINTWISE if op.kernel.kind == "pointwise" else COMPUTE, **shared, rule=declared_rule(op.out))
+    shared["rule"] = declared_rule(op.out)
+    if op.kernel.kind == "pointwise":
+        return fill(POINTWISE, **shared)
+    return fill(COMPUTE, **shared, autocast="const AutocastOff off;" if optable.target(op).autocast else "")

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from optable import Op, Param, target
+from optable.facts import AS_IS, FLOAT32, LOWER_PRECISION, PROMOTE
 
 from .signature import is_function
 from .text import truth
 
+AUTOCAST = {LOWER_PRECISION: "LowerPrecision", FLOAT32: "Float32", PROMOTE: "Promote", AS_IS: "AsIs"}
 ALIASES = {"": "None", "view": "View", "memory": "Memory", "maybe": "Maybe"}
 FORWARD_WORDS = ("elementwise", "symmetric", "linear", "multilinear", "zero")
 
@@ -123,7 +125,7 @@ def bits(op: Op, written: list[str]) -> str:
 
 
 ORDER = (
-    "name", "schema", "batching", "forward", "autocast", "out", "results", "vmap_name", "functional", "mutates", "outs", "aliases", "composite", "random",
+    "name", "schema", "batching", "forward", "out", "results", "vmap_name", "functional", "mutates", "outs", "autocast", "aliases", "composite", "random",
     "elementwise", "crosses_devices", "syncs", "uninitialized",
 )  # fmt: skip
 
@@ -142,7 +144,7 @@ def records(op: Op) -> Iterator[str]:
     if is_function(op):
         own = named(op.qualified, list(op.mutates)) | {"forward": f'"{forward(op)}"'}
         if source.autocast:
-            own["autocast"] = f'"{source.autocast}"'
+            own["autocast"] = f"Autocast::{AUTOCAST[source.autocast]}"
         if has_out(op):
             own["out"] = f'"{out_dtype(op)}"'
         if op.mutates:

@@ -1,4 +1,5 @@
 // torch.lstm, gru, rnn_tanh and rnn_relu: layers and directions over sequences, dense or packed.
+#include "core/state.h"
 #include "ops/checks.h"
 #include "ops/recurrent/recurrent.h"
 
@@ -13,6 +14,7 @@ struct Network {
   int64_t layers;
   double dropout;  // 0 when it does not train
   bool bidirectional;
+  bool packed = false;
 
   int64_t directions() const { return bidirectional ? 2 : 1; }
 };
@@ -43,8 +45,10 @@ class Parameters {
 };
 
 RecurrentResult run_layer(const Tensor& data, const Tensor& hx, const Tensor& cx, const RecurrentParameters& w, IntSpan batch_sizes,
-                          Recurrence kind, bool reverse) {
-  if (RG_UNLIKELY(!is_floating(data.dtype()))) {
+                          Recurrence kind, bool reverse, bool packed) {
+  // Where autocast has a say, PyTorch has one op for an LSTM over dense sequences, and ordinary ops for all the rest.
+  const bool whole = !thread_state.autocast || (kind == Recurrence::Lstm && !packed && !w.w_hr);
+  if (RG_UNLIKELY(!is_floating(data.dtype()) || !whole)) {
     check_recurrent_layer(data, hx, cx, w, batch_sizes, kind);
     return recurrent_layer_in_ops(data, hx, cx, w, batch_sizes, kind, reverse);
   }
@@ -69,7 +73,7 @@ RecurrentResult run_network(const Network& net, Tensor data, IntSpan batch_sizes
       const int64_t i = layer * net.directions() + direction;
       const bool two = net.states.size() == 2;
       RecurrentResult r = run_layer(data, ops::select(net.states[0], 0, i), two ? ops::select(net.states[1], 0, i) : Tensor(),
-                                    parameters.of(static_cast<size_t>(i)), batch_sizes, net.kind, direction == 1);
+                                    parameters.of(static_cast<size_t>(i)), batch_sizes, net.kind, direction == 1, net.packed);
       outputs[direction] = std::move(r.output);
       hy.push_back(std::move(r.hy));
       if (two) cy.push_back(std::move(r.cy));
@@ -93,7 +97,7 @@ RecurrentResult run_dense(const Network& net, const Tensor& input, bool batch_fi
   return r;
 }
 
-RecurrentResult run_packed(const Network& net, const Tensor& data, const Tensor& batch_sizes) {
+RecurrentResult run_packed(Network net, const Tensor& data, const Tensor& batch_sizes) {
   RG_CHECK(batch_sizes.dtype() == DType::Int64, "expected scalar type Long but found ", dtype_title(batch_sizes.dtype()));
   RG_CHECK_AS(Index, data.dim() > 0 && batch_sizes.dim() > 0, "Dimension specified as 0 but tensor has no dimensions");
   RG_CHECK(data.dim() == 2 && batch_sizes.dim() == 1, "Expected data [elements, input_size] and batch_sizes [time], got ", data.sizes(),
@@ -102,6 +106,7 @@ RecurrentResult run_packed(const Network& net, const Tensor& data, const Tensor&
   check_has_values(batch_sizes, Device{});
   const Tensor sizes = on_host(contiguous_data(batch_sizes));
   RG_CHECK(sizes.numel() > 0, "Expected sequence length to be larger than 0 in RNN");
+  net.packed = true;
   return run_network(net, data, IntSpan{sizes.data<int64_t>(), static_cast<size_t>(sizes.numel())});
 }
 

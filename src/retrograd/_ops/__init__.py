@@ -22,17 +22,17 @@ class _Signature:
         return inspect.signature(eval(f"lambda {self._parameters}: None"))
 
 
-def _lazy(name: str, target: str, parameters: str, doc: str) -> Callable[..., Any]:
+def _lazy(name: str, target: str, parameters: str, doc: str, autocast: str) -> Callable[..., Any]:
     """A function that imports its implementation when it is first called, and lets __torch_function__ see the call."""
     said = {"__name__": name, "__qualname__": name, "__module__": "retrograd", "__doc__": doc, "__wrapped__": _Signature(parameters)}
-    return _C._Overridable(target, said)
+    return _C._Overridable(target, said, autocast)
 
 
 def install(namespace: dict[str, Any]) -> None:
     """Adds the functions of the op table to `namespace`, and the methods that are written in Python to Tensor."""
     namespace.update({name: f for name, f in vars(_C._ops).items() if name not in ELSEWHERE and not name.startswith("__")})
-    for name, variants, target, parameters, doc in PYTHON_OPS:
-        function = _lazy(name, target, parameters, doc)
+    for name, variants, target, parameters, doc, autocast in PYTHON_OPS:
+        function = _lazy(name, target, parameters, doc, autocast)
         if "function" in variants:
             namespace[name] = function
         if "method" in variants:

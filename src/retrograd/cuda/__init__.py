@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import retrograd
 from retrograd._C import Tensor
+from retrograd.cuda import amp as amp
 
 __all__ = [
     "AcceleratorError", "Event", "OutOfMemoryError", "Stream", "can_device_access_peer", "current_device", "current_stream", "default_stream", "device",

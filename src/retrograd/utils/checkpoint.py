@@ -469,6 +469,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.random_state = get_rng_state() if preserve_rng_state else None
+        ctx.surroundings = _C._surroundings()
         ctx.rest = [None if isinstance(a, Tensor) else (a,) for a in args]
         ctx.save_for_backward(*(a for a in args if isinstance(a, Tensor)))
         with _C.no_grad():
@@ -482,7 +483,7 @@ class CheckpointFunction(Function):
                 "use_reentrant=False, or call backward() without inputs."
             )
         inputs = detach_variable(tuple(_kept_arguments(ctx)))
-        with _random_state(ctx.random_state), _C.enable_grad():
+        with surrounded(ctx.surroundings), _random_state(ctx.random_state), _C.enable_grad():
             outputs = ctx.run_function(*inputs)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         roots = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]

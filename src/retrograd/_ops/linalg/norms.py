@@ -10,6 +10,7 @@ from retrograd import _C, Tensor
 from retrograd._batched import any_true
 from retrograd._ops.linalg.decompose import svdvals
 from retrograd._ops.out import castable, dtype_title, written
+from retrograd._overridable import autocast
 
 _ops = _C._ops
 
@@ -116,6 +117,7 @@ def norm(
     return written(result, out, _norm_words("norm"))
 
 
+@autocast("float32")
 def cond(A: Tensor, p: float | str | None = None, *, out: Tensor | None = None) -> Tensor:
     """The condition number: norm(A) * norm(inverse)."""
     if A.dim() < 2:

@@ -11,6 +11,7 @@ from retrograd import _C, Tensor
 from retrograd._batched import whole
 from retrograd._ops.linalg.systems import inv
 from retrograd._ops.out import castable, dtype_title, written
+from retrograd._overridable import autocast
 
 _TENSORDOT = "tensordot: Expected the output tensor to have dtype {result}, but got an output tensor with dtype {out}"
 _MULTI_DOT = "multi_dot(): expected out tensor to have dtype {result_cpp} but got {out_cpp}"
@@ -139,6 +140,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     return written(result, out, cast=_POWER)
 
 
+@autocast("lower precision")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """Sum of products along dim, x conjugated."""
     if x.dtype != y.dtype:

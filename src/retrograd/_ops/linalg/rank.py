@@ -9,6 +9,7 @@ import retrograd as torch
 from retrograd import _C, Tensor
 from retrograd._ops.linalg.decompose import eigvalsh, svdvals
 from retrograd._ops.out import castable, dtype_title, written
+from retrograd._overridable import autocast
 from retrograd.return_types import _of
 
 
@@ -44,6 +45,7 @@ def pinv(
     return written(inverse, out, None, cast=castable("linalg.pinv"))
 
 
+@autocast("float32")
 def matrix_rank(
     A: Tensor | None = None,
     tol: Tensor | float | None = None,
@@ -87,6 +89,7 @@ class _LstsqResult(NamedTuple):
     singular_values: Tensor
 
 
+@autocast("float32")
 def lstsq(
     A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Sequence[Tensor] | None = None
 ) -> _LstsqResult:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from retrograd import _C, Tensor
 from retrograd._ops.linalg.errors import check_info
 from retrograd._ops.out import castable, written
+from retrograd._overridable import autocast
 from retrograd.return_types import _of
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def _reported(op: str, result: _Result, words: str, check_errors: bool) -> _Resu
     return result
 
 
+@autocast("float32")
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """The X of A X = B, or of X A = B."""
     result, info = _ops.linalg_solve_ex(A, B, left=left)
@@ -54,6 +56,7 @@ def solve_ex(
     return written(_reported("torch.linalg.solve_ex", _ops.linalg_solve_ex(A, B, left=left), _SINGULAR, check_errors), out)
 
 
+@autocast("float32")
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse."""
     result, info = _ops.linalg_inv_ex(A)
@@ -61,6 +64,7 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     return written(result, out)
 
 
+@autocast("float32")
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Sequence[Tensor] | None = None) -> return_types.linalg_inv_ex:
     """inv() that reports singular matrices in `info` instead of raising."""
     return written(_reported("linalg.inv", _ops.linalg_inv_ex(A), _NO_INVERSE, check_errors), out)
@@ -109,6 +113,7 @@ def solve_triangular(
     return written(_ops.linalg_solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular), out, _FOUND)
 
 
+@autocast("float32")
 def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """The L of A = L L^H (upper: the U of A = U^H U) for a positive definite A."""
     result, info = _ops.linalg_cholesky_ex(A, upper=upper)
@@ -116,6 +121,7 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
     return written(result, out)
 
 
+@autocast("float32")
 def cholesky_ex(
     A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
 ) -> return_types.linalg_cholesky_ex:
@@ -161,6 +167,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     return written(solve_triangular(U, y, upper=True), out)
 
 
+@autocast("float32")
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of A as a map between tensors: of the dims from `ind` on to the ones before."""
     if ind <= 0:
@@ -174,6 +181,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     return written(inv(A.reshape(math.prod(before), math.prod(after))).reshape(*after, *before), out, None, cast=castable("tensorinv"))
 
 
+@autocast("float32")
 def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """The X with tensordot(A, X, X.dim()) = B."""
     if dims is not None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import retrograd as torch
 from retrograd import _C, Tensor
 from retrograd._ops.nn.dropout import dropout
+from retrograd._overridable import autocast
 
 _ops = _C._ops
 
@@ -115,6 +116,7 @@ def _in_ops(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None,
     return (weights @ value).to(dtype)
 
 
+@autocast("lower precision")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

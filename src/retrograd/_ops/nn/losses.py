@@ -10,6 +10,7 @@ from typing import Any
 import retrograd as torch
 from retrograd import _C, Tensor
 from retrograd._batched import whole
+from retrograd._overridable import autocast
 
 _ops = _C._ops
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
@@ -224,6 +225,7 @@ def soft_margin_loss(
     return _ops.soft_margin_loss(input, target, _reduction(reduction, size_average, reduce))
 
 
+@autocast("float32")
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -267,6 +269,7 @@ def gaussian_nll_loss(
     return _reduced(loss, how)
 
 
+@autocast("float32")
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -282,6 +285,7 @@ def hinge_embedding_loss(
     return _reduced(loss, how)
 
 
+@autocast("float32")
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -311,6 +315,7 @@ def cosine_embedding_loss(
     return _reduced(loss, how)
 
 
+@autocast("float32")
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -330,6 +335,7 @@ def margin_ranking_loss(
     return _reduced((-target * (input1 - input2) + margin).clamp_min(0), how)
 
 
+@autocast("float32")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -355,6 +361,7 @@ def multi_margin_loss(
     return _reduced(loss.reshape(target.shape), how)
 
 
+@autocast("float32")
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
@@ -394,6 +401,7 @@ def _check_margin(margin: float) -> None:
         raise ValueError(f"margin must be greater than 0, got {margin}")
 
 
+@autocast("float32")
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,

@@ -30,6 +30,8 @@ class Embedding(Function):
         if ctx.padding is not None:
             kept = (indices != ctx.padding).nonzero().reshape(-1)
             indices, rows = indices[kept], rows[kept]
+        else:
+            rows = rows.clone()  # who writes to the gradient of a weight, a gradient scaler, say, must not write to that of others
         return with_parts(ctx.size, Parts(COO, None, indices.unsqueeze(0), rows)), None, None, None
 
     @staticmethod

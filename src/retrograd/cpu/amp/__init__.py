@@ -1,0 +1,8 @@
+"""torch.cpu.amp: the older names of `torch.autocast("cpu")` and `torch.amp.GradScaler("cpu")`."""
+
+from __future__ import annotations
+
+from retrograd.cpu.amp.autocast_mode import autocast
+from retrograd.cpu.amp.grad_scaler import GradScaler
+
+__all__ = ["GradScaler", "autocast"]
