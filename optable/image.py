@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optable import alias, composite, native, op, python
-from optable.facts import FLOAT32, LOOP, PART, by
+from optable.facts import FLOAT32, LOOP, PART, by, leading
 from optable.samples import E, S, T
 
 # ---- another size ----
@@ -374,7 +374,10 @@ op(
 op(
     "pixel_shuffle(Tensor input, int upscale_factor) -> Tensor",
     variants="function",
-    kernel=composite(),
+    kernel=native(complex=True, guests="moves"),
+    grad={"input": "ops::pixel_unshuffle(grad, upscale_factor)"},
+    jvp="linear",
+    batching=leading(3),
     doc="Channels turned into pixels: [*, C r^2, H, W] as [*, C, H r, W r].",
     samples=[S(T(1, 8, 2, 3), 2), S(T(9, 1, 2), 3), S(T(2, 2, 4, 1, 1), 2), S(T(2, 3, 4), 1)],
     errors=(
@@ -390,7 +393,10 @@ op(
 op(
     "pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor",
     variants="function",
-    kernel=composite(),
+    kernel=native(complex=True, guests="moves"),
+    grad={"input": "ops::pixel_shuffle(grad, downscale_factor)"},
+    jvp="linear",
+    batching=leading(3),
     doc="Pixels turned into channels: [*, C, H r, W r] as [*, C r^2, H, W].",
     samples=[S(T(1, 2, 4, 6), 2), S(T(1, 3, 6), 3), S(T(2, 2, 1, 2, 2), 2), S(T(2, 3, 4), 1)],
     errors=(

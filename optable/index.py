@@ -590,18 +590,10 @@ op(
     reference="numpy.argwhere",
 )
 op(
-    "_isin(Tensor elements, Tensor test_elements, bool invert) -> Tensor",
-    variants="function internal",
+    "isin(Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    variants="function out",
     kernel=composite(),
-    home="",
-    no_grad=INTEGERS,
-    doc="`isin` of tensors.",
-    samples=[S(I(3, 4), I(2), False), S(I(40), I(30, high=9), True), S(I(300), I(16), False), S(I(200), I(30), False)],
-)
-op(
-    "isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
-    variants="function",
-    kernel=python("retrograd._ops.index:isin"),
+    out=Out(exact=EXPECTED),
     doc="Whether each element is among test_elements; either may be a number.",
     samples=[
         S(I(3, 4), I(2)),
@@ -612,6 +604,8 @@ op(
         S(I(3), I(0)),
         S(T(3, grad=False), I(3)),
         S(I(40), I(30, high=9)),
+        S(I(300), I(16), invert=True),
+        S(I(200), I(30)),
     ],
     errors=(E(S(B(2), I(3)), RuntimeError, r"Unsupported input type encountered for isin\(\): Bool"),),
     reference="numpy.isin",

@@ -40,7 +40,9 @@ op(
 op(
     "sub(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("sub_scaled(x, y, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True, guests="bits"),
+    kernel=pointwise(
+        "sub_scaled(x, y, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True, guests="bits"
+    ),
     grad={"self": "grad", "other": "times(grad, -alpha)"},
     jvp="elementwise",
     vmap_name="inplace arithmetic",
@@ -56,7 +58,9 @@ op(
 op(
     "rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     variants="function",
-    kernel=pointwise("sub_scaled(y, x, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True, guests="bits"),
+    kernel=pointwise(
+        "sub_scaled(y, x, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True, guests="bits"
+    ),
     grad={"self": "times(grad, -alpha)", "other": "grad"},
     jvp="elementwise",
     doc="other - alpha * self.",
@@ -66,7 +70,9 @@ op(
 op(
     "rsub.scalar(Tensor self, Operand other, Scalar alpha=1) -> Tensor",
     variants="function",
-    kernel=pointwise("sub_scaled(y, x, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True, guests="bits"),
+    kernel=pointwise(
+        "sub_scaled(y, x, alpha)", dtypes=NUMERIC, params=("alpha",), check="check_sub(self, other, alpha);", complex=True, guests="bits"
+    ),
     grad={"self": "times(grad, -alpha)"},
     node="RsubBackward1",
     jvp="elementwise",
@@ -306,7 +312,9 @@ op(
 op(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("x + value * (y / z)", dtypes=FLOATING, params=("value",), cost=6, check="check_addcdiv(tensor1, tensor2);", complex=True),
+    kernel=pointwise(
+        "x + value * (y / z)", dtypes=FLOATING, params=("value",), cost=6, check="check_addcdiv(tensor1, tensor2);", complex=True
+    ),
     grad={
         "self": "grad",
         "tensor1": "times(grad, value) / tensor2",
@@ -801,7 +809,7 @@ op(
 op(
     "_nextafter(Tensor self, Tensor other) -> Tensor",
     variants="internal",
-    kernel=pointwise("std::nextafter(x, y)", dtypes=("f32", "f64"), cost=20, label="nextafter"),
+    kernel=pointwise("nextafter_(x, y)", dtypes=("f32", "f64"), label="nextafter"),
     no_grad=PART,
     doc="nextafter of the dtypes that C has it for.",
 )
@@ -968,14 +976,23 @@ op(
 
 # ---- in Python ----
 
-op(
-    "float_power(Operand self, Operand exponent) -> Tensor",
-    variants="function method",
-    kernel=python("retrograd._ops.pointwise:float_power"),
-    doc="pow computed in float64.",
-    samples=[S(T(3, 4, low=0.3), 2), S(I(3), 0.5), S(T(3, low=0.3), T(3)), S(2.0, T(3))],
-    reference="numpy.float_power",
-)
+for _schema, _variants, _samples in (
+    (
+        "float_power(Tensor self, Operand exponent) -> Tensor",
+        "function method out",
+        [S(T(3, 4, low=0.3), 2), S(I(3), 0.5), S(T(3, low=0.3), T(3))],
+    ),
+    ("float_power.self_scalar(Operand self, Tensor exponent) -> Tensor", "function out", [S(2.0, T(3))]),
+):
+    op(
+        _schema,
+        variants=_variants,
+        kernel=composite(),
+        out=Out(exact=("the output given to float_power has dtype {out} but the operation's result requires dtype {result}",)),
+        doc="pow computed in float64.",
+        samples=_samples,
+        reference="numpy.float_power",
+    )
 op(
     "float_power.inplace(Tensor self, Operand exponent) -> Tensor",
     variants="inplace",

@@ -130,7 +130,13 @@ op(
     samples=unary() + [S(I(3))],
     reference="numpy.square",
 )
-op("_square(Tensor self) -> Tensor", variants="internal", kernel=pointwise("multiply(x, x)", dtypes=NUMERIC, complex=True, guests="bits"), no_grad=PART, doc="self * self.")
+op(
+    "_square(Tensor self) -> Tensor",
+    variants="internal",
+    kernel=pointwise("multiply(x, x)", dtypes=NUMERIC, complex=True, guests="bits"),
+    no_grad=PART,
+    doc="self * self.",
+)
 op(
     "sqrt(Tensor self) -> Tensor",
     variants=EVERYWHERE,
@@ -184,7 +190,13 @@ op(
     nondiff=("other",),
     jvp="elementwise",
     doc="self over two to the exponent of other: the mantissa of a number, where both are the same.",
-    samples=[S(T(3, 4), T(3, 4, grad=False)), S(T(5), T(5, grad=False)), S(T(), T(grad=False)), S(T(3, 4), T(4, grad=False)), S(T(0), T(0, grad=False))],
+    samples=[
+        S(T(3, 4), T(3, 4, grad=False)),
+        S(T(5), T(5, grad=False)),
+        S(T(), T(grad=False)),
+        S(T(3, 4), T(4, grad=False)),
+        S(T(0), T(0, grad=False)),
+    ],
 )
 
 # ---- exponentials and logarithms ----
@@ -344,7 +356,9 @@ for name, expr, low, high, formula, words in (
         f"{name}(Tensor self) -> Tensor",
         variants=EVERYWHERE,
         # Past the range that the vectorised reduction covers, the C library's function does the few that are there.
-        kernel=pointwise(f"{expr}_(x)", dtypes=FLOATING, out="float", cost=12, rare=("abs_(x) > trig_bound<T>()", f"std::{expr}(x)"), complex=True),
+        kernel=pointwise(
+            f"{expr}_(x)", dtypes=FLOATING, out="float", cost=12, rare=("abs_(x) > trig_bound<T>()", f"std::{expr}(x)"), complex=True
+        ),
         grad={"self": formula},
         jvp="elementwise",
         inplace_function=True,
@@ -389,7 +403,9 @@ op(
         dtypes=FLOATING,
         out="float",
         cost=16,
-        rare=("abs_(x) > trig_bound<T>() / 4", "std::sin(T(3.141592653589793) * x) / (T(3.141592653589793) * x)"), complex=True),
+        rare=("abs_(x) > trig_bound<T>() / 4", "std::sin(T(3.141592653589793) * x) / (T(3.141592653589793) * x)"),
+        complex=True,
+    ),
     grad={"self": "ops::_sinc_backward(grad, self)"},
     jvp="elementwise",
     inplace_function=True,
@@ -572,8 +588,10 @@ op(
     reference="scipy.special.erfinv",
 )
 
+# Where floats are not computed by the vectorised expression.
+_RARE = {"lgamma": ("lgamma_is_unusual(x)", "lgamma_(x)"), "special_ndtri": ("x > 0 && x < T(1e-8)", "ndtri_(x)")}
 for name, expr, low, high, formula, words in (
-    ("lgamma", "lgamma_(x)", 0.3, 5, "grad * ops::digamma(self)", "Logarithm of the absolute gamma function"),
+    ("lgamma", "lgamma_usual(x)", 0.3, 5, "grad * ops::digamma(self)", "Logarithm of the absolute gamma function"),
     ("digamma", "digamma_(x)", 0.3, 5, "grad * ops::polygamma(1, self)", "Derivative of lgamma"),
     ("i0", "i0_(x)", -3, 3, "grad * ops::special_i1(self)", "Modified Bessel function of order 0"),
     ("special_i0e", "i0e_(x)", 0.2, 3, "grad * (ops::special_i1e(self) - ops::sgn(self) * result)", "i0 times exp(-|x|)"),
@@ -582,7 +600,7 @@ for name, expr, low, high, formula, words in (
     ("special_erfcx", "erfcx_(x)", -2, 2, "ops::_erfcx_backward(grad, self)", "exp(x ** 2) * erfc(x)"),
     (
         "special_ndtri",
-        "ndtri_(x)",
+        "ndtri_usual(x)",
         0.1,
         0.9,
         "ops::_scaled_product(grad, ops::exp(result * result * 0.5), 2.5066282746310002)",
@@ -605,7 +623,8 @@ for name, expr, low, high, formula, words in (
             expr,
             dtypes=("f32", "f64") if name in ("special_erfcx", "special_ndtri", "special_log_ndtr") else FLOATING,
             out="float",
-            cost=200,
+            cost=20 if name in _RARE else 200,
+            rare=_RARE.get(name, ()),
         ),
         grad={"self": formula},
         node={"special_i0e": "SpecialI0EBackward0", "special_i1e": "SpecialI1EBackward0"}.get(name, ""),

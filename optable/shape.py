@@ -1316,6 +1316,15 @@ op(
     samples=[S((T(2, 3), T(3)))],
 )
 op(
+    "_atleast(Tensor[] tensors, int dims) -> Tensor[]",
+    variants="function internal",
+    kernel=composite(),
+    home="",
+    aliases="maybe",
+    doc="`atleast_1d`, `atleast_2d` and `atleast_3d` of a list.",
+    samples=[S((T(), T(2, 3)), 1), S((T(3), T()), 2), S((T(3), T(2, 3), T(1, 2, 3)), 3)],
+)
+op(
     "_broadcast_tensors(Tensor[] tensors) -> Tensor[]",
     variants="function internal",
     kernel=composite(),

@@ -79,6 +79,9 @@ template <class T> RG_INLINE T erfcx_slope(T x) { return static_cast<T>(vm::erfc
 template <class T> RG_INLINE T log_ndtr_slope(T x) { return static_cast<T>(vm::log_ndtr_slope(x)); }
 template <class T> RG_INLINE T log_ndtr_curve(T x) { return static_cast<T>(vm::log_ndtr_curve(x)); }
 template <class T> RG_INLINE T ndtri_(T x) { return static_cast<T>(vm::ndtri(x)); }
+// Of floats above 1e-8, and of those that have no value: the argument of erfinv_ is exact, or its rounding is not seen.
+RG_INLINE float ndtri_usual(float x) { return static_cast<float>(1.41421356237309504880 * erfinv_(2 * static_cast<double>(x) - 1)); }
+RG_INLINE double ndtri_usual(double x) { return vm::ndtri(x); }
 template <class T> RG_INLINE T log_ndtr_(T x) { return static_cast<T>(vm::log_ndtr(x)); }
 
 }  // namespace

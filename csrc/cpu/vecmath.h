@@ -666,6 +666,16 @@ RG_INLINE double normal_tail(double a) {
 
 }  // namespace vm
 
+// The number next to x on the way to y: as integers, numbers of one sign are in the order of their size.
+template <class T> RG_INLINE T nextafter_(T x, T y) {
+  using I = vm::Int<T>;
+  const I b = vm::bits(x);
+  const T next = vm::from_bits((y > x) == (x > 0) ? static_cast<I>(b + 1u) : static_cast<I>(b - 1u));
+  const T least = copysign_(vm::from_bits(I{1}), y);
+  const T moved = x == 0 ? least : next;
+  return x != x || y != y ? x + y : x == y ? y : moved;
+}
+
 template <class T> RG_INLINE T silu_(T x) { return x * sigmoid_(x); }
 template <class T> RG_INLINE T log_sigmoid_(T x) { return (x < 0 ? x : T(-0.0)) - vm::log1p_unit(exp_neg_(-abs_(x))); }
 // log(1 + e^(beta x)) / beta, and x itself where beta x > threshold

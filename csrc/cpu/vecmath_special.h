@@ -91,9 +91,21 @@ template <int N> inline double horner(double x, const double (&c)[N]) {
   return ::lgamma_r(x, &sign);
 }
 
+// For floats x > 0, right to 4e-15: Stirling's series from 8 on, below by x (x + 1) ... (x + 7). Without branches, so that loops are vectorised.
+RG_INLINE double lgamma_stirling(double x) {
+  const bool small = x < 8;
+  const double product = (x * (x + 1)) * ((x + 2) * (x + 3)) * (((x + 4) * (x + 5)) * ((x + 6) * (x + 7)));
+  const double z = small ? x + 8 : x, r = 1 / z, s = r * r;
+  const double series = poly_(s, 1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188, -691.0 / 360360, 1.0 / 156, -3617.0 / 122400);
+  return (z - 0.5) * log_(z) - z + 0.91893853320467274178 + r * series - (small ? log_(product) : 0.0);
+}
+
+constexpr int kMaxTerms = 100000;
+
 // x^a e^-x / Gamma(a + 1). For large a by Stirling's series around x = a, where the parts of the plain formula cancel.
-[[maybe_unused]] inline double igamma_prefactor(double a, double x) {
-  if (a < 30 || __builtin_fabs(a - x) > 0.4 * a) return std::exp(a * std::log(x) - x - lgamma(a + 1));
+template <class T> inline double igamma_prefactor(double a, double x) {
+  if (a < 30 || __builtin_fabs(a - x) > 0.4 * a)
+    return std::exp(a * std::log(x) - x - (sizeof(T) == 4 ? lgamma_stirling(a + 1) : lgamma(a + 1)));
   const double d = (x - a) / a;
   double log1pmx;  // log(1 + d) - d
   if (__builtin_fabs(d) < 0.1) {
@@ -107,20 +119,8 @@ template <int N> inline double horner(double x, const double (&c)[N]) {
   return std::exp(a * log1pmx - stirling) / std::sqrt(2 * kPiD * a);
 }
 
-// The regularised incomplete gamma functions: a series below the mean, a continued fraction (Lentz) above; `upper` picks Q over P.
-[[maybe_unused]] inline double igamma(double a, double x, bool upper) {
-  if (!(a >= 0) || !(x >= 0)) return kNaN<double>;
-  if (a == 0) return x > 0 ? (upper ? 0.0 : 1.0) : kNaN<double>;
-  if (x == 0) return upper ? 1 : 0;
-  if (a == kInf<double>) return x == kInf<double> ? kNaN<double> : (upper ? 1 : 0);
-  if (x == kInf<double>) return upper ? 0 : 1;
-  constexpr int kMaxTerms = 100000;
-  const double front = igamma_prefactor(a, x);
-  if (x <= 1 || x <= a) {
-    double term = 1, sum = 1;
-    for (int k = 1; k < kMaxTerms && term > 1e-17 * sum; ++k) sum += term *= x / (a + k);
-    return upper ? 1 - front * sum : front * sum;
-  }
+// Legendre's continued fraction, by Lentz's method.
+[[maybe_unused]] inline double igamma_fraction(double a, double x) {
   constexpr double tiny = 1e-300;
   double b = x + 1 - a, c = 1 / tiny, d = 1 / b, h = d;
   for (int k = 1; k < kMaxTerms; ++k) {
@@ -133,13 +133,57 @@ template <int N> inline double horner(double x, const double (&c)[N]) {
     h *= d * c;
     if (__builtin_fabs(d * c - 1) < 1e-16) break;
   }
-  const double q = front * a * h;
+  return h;
+}
+
+// The same to 1e-9, for arguments in the range of float: the last two numerators and denominators, without divisions.
+[[maybe_unused]] inline double igamma_fraction_fast(double a, double x) {
+  constexpr double big = 0x1p200;
+  double b = x + 1 - a, p0 = 0, q0 = 1, p1 = 1, q1 = b;
+  for (int k = 1; k < kMaxTerms; ++k) {
+    const double an = -k * (k - a);
+    b += 2;
+    const double p2 = b * p1 + an * p0, q2 = b * q1 + an * q0;
+    const double change = __builtin_fabs(p2 * q1 - p1 * q2), value = __builtin_fabs(p1 * q2);
+    p0 = p1, q0 = q1, p1 = p2, q1 = q2;
+    if (change <= 1e-9 * value) break;
+    if (__builtin_fabs(q2) > big) p0 /= big, q0 /= big, p1 /= big, q1 /= big;
+  }
+  return p1 / q1;
+}
+
+// The regularised incomplete gamma functions: a series below the mean, a continued fraction above; `upper` picks Q over P.
+// T is what the result is rounded to.
+template <class T> inline double igamma(double a, double x, bool upper) {
+  if (!(a >= 0) || !(x >= 0)) return kNaN<double>;
+  if (a == 0) return x > 0 ? (upper ? 0.0 : 1.0) : kNaN<double>;
+  if (x == 0) return upper ? 1 : 0;
+  if (a == kInf<double>) return x == kInf<double> ? kNaN<double> : (upper ? 1 : 0);
+  if (x == kInf<double>) return upper ? 0 : 1;
+  constexpr double enough = sizeof(T) == 4 ? 1e-10 : 1e-17;
+  const double front = igamma_prefactor<T>(a, x);
+  // For floats the series goes further: it is the faster one there, and double has digits to lose in 1 - P.
+  const double border = sizeof(T) == 4 && (!upper || a > 0.5) ? a + 4 : a;
+  if (x <= 1 || x <= border) {
+    const double tolerance = upper ? 1e-17 : enough;
+    double term = 1, sum = 1;
+    for (int k = 1; k < kMaxTerms && term > tolerance * sum; ++k) sum += term *= x / (a + k);
+    return upper ? 1 - front * sum : front * sum;
+  }
+  if (front == 0) return upper ? 0 : 1;
+  const double q = front * a * (sizeof(T) == 4 ? igamma_fraction_fast(a, x) : igamma_fraction(a, x));
   return upper ? q : 1 - q;
 }
 
 }  // namespace vm
 
 template <class T> RG_INLINE T lgamma_(T x) { return static_cast<T>(vm::lgamma(x)); }
+// Where it is positive, finite and not so close to a zero that digits would be lost; elsewhere lgamma_.
+RG_INLINE float lgamma_usual(float x) { return static_cast<float>(vm::lgamma_stirling(x)); }
+RG_INLINE double lgamma_usual(double x) { return vm::lgamma(x); }
+template <class T> RG_INLINE bool lgamma_is_unusual(T x) {
+  return !(x > 0 && x < kInf<T>) || abs_(x - 1) < T(1e-5) || abs_(x - 2) < T(1e-5);
+}
 template <class T> RG_INLINE T digamma_(T x) { return static_cast<T>(vm::digamma(x)); }
 template <class T> RG_INLINE T trigamma_(T x) { return static_cast<T>(vm::trigamma(x)); }
 template <class T> RG_INLINE T zeta_(T s, T q) { return static_cast<T>(vm::zeta(s, q)); }
@@ -149,8 +193,8 @@ template <class T> RG_INLINE T polygamma_(int n, T x) {
   if (n == 1) return trigamma_(x);
   return static_cast<T>((n % 2 ? 1 : -1) * std::exp(vm::lgamma(n + 1.0)) * vm::zeta(n + 1.0, x));
 }
-template <class T> RG_INLINE T igamma_(T a, T x) { return static_cast<T>(vm::igamma(a, x, false)); }  // P(a, x)
-template <class T> RG_INLINE T igammac_(T a, T x) { return static_cast<T>(vm::igamma(a, x, true)); }  // Q(a, x) = 1 - P(a, x)
+template <class T> RG_INLINE T igamma_(T a, T x) { return static_cast<T>(vm::igamma<T>(a, x, false)); }  // P(a, x)
+template <class T> RG_INLINE T igammac_(T a, T x) { return static_cast<T>(vm::igamma<T>(a, x, true)); }  // Q(a, x) = 1 - P(a, x)
 
 }  // namespace
 }  // namespace retrograd::cpu::RG_LEVEL_NS

@@ -1,24 +1,30 @@
 // Whether elements are among others: compared with each of a few, looked up among many that are sorted.
+#include "autograd/history.h"
 #include "core/promote.h"
 #include "ops.h"
 #include "ops/dims.h"
 
 namespace retrograd::composite {
 
-Tensor _isin(const Tensor& elements, const Tensor& test_elements, bool invert) {
+Tensor isin(const Operand& elements, const Operand& test_elements, bool, bool invert) {
   constexpr int64_t kFewPairs = 4096, kFewValues = 16;
+  RG_CHECK_AS(Type, elements.tensor || test_elements.tensor, "isin(): one of elements and test_elements must be a Tensor, got two numbers");
+  const Device device = Tensor::borrow(elements.tensor ? elements.tensor : test_elements.tensor).device();
   Promotion promotion;
-  for (const Tensor& t : {elements, test_elements}) {
-    RG_CHECK(t.dtype() != DType::Bool, "Unsupported input type encountered for isin(): Bool");
-    RG_CHECK(!is_complex(t.dtype()), "Unsupported input type encountered for isin(): torch.", dtype_name(t.dtype()));
-    promotion.add(t.get());
+  for (const Operand* o : {&elements, &test_elements}) {
+    const DType dtype = o->tensor ? o->tensor->dtype : o->scalar.natural_dtype();
+    RG_CHECK(dtype != DType::Bool, "Unsupported input type encountered for isin(): Bool");
+    RG_CHECK(!is_complex(dtype), "Unsupported input type encountered for isin(): torch.", dtype_name(dtype));
+    promotion.add(*o);
   }
   const DType dtype = promotion.result();
-  const auto known = [&](const Tensor& t) {
-    const Tensor plain = ops::detach(t);
+  const auto known = [&](const Operand& o) {
+    if (!o.tensor) return scalar_tensor(o.scalar, dtype, device);
+    const Tensor& t = Tensor::borrow(o.tensor);
+    const Tensor plain = requires_grad(t) ? ops::detach(t) : t;
     return plain.dtype() == dtype ? plain : ops::_to_copy(plain, dtype, {});
   };
-  const Tensor wanted = known(elements), values = ops::reshape(known(test_elements), ints({-1}));
+  const Tensor wanted = known(elements), given = known(test_elements), values = given.dim() == 1 ? given : ops::reshape(given, ints({-1}));
   const int64_t count = values.size(0);
   Tensor found;
   if (count * wanted.numel() <= kFewPairs) {

@@ -6,6 +6,13 @@
 namespace retrograd::composite {
 namespace {
 
+// What float_power computes in.
+DType wide_dtype(const Operand& a, const Operand& b) {
+  const auto imaginary = [](const Operand& o) { return o.tensor ? is_complex(o.tensor->dtype) : o.scalar.is_complex(); };
+  return imaginary(a) || imaginary(b) ? DType::Complex128 : DType::Float64;
+}
+Tensor converted(const Tensor& t, DType dtype) { return t.dtype() == dtype ? t : ops::_to_copy(t, dtype, {}); }
+
 // A number as a 0-d tensor that is as weak in type promotion as the number is.
 Tensor wrapped(Scalar value) {
   Tensor t = scalar_tensor(value, value.natural_dtype());
@@ -52,5 +59,15 @@ Tensor div_mode_left(Scalar self, const Operand& other, std::optional<std::strin
   return ops::div_mode(beside(self, other), other, rounding_mode);
 }
 Tensor floor_divide_left(Scalar self, Scalar other) { return ops::floor_divide(beside(self, other), other); }
+
+Tensor float_power(const Tensor& self, const Operand& exponent) {
+  const DType dtype = wide_dtype(self, exponent);
+  const Tensor base = converted(self, dtype);
+  if (!exponent.tensor) return ops::pow_scalar(base, exponent.scalar);
+  return ops::pow(base, converted(Tensor::borrow(exponent.tensor), dtype));
+}
+Tensor float_power_self_scalar(const Operand& self, const Tensor& exponent) {
+  return ops::pow_self_scalar(self, converted(exponent, wide_dtype(self, exponent)));
+}
 
 }  // namespace retrograd::composite

@@ -32,6 +32,7 @@ inline int64_t reduced_count(const Tensor& self, uint64_t mask) {
 inline Spec whole(const Tensor& self, DType dtype) { return Spec(dtype, self->device); }
 inline Spec reduced(const Tensor& self, uint64_t mask, bool keepdim, DType dtype) {
   Spec spec(dtype, self->device);
+  if (mask == every_dim(self->ndim) && !keepdim) return spec;
   for (int d = 0; d < self->ndim; ++d) {
     if (!has_dim(mask, d)) {
       spec.add_dim(self->size(d));

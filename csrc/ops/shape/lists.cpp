@@ -19,6 +19,19 @@ std::vector<Tensor> _copied(std::span<const Tensor> tensors) {
   return out;
 }
 
+// The new dims of a vector are about it, that of a matrix is the last.
+std::vector<Tensor> _atleast(std::span<const Tensor> tensors, int64_t dims) {
+  std::vector<Tensor> out;
+  out.reserve(tensors.size());
+  for (Tensor t : tensors) {
+    if (t.dim() == 0) t = ops::unsqueeze(t, 0);
+    if (t.dim() == 1 && dims > 1) t = ops::unsqueeze(t, 0);
+    if (t.dim() == 2 && dims > 2) t = ops::unsqueeze(t, -1);
+    out.push_back(t);
+  }
+  return out;
+}
+
 std::vector<Tensor> _broadcast_tensors(std::span<const Tensor> tensors) {
   Shape shape;
   for (const Tensor& t : tensors) broadcast_into(shape, t.sizes());

@@ -15,9 +15,16 @@ using namespace shape;
 
 namespace {
 
+// The repeats as kernels want them; `place` holds a copy where it takes one.
+const Tensor& counts_of(const Tensor& repeats, Tensor& place) {
+  if (RG_LIKELY(repeats.dtype() == DType::Int64 && repeats.is_contiguous())) return repeats;
+  return place = contiguous_data(cast_data(repeats, DType::Int64));
+}
+
 // What repeats add up to.
 int64_t total_of(const Tensor& repeats) {
-  const Tensor counts = contiguous_data(cast_data(repeats, DType::Int64));
+  Tensor place;
+  const Tensor& counts = counts_of(repeats, place);
   Answer<int64_t> total(counts->device);
   {
     const Launch launch(counts, counts.numel());
@@ -124,7 +131,8 @@ void repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> outp
              " but the repeats add up to ", total);
   }
   if (out.numel() == 0) return;
-  const Tensor counts = contiguous_data(cast_data(repeats, DType::Int64));
+  Tensor place;
+  const Tensor& counts = counts_of(repeats, place);
   const Tensor found = out.dtype() == DType::Int64 ? out : retrograd::empty(out.sizes(), DType::Int64, out.device());
   {
     const Launch launch(found, found.numel());

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, overload
 
 import retrograd as torch
-from retrograd import _C, Tensor
+from retrograd import Tensor
 from retrograd._ops.out import written
 
 
@@ -21,21 +21,6 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
             raise TypeError("nonzero() got an unexpected keyword argument 'out' together with as_tuple=True")
         return torch._nonzero(input if input.dim() else input.unsqueeze(0)).unbind(1)
     return written(torch._nonzero(input), out, "nonzero: Expected out tensor to have scalar type {result} but got scalar type{out}")
-
-
-def isin(
-    elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False, out: Tensor | None = None
-) -> Tensor:
-    """Whether each element is among test_elements; either may be a number, not both."""
-    if not isinstance(elements, torch.Tensor) and not isinstance(test_elements, torch.Tensor):
-        raise TypeError(
-            f"isin(): one of elements and test_elements must be a Tensor, got {type(elements).__name__} and {type(test_elements).__name__}"
-        )
-    if not isinstance(test_elements, torch.Tensor):
-        test_elements = torch.as_tensor(test_elements, device=elements.device)  # type: ignore[union-attr]  # a tensor, then
-    if not isinstance(elements, torch.Tensor):
-        elements = torch.as_tensor(elements, device=test_elements.device)
-    return written(_C._ops._isin(elements, test_elements, invert), out)
 
 
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:

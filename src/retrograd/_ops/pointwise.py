@@ -35,28 +35,6 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     return bool(isclose(input, other, rtol, atol, equal_nan).all().item())
 
 
-def float_power(input: Tensor | float, exponent: Tensor | float, *, out: Tensor | None = None) -> Tensor:
-    """input ** exponent, computed in float64, or in complex128 where either is complex."""
-    tensors = [t for t in (input, exponent) if isinstance(t, torch.Tensor)]
-    if not tensors:
-        raise TypeError(
-            f"float_power(): expected a Tensor as 'input' or 'exponent', but got {type(input).__name__} and {type(exponent).__name__}"
-        )
-    is_complex = any(t.is_complex() if isinstance(t, torch.Tensor) else isinstance(t, complex) for t in (input, exponent))
-    dtype, number = (torch.complex128, complex) if is_complex else (torch.float64, float)
-    base: Any
-    power: Any
-    base, power = (t.to(dtype) if isinstance(t, Tensor) else number(t) for t in (input, exponent))
-    if out is None:
-        return torch.pow(base, power)
-    if out.dtype != dtype:
-        needed = "ComplexDouble" if is_complex else "Double"
-        raise RuntimeError(
-            f"the output given to float_power has dtype {out.dtype._title} but the operation's result requires dtype {needed}"
-        )
-    return torch.pow(base, power, out=out)
-
-
 def float_power_(self: Tensor, exponent: Tensor | complex) -> Tensor:
     """float_power() into self, which must be of the dtype it computes in."""
     if not isinstance(exponent, (torch.Tensor, int, float, complex)):

@@ -134,18 +134,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 def _atleast(n: int, tensors: tuple[Any, ...]) -> Any:
-    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-        return tuple(_atleast(n, (t,)) for t in tensors[0])
-    if len(tensors) != 1:
-        return tuple(_atleast(n, (t,)) for t in tensors)
-    t = tensors[0]
-    if t.dim() == 0:
-        return t.reshape([1] * n)
-    if t.dim() == 1 and n > 1:
-        t = t.unsqueeze(0)
-    if t.dim() == 2 and n > 2:
-        t = t.unsqueeze(-1)
-    return t
+    if len(tensors) == 1 and not isinstance(tensors[0], (list, tuple)):
+        return _C._ops._atleast(tensors, n)[0]
+    return _C._ops._atleast(_listed(tensors), n)
 
 
 def atleast_1d(*tensors: Any) -> Any:
