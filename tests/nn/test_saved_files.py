@@ -390,6 +390,39 @@ def test_altered_files_at_random(new, weights_only, tmp_path):
     assert outcomes["refused"] > 100
 
 
+def test_altered_pickles():
+    """Pickles that make no sense inside archives that are whole: what rebuilds tensors gets anything at all."""
+    with zipfile.ZipFile(saved(everything())) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    pieces = [b"\x8a\x08" + b"\xff" * 7 + b"\x7f", b"J\xff\xff\xff\xff", b"N", b")", b"]", b"}", b"R", b"b", b"Q", b"\x81", b"M\xff\xff"]
+    rng, outcomes = random.Random(3), collections.Counter()
+    for _ in range(int(os.environ.get("RETROGRAD_FUZZ", "400"))):
+        data = bytearray(members["archive/data.pkl"])
+        for _ in range(rng.choice([1, 1, 2, 4])):
+            kind, at = rng.randrange(4), rng.randrange(len(data))
+            if kind == 0:
+                data[at] = rng.randrange(256)
+            elif kind == 1:
+                del data[at : at + rng.randrange(1, 8)]
+            elif kind == 2:
+                data[at:at] = data[(start := rng.randrange(len(data))) : start + rng.randrange(1, 30)]
+            else:
+                data[at:at] = rng.choice(pieces)
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, value in members.items():
+                archive.writestr(name, bytes(data) if name == "archive/data.pkl" else value)
+        file.seek(0)
+        try:
+            repr(retrograd.load(file))
+            outcomes["loaded"] += 1
+        except (serialization.CorruptFileError, pickle.UnpicklingError):
+            outcomes["refused"] += 1
+        except RuntimeError as error:
+            outcomes["hit" if "restore data location" in str(error) else str(error)] += 1
+    assert {*outcomes} <= {"loaded", "refused", "hit"} and outcomes["refused"] > 100
+
+
 def test_what_is_no_damage():
     """Errors that have other causes say so."""
     file = saved({"w": retrograd.ones(2)})
