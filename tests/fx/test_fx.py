@@ -131,6 +131,34 @@ def test_a_folder_of_code(tmp_path):
     assert found.stdout.strip() == str(traced(torch.ones(2)).tolist()), found.stderr
 
 
+STANDING_IN = """
+import torch, torch.fx, torch._dynamo, torch._inductor.config
+from torch import nn
+from torch.fx._compatibility import compatibility
+from torch.nn import functional as F
+
+traced = torch.fx.symbolic_trace(nn.Sequential(nn.Linear(2, 2), nn.ReLU()))
+print(traced.code.strip().splitlines()[0], traced(torch.ones(2)).shape)
+print(torch.fx.symbolic_trace(lambda x: (torch.numel(x), F.gelu(x), F.relu(x))).code.strip())
+print(type(torch.compile(nn.Linear(1, 1))), torch.jit.script(nn.Linear(1, 1)))
+"""
+
+
+def test_standing_in_for_torch(tmp_path):
+    (tmp_path / "program.py").write_text(STANDING_IN)
+    found = subprocess.run(
+        [sys.executable, "-m", "retrograd", "run", "program.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    for words in (
+        "def forward(self, input): torch.Size([2])",
+        "numel = torch.numel(x)",
+        "gelu = torch._C._nn.gelu(x)",
+        "relu = torch.nn.functional.relu(x, inplace = False)",
+        "<class 'torch._dynamo.eval_frame.OptimizedModule'> RecursiveScriptModule(original_name=Linear)",
+    ):
+        assert words in found.stdout, found.stderr
+
+
 def test_hooks_hear_of_changes():
     traced = fx.symbolic_trace(lambda x: torch.relu(x))
     heard = []

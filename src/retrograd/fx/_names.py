@@ -105,8 +105,8 @@ def torch_name(function: Callable[..., Any]) -> str | None:
     if name is None:
         module = getattr(function, "__module__", None) or ""
         if module.partition(".")[0] in ("retrograd", "torch") and not isinstance(function, type):
-            home = "torch" if module.startswith("retrograd._ops") else "torch" + module.removeprefix("retrograd").removeprefix("torch")
-            name = f"{home}.{function.__name__}"
+            home = "torch" + module.removeprefix("retrograd").removeprefix("torch")
+            name = f"{'torch' if home.startswith('torch._ops') else home}.{function.__name__}"
     return name
 
 

@@ -377,7 +377,7 @@ def _attributes(module: nn.Module) -> Iterator[tuple[str, Any]]:
 def _annotation(function: Any, name: str) -> Any:
     """What a function says of a parameter. Those of this package say it to type checkers, in names that code elsewhere does not have."""
     found = function.__annotations__.get(name)
-    return None if isinstance(found, str) and function.__globals__.get("__package__", "").startswith("retrograd") else found
+    return None if isinstance(found, str) and function.__code__.co_filename.startswith(torch._package_dir) else found
 
 
 def _without_self(method: MethodType) -> Any:
