@@ -72,7 +72,7 @@ def _table() -> tuple[dict[int, str], dict[int, inspect.Signature], dict[CodeTyp
     python = {
         name: getattr(F, name)
         for name in F.__all__
-        if name == "pad" or not isinstance(getattr(F, name), (BuiltinFunctionType, MethodDescriptorType))
+        if name == "pad" or (callable(getattr(F, name)) and not isinstance(getattr(F, name), (BuiltinFunctionType, MethodDescriptorType)))
     }
     python = {name: value for name, value in python.items() if name not in _OF_TORCH and name not in _NATIVE}
     names |= {id(value): f"torch.nn.functional.{name}" for name, value in python.items()}
