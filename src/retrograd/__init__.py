@@ -146,6 +146,7 @@ from retrograd.random import (
 
 if _typing.TYPE_CHECKING:
     from retrograd import (
+        __config__ as __config__,
         _dynamo as _dynamo,
         _inductor as _inductor,
         amp as amp,
@@ -162,6 +163,7 @@ if _typing.TYPE_CHECKING:
         futures as futures,
         fx as fx,
         jit as jit,
+        library as library,
         linalg as linalg,
         masked as masked,
         multiprocessing as multiprocessing,
@@ -169,6 +171,7 @@ if _typing.TYPE_CHECKING:
         ops as ops,
         optim as optim,
         overrides as overrides,
+        quasirandom as quasirandom,
         random as random,
         return_types as return_types,
         serialization as serialization,
@@ -361,6 +364,7 @@ else:
         "is_anomaly_check_nan_enabled": "retrograd.autograd.anomaly_mode",
     }
     _MODULES = {
+        "__config__",
         "_dynamo",
         "_higher_order_ops",
         "_inductor",
@@ -378,6 +382,7 @@ else:
         "futures",
         "fx",
         "jit",
+        "library",
         "linalg",
         "masked",
         "multiprocessing",
@@ -385,6 +390,7 @@ else:
         "ops",
         "optim",
         "overrides",
+        "quasirandom",
         "random",
         "return_types",
         "serialization",

@@ -1,4 +1,5 @@
-"""Ops by PyTorch's names: `ops.aten.mm.default` is the op that a policy of a selective checkpoint, or any op handler, gets to see.
+"""Ops by PyTorch's names: `ops.aten.mm.default` is the op that a policy of a selective checkpoint, or any op handler, gets to see; and those that
+programs define with `torch.library`, by their namespaces.
 
 One op here often stands for several overloads there: `ops.aten.add.Tensor` and `ops.aten.add.Scalar` are the same.
 """
@@ -48,3 +49,36 @@ class _Aten:
 
 
 aten = _Aten()
+
+
+class _Namespace:
+    """The custom ops of one namespace."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getattr__(self, name: str) -> Any:
+        from retrograd._custom_ops.op import registry
+
+        found = registry.get(self.name, {}).get(name)
+        if found is None:
+            raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
+        return found
+
+    def __dir__(self) -> list[str]:
+        from retrograd._custom_ops.op import registry
+
+        return sorted(registry.get(self.name, {}))
+
+
+def load_library(path: Any) -> None:
+    """Libraries of compiled ops are for PyTorch's own interface in C++."""
+    raise OSError(
+        f"torch.ops.load_library({path!r}): libraries of ops compiled for PyTorch cannot be loaded here. Define ops with torch.library.custom_op."
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'retrograd.ops' has no attribute {name!r}")
+    return _Namespace(name)

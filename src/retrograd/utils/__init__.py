@@ -4,10 +4,18 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from retrograd.utils import checkpoint as checkpoint, data as data, dlpack as dlpack, hooks as hooks
+    from retrograd.utils import (
+        benchmark as benchmark,
+        checkpoint as checkpoint,
+        cpp_extension as cpp_extension,
+        data as data,
+        dlpack as dlpack,
+        flop_counter as flop_counter,
+        hooks as hooks,
+    )
     from retrograd.utils._swap import swap_tensors as swap_tensors
 else:  # imported when first used
-    _MODULES = ("checkpoint", "data", "dlpack", "hooks")
+    _MODULES = ("benchmark", "checkpoint", "cpp_extension", "data", "dlpack", "flop_counter", "hooks")
 
     def __getattr__(name):
         if name in _MODULES:

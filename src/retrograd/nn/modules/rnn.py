@@ -195,7 +195,7 @@ class RNNBase(Module):
             kind = "batched 3-D" if batched else "unbatched 2-D"
             raise RuntimeError(f"For {kind} input, hx should also be {2 + batched}-D but got {hx.dim()}-D tensor")
 
-    def _run(self, function: Any, input: Any, hx: Any) -> tuple[Any, Any]:
+    def _run_layers(self, function: Any, input: Any, hx: Any) -> tuple[Any, Any]:
         """Calls a function of torch on sequences that are dense, without a batch, or packed."""
         settings = (self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
         if isinstance(input, PackedSequence):
@@ -252,7 +252,7 @@ class RNN(RNNBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
-        return self._run(torch.rnn_tanh if self.mode == "RNN_TANH" else torch.rnn_relu, input, hx)
+        return self._run_layers(torch.rnn_tanh if self.mode == "RNN_TANH" else torch.rnn_relu, input, hx)
 
 
 class LSTM(RNNBase):
@@ -293,7 +293,7 @@ class LSTM(RNNBase):
             )
 
     def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Any, tuple[Tensor, Tensor]]:
-        return self._run(torch.lstm, input, hx)
+        return self._run_layers(torch.lstm, input, hx)
 
 
 class GRU(RNNBase):
@@ -305,7 +305,7 @@ class GRU(RNNBase):
         super().__init__("GRU", *args, **kwargs)
 
     def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
-        return self._run(torch.gru, input, hx)
+        return self._run_layers(torch.gru, input, hx)
 
 
 class RNNCellBase(Module):
