@@ -33,6 +33,7 @@ class GPT(nn.Module):
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
         self.head.weight = self.token.weight
         nn.init.normal_(self.token.weight, std=0.02)
+        nn.init.normal_(self.place.weight, std=0.02)
 
     def forward(self, tokens):
         x = self.token(tokens) + self.place(torch.arange(tokens.size(1)))
@@ -55,7 +56,7 @@ def main(steps, length):
     number = {c: i for i, c in enumerate(letters)}
     data = torch.tensor([number[c] for c in text])
     model = GPT(len(letters))
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.95), weight_decay=0.1)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, betas=(0.9, 0.95), weight_decay=0.1)
     print(f"{len(data)} characters, {len(letters)} different ones, {sum(p.numel() for p in model.parameters())} parameters")
 
     for step in range(steps):
