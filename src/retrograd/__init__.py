@@ -222,6 +222,18 @@ if _typing.TYPE_CHECKING:
         sparse_csc_tensor as sparse_csc_tensor,
         sparse_csr_tensor as sparse_csr_tensor,
     )
+    from retrograd._ops.sparse.old_names import (
+        ccol_indices_copy as ccol_indices_copy,
+        col_indices_copy as col_indices_copy,
+        crow_indices_copy as crow_indices_copy,
+        dsmm as dsmm,
+        hsmm as hsmm,
+        indices_copy as indices_copy,
+        resize_as_sparse_ as resize_as_sparse_,
+        row_indices_copy as row_indices_copy,
+        saddmm as saddmm,
+        values_copy as values_copy,
+    )
     from retrograd._ops.sparse.products import hspmm as hspmm, smm as smm, spmm as spmm, sspaddmm as sspaddmm
     from retrograd._symbolic import *  # noqa: F403
     from retrograd._tensor_str import set_printoptions as set_printoptions
@@ -312,6 +324,21 @@ else:
         },
         **{f"sparse_{kind}_tensor": "retrograd._ops.sparse.construct" for kind in ("coo", "csr", "csc", "bsr", "bsc", "compressed")},
         **dict.fromkeys(("hspmm", "smm", "spmm", "sspaddmm"), "retrograd._ops.sparse.products"),
+        **dict.fromkeys(
+            (
+                "ccol_indices_copy",
+                "col_indices_copy",
+                "crow_indices_copy",
+                "dsmm",
+                "hsmm",
+                "indices_copy",
+                "resize_as_sparse_",
+                "row_indices_copy",
+                "saddmm",
+                "values_copy",
+            ),
+            "retrograd._ops.sparse.old_names",
+        ),
         "is_storage": "retrograd.storage",
         "install_as_torch": "retrograd._as_torch",
         **dict.fromkeys(("GradScaler", "autocast"), "retrograd.amp"),

@@ -464,3 +464,16 @@ def attention_over_edges(torch, F, Function, show):
     show(values.grad, b.grad)
     weights = torch.sparse.softmax(torch.sparse_coo_tensor(edges, values.detach(), (3, 3)), 1)
     show(weights.to_dense())
+
+
+def older_names_and_copies(torch, show):
+    dense = torch.tensor([[0.0, 1.0], [2.0, 0.0]])
+    s, d = dense.to_sparse(), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    show(torch.dsmm(s, d), torch.hsmm(s, d).to_dense(), torch.saddmm(s, s, d, beta=2, alpha=3).to_dense())
+    rows, columns = s.to_sparse_csr(), s.to_sparse_csc()
+    show(torch.crow_indices_copy(rows), torch.col_indices_copy(rows), torch.values_copy(rows))
+    show(torch.ccol_indices_copy(columns), torch.row_indices_copy(columns), torch.values_copy(columns))
+    copy = torch.values_copy(rows)
+    copy.zero_()
+    show(rows.to_dense())
+    show(torch.resize_as_sparse_(torch.sparse_coo_tensor(size=(3,)), s).shape)

@@ -34,7 +34,16 @@ from retrograd._ops.nn.dropout import alpha_dropout, dropout, dropout1d, dropout
 from retrograd._ops.nn.embedding import embedding, embedding_bag
 from retrograd._ops.nn.fold import fold, unfold
 from retrograd._ops.nn.grouped import grouped_mm
-from retrograd._ops.nn.images import affine_grid, grid_sample, interpolate, upsample, upsample_bilinear, upsample_nearest
+from retrograd._ops.nn.images import (
+    GRID_SAMPLE_INTERPOLATION_MODES,
+    GRID_SAMPLE_PADDING_MODES,
+    affine_grid,
+    grid_sample,
+    interpolate,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 from retrograd._ops.nn.linear_cross_entropy import linear_cross_entropy
 from retrograd._ops.nn.losses import (
     binary_cross_entropy,
@@ -91,6 +100,7 @@ from retrograd._ops.nn.scaled import ScalingType, SwizzleType, scaled_grouped_mm
 from retrograd._overridable import offer
 
 __all__ = [
+    "GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES",
     "ScalingType",
     "SwizzleType",
     "adaptive_avg_pool1d",

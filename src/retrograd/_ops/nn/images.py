@@ -159,8 +159,8 @@ def upsample_bilinear(
 
 # ---- sampling at points ----
 
-_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
-_PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
+GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
 
 
 def grid_sample(
@@ -175,16 +175,16 @@ def grid_sample(
         padding_mode: what is found outside: 'zeros', 'border' or 'reflection'.
         align_corners: whether -1 and 1 are the centres of the elements in the corners, or the corners of the image.
     """
-    if mode not in _MODES:
+    if mode not in GRID_SAMPLE_INTERPOLATION_MODES:
         raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'")
-    if padding_mode not in _PADDINGS:
+    if padding_mode not in GRID_SAMPLE_PADDING_MODES:
         raise ValueError(
             f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'"
         )
     if align_corners is None:
         _warn_of_corners()
         align_corners = False
-    return _ops.grid_sampler(input, grid, _MODES[mode], _PADDINGS[padding_mode], align_corners)
+    return _ops.grid_sampler(input, grid, GRID_SAMPLE_INTERPOLATION_MODES[mode], GRID_SAMPLE_PADDING_MODES[padding_mode], align_corners)
 
 
 def _warn_of_corners() -> None:
