@@ -20,16 +20,16 @@ class OptimizedModule(nn.Module):
         self.__dict__["dynamo_ctx"] = dynamo_ctx
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return self._modules["_orig_mod"](*args, **kwargs)  # type: ignore[misc]
+        return self._modules["_orig_mod"](*args, **kwargs)
 
     @property
-    def training(self) -> bool:  # type: ignore[override]
-        return self._modules["_orig_mod"].training  # type: ignore[union-attr]
+    def training(self) -> bool:
+        return self._modules["_orig_mod"].training
 
     @training.setter
     def training(self, mode: bool) -> None:
         if self.__dict__.get("_modules"):
-            self._modules["_orig_mod"].training = mode  # type: ignore[union-attr]
+            self._modules["_orig_mod"].training = mode
 
     def __getattr__(self, name: str) -> Any:
         modules = self.__dict__.get("_modules")
@@ -50,7 +50,7 @@ class OptimizedModule(nn.Module):
 
     def __len__(self) -> int:
         if hasattr(type(self._orig_mod), "__len__"):
-            return len(self._orig_mod)  # type: ignore[arg-type]
+            return len(self._orig_mod)
         raise TypeError(f"{type(self._orig_mod).__name__} does not support len()")
 
     def __bool__(self) -> bool:

@@ -158,7 +158,8 @@ def scripted(module: nn.Module, base: type[RecursiveScriptModule] = RecursiveScr
     if builtins.isinstance(module, ScriptModule):
         return module
     if id(module) not in memo:
-        kind = _class_of(type(module), base)
+        classes: Any = (type(module), base)  # for mypy, which takes a class for an instance of itself
+        kind = _class_of(*classes)
         made = kind.__new__(kind)
         memo[id(module)] = made
         for name, value in module.__dict__.items():

@@ -111,7 +111,7 @@ def trace_module(
         method = mod if name == "forward" else getattr(mod, name)
         trace(
             method if name == "forward" else _Method(method),
-            *((None,) if example_inputs_is_kwarg else (example,)),
+            None if example_inputs_is_kwarg else example,
             example_kwarg_inputs=example if example_inputs_is_kwarg else None,
         )
     return scripted(mod)
