@@ -165,7 +165,7 @@ def write_report(path: Path, run: Run, ops: list[tuple[str, float, int]], facts:
     mean = [sum(run.losses[max(0, i - 19) : i + 1]) / min(20, i + 1) for i in range(len(run.losses))]
 
     def line(values: list[float]) -> list[tuple[float, float]]:
-        return [(i + 1, v) for i, v in enumerate(values)][::every]
+        return [(i + 1.0, v) for i, v in enumerate(values)][::every]
 
     names = run.parts[0][1] if run.parts else {}
     total = sum(t for _, t, _ in ops) or 1.0

@@ -52,7 +52,7 @@ def make_model(torch: Any, symbols: int) -> Any:
     """A GPT of a few layers."""
     nn = torch.nn
 
-    class Layer(nn.Module):  # type: ignore[misc, name-defined]
+    class Layer(nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
@@ -67,7 +67,7 @@ def make_model(torch: Any, symbols: int) -> Any:
             x = x + self.project(seen.transpose(1, 2).reshape(batch, length, WIDTH))
             return x + self.narrow(nn.functional.gelu(self.widen(self.norm2(x))))
 
-    class GPT(nn.Module):  # type: ignore[misc, name-defined]
+    class GPT(nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.symbols, self.places = nn.Embedding(symbols, WIDTH), nn.Embedding(BLOCK, WIDTH)
