@@ -35,8 +35,8 @@ from retrograd._ops.nn.embedding import embedding, embedding_bag
 from retrograd._ops.nn.fold import fold, unfold
 from retrograd._ops.nn.grouped import grouped_mm
 from retrograd._ops.nn.images import (
-    GRID_SAMPLE_INTERPOLATION_MODES,
-    GRID_SAMPLE_PADDING_MODES,
+    GRID_SAMPLE_INTERPOLATION_MODES,  # noqa: F401  not functions, so not in __all__
+    GRID_SAMPLE_PADDING_MODES,  # noqa: F401
     affine_grid,
     grid_sample,
     interpolate,
@@ -100,7 +100,6 @@ from retrograd._ops.nn.scaled import ScalingType, SwizzleType, scaled_grouped_mm
 from retrograd._overridable import offer
 
 __all__ = [
-    "GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES",
     "ScalingType",
     "SwizzleType",
     "adaptive_avg_pool1d",
