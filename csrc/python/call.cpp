@@ -174,8 +174,9 @@ std::string type_word(PyObject* o) {
   }
   if (missing_count) fail(ErrorKind::Type, g.name, "() missing ", missing_count, " required positional arguments: ", missing);
   if (count == first) fail(ErrorKind::Type, g.name, "() takes no arguments (", a.positional, " given)");
-  fail(ErrorKind::Type, g.name, "() takes ", count - first, " positional argument", count - first == 1 ? "" : "s", " but ", a.positional,
-       " were given");
+  const auto by_position = [](const ParamSpec& spec) { return !(spec.flags & kKeywordOnly); };
+  const auto places = std::count_if(s.params.begin() + first, s.params.end(), by_position);
+  fail(ErrorKind::Type, g.name, "() takes ", places, " positional argument", places == 1 ? "" : "s", " but ", a.positional, " were given");
 }
 
 // Whether a signature could take this many arguments.
@@ -219,7 +220,8 @@ void check_devices(const Group& g, const OpRecord& op, uint8_t devices) {
 PyObject* call_in_older_order(const Group& g, const Args& a) {
   bool number = false;
   for (Py_ssize_t i = 0; i < a.positional; ++i)
-    number |= PyLong_Check(a.items[i]) || PyFloat_Check(a.items[i]) || PyComplex_Check(a.items[i]);
+    number |= PyLong_Check(a.items[i]) || PyFloat_Check(a.items[i]) || PyComplex_Check(a.items[i]) ||
+              (is_tensor(a.items[i]) && reinterpret_cast<TensorImpl*>(a.items[i])->ndim == 0);
   if (!number) return nullptr;
   PyObject* module = checked(PyImport_ImportModule("retrograd._legacy"));
   const Py_ssize_t shift = a.self ? 1 : 0;

@@ -149,11 +149,15 @@ if _typing.TYPE_CHECKING:
         __config__ as __config__,
         _dynamo as _dynamo,
         _inductor as _inductor,
+        accelerator as accelerator,
         amp as amp,
+        ao as ao,
+        backends as backends,
         cli as cli,
         compiler as compiler,
         cpu as cpu,
         cuda as cuda,
+        distributed as distributed,
         distributions as distributions,
         doctor as doctor,
         export as export,
@@ -162,15 +166,20 @@ if _typing.TYPE_CHECKING:
         functional as functional,
         futures as futures,
         fx as fx,
+        hub as hub,
         jit as jit,
         library as library,
         linalg as linalg,
         masked as masked,
+        mps as mps,
+        mtia as mtia,
         multiprocessing as multiprocessing,
         nn as nn,
+        onnx as onnx,
         ops as ops,
         optim as optim,
         overrides as overrides,
+        package as package,
         quasirandom as quasirandom,
         random as random,
         return_types as return_types,
@@ -181,8 +190,10 @@ if _typing.TYPE_CHECKING:
         storage as storage,
         testing as testing,
         torch_version as torch_version,
+        types as types,
         utils as utils,
         version as version,
+        xpu as xpu,
     )
     from retrograd._as_torch import install_as_torch as install_as_torch
     from retrograd._checks import (
@@ -235,6 +246,7 @@ if _typing.TYPE_CHECKING:
         values_copy as values_copy,
     )
     from retrograd._ops.sparse.products import hspmm as hspmm, smm as smm, spmm as spmm, sspaddmm as sspaddmm
+    from retrograd._streams import Event as Event, Stream as Stream, get_device_module as get_device_module
     from retrograd._symbolic import *  # noqa: F403
     from retrograd._tensor_str import set_printoptions as set_printoptions
     from retrograd.amp import GradScaler as GradScaler, autocast as autocast
@@ -340,6 +352,7 @@ else:
             "retrograd._ops.sparse.old_names",
         ),
         "is_storage": "retrograd.storage",
+        **dict.fromkeys(("Event", "Stream", "get_device_module"), "retrograd._streams"),
         "install_as_torch": "retrograd._as_torch",
         **dict.fromkeys(("GradScaler", "autocast"), "retrograd.amp"),
         **dict.fromkeys(
@@ -395,11 +408,15 @@ else:
         "_dynamo",
         "_higher_order_ops",
         "_inductor",
+        "accelerator",
         "amp",
+        "ao",
+        "backends",
         "cli",
         "compiler",
         "cpu",
         "cuda",
+        "distributed",
         "distributions",
         "doctor",
         "export",
@@ -408,15 +425,20 @@ else:
         "functional",
         "futures",
         "fx",
+        "hub",
         "jit",
         "library",
         "linalg",
         "masked",
+        "mps",
+        "mtia",
         "multiprocessing",
         "nn",
+        "onnx",
         "ops",
         "optim",
         "overrides",
+        "package",
         "quasirandom",
         "random",
         "return_types",
@@ -427,9 +449,21 @@ else:
         "storage",
         "testing",
         "torch_version",
+        "types",
         "utils",
         "version",
+        "xpu",
     }
+
+    def _core_name(name):
+        """torch._C.name: what libraries read there beside the core."""
+        if name[:2] != "__":
+            value = getattr(_importlib.import_module("retrograd._core_names"), name, None)
+            if value is not None:
+                return value
+        raise AttributeError(f"module '{_C.__name__}' has no attribute {name!r}")
+
+    _C.__getattr__ = _core_name
 
     def __getattr__(name):
         if name in _LAZY:

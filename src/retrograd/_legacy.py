@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from retrograd._C import Tensor
+
 
 def call(function: Callable[..., Any], name: str, is_method: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The call in today's order; NotImplemented where it is in no order that ever was. Asked for what fits no signature."""
@@ -18,7 +20,12 @@ def call(function: Callable[..., Any], name: str, is_method: bool, args: tuple[A
     return function(*positional, **named, **kwargs)
 
 
+def _is_number(a: Tensor) -> bool:
+    return a.dim() == 0 and not a.requires_grad
+
+
 def _order(name: str, is_method: bool, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    args = (*args[:1], *(a.item() if isinstance(a, Tensor) and _is_number(a) else a for a in args[1:-1]), *args[1:][-1:])
     numbers = [isinstance(a, (int, float, complex)) for a in args]
     match name, numbers:
         case (("addcmul" | "addcdiv"), [False, True, False, False]):

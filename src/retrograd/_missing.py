@@ -20,6 +20,13 @@ class MissingName(AttributeError):
     def __str__(self) -> str:
         return f"module {self.module!r} has no attribute {self.missing!r}" + near(self.module, self.missing)
 
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
+        return AttributeError, (str(self),)
+
+
+MissingName.__name__ = MissingName.__qualname__ = "AttributeError"  # in tracebacks
+MissingName.__module__ = "builtins"
+
 
 def near(module: str, name: str) -> str:
     """`: there are ...`, or nothing where nothing is near."""

@@ -108,3 +108,54 @@ def _rebuild_sparse_tensor(layout: Any, data: tuple[Any, ...]) -> Tensor:
         return sparse_coo_tensor(indices, values, size, is_coalesced=bool(coalesced and coalesced[0]))
     compressed, plain, values, size = data
     return sparse_compressed_tensor(compressed, plain, values, size, layout=layout)
+
+
+# -- what libraries borrow ---------------------------------------------------------------
+
+
+class classproperty:
+    """A property of the class itself."""
+
+    def __init__(self, func: Any) -> None:
+        self.fget = func
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.fget(owner if owner is not None else type(instance))
+
+
+def is_compiling() -> bool:
+    """Whether a compiler runs this."""
+    return False
+
+
+def _flatten_dense_tensors(tensors: Any) -> Tensor:
+    """Tensors one behind the other."""
+    return _C._ops.cat([tensor.contiguous().view(-1) for tensor in tensors]) if len(tensors) else _C._ops.empty((0,))
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Any) -> tuple[Tensor, ...]:
+    """The parts of such a tensor, as views."""
+    parts = flat.split([tensor.numel() for tensor in tensors])
+    return tuple(part.view(tensor.shape) for part, tensor in zip(parts, tensors, strict=True))
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """The number of a device; -1 for the CPU where that is allowed."""
+    if isinstance(device, int):
+        return device
+    device = None if device is None else _C.device(device)
+    if device is not None and device.type == "cpu" and not allow_cpu:
+        raise ValueError(f"Expected a non cpu device, but got: {device}")
+    if device is None and not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    return -1 if device is None or device.index is None else device.index
+
+
+def _get_available_device_type() -> str | None:
+    """The kind of accelerator that there is."""
+    return None
+
+
+def _get_all_device_indices() -> list[int]:
+    """The accelerators that there are."""
+    return []

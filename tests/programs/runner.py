@@ -25,6 +25,7 @@ NOISE = (
     "will create a reference cycle",
     "gradient layout contract",
     "nested tensors is in prototype stage",
+    "flex_attention called without torch.compile()",
     "Sparse invariant checks are implicitly disabled",
     "tensor support is in beta state",
     "torch.sparse.SparseTensor(",

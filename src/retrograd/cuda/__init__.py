@@ -7,11 +7,14 @@ this one raises the same AssertionError.
 
 from __future__ import annotations
 
+import importlib
 from collections import OrderedDict
 from typing import Any, NoReturn
 
 import retrograd
+from retrograd import _types
 from retrograd._C import Tensor
+from retrograd._refusals import refused
 from retrograd.cuda import amp as amp
 
 __all__ = [
@@ -304,3 +307,127 @@ def reset_accumulated_memory_stats(device: Any = None) -> None:
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
     """Limits the memory of a device."""
     _unavailable()
+
+
+def memory_cached(device: Any = None) -> int:
+    """The old name of memory_reserved()."""
+    return memory_reserved(device)
+
+
+def max_memory_cached(device: Any = None) -> int:
+    """The old name of max_memory_reserved()."""
+    return max_memory_reserved(device)
+
+
+def host_memory_stats_as_nested_dict() -> dict[str, Any]:
+    """Counters of the allocator of pinned memory, nested."""
+    return {}
+
+
+# -- the rest ---------------------------------------------------------------------
+
+
+def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
+    """Sets the state of a device's generator when CUDA starts, which never happens."""
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Sets the states of all generators, of which there are none."""
+
+
+def set_stream(stream: Any) -> None:
+    """Chooses a stream; without CUDA there is only None, which chooses nothing."""
+    if stream is not None:
+        _unavailable()
+
+
+def is_current_stream_capturing() -> bool:
+    """Whether work is being captured: without a device none is."""
+    return False
+
+
+def list_gpu_processes(device: Any = None) -> str:
+    """The processes on a device, as text."""
+    return "no processes are running: this build of retrograd computes on the CPU"
+
+
+def _is_compiled() -> bool:
+    return False
+
+
+def _lazy_init() -> None:
+    _unavailable()
+
+
+def _is_in_bad_fork() -> bool:
+    return False
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    if device is None and optional:
+        return -1
+    if allow_cpu and not isinstance(device, int) and retrograd.device(device).type == "cpu":
+        return -1
+    return _index(device)
+
+
+class StreamContext(stream):
+    """The class behind stream()."""
+
+
+class CudaError(RuntimeError):
+    """An error of the CUDA runtime."""
+
+
+class DeferredCudaCallError(Exception):
+    """An error of a call that waited for CUDA to start."""
+
+
+class cudaStatus:
+    """Numbers that the CUDA runtime returns."""
+
+    SUCCESS = 0
+    ERROR_NOT_READY = 34
+
+
+class _TensorTypeMeta(_types._TensorTypeMeta):
+    """The type of tensors of one dtype on a CUDA device: no tensor is one, and none can be made."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return False
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        raise TypeError(f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled.")
+
+
+def _type_of(name: str) -> Any:
+    facts = {
+        "dtype": getattr(_types, name).dtype,
+        "__module__": "torch.cuda",
+        "__doc__": "Tensors of one dtype on a CUDA device, of which there are none.",
+    }
+    return _TensorTypeMeta(name, (), facts)
+
+
+_TENSORS = ["BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short"]
+globals().update({f"{kind}Tensor": _type_of(f"{kind}Tensor") for kind in _TENSORS})
+_REFUSED = """
+    CUDAGraph CUDAPluggableAllocator ExternalStream GreenContext MemPool caching_allocator_alloc caching_allocator_delete caching_allocator_enable
+    change_current_allocator check_error clock_rate cudart current_blas_handle current_solver_handle device_memory_used get_allocator_backend
+    get_per_process_memory_fraction get_stream_from_external get_sync_debug_mode graph graph_pool_handle make_graphed_callables memory_usage power_draw
+    reset_accumulated_host_memory_stats reset_max_memory_allocated reset_max_memory_cached reset_peak_host_memory_stats set_sync_debug_mode temperature
+    use_mem_pool utilization
+"""
+_WHY = "Torch not compiled with CUDA enabled: {name} needs a device, and this build of retrograd computes on the CPU"
+globals().update(refused(__name__, _REFUSED, AssertionError, _WHY))
+globals().update(
+    refused(__name__, " ".join(f"{kind}Storage" for kind in (*_TENSORS, "ComplexFloat", "ComplexDouble")), AssertionError, _WHY)
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("graphs", "memory", "nccl", "nvtx", "random", "streams"):
+        return importlib.import_module(f"{__name__}.{name}")
+    from retrograd._missing import MissingName
+
+    raise MissingName(__name__, name)

@@ -9,6 +9,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from copy import deepcopy
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 from retrograd import _C
@@ -284,8 +285,8 @@ class Optimizer:
 
     # -- hooks ------------------------------------------------------------------
 
-    _optimizer_step_pre_hooks: _Hooks
-    _optimizer_step_post_hooks: _Hooks
+    _optimizer_step_pre_hooks: _Hooks = MappingProxyType({})  # type: ignore[assignment]  # until __init__, which some subclasses skip
+    _optimizer_step_post_hooks: _Hooks = MappingProxyType({})  # type: ignore[assignment]
     _optimizer_state_dict_pre_hooks: _Hooks
     _optimizer_state_dict_post_hooks: _Hooks
     _optimizer_load_state_dict_pre_hooks: _Hooks

@@ -22,8 +22,22 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 __all__ = [
-    "LeafSpec", "PyTree", "TreeSpec", "register_pytree_node", "tree_all", "tree_any", "tree_flatten", "tree_iter", "tree_leaves",
-    "tree_map", "tree_map_", "tree_map_only", "tree_structure", "tree_unflatten", "treespec_pprint",
+    "LeafSpec",
+    "PyTree",
+    "TreeSpec",
+    "register_pytree_node",
+    "tree_all",
+    "tree_any",
+    "tree_flatten",
+    "tree_is_leaf",
+    "tree_iter",
+    "tree_leaves",
+    "tree_map",
+    "tree_map_",
+    "tree_map_only",
+    "tree_structure",
+    "tree_unflatten",
+    "treespec_pprint",
 ]  # fmt: skip
 
 PyTree = Any
@@ -36,15 +50,30 @@ class _Container(NamedTuple):
 
 
 _containers: dict[type, _Container] = {}
+_with_keys: dict[type, Callable[[Any], tuple[Any, Any]]] = {}
 
 
 def register_pytree_node(
-    cls: type, flatten_fn: Callable[[Any], tuple[Any, Any]], unflatten_fn: Callable[[Any, Any], Any], **_: Any
+    cls: type,
+    flatten_fn: Callable[[Any], tuple[Any, Any]],
+    unflatten_fn: Callable[[Any, Any], Any],
+    *,
+    flatten_with_keys_fn: Callable[[Any], tuple[Any, Any]] | None = None,
+    **_: Any,
 ) -> None:
-    """Makes a class a container: `flatten_fn(tree)` gives (children, context), `unflatten_fn(children, context)` the tree."""
+    """Makes a class a container: `flatten_fn(tree)` gives (children, context), `unflatten_fn(children, context)` the tree.
+
+    Args:
+        flatten_with_keys_fn: gives ([(key, child), ...], context), for paths.
+    """
     if cls in _containers:
         raise ValueError(f"{cls} is already registered as pytree node.")
     _containers[cls] = _Container(flatten_fn, unflatten_fn)
+    if flatten_with_keys_fn is not None:
+        _with_keys[cls] = flatten_with_keys_fn
+
+
+_register_pytree_node = _private_register_pytree_node = register_pytree_node
 
 
 def _flatten_keys(tree: dict[Any, Any]) -> tuple[list[Any], Any]:
@@ -256,3 +285,19 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: _IsLeaf
             return None
         result += part
     return result
+
+
+def tree_is_leaf(tree: PyTree, is_leaf: _IsLeaf = None) -> bool:
+    """Whether a tree is no container."""
+    return (is_leaf is not None and is_leaf(tree)) or _container_of(tree) is None
+
+
+def __getattr__(name: str) -> Any:
+    if name[:2] != "__":
+        from retrograd.utils import _pytree_paths
+
+        if hasattr(_pytree_paths, name):
+            return getattr(_pytree_paths, name)
+    from retrograd._missing import MissingName
+
+    raise MissingName(__name__, name)

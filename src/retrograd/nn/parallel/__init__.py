@@ -7,6 +7,7 @@ from typing import Any
 
 from retrograd._C import Tensor
 from retrograd.nn.modules.module import Module
+from retrograd.nn.parallel.distributed import DistributedDataParallel
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
 
@@ -21,16 +22,6 @@ class DataParallel(Module):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)
-
-
-class DistributedDataParallel(Module):
-    """Not there: it averages gradients over processes, and there is no torch.distributed."""
-
-    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
-        raise ValueError(
-            "Default process group has not been initialized, please make sure to call init_process_group: torch.distributed, which has "
-            "it, does not exist here. In one process, call the module itself."
-        )
 
 
 def data_parallel(

@@ -1,0 +1,3 @@
+"""torch.ao: tools for smaller models."""
+
+from retrograd.ao import quantization as quantization

@@ -1,0 +1,6 @@
+"""Where PyTorch has the streams of devices."""
+
+from retrograd.cuda import (  # noqa: F401
+    Event,
+    Stream,
+)

@@ -1,0 +1,3 @@
+"""Where PyTorch has FullyShardedDataParallel and its settings."""
+
+from retrograd.distributed.fsdp import *  # noqa: F403
