@@ -143,7 +143,7 @@ def load(
     skip_validation: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """A model of a repository, or of a folder with source="local": what its hubconf.py makes of the arguments."""
+    """A model of a repository, or of a folder with source="local": what its hubconf makes of the arguments."""
     folder = _folder(repo_or_dir, source, force_reload, trust_repo, verbose)
     with _on_path(folder):
         return _entry(_hubconf(folder), model)(*args, **kwargs)
