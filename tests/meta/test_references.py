@@ -75,11 +75,8 @@ def prose(path):
         yield from ((n, line.partition("#")[2]) for n, line in enumerate(text.splitlines(), 1))
 
 
-READ = [
-    p
-    for p in FILES
-    if p.name not in ("CHANGELOG.md", "_C.pyi") and (p.suffix in (".h", ".cpp", ".py", ".pyi", ".md") or p.name == "CMakeLists.txt")
-]
+UNREAD = ("CHANGELOG.md", "_C.pyi", "compat.md")  # the last names files of other repositories
+READ = [p for p in FILES if p.name not in UNREAD and (p.suffix in (".h", ".cpp", ".py", ".pyi", ".md") or p.name == "CMakeLists.txt")]
 PROSE = [(path, line, text) for path in READ for line, text in prose(path)]
 
 

@@ -1,0 +1,1 @@
+"""Programs and libraries written for PyTorch, run on PyTorch and on retrograd, and compared: see __main__.py."""

@@ -1,0 +1,100 @@
+"""Runs a program unchanged and writes down what it computes; started by __main__.py, once on each engine.
+
+    python watch.py RESULT --steps 20 PROGRAM [arguments]
+    python watch.py RESULT --pytest tests [arguments]
+
+What is written down: the value of each tensor that `backward` is called on, and the processor time between the first and the last
+(the machine may be busy with other things); for tests, each one's outcome.
+After so many steps the program is stopped. Imports whatever is `torch` where it runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import runpy
+import sys
+import time
+from collections.abc import Generator
+from typing import Any
+
+import numpy
+
+_result: dict[str, Any] = {"losses": [], "times": [], "tests": {}, "seconds": 0.0}
+
+
+def _watch_backward(limit: int) -> None:
+    import torch
+
+    backward = torch.Tensor.backward
+    owner = os.getpid()  # a worker of a loader has the hook too, and nothing to say
+
+    def watched(self: Any, *arguments: Any, **options: Any) -> Any:
+        if os.getpid() == owner:
+            _result["losses"].append(float(self.detach().double().sum()))
+        outcome = backward(self, *arguments, **options)
+        if os.getpid() == owner:
+            _result["times"].append(time.process_time())
+            if limit and len(_result["losses"]) >= limit:
+                raise SystemExit(0)
+        return outcome
+
+    torch.Tensor.backward = watched  # type: ignore[method-assign]
+
+
+class _Outcomes:
+    """A plugin of pytest."""
+
+    def __init__(self) -> None:
+        import pytest
+
+        hook = type(self).pytest_runtest_call
+        type(self).pytest_runtest_call = pytest.hookimpl(hookwrapper=True)(hook)  # type: ignore[method-assign]
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.when == "call" or report.outcome != "passed":
+            _result["tests"][report.nodeid] = report.outcome
+
+    def pytest_runtest_call(self, item: Any) -> Generator[None, None, None]:
+        start = time.process_time()
+        yield
+        _result["seconds"] += time.process_time() - start
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            _result["tests"][report.nodeid] = "does not import"
+
+
+def _main() -> None:
+    result, kind, *rest = sys.argv[1:]
+    limit = int(rest.pop(0)) if kind == "--steps" else 0
+    random.seed(0)
+    numpy.random.seed(0)  # noqa: NPY002  # the programs draw from it
+    import torch
+
+    torch.manual_seed(0)
+    torch.set_num_threads(int(os.environ.get("COMPAT_THREADS", "1")))
+    try:
+        if kind == "--pytest":
+            import pytest
+
+            sys.path[0] = os.getcwd()
+            _result["code"] = int(pytest.main(["-q", "-p", "no:cacheprovider", *rest], plugins=[_Outcomes()]))
+        else:
+            _watch_backward(limit)
+            sys.argv = rest
+            sys.path[0] = os.path.dirname(os.path.abspath(rest[0]))
+            start = time.process_time()
+            try:
+                runpy.run_path(rest[0], run_name="__main__")
+            finally:
+                times = _result.pop("times")
+                _result["seconds"] = times[-1] - times[0] if len(times) > 1 else time.process_time() - start
+    finally:
+        with open(result, "w") as file:
+            json.dump(_result, file)
+
+
+if __name__ == "__main__":
+    _main()
