@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import shutil
 import subprocess
 import sys
 import venv
@@ -14,7 +15,7 @@ _SOURCE = pathlib.Path(__file__).parents[2] / "src"
 # Beside what the libraries ask for: what the programs import.
 _COMPANIONS = ["numpy", "scipy-openblas32", "pytest", "matplotlib", "pillow", "six", "tensorboard", "parameterized"]
 
-# pip would install PyTorch for the sake of torchvision; a stand-in takes its place where it is used.
+# pip would install PyTorch for the sake of torchvision, unless that seems to be there; a stand-in takes its place where it is used.
 _TORCHVISION = "Metadata-Version: 2.1\nName: torchvision\nVersion: 0.28.0\n"
 
 
@@ -37,3 +38,4 @@ def make(path: pathlib.Path) -> None:
     for package in wanted:  # one by one: a package that cannot be had takes no other with it
         if subprocess.run([*pip, package], check=False).returncode:
             print(f"not installed: {package}", file=sys.stderr)
+    shutil.rmtree(information)  # libraries that ask for it shall not find it

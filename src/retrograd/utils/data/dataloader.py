@@ -24,6 +24,8 @@ from retrograd.utils.data.sampler import BatchSampler, RandomSampler, Sampler, S
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 _T_co = TypeVar("_T_co", covariant=True)
+_collate_fn_t = Callable[[list[Any]], Any]  # libraries annotate with these two
+_worker_init_fn_t = Callable[[int], None]
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 _LAST_WORDS = 5.0  # seconds that a worker has to end by itself
 
