@@ -1,5 +1,6 @@
 """The direction numbers of Sobol sequences: primitive polynomials and initial numbers of S. Joe and F. Y. Kuo (new-joe-kuo-6, 2008), for the first
-1111 dimensions. Their licence allows use and redistribution; https://web.maths.unsw.edu.au/~fkuo/sobol/ has the table whole.
+1111 dimensions. Their licence allows use and redistribution;
+the whole table, of 21201, is on the page of F. Y. Kuo.
 """
 
 from __future__ import annotations
