@@ -110,5 +110,5 @@ def test_names_that_are_not_there_yet(namespace, text):
 def test_namespaces_that_are_not_there_yet():
     (text,) = [text for title, text in not_there() if title == "Whole namespaces"]
     names = re.findall(r"`torch\.([\w.]+)`", text)
-    assert len(names) > 10
+    assert names
     assert [name for name in names if found(name) is not None or ("." not in name and importlib.util.find_spec(f"retrograd.{name}"))] == []

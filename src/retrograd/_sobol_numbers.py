@@ -132,7 +132,8 @@ _PACKED = (
 def initial_numbers(dimensions: int) -> list[tuple[int, int, list[int]]]:
     """(degree, inner coefficients of the polynomial, initial numbers) for dimensions 2, 3, ..."""
     whole = int.from_bytes(base64.b85decode(_PACKED), "big")
-    at, out = whole.bit_length() - 1, []
+    at = whole.bit_length() - 1
+    out: list[tuple[int, int, list[int]]] = []
 
     def take(bits: int) -> int:
         nonlocal at
