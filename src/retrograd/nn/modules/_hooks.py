@@ -164,21 +164,21 @@ class CallWithHooks:
 
         A returned tuple takes the place of grad_input.
         """
-        self._set_kind(True)
+        self.__set_kind(True)
         return _register(self._backward_hooks, hook, (), prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """The old form of register_full_backward_hook: it sees the last operation of forward only."""
-        self._set_kind(False)
+        self.__set_kind(False)
         return _register(self._backward_hooks, hook)
 
-    def _set_kind(self, full: bool) -> None:
+    def __set_kind(self, full: bool) -> None:
         if self._is_full_backward_hook is not None and self._is_full_backward_hook is not full:
             raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Use one kind.")
         self._is_full_backward_hook = full
         self._hooked = True
 
-    def _table(self, name: str) -> OrderedDict[int, Any]:
+    def __table(self, name: str) -> OrderedDict[int, Any]:
         return self.__dict__.get(name, _NONE)
 
     def _get_backward_hooks(self) -> tuple[list[Callable[..., Any]], list[Callable[..., Any]]]:
@@ -186,11 +186,11 @@ class CallWithHooks:
         full: list[Callable[..., Any]] = []
         other: list[Callable[..., Any]] = []
         (full if _global_is_full_backward_hook is True else other).extend(_global_backward_hooks.values())
-        (full if self._is_full_backward_hook is True else other).extend(self._table("_backward_hooks").values())
+        (full if self._is_full_backward_hook is True else other).extend(self.__table("_backward_hooks").values())
         return full, other
 
     def _get_backward_pre_hooks(self) -> list[Callable[..., Any]]:
-        return [*_global_backward_pre_hooks.values(), *self._table("_backward_pre_hooks").values()]
+        return [*_global_backward_pre_hooks.values(), *self.__table("_backward_pre_hooks").values()]
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         """Runs forward with the hooks of this module and of all modules around it."""
@@ -201,22 +201,22 @@ class CallWithHooks:
                 return self.forward(*args, **kwargs)
         called: set[int] = set()
         try:
-            return self._run(called, args, kwargs)
+            return self.__run(called, args, kwargs)
         except Exception:
-            self._run_always_called(called, args, kwargs)
+            self.__run_always_called(called, args, kwargs)
             raise
 
-    def _run(self, called: set[int], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        args, kwargs = self._run_pre_hooks(args, kwargs)
+    def __run(self, called: set[int], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        args, kwargs = self.__run_pre_hooks(args, kwargs)
         full, not_full = self._get_backward_hooks()
         backward_pre = self._get_backward_pre_hooks()
         backward_hook = BackwardHook(self, full, backward_pre) if full or backward_pre else None
         if backward_hook is not None:
             args = backward_hook.setup_input_hook(args)
         result = self.forward(*args, **kwargs)
-        for key, hook in (*_global_forward_hooks.items(), *self._table("_forward_hooks").items()):
+        for key, hook in (*_global_forward_hooks.items(), *self.__table("_forward_hooks").items()):
             called.add(key)
-            with_kwargs = key in self._table("_forward_hooks_with_kwargs") or key in _global_forward_hooks_with_kwargs
+            with_kwargs = key in self.__table("_forward_hooks_with_kwargs") or key in _global_forward_hooks_with_kwargs
             changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
             if changed is not None:
                 result = changed
@@ -229,12 +229,12 @@ class CallWithHooks:
                 )
             result = backward_hook.setup_output_hook(result)
         if not_full:
-            self._run_not_full(not_full, args, result)
+            self.__run_not_full(not_full, args, result)
         return result
 
-    def _run_pre_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        for key, hook in (*_global_forward_pre_hooks.items(), *self._table("_forward_pre_hooks").items()):
-            if key in self._table("_forward_pre_hooks_with_kwargs"):
+    def __run_pre_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        for key, hook in (*_global_forward_pre_hooks.items(), *self.__table("_forward_pre_hooks").items()):
+            if key in self.__table("_forward_pre_hooks_with_kwargs"):
                 changed = hook(self, args, kwargs)
                 if changed is None:
                     continue
@@ -247,13 +247,13 @@ class CallWithHooks:
                     args = changed if isinstance(changed, tuple) else (changed,)
         return args, kwargs
 
-    def _run_always_called(self, called: set[int], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __run_always_called(self, called: set[int], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """After an exception: the hooks registered with always_call=True that have not run yet."""
-        for key, hook in (*_global_forward_hooks.items(), *self._table("_forward_hooks").items()):
-            always = key in _global_forward_hooks_always_called or key in self._table("_forward_hooks_always_called")
+        for key, hook in (*_global_forward_hooks.items(), *self.__table("_forward_hooks").items()):
+            always = key in _global_forward_hooks_always_called or key in self.__table("_forward_hooks_always_called")
             if not always or key in called:
                 continue
-            with_kwargs = key in self._table("_forward_hooks_with_kwargs") or key in _global_forward_hooks_with_kwargs
+            with_kwargs = key in self.__table("_forward_hooks_with_kwargs") or key in _global_forward_hooks_with_kwargs
             try:
                 hook(self, args, kwargs, None) if with_kwargs else hook(self, args, None)
             except Exception as error:
@@ -263,7 +263,7 @@ class CallWithHooks:
                     stacklevel=4,
                 )
 
-    def _run_not_full(self, hooks: list[Callable[..., Any]], args: tuple[Any, ...], result: Any) -> None:
+    def __run_not_full(self, hooks: list[Callable[..., Any]], args: tuple[Any, ...], result: Any) -> None:
         """Puts hooks of the old kind on the last operation of forward."""
         last = result
         while not isinstance(last, Tensor):
