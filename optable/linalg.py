@@ -439,6 +439,7 @@ op(
     home="",
     doc="`tensordot` over two lists of dimensions.",
     samples=[S(T(2, 3, 4), T(4, 3, 5), (1, 2), (1, 0)), S(T(2, 3), T(1, 5), (1,), (0,))],
+    test={"compat": False, "ours": True},
 )
 op(
     "tensordot(Tensor a, Tensor b, int dims=2) -> Tensor",

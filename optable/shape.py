@@ -1314,6 +1314,7 @@ op(
     home="",
     doc="What some views show, each in memory of its own.",
     samples=[S((T(2, 3), T(3)))],
+    test={"compat": False, "ours": True},
 )
 op(
     "_atleast(Tensor[] tensors, int dims) -> Tensor[]",
@@ -1323,6 +1324,7 @@ op(
     aliases="maybe",
     doc="`atleast_1d`, `atleast_2d` and `atleast_3d` of a list.",
     samples=[S((T(), T(2, 3)), 1), S((T(3), T()), 2), S((T(3), T(2, 3), T(1, 2, 3)), 3)],
+    test={"compat": False, "ours": True},
 )
 op(
     "_broadcast_tensors(Tensor[] tensors) -> Tensor[]",
@@ -1332,6 +1334,7 @@ op(
     aliases="maybe",
     doc="`broadcast_tensors` of a list.",
     samples=[S((T(3, 1), T(4)))],
+    test={"compat": False, "ours": True},
 )
 op(
     "_meshgrid(Tensor[] tensors, str indexing) -> Tensor[]",
@@ -1341,6 +1344,7 @@ op(
     aliases="maybe",
     doc="`meshgrid` of a list.",
     samples=[S((T(3), T(2)), "ij"), S((T(3), T(2), T(4)), "xy")],
+    test={"compat": False, "ours": True},
 )
 op(
     "vander(Tensor x, int? N=None, *, bool increasing=False) -> Tensor",

@@ -141,3 +141,30 @@ def test_types_in_annotations():
     from retrograd import types
 
     assert isinstance(1.5, types.Number) and types._TensorOrTensors and not isinstance("a", types.Number)
+
+
+def test_overloads_that_are_no_op_here():
+    """Libraries key tables by overloads of PyTorch's; those that stand for no op here are objects of their own, and refuse to be called."""
+    alias = retrograd.ops.aten.alias.default
+    assert alias is retrograd.ops.aten.alias.default and alias != retrograd.ops.aten.mm.default and "aten.alias" in repr(alias)
+    with pytest.raises(NotImplementedError, match=r"aten.alias.default is no op of its own here"):
+        alias(retrograd.ones(1))
+    with pytest.raises(AttributeError):
+        _ = retrograd.ops.aten.no_such_op
+    with pytest.raises(AttributeError):
+        _ = retrograd.ops.aten.alias.other
+
+
+def test_members_of_a_saved_file(tmp_path):
+    path = str(tmp_path / "x.pt")
+    retrograd.save({"a": retrograd.arange(3.0)}, path)
+    reader = retrograd.PyTorchFileReader(path)
+    assert {"data.pkl", "data/0"} <= set(reader.get_all_records()) and reader.has_record("data/0") and not reader.has_record("data/1")
+    assert reader.get_storage_from_record("data/0", 3, retrograd.float32).tolist() == [0.0, 1.0, 2.0]
+    assert reader.get_record("data.pkl")[:1] == b"\x80"
+
+
+def test_arguments_of_module_to():
+    parse = retrograd._C._nn._parse_to
+    assert parse("cpu", retrograd.float64, True) == (retrograd.device("cpu"), retrograd.float64, True, None)
+    assert parse(retrograd.ones(1, dtype=retrograd.float16)) == (retrograd.device("cpu"), retrograd.float16, False, None)

@@ -212,6 +212,7 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd._compile import compile as compile
     from retrograd._control import cond as cond, while_loop as while_loop
+    from retrograd._file_reader import PyTorchFileReader as PyTorchFileReader
     from retrograd._generated.functions import *  # noqa: F403
     from retrograd._info import finfo as finfo, iinfo as iinfo
     from retrograd._old_names import (
@@ -286,7 +287,7 @@ if _typing.TYPE_CHECKING:
     from retrograd.cuda import AcceleratorError as AcceleratorError, OutOfMemoryError as OutOfMemoryError
     from retrograd.func import vmap as vmap
     from retrograd.futures import Future as Future
-    from retrograd.jit import fork as fork, wait as wait
+    from retrograd.jit import ScriptFunction as ScriptFunction, ScriptModule as ScriptModule, fork as fork, wait as wait
     from retrograd.serialization import load as load, save as save
     from retrograd.storage import (
         BFloat16Storage as BFloat16Storage,
@@ -320,6 +321,9 @@ else:
         "TypedStorage": "retrograd.storage",
         "Storage": "retrograd.storage",
         "StorageBase": "retrograd.storage",
+        "PyTorchFileReader": "retrograd._file_reader",
+        "ScriptFunction": "retrograd.jit",
+        "ScriptModule": "retrograd.jit",
         **{
             f"{kind}Storage": "retrograd.storage"
             for kind in (

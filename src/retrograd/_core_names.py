@@ -52,3 +52,16 @@ globals().update(
         _WHY,
     )
 )
+
+
+class _nn:
+    """torch._C._nn, of which libraries use the one function that reads the arguments of Module.to()."""
+
+    @staticmethod
+    def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+        """(device, dtype, non_blocking, memory_format)"""
+        from retrograd.nn.modules.module import _parse_to
+
+        non_blocking = bool(kwargs.get("non_blocking", next((a for a in args if isinstance(a, bool)), False)))
+        device, dtype, memory_format = _parse_to(*args, **kwargs)
+        return device, dtype, non_blocking, memory_format

@@ -252,6 +252,9 @@ def _contents(t: Any, indent: int) -> str:
     return "[]" if t.numel() == 0 else _numbers(t, indent)
 
 
+_tensor_str = _contents  # the name under which libraries look for it
+
+
 def _nature(t: Any) -> list[str]:
     """Device, size and dtype, each only where the numbers do not already say it."""
     meta = t.device.type == "meta"

@@ -29,6 +29,7 @@ NOT_BATCHED = {
     "unique": "as many as there are distinct numbers",
     "unique_consecutive": "as many as there are distinct numbers",
     "masked_select": "as many as the mask picks",
+    "_all_within": "one bool for the whole",
     "equal": "one bool for the whole",
     "allclose": "one bool for the whole",
     "resize": "changes memory",

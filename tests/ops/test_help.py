@@ -30,8 +30,8 @@ PUBLIC = {
     if not name.startswith("_") and isinstance(value := getattr(owner, name), NATIVE)
 }
 BY_HAND = {  # not of the op table: what the core offers beside ops
-    "as_subclass", "backward", "can_cast", "data_ptr", "detach_", "dim", "element_size", "get_default_dtype", "get_num_threads", "is_complex",
-    "is_conj", "is_contiguous", "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_neg", "is_signed",
+    "as_subclass", "autocast_decrement_nesting", "autocast_increment_nesting", "backward", "can_cast", "clear_autocast_cache", "data_ptr", "detach_", "dim", "element_size", "get_default_dtype", "get_num_threads", "is_autocast_cache_enabled",
+    "is_complex", "is_conj", "is_contiguous", "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_neg", "is_signed",
     "item", "ndimension", "nelement", "numel", "promote_types", "requires_grad_", "result_type", "set_default_dtype", "set_num_threads",
     "size", "storage_offset", "stride", "tolist",
 }  # fmt: skip

@@ -5,7 +5,13 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-__all__ = ["profile", "record_function"]
+from retrograd._refusals import refused
+
+_REFUSED = "EventList FunctionEvent emit_itt emit_nvtx"
+__all__ = ["profile", "record_function", *_REFUSED.split()]
+
+_WHY = "{name}: recording is not there yet; Python's own profilers (cProfile, py-spy) see the calls of ops"
+globals().update(refused(__name__, _REFUSED, NotImplementedError, _WHY))
 
 
 class record_function(contextlib.ContextDecorator):

@@ -10,10 +10,13 @@ from retrograd.distributed import distributed_c10d as c10d
 __all__ = [
     "AsyncCollectiveTensor",
     "all_gather_tensor",
+    "all_gather_tensor_autograd",
     "all_reduce",
     "all_to_all_single",
+    "all_to_all_single_autograd",
     "broadcast",
     "reduce_scatter_tensor",
+    "reduce_scatter_tensor_autograd",
     "wait_tensor",
 ]
 
@@ -60,3 +63,9 @@ def all_to_all_single(self: Tensor, output_split_sizes: Any, input_split_sizes: 
     """A part from each process for each."""
     _group(group)
     return self.clone()
+
+
+# PyTorch has these for what its others are not: differentiable.
+all_gather_tensor_autograd = all_gather_tensor
+reduce_scatter_tensor_autograd = reduce_scatter_tensor
+all_to_all_single_autograd = all_to_all_single

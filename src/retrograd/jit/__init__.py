@@ -15,6 +15,8 @@ from retrograd.jit._script import (
     ScriptFunction as ScriptFunction,
     ScriptModule as ScriptModule,
     ScriptWarning as ScriptWarning,
+    _overload as _overload,
+    _overload_method as _overload_method,
     annotate,
     export,
     ignore,

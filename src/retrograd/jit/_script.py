@@ -213,6 +213,14 @@ def unused(fn: F) -> F:
     return fn
 
 
+def _overload(func: F) -> F:
+    """A signature that TorchScript is to know of; the definition after it is what runs."""
+    return func
+
+
+_overload_method = _overload
+
+
 def export(fn: F) -> F:
     """Marks a method that TorchScript compiles although nobody calls it."""
     return fn

@@ -8,7 +8,16 @@ from typing import Any
 
 from retrograd.autograd.profiler import record_function
 
-__all__ = ["ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function", "schedule", "supported_activities"]
+__all__ = [
+    "ProfilerAction",
+    "ProfilerActivity",
+    "kineto_available",
+    "profile",
+    "record_function",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]
 
 
 class ProfilerActivity(enum.Enum):
@@ -30,6 +39,15 @@ class ProfilerAction(enum.Enum):
     RECORD = 2
     RECORD_AND_SAVE = 3
     DEVICE_STOPPED = 4
+
+
+def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[Any], None]:
+    """Would write a recording for TensorBoard; refused where it is called with one, which there is none of yet."""
+
+    def write(recorded: Any) -> None:
+        raise NotImplementedError("torch.profiler.tensorboard_trace_handler: recording is not there yet")
+
+    return write
 
 
 def supported_activities() -> set[ProfilerActivity]:
