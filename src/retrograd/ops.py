@@ -46,7 +46,7 @@ class _Overloads:
 
     def __getattr__(self, overload: str) -> Any:
         name = _NAMES.get(self._name, self._name)
-        found = _C._find_op(f"{name}.{_OVERLOADS.get(overload, overload)}")
+        found: Any = _C._find_op(f"{name}.{_OVERLOADS.get(overload, overload)}")
         if found is None and overload in _PLAIN:
             found = _C._find_op(name)
         if found is None and f"{self._name}.{overload}" in _NEVER_SEEN:
