@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 import warnings
 from typing import Any
 
@@ -44,6 +43,8 @@ def _lines(trace: tuple[Any, ...]) -> list[str]:
     """The frames a node recorded as lines of a traceback, outermost first, without those of this package."""
     frames = [(code.co_filename, line, code.co_name, None) for code, line in zip(trace[::2], trace[1::2], strict=True)]
     mine = [f for f in reversed(frames) if not f[0].startswith(_PACKAGE)]
+    import traceback  # which brings much along, and is seldom needed
+
     return traceback.format_list(mine or list(reversed(frames)))
 
 
