@@ -306,6 +306,11 @@ def test_random_samples(seed):
             case = case.expanded()
         if not fits(case, dtype) or entry.name in BROKEN_TIES:
             continue
+        if entry.name.startswith("grid_sampler") and dtype in (
+            "bfloat16",
+            "float16",
+        ):  # points that 16 bits put between two elements: either is the nearest
+            continue
         a, b = run(retrograd, case, dtype, layout), run(torch, case, dtype, layout)
         if b.error:
             continue
