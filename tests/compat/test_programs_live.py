@@ -17,6 +17,8 @@ def test_stored_outcomes(topic):
             want = outcomes[program.name]
             want = want["torch"] if program.differs else want
             got = shown(torch, program.function)
+            if not all_agree(want, got):  # once more: PyTorch's loader loses a worker now and then
+                got = shown(torch, program.function)
             if not all_agree(want, got) or not all(any(words in line for line in got) for words in program.says):
                 wrong.append(f"{program}:\n{difference(want, got)}")
     assert not wrong, "\n".join(wrong)
