@@ -109,6 +109,8 @@ def test_the_demo_trains_writes_and_reports(tmp_path):
         (["--seconds", "-1"], "--seconds has to be more than 0"),
         (["--seconds", "nan"], "--seconds has to be more than 0"),
         (["--output", "no/such/folder/r.html"], "there is no folder"),
+        (["--output", "."], "is a folder"),
+        (["--output", "/proc/report.html"], "cannot write in /proc"),
     ],
 )
 def test_the_demo_refuses_in_words(capsys, arguments, words):
@@ -127,33 +129,3 @@ def test_the_demo_learns():
     losses = [trainer.step(0.2)[0].item() for _ in range(12)]
     assert losses[-1] < losses[0] / 2 and set(trainer.norms()) == {"symbols", "places", "layer 0", "layer 1", "layer 2", "norm", "head"}
     assert set(trainer.sample(10, "a")) <= set("abcd ")
-
-
-def test_the_bar_of_a_terminal(monkeypatch):
-    import io
-
-    from retrograd.cli.demo import Bar
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    monkeypatch.setattr(sys, "stderr", screen := Terminal())
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    bar = Bar(False, 10, "steps")
-    bar.show(5, "loss 1.0")
-    bar.show(10, "loss 0.5", finished=True)
-    assert "5/10 steps  loss 1.0" in screen.getvalue() and screen.getvalue().rstrip(" ").endswith("\n")
-    quiet = Bar(True, 10, "steps")
-    quiet.show(10, "loss", finished=True)
-    assert not quiet.live
-
-
-def test_charts():
-    from retrograd.cli.demo import report
-
-    assert report.ticks(0, 10) == [0, 2, 4, 6, 8, 10] and report.ticks(0.1, 0.35, 5) == pytest.approx([0.1, 0.15, 0.2, 0.25, 0.3, 0.35])
-    chart = report.line_chart("a < b", {"one": [(0, 1.0), (1, float("nan")), (2, 100.0)]}, "x", "y", logarithmic=True)
-    assert "a &lt; b" in chart and "nan" not in chart and chart.count("polyline") == 1
-    assert "nothing to show" in report.line_chart("empty", {"one": []}, "x", "y")
-    assert report.bar_chart("bars", [("x", 0.0, "none")]).count("<rect") == 1

@@ -15,7 +15,8 @@ from typing import Any
 
 import retrograd
 
-from . import report
+from ..._pages import Page, bar_chart, card, facts as fact_table, grid, line_chart, preformatted, refusal
+from ..._progress import Bar
 from .model import BATCH, BLOCK, Corpus, Trainer, docstrings
 
 COMPARED, PATIENCE = 12, 10.0  # steps timed on both engines, after two that are not, and the seconds after which fewer will do
@@ -39,38 +40,6 @@ class Run:
     def smooth(self, values: list[float], last: int = 20) -> float:
         tail = values[-last:]
         return sum(tail) / len(tail)
-
-
-class Bar:
-    """Progress on a terminal, by tqdm where that is installed; silent elsewhere."""
-
-    def __init__(self, quiet: bool, total: float, unit: str) -> None:
-        self.live = not quiet and sys.stderr.isatty()
-        self.total, self.unit, self.done, self.shown = total, unit, 0.0, 0.0
-        self.tqdm: Any = None
-        if self.live:
-            with contextlib.suppress(ImportError):
-                form = "{l_bar}{bar}| {n:.0f}/{total:.0f} " + unit + " [{postfix}]"
-                self.tqdm = importlib.import_module("tqdm").tqdm(total=total, bar_format=form)
-
-    def show(self, done: float, words: str, finished: bool = False) -> None:
-        now = time.perf_counter()
-        if not self.live or (now - self.shown < 0.1 and not finished):
-            return
-        self.shown = now
-        done = min(done, self.total)
-        if self.tqdm is not None:
-            self.tqdm.set_postfix_str(words, refresh=False)
-            self.tqdm.update(done - self.done)
-        else:
-            filled = round(24 * done / self.total)
-            line = f"  [{'#' * filled}{'.' * (24 - filled)}] {done:.0f}/{self.total:.0f} {self.unit}  {words}"
-            print(f"\r{line:<118}", end="\n" if finished else "", file=sys.stderr, flush=True)
-        self.done = done
-
-    def close(self) -> None:
-        if self.tqdm is not None:
-            self.tqdm.close()
 
 
 def train(trainer: Trainer, seconds: float, steps: int | None, quiet: bool) -> Run:
@@ -170,11 +139,11 @@ def write_report(path: Path, run: Run, ops: list[tuple[str, float, int]], facts:
     names = run.parts[0][1] if run.parts else {}
     total = sum(t for _, t, _ in ops) or 1.0
     charts = [
-        report.line_chart("Loss", {"each step": line(run.losses), "mean of 20": line(mean)}, "step", "cross entropy"),
-        report.line_chart(
+        line_chart("Loss", {"each step": line(run.losses), "mean of 20": line(mean)}, "step", "cross entropy"),
+        line_chart(
             "Gradient norms by layer", {n: [(s, parts[n]) for s, parts in run.parts if n in parts] for n in names}, "step", "norm", True
         ),
-        report.line_chart(
+        line_chart(
             "Memory of tensors",
             {
                 "most during a step": [(t, m[1] / 1e6) for t, m in zip(seconds, run.memory, strict=True)][::every],
@@ -183,9 +152,9 @@ def write_report(path: Path, run: Run, ops: list[tuple[str, float, int]], facts:
             "seconds",
             "MB",
         ),
-        report.bar_chart("Time by op", [(n, t, f"{t * 1e3:.2f} ms, {t / total:.0%}, {c} calls") for n, t, c in ops[:14]]),
+        bar_chart("Time by op", [(n, t, f"{t * 1e3:.2f} ms, {t / total:.0%}, {c} calls") for n, t, c in ops[:14]]),
     ]
-    report.write(path, "retrograd: a minute of training", facts, charts, sample)
+    Page("retrograd: a minute of training", [fact_table(facts), grid(charts), card("What it writes", preformatted(sample))]).save(path)
 
 
 def main(arguments: list[str]) -> int:
@@ -202,8 +171,8 @@ def main(arguments: list[str]) -> int:
         parser.error("--steps has to be at least 1")
     if not (options.seconds > 0 and math.isfinite(options.seconds)):
         parser.error("--seconds has to be more than 0")
-    if not options.output.resolve().parent.is_dir():
-        parser.error(f"--output: there is no folder {options.output.resolve().parent}")
+    if why := refusal(options.output):
+        parser.error(f"--output: {why}")
     with contextlib.suppress(AttributeError):  # a stdout replaced by something simpler
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # terminals without some character
 

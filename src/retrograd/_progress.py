@@ -1,0 +1,41 @@
+"""Progress of long work, on a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import time
+from typing import Any
+
+
+class Bar:
+    """Progress on a terminal, by tqdm where that is installed; silent elsewhere."""
+
+    def __init__(self, quiet: bool, total: float, unit: str) -> None:
+        self.live = not quiet and sys.stderr.isatty()
+        self.total, self.unit, self.done, self.shown = total, unit, 0.0, 0.0
+        self.tqdm: Any = None
+        if self.live:
+            with contextlib.suppress(ImportError):
+                form = "{l_bar}{bar}| {n:.0f}/{total:.0f} " + unit + " [{postfix}]"
+                self.tqdm = importlib.import_module("tqdm").tqdm(total=total, bar_format=form)
+
+    def show(self, done: float, words: str, finished: bool = False) -> None:
+        now = time.perf_counter()
+        if not self.live or (now - self.shown < 0.1 and not finished):
+            return
+        self.shown = now
+        done = min(done, self.total)
+        if self.tqdm is not None:
+            self.tqdm.set_postfix_str(words, refresh=False)
+            self.tqdm.update(done - self.done)
+        else:
+            filled = round(24 * done / self.total)
+            line = f"  [{'#' * filled}{'.' * (24 - filled)}] {done:.0f}/{self.total:.0f} {self.unit}  {words}"
+            print(f"\r{line:<118}", end="\n" if finished else "", file=sys.stderr, flush=True)
+        self.done = done
+
+    def close(self) -> None:
+        if self.tqdm is not None:
+            self.tqdm.close()
