@@ -31,7 +31,7 @@ SOME_INTS = Saved(
     "SavedInts",
     "OptIntList",
     "if ({value}) fn->{name}.save(*{value});",
-    "const auto {name} = fn->{name}.has_value() ? std::optional<IntSpan>(fn->{name}.get()) : std::nullopt;",
+    "const auto {name} = fn->{name}.has_value() ? OptInts(fn->{name}.get()) : OptInts();",
 )
 TEXT = Saved("SavedText", "Other", TENSOR.save, "const auto {name} = fn->{name}.get();")
 
@@ -143,7 +143,7 @@ _ROWS = (
     _BOOL,
     optional(_BOOL),
     _INTS,
-    optional(_INTS, saved=SOME_INTS),
+    optional(_INTS, cpp="OptInts", saved=SOME_INTS),
     _DTYPE,
     optional(_DTYPE, saved=Saved("std::optional<DType>")),
     optional(_DEVICE),

@@ -36,7 +36,9 @@
 
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "core/device.h"
@@ -261,6 +263,26 @@ struct Operand {
 };
 
 using IntSpan = std::span<const int64_t>;
+
+// A list of numbers, or none. Two words, which travel in registers from layer to layer of a call; a std::optional has three, which do not.
+class OptInts {
+ public:
+  constexpr OptInts() : ints_(static_cast<const int64_t*>(nullptr), kNone) {}
+  constexpr OptInts(std::nullopt_t) : OptInts() {}
+  template <class T>
+    requires std::is_convertible_v<T&&, IntSpan>
+  constexpr OptInts(T&& ints) : ints_(std::forward<T>(ints)) {}
+
+  constexpr bool has_value() const { return ints_.size() != kNone; }
+  constexpr explicit operator bool() const { return has_value(); }
+  constexpr const IntSpan& operator*() const { return ints_; }
+  constexpr const IntSpan* operator->() const { return &ints_; }
+  constexpr IntSpan value_or(IntSpan other) const { return has_value() ? ints_ : other; }
+
+ private:
+  static constexpr size_t kNone = ~size_t{0};
+  IntSpan ints_;
+};
 
 // ---- making tensors. None of these records history. ----
 

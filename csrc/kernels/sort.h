@@ -48,6 +48,9 @@ struct SortKernels {
   // out: 1-d of the dtype of in (floating) as torch.histc. The caller resolves low == high (see torch.histc) and checks finiteness.
   Kernel<void(const Array& out, const Array& in, double low, double high)> histc;
 
+  // Raises *bins to the largest element + 1; -1 where there is a negative one. in: 1-d int64.
+  Kernel<void(int64_t* bins, const Array& in)> bins;
+
   // out[x] += 1, or += weights[i] when given (1-d, same length as in). in: 1-d int64, every value in [0, out.sizes[0]), checked by the caller. out: 1-d,
   // int64, or float32/float64 with weights (sums run in double and are then rounded). out is overwritten.
   Kernel<void(const Array& out, const Array& in, const Array* weights)> bincount;

@@ -1,5 +1,7 @@
 #include "ops/data.h"
 
+#include <array>
+
 #include "core/promote.h"
 #include "core/spec.h"
 #include "core/transfer.h"
@@ -88,10 +90,11 @@ bool any_element(const Tensor& t, kernels::Is what, double low, double high) {
 
 template <class T> std::pair<T, T> range_of(const Tensor& t) {
   constexpr DType dtype = DTypeOf<T>::value;
-  Answer<T> low(t->device), high(t->device);
+  Answer<std::array<T, 2>> range(t->device);
+  T* low = range.data()->data();
   const Reduced shape(t, every_dim(t.dim()));
-  run_kernel(t, 8, [&] { kernels::reduce(t->device).min_max(shape.out(low.data(), dtype), shape.out(high.data(), dtype), shape.in()); });
-  return {low.read(), high.read()};
+  run_kernel(t, 8, [&] { kernels::reduce(t->device).min_max(shape.out(low, dtype), shape.out(low + 1, dtype), shape.in()); });
+  return {range.read()[0], range.read()[1]};
 }
 template std::pair<int64_t, int64_t> range_of(const Tensor& t);
 template std::pair<double, double> range_of(const Tensor& t);

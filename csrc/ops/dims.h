@@ -17,7 +17,7 @@ inline int64_t wrap_dim(int64_t dim, int64_t ndim) {
 inline constexpr uint64_t every_dim(int64_t ndim) { return ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1; }
 // A bit per dimension; none or empty = all.
 uint64_t listed_dims(IntSpan dims, int64_t ndim, const char* op);
-inline uint64_t dim_mask(std::optional<IntSpan> dims, int64_t ndim, const char* op) {
+inline uint64_t dim_mask(OptInts dims, int64_t ndim, const char* op) {
   if (RG_LIKELY(dims && dims->size() == 1 && ndim != 0)) return uint64_t{1} << wrap_dim(dims->front(), ndim);
   if (!dims || dims->empty()) return every_dim(ndim);
   return listed_dims(*dims, ndim, op);

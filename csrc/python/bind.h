@@ -79,7 +79,7 @@ class Parsed {
   bool boolean(int i) const { return v_[i].scalar.i != 0; }
   std::optional<bool> opt_boolean(int i) const { return v_[i].none ? std::nullopt : std::optional(v_[i].scalar.i != 0); }
   IntSpan ints(int i) const { return {v_[i].ints, v_[i].count}; }
-  std::optional<IntSpan> opt_ints(int i) const { return v_[i].none ? std::nullopt : std::optional(ints(i)); }
+  OptInts opt_ints(int i) const { return v_[i].none ? OptInts() : OptInts(ints(i)); }
   DType dtype(int i) const { return static_cast<DType>(v_[i].scalar.i); }
   std::optional<DType> opt_dtype(int i) const { return v_[i].none ? std::nullopt : std::optional(dtype(i)); }
   std::optional<Device> opt_device(int i) const { return v_[i].none ? std::nullopt : std::optional(v_[i].device); }

@@ -176,6 +176,10 @@ PyObject* box(int64_t v) { return wrap(v); }
 PyObject* box(double v) { return wrap(v); }
 PyObject* box(bool v) { return wrap(v); }
 PyObject* box(IntSpan v) { return wrap_ints(v); }
+PyObject* box(OptInts v) {
+  if (!v) Py_RETURN_NONE;
+  return wrap_ints(*v);
+}
 PyObject* box(DType v) { return wrap_dtype(v); }
 PyObject* box(const Device& v) { return wrap_device(v); }
 PyObject* box(MemoryFormat v) { return wrap_memory_format(v); }

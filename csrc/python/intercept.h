@@ -80,6 +80,7 @@ PyObject* box(int64_t v);
 PyObject* box(double v);
 PyObject* box(bool v);
 PyObject* box(IntSpan v);
+PyObject* box(OptInts v);
 PyObject* box(DType v);
 PyObject* box(const Device& v);
 PyObject* box(MemoryFormat v);

@@ -114,6 +114,17 @@ void histc(const Array& out, const Array& in, double low, double high) {
   storer(out.dtype, DType::Float64)(out.data, 0, out.strides[0], bins, sums.data());
 }
 
+void bins(int64_t* bins, const Array& in) {
+  const int64_t *index = in.ptr<int64_t>(), step = in.strides[0], n = in.sizes[0];
+  int64_t low = 0, high = *bins - 1;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t x = index[i * step];
+    low = x < low ? x : low;
+    high = x > high ? x : high;
+  }
+  *bins = low < 0 || high == INT64_MAX ? -1 : high + 1;
+}
+
 void bincount(const Array& out, const Array& in, const Array* weights) {
   const int64_t *index = in.ptr<int64_t>(), step = in.strides[0], n = in.sizes[0];
   if (weights) return add_weights(out, index, step, n, *weights);

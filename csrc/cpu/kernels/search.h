@@ -8,6 +8,7 @@ namespace retrograd::cpu::RG_LEVEL_NS {
 
 void searchsorted(const Array& out, const Array& sequence, const Array& values, const Array* sorter, bool right);
 void histc(const Array& out, const Array& in, double low, double high);
+void bins(int64_t* bins, const Array& in);
 void bincount(const Array& out, const Array& in, const Array* weights);
 
 }  // namespace retrograd::cpu::RG_LEVEL_NS

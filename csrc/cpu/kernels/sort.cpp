@@ -373,6 +373,7 @@ RG_EXPORT_KERNELS(SortKernels, sort) = {
     .unique = RG_LEVEL_NS::unique,
     .unique_dim = RG_LEVEL_NS::unique_dim,
     .histc = RG_LEVEL_NS::histc,
+    .bins = RG_LEVEL_NS::bins,
     .bincount = RG_LEVEL_NS::bincount,
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 using Norm = std::optional<std::string_view>;
 using Size = std::optional<int64_t>;
-using Sizes = std::optional<IntSpan>;
+using Sizes = OptInts;
 
 int64_t normalization(Norm norm, bool forward) {
   if (!norm || *norm == "backward") return forward ? 0 : 2;

@@ -17,7 +17,7 @@ bool lies_channels_last(const Tensor& t, int64_t dims) {
 
 constexpr const char* kMaxPool[] = {"", "", "max_pool2d", "max_pool3d"};
 
-std::array<Spec, 2> max_rule(int64_t dims, const Tensor& self, IntSpan kernel, std::optional<IntSpan> stride, IntSpan padding,
+std::array<Spec, 2> max_rule(int64_t dims, const Tensor& self, IntSpan kernel, OptInts stride, IntSpan padding,
                              IntSpan dilation, bool ceil_mode) {
   const PoolNumbers n = pool_numbers(kMaxPool[dims], dims, kernel, stride, padding, dilation, ceil_mode);
   const PoolSizes sizes = max_pool_sizes(n, self.sizes());
@@ -31,7 +31,7 @@ void compute_max(const Tensor& self, const PoolLayout& layout, const kernels::Po
   kernels::pool(out->device).max(out.dtype(), shape, in->data, out->data, places.data<int64_t>());
 }
 
-void compute_max(int64_t dims, const Tensor& self, IntSpan kernel, std::optional<IntSpan> stride, IntSpan padding, IntSpan dilation,
+void compute_max(int64_t dims, const Tensor& self, IntSpan kernel, OptInts stride, IntSpan padding, IntSpan dilation,
                  bool ceil_mode, const Tensor& out, const Tensor& places) {
   const PoolLayout layout(out, dims);
   compute_max(self, layout, layout.shape(self, out, pool_numbers(kMaxPool[dims], dims, kernel, stride, padding, dilation, ceil_mode)), out,
@@ -189,11 +189,11 @@ void compute_unpool(int64_t dims, const Tensor& self, const Tensor& indices, con
 
 namespace rule {
 
-std::array<Spec, 2> max_pool2d_with_indices(const Tensor& self, IntSpan kernel_size, std::optional<IntSpan> stride, IntSpan padding,
+std::array<Spec, 2> max_pool2d_with_indices(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding,
                                             IntSpan dilation, bool ceil_mode) {
   return max_rule(2, self, kernel_size, stride, padding, dilation, ceil_mode);
 }
-std::array<Spec, 2> max_pool3d_with_indices(const Tensor& self, IntSpan kernel_size, std::optional<IntSpan> stride, IntSpan padding,
+std::array<Spec, 2> max_pool3d_with_indices(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding,
                                             IntSpan dilation, bool ceil_mode) {
   return max_rule(3, self, kernel_size, stride, padding, dilation, ceil_mode);
 }
@@ -242,11 +242,11 @@ Spec _pool_put(const Tensor& values, const Tensor& indices, IntSpan size, int64_
 
 namespace compute {
 
-void max_pool2d_with_indices(const Tensor& self, IntSpan kernel_size, std::optional<IntSpan> stride, IntSpan padding, IntSpan dilation,
+void max_pool2d_with_indices(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation,
                              bool ceil_mode, const Tensor& out, const Tensor& places) {
   compute_max(2, self, kernel_size, stride, padding, dilation, ceil_mode, out, places);
 }
-void max_pool3d_with_indices(const Tensor& self, IntSpan kernel_size, std::optional<IntSpan> stride, IntSpan padding, IntSpan dilation,
+void max_pool3d_with_indices(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation,
                              bool ceil_mode, const Tensor& out, const Tensor& places) {
   compute_max(3, self, kernel_size, stride, padding, dilation, ceil_mode, out, places);
 }

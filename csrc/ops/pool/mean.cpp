@@ -11,7 +11,7 @@ using kernels::PoolCount;
 
 constexpr const char* kAvgPool[] = {"", "", "avg_pool2d", "avg_pool3d"};
 
-PoolNumbers avg_numbers(int64_t dims, IntSpan kernel, std::optional<IntSpan> stride, IntSpan padding, bool ceil_mode) {
+PoolNumbers avg_numbers(int64_t dims, IntSpan kernel, OptInts stride, IntSpan padding, bool ceil_mode) {
   const int64_t one = 1;
   return pool_numbers(kAvgPool[dims], dims, kernel, stride, padding, {&one, 1}, ceil_mode);
 }
@@ -22,7 +22,7 @@ void check_averaged(const char* kernel, DType dtype) {
   if (!is_floating(dtype) && dtype != DType::Int64) fail_not_implemented(kernel, dtype);
 }
 
-Spec avg_rule(int64_t dims, const Tensor& self, IntSpan kernel, std::optional<IntSpan> stride, IntSpan padding, bool ceil_mode,
+Spec avg_rule(int64_t dims, const Tensor& self, IntSpan kernel, OptInts stride, IntSpan padding, bool ceil_mode,
               std::optional<int64_t> divisor) {
   RG_CHECK(divisor != 0, "divisor must be not zero");
   const PoolSizes sizes = avg_pool_sizes(avg_numbers(dims, kernel, stride, padding, ceil_mode), self.sizes());
@@ -45,7 +45,7 @@ void run_mean_backward(const Tensor& grad, const PoolLayout& layout, const kerne
   kernels::pool(out->device).mean_backward(out.dtype(), shape, count, divisor, from->data, out->data);
 }
 
-void compute_avg(int64_t dims, const Tensor& self, IntSpan kernel, std::optional<IntSpan> stride, IntSpan padding, bool ceil_mode,
+void compute_avg(int64_t dims, const Tensor& self, IntSpan kernel, OptInts stride, IntSpan padding, bool ceil_mode,
                  bool count_include_pad, std::optional<int64_t> divisor, const Tensor& out) {
   const PoolLayout layout(out, dims);
   run_mean(self, layout, layout.shape(self, out, avg_numbers(dims, kernel, stride, padding, ceil_mode)),
@@ -82,18 +82,18 @@ void check_gradient(const char* op, const Tensor& grad, IntSpan expected, int64_
 
 namespace rule {
 
-Spec avg_pool2d(const Tensor& self, IntSpan kernel_size, std::optional<IntSpan> stride, IntSpan padding, bool ceil_mode, bool,
+Spec avg_pool2d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode, bool,
                 std::optional<int64_t> divisor_override) {
   return avg_rule(2, self, kernel_size, stride, padding, ceil_mode, divisor_override);
 }
-Spec avg_pool3d(const Tensor& self, IntSpan kernel_size, std::optional<IntSpan> stride, IntSpan padding, bool ceil_mode, bool,
+Spec avg_pool3d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode, bool,
                 std::optional<int64_t> divisor_override) {
   return avg_rule(3, self, kernel_size, stride, padding, ceil_mode, divisor_override);
 }
 Spec _adaptive_avg_pool2d(const Tensor& self, IntSpan output_size) { return adaptive_rule("adaptive_avg_pool2d", 2, self, output_size); }
 Spec _adaptive_avg_pool3d(const Tensor& self, IntSpan output_size) { return adaptive_rule("adaptive_avg_pool3d", 3, self, output_size); }
 
-Spec _avg_pool_backward(const Tensor& grad, IntSpan input_size, IntSpan kernel_size, std::optional<IntSpan> stride, IntSpan padding,
+Spec _avg_pool_backward(const Tensor& grad, IntSpan input_size, IntSpan kernel_size, OptInts stride, IntSpan padding,
                         bool ceil_mode, bool, std::optional<int64_t> divisor_override, int64_t dims, bool channels_last) {
   RG_CHECK(dims == 2 || dims == 3, "_avg_pool_backward: dims is 2 or 3, got ", dims);
   RG_CHECK(divisor_override != 0, "divisor must be not zero");
@@ -113,18 +113,18 @@ Spec _adaptive_avg_pool_backward(const Tensor& grad, IntSpan input_size, int64_t
 
 namespace compute {
 
-void avg_pool2d(const Tensor& self, IntSpan kernel_size, std::optional<IntSpan> stride, IntSpan padding, bool ceil_mode,
+void avg_pool2d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode,
                 bool count_include_pad, std::optional<int64_t> divisor_override, const Tensor& out) {
   compute_avg(2, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out);
 }
-void avg_pool3d(const Tensor& self, IntSpan kernel_size, std::optional<IntSpan> stride, IntSpan padding, bool ceil_mode,
+void avg_pool3d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode,
                 bool count_include_pad, std::optional<int64_t> divisor_override, const Tensor& out) {
   compute_avg(3, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out);
 }
 void _adaptive_avg_pool2d(const Tensor& self, IntSpan, const Tensor& out) { compute_adaptive(2, self, out); }
 void _adaptive_avg_pool3d(const Tensor& self, IntSpan, const Tensor& out) { compute_adaptive(3, self, out); }
 
-void _avg_pool_backward(const Tensor& grad, IntSpan, IntSpan kernel_size, std::optional<IntSpan> stride, IntSpan padding, bool ceil_mode,
+void _avg_pool_backward(const Tensor& grad, IntSpan, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode,
                         bool count_include_pad, std::optional<int64_t> divisor_override, int64_t dims, bool, const Tensor& out) {
   const PoolLayout layout(out, dims);
   run_mean_backward(grad, layout, layout.shape(out, grad, avg_numbers(dims, kernel_size, stride, padding, ceil_mode)),
@@ -140,7 +140,7 @@ void _adaptive_avg_pool_backward(const Tensor& grad, IntSpan, int64_t dims, bool
 
 namespace derivatives {
 
-Tensor avg_pool(const Tensor& self, IntSpan kernel_size, std::optional<IntSpan> stride, IntSpan padding, bool ceil_mode,
+Tensor avg_pool(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode,
                 bool count_include_pad, std::optional<int64_t> divisor_override, int64_t dims) {
   return (dims == 2 ? ops::avg_pool2d : ops::avg_pool3d)(self, kernel_size, stride, padding, ceil_mode, count_include_pad,
                                                          divisor_override);

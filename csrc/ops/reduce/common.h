@@ -15,7 +15,6 @@
 
 namespace retrograd {
 
-using OptInts = std::optional<IntSpan>;
 using OptDType = std::optional<DType>;
 
 inline bool has_dim(uint64_t mask, int64_t d) { return mask >> d & 1; }

@@ -13,30 +13,30 @@ Tensor sum_to(const Tensor& t, IntSpan sizes);
 Tensor cast_to(const Tensor& t, DType dtype);  // `t` itself when it already has it
 
 // Brings back the dims that a reduction over `dim` (none or empty: all) removed: a view with the gradient repeated along them.
-Tensor expand_reduced(const Tensor& t, IntSpan sizes, std::optional<IntSpan> dim, bool keepdim);
+Tensor expand_reduced(const Tensor& t, IntSpan sizes, OptInts dim, bool keepdim);
 
-Tensor sum_backward(const Tensor& grad, IntSpan sizes, std::optional<IntSpan> dim, bool keepdim, DType dtype);
-Tensor mean_backward(const Tensor& grad, IntSpan sizes, std::optional<IntSpan> dim, bool keepdim, DType dtype);
+Tensor sum_backward(const Tensor& grad, IntSpan sizes, OptInts dim, bool keepdim, DType dtype);
+Tensor mean_backward(const Tensor& grad, IntSpan sizes, OptInts dim, bool keepdim, DType dtype);
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim, bool keepdim);
 
 bool any_above(const Tensor& t, double bound);  // whether an element is larger; of a batched tensor any sample's
 
 // Extrema without an index: the elements that equal the result share its gradient evenly.
-Tensor shared_backward(const Tensor& grad, const Tensor& self, const Tensor& result, std::optional<IntSpan> dim, bool keepdim);
+Tensor shared_backward(const Tensor& grad, const Tensor& self, const Tensor& result, OptInts dim, bool keepdim);
 Tensor aminmax_backward(const Tensor& grad_min, const Tensor& grad_max, const Tensor& self, const Tensor& min, const Tensor& max,
                         std::optional<int64_t> dim, bool keepdim);
 
 // Either gradient may be undefined.
-Tensor var_backward(const Tensor& grad, const Tensor& self, std::optional<IntSpan> dim, std::optional<Scalar> correction, bool keepdim);
-Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result, std::optional<IntSpan> dim,
+Tensor var_backward(const Tensor& grad, const Tensor& self, OptInts dim, std::optional<Scalar> correction, bool keepdim);
+Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result, OptInts dim,
                     std::optional<Scalar> correction, bool keepdim);
-Tensor var_mean_backward(const Tensor& grad_var, const Tensor& grad_mean, const Tensor& self, std::optional<IntSpan> dim,
+Tensor var_mean_backward(const Tensor& grad_var, const Tensor& grad_mean, const Tensor& self, OptInts dim,
                          std::optional<Scalar> correction, bool keepdim);
-Tensor std_mean_backward(const Tensor& grad_std, const Tensor& grad_mean, const Tensor& self, const Tensor& std, std::optional<IntSpan> dim,
+Tensor std_mean_backward(const Tensor& grad_std, const Tensor& grad_mean, const Tensor& self, const Tensor& std, OptInts dim,
                          std::optional<Scalar> correction, bool keepdim);
 
-Tensor vector_norm_backward(const Tensor& grad, const Tensor& self, Scalar ord, const Tensor& result, std::optional<IntSpan> dim,
+Tensor vector_norm_backward(const Tensor& grad, const Tensor& self, Scalar ord, const Tensor& result, OptInts dim,
                             bool keepdim);
 Tensor dist_backward(const Tensor& grad, const Tensor& self, const Tensor& other, Scalar p,
                      const Tensor& result);  // for other exchange them

@@ -172,16 +172,11 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   RG_CHECK(!weights || (weights.dim() == 1 && (self.dim() != 1 || weights.size(0) == self.size(0))),
            "weights should be 1-d and have the same length as input");
   const Tensor in = cast_data(self, DType::Int64);
-  int64_t bins = minlength;
-  bool good = self.dim() == 1;
-  if (good && in.numel()) {
-    const auto [low, high] = range_of<int64_t>(in);
-    good = low >= 0;
-    if (good) bins = std::max(bins, high + 1);
-  }
-  RG_CHECK(good, "bincount only supports 1-d non-negative integral inputs.");
+  Answer<int64_t> bins(self->device, self.dim() == 1 ? minlength : -1);
+  if (self.dim() == 1) run_kernel(self, 8, [&] { kernels::sort(self->device).bins(bins.data(), in.array()); });
+  RG_CHECK(bins.read() >= 0, "bincount only supports 1-d non-negative integral inputs.");
   const DType dtype = !weights ? DType::Int64 : weights.dtype() == DType::Float32 ? DType::Float32 : DType::Float64;
-  Tensor out = empty(ints({bins}), dtype, self.device());
+  Tensor out = empty(ints({bins.read()}), dtype, self.device());
   const Tensor w = weights ? cast_data(weights, dtype) : Tensor();
   const kernels::Array w_array = w ? w.array() : kernels::Array{};
   run_kernel(self, 32, [&] { kernels::sort(self->device).bincount(out.array(), in.array(), w ? &w_array : nullptr); });

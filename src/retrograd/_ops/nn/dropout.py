@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Sequence
 
 import retrograd as torch
 from retrograd import Tensor
@@ -15,33 +13,10 @@ def _check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _kept(input: Tensor, p: float, shape: Sequence[int]) -> Tensor:
-    """Ones with probability 1 - p, else zeros. Where each element has one they are drawn in the order of the input's memory."""
-    order = list(range(len(shape)))
-    if not input.is_contiguous() and tuple(shape) == tuple(input.shape):
-        strides = torch.empty_like(input).stride()
-        order.sort(key=lambda d: -strides[d])
-    mask = torch.bernoulli(torch.empty([shape[d] for d in order], dtype=input.dtype, device=input.device), 1.0 - p)
-    return mask if order == sorted(order) else mask.permute([order.index(d) for d in range(len(order))])
-
-
-def _dropped(input: Tensor, p: float, shape: Sequence[int], training: bool, inplace: bool) -> Tensor:
-    """input with elements (of the broadcast `shape`) zeroed with probability p and the rest scaled up."""
-    if not training or p == 0 or input.numel() == 0:
-        return input
-    # What is certain takes no random number.
-    mask = _kept(input, p, shape).div_(1.0 - p) if p < 1 else torch.zeros(shape, dtype=input.dtype, device=input.device)
-    return input.mul_(mask) if inplace else input * mask
-
-
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes elements with probability p while training, scaling the rest by 1 / (1 - p)."""
     _check_probability(p)
-    return _dropped(input, p, input.shape, training, inplace)
-
-
-def _feature_shape(input: Tensor) -> list[int]:
-    return [n if d < 2 else 1 for d, n in enumerate(input.shape)]
+    return (torch.dropout_ if inplace else torch.dropout)(input, p, training)
 
 
 def _dropout_nd(name: str, input: Tensor, dims: int, p: float, training: bool, inplace: bool) -> Tensor:
@@ -51,7 +26,7 @@ def _dropout_nd(name: str, input: Tensor, dims: int, p: float, training: bool, i
             f"{name}: Received a {input.dim()}-D input, which is deprecated. It expects {dims + 1}-D or {dims + 2}-D.", stacklevel=3
         )
     batched = input if input.dim() == dims + 2 else input.unsqueeze(0)
-    out = _dropped(batched, p, _feature_shape(batched), training, inplace)
+    out = (torch.feature_dropout_ if inplace else torch.feature_dropout)(batched, p, training)
     return out if input.dim() == dims + 2 else out.squeeze(0)
 
 
@@ -69,7 +44,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of [N, C, H, W] or [C, H, W]."""
     _check_probability(p)
-    return _dropped(input, p, _feature_shape(input), training, inplace)
+    return (torch.feature_dropout_ if inplace else torch.feature_dropout)(input, p, training)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -77,26 +52,13 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _dropout_nd("dropout3d", input, 3, p, training, inplace)
 
 
-def _alpha_dropped(input: Tensor, p: float, shape: Sequence[int], training: bool, inplace: bool) -> Tensor:
-    """Dropout that keeps the mean and variance of selu's outputs: dropped elements become its negative limit."""
-    _check_probability(p)
-    if not training or p == 0 or input.numel() == 0:
-        return input
-    if p == 1:
-        return input.mul_(0) if inplace else input * 0
-    limit = -1.7580993408473766
-    scale = 1.0 / math.sqrt((1 - p) * (1 + p * limit * limit))
-    keep = _kept(input, p, shape)
-    shift = (1 - keep) * (scale * limit) - scale * limit * p
-    keep = keep * scale
-    return input.mul_(keep).add_(shift) if inplace else input * keep + shift
-
-
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout for selu networks."""
-    return _alpha_dropped(input, p, input.shape, training, inplace)
+    """Dropout for selu networks: what is dropped becomes selu's negative limit, and mean and variance stay."""
+    _check_probability(p)
+    return (torch.alpha_dropout_ if inplace else torch.alpha_dropout)(input, p, training)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """alpha_dropout of whole channels."""
-    return _alpha_dropped(input, p, _feature_shape(input), training, inplace)
+    _check_probability(p)
+    return (torch.feature_alpha_dropout_ if inplace else torch.feature_alpha_dropout)(input, p, training)
