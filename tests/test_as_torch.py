@@ -127,16 +127,24 @@ def test_a_name_that_is_not_there_is_named_with_what_is_near(way):
         "say(lambda: torch.zerros)\nsay(lambda: nn.Conv9d)\nsay(lambda: torch.DataLoader)\nsay(lambda: torch.optim.sgd.SDG)\n"
         "def f():\n    from torch import onez\nsay(f)\n"
         "def f():\n    from torch.nn import Liner\nsay(f)\n"
-        "def f():\n    import torch.no_such_part\nsay(f)\n"
+        "def f():\n    import torch.nn.functionl\nsay(f)\n"
+        "def f():\n    try:\n        from torch.linalg import eigg\n    except ImportError as error:\n        raise ImportError(str(error).replace(error.path, 'FILE'))\nsay(f)\n"
+        "def names():\n    import pickle\n    try:\n        import torch.nope\n    except ModuleNotFoundError as error:\n        module = error.name\n"
+        "    try:\n        from torch import nope\n    except ImportError as error:\n"
+        "        return module, error.name, str(pickle.loads(pickle.dumps(error))) == str(error)\nprint(names())\n"
+        # A module that is being imported is found, although its package does not have it yet.
+        "import sys, types\nsys.modules['torch.half_there'] = types.SimpleNamespace(word='half')\nfrom torch import half_there\nprint(half_there.word)\n"
         "assert not hasattr(torch, 'nope') and not hasattr(nn, 'nope') and getattr(torch.nn.functional, 'nope', 3) == 3\n"
     ).splitlines()
     assert shown[0].startswith("AttributeError module 'torch' has no attribute 'zerros'. Near it: ") and "torch.zeros" in shown[0]
     assert "module 'torch.nn' has no attribute 'Conv9d'" in shown[1] and "torch.nn.Conv1d" in shown[1]
     assert "torch.utils.data.DataLoader" in shown[2]
     assert "torch.optim.sgd.SGD" in shown[3]
-    assert "cannot import name 'onez' from 'torch'" in shown[4]
-    assert "cannot import name 'Liner' from 'torch.nn'" in shown[5]
-    assert "torch.no_such_part" in shown[6]
+    assert shown[4].startswith("ImportError cannot import name 'onez' from 'torch' (") and "__init__.py). Near it: torch.ones" in shown[4]
+    assert "cannot import name 'Liner' from 'torch.nn' (" in shown[5] and "Near it: torch.nn.Linear" in shown[5]
+    assert shown[6] == "ImportError No module named 'torch.nn.functionl'. Near it: torch.nn.functional"
+    assert shown[7] == "ImportError cannot import name 'eigg' from 'torch.linalg' (FILE). Near it: torch.linalg.eig, torch.linalg.eigh"
+    assert shown[8] == "('torch.nope', 'torch', True)" and shown[9] == "half"
 
 
 @pytest.mark.parametrize("way", ["run"], indirect=True)

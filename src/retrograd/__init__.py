@@ -482,9 +482,9 @@ else:
         elif name in _MODULES:
             value = _importlib.import_module(f"retrograd.{name}")
         else:
-            from retrograd._missing import MissingName
+            from retrograd._missing import missing
 
-            raise MissingName(__name__, name)
+            raise missing(__name__, name)
         globals()[name] = value
         return value
 

@@ -19,7 +19,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from retrograd import _C
-from retrograd._missing import MissingName
+from retrograd._missing import MissingModule, missing
 from retrograd.torch_version import TorchVersion
 from retrograd.version import pytorch
 
@@ -138,6 +138,15 @@ class _Finder(importlib.abc.MetaPathFinder):
         return iter(()) if name is not None and name.lower() != _THEIRS else _distributions()
 
 
+class _LastFinder(importlib.abc.MetaPathFinder):
+    """Behind all others: what nobody has found, an import says with what is near. Who only asks whether there is one, as importlib.util.find_spec(), is told
+    nothing."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        if _is_in(fullname, _THEIRS) and sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
+            raise MissingModule(fullname)
+
+
 def _distributions() -> Iterator[importlib.metadata.Distribution]:
     import importlib.metadata
     import pathlib
@@ -161,7 +170,7 @@ def _name_as_theirs(module: ModuleType, spec: importlib.machinery.ModuleSpec) ->
     module.__name__, module.__spec__, module.__loader__, module.__package__ = name, spec, spec.loader, spec.parent
 
     def __getattr__(attribute: str) -> Any:
-        raise MissingName(name, attribute)
+        raise missing(name, attribute)
 
     module.__dict__.setdefault("__getattr__", __getattr__)
 
@@ -190,6 +199,7 @@ def install_as_torch() -> None:
     if _THEIRS in sys.modules:
         raise RuntimeError("PyTorch is imported already; install_as_torch() has to come before the first `import torch`")
     sys.meta_path.insert(0, _Finder())
+    sys.meta_path.append(_LastFinder())
     for name, module in list(sys.modules.items()):
         if _is_in(name, _OURS) and module is not None and module.__spec__ is not None:
             _name_as_theirs(module, _renamed_spec(module.__spec__))

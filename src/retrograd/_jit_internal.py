@@ -74,6 +74,6 @@ def __getattr__(name: str) -> Any:
         import importlib
 
         return getattr(importlib.import_module("retrograd.jit"), name)
-    from retrograd._missing import MissingName
+    from retrograd._missing import missing
 
-    raise MissingName(__name__, name)
+    raise missing(__name__, name)

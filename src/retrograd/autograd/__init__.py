@@ -214,9 +214,9 @@ else:  # imported when first used
     def __getattr__(name):
         if name in _MODULES:
             return importlib.import_module(f"retrograd.autograd.{name}")
-        from retrograd._missing import MissingName
+        from retrograd._missing import missing
 
-        raise MissingName(__name__, name)
+        raise missing(__name__, name)
 
     def __dir__():
         return sorted({*globals(), *_MODULES})

@@ -56,9 +56,9 @@ def disable_global_flags() -> None:
 def __getattr__(name: str) -> _typing.Any:
     if name in _MODULES:
         return _importlib.import_module(f"{__name__}.{name}")
-    from retrograd._missing import MissingName
+    from retrograd._missing import missing
 
-    raise MissingName(__name__, name)
+    raise missing(__name__, name)
 
 
 def __dir__() -> list[str]:

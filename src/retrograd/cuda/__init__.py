@@ -428,6 +428,6 @@ globals().update(
 def __getattr__(name: str) -> Any:
     if name in ("graphs", "memory", "nccl", "nvtx", "random", "streams"):
         return importlib.import_module(f"{__name__}.{name}")
-    from retrograd._missing import MissingName
+    from retrograd._missing import missing
 
-    raise MissingName(__name__, name)
+    raise missing(__name__, name)

@@ -47,6 +47,6 @@ else:
             return _importlib.import_module(f"{__name__}.{name}")
         if name in ("DeviceMesh", "init_device_mesh"):
             return getattr(_importlib.import_module(f"{__name__}.device_mesh"), name)
-        from retrograd._missing import MissingName
+        from retrograd._missing import missing
 
-        raise MissingName(__name__, name)
+        raise missing(__name__, name)

@@ -43,9 +43,9 @@ else:  # imported when first used
         elif name == "DataParallel":
             value = _importlib.import_module("retrograd.nn.parallel").DataParallel
         else:
-            from retrograd._missing import MissingName
+            from retrograd._missing import missing
 
-            raise MissingName(__name__, name)
+            raise missing(__name__, name)
         globals()[name] = value
         return value
 

@@ -33,9 +33,9 @@ else:  # imported when first used: it needs nn
     def __getattr__(name):
         if name == "swa_utils":
             return _importlib.import_module("retrograd.optim.swa_utils")
-        from retrograd._missing import MissingName
+        from retrograd._missing import missing
 
-        raise MissingName(__name__, name)
+        raise missing(__name__, name)
 
     def __dir__():
         return sorted({*globals(), "swa_utils"})

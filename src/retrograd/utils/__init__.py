@@ -22,9 +22,9 @@ else:  # imported when first used
             return _importlib.import_module(f"retrograd.utils.{name}")
         if name == "swap_tensors":
             return _importlib.import_module("retrograd.utils._swap").swap_tensors
-        from retrograd._missing import MissingName
+        from retrograd._missing import missing
 
-        raise MissingName(__name__, name)
+        raise missing(__name__, name)
 
     def __dir__():
         return sorted({*globals(), *_MODULES, "swap_tensors"})

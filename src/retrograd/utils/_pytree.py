@@ -298,6 +298,6 @@ def __getattr__(name: str) -> Any:
 
         if hasattr(_pytree_paths, name):
             return getattr(_pytree_paths, name)
-    from retrograd._missing import MissingName
+    from retrograd._missing import missing
 
-    raise MissingName(__name__, name)
+    raise missing(__name__, name)

@@ -20,6 +20,6 @@ globals().update(refused(__name__, _NAMES, NotImplementedError, _WHY))
 def __getattr__(name: str) -> Any:
     if name in ("default_planner", "filesystem", "state_dict", "stateful"):
         return _importlib.import_module(f"{__name__}.{name}")
-    from retrograd._missing import MissingName
+    from retrograd._missing import missing
 
-    raise MissingName(__name__, name)
+    raise missing(__name__, name)

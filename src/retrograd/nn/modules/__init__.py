@@ -82,9 +82,9 @@ else:
 
     def __getattr__(name):
         if name not in _LATER:
-            from retrograd._missing import MissingName
+            from retrograd._missing import missing
 
-            raise MissingName(__name__, name)
+            raise missing(__name__, name)
         value = globals()[name] = getattr(_importlib.import_module(f"retrograd.nn.modules.{_LATER[name]}"), name)
         return value
 

@@ -37,9 +37,9 @@ else:  # imported when first used: {name: its file}
         if name in _MODULES:
             return _importlib.import_module(f"retrograd.nn.utils.{name}")
         if name not in _LATER:
-            from retrograd._missing import MissingName
+            from retrograd._missing import missing
 
-            raise MissingName(__name__, name)
+            raise missing(__name__, name)
         value = globals()[name] = getattr(_importlib.import_module(f"retrograd.nn.utils.{_LATER[name]}"), name)
         return value
 
