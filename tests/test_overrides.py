@@ -697,6 +697,129 @@ def test_functions_written_in_python_stay_functions():
     assert inspect.ismethod(torch.ones(2).register_hook)
 
 
+class Taken(Exception):
+    pass
+
+
+class Taking(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        raise Taken(func, args, kwargs or {})
+
+    def __repr__(self):  # for the report of a failure
+        return "Taking()"
+
+
+def handed_over(function, x):
+    """What __torch_function__ gets of a call of the function with some arguments that it can read, all by position, and these; None if nobody asks it."""
+    for count in range(1, 14):
+        for other in (x, 1, [1]):
+            given = (x, *[other] * (count - 1))
+            try:
+                function(*given)
+            except Taken as taken:
+                return taken.args, given
+            except Exception:  # these arguments do not fit: others will
+                continue
+    return None
+
+
+@pytest.mark.parametrize("place", ["", "functional", "nn.functional", "linalg", "fft", "special", "Tensor"])
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_handed_over_is_the_public_function_with_its_arguments(place):
+    owner = overrides._namespace(place)
+    x = torch.ones(2, 2).as_subclass(Taking)
+    # Operators that PyTorch too shows as the method they stand for; reflected ones are so with a tensor on either side.
+    plain = "add sub mul div matmul mod ge gt le lt ne iadd isub imul idiv ifloordiv imod abs neg pos radd rmul copy iter rdiv rfloordiv rlshift rmatmul rmod rpow rrshift rsub"
+    other = {f"__{name}__" for name in (plain + " rand ror rxor truediv itruediv rtruediv").split()} | {"backward", "why_no_grad"}
+    # Functions without a tensor to ask, and aliases of functions with another name.
+    other |= {"dsmm", "spmm", "memory_summary", "to_dlpack", "vmap", "sym_constrain_range", "sym_constrain_range_for_size"}
+    other |= {f"sparse_{kind}_tensor" for kind in ("bsc", "bsr", "coo", "csc", "csr")}
+    wrong, unasked = [], []
+    for name, function in overrides._members(owner):
+        if name in other or not isinstance(function, overrides._CALLABLES) or (not place and function in overrides.get_ignored_functions()):
+            continue
+        handed = handed_over(function, x)
+        if handed is None:
+            unasked.append(name)
+            continue
+        (func, args, kwargs), given = handed
+        if func is not function or kwargs or len(args) != len(given) or any(a is not b for a, b in zip(args, given, strict=True)):
+            wrong.append((name, getattr(func, "__qualname__", func), len(args), kwargs))
+    assert not wrong
+    if place == "Tensor":
+        assert set(unasked) <= {
+            "as_subclass",
+            "eig",
+            "lstsq",
+            "reinforce",
+            "solve",
+            "symeig",
+            *(f"__{name}__" for name in ["delattr", "delitem", "dir", "hash", "init", "new", "setattr"]),
+        }
+    elif place:
+        assert not unasked
+
+
+def test_operators_that_are_methods_of_their_own():
+    x = torch.ones(2).as_subclass(Taking)
+
+    def seen(call):
+        with pytest.raises(Taken) as taken:
+            call()
+        return taken.value.args[0].__name__, taken.value.args[1]
+
+    assert seen(lambda: 2 - x) == ("__rsub__", (x, 2)) and seen(lambda: 2 / x)[0] == "__rtruediv__" and seen(lambda: 2**x)[0] == "__rpow__"
+    assert seen(lambda: 2 // x)[0] == "__rfloordiv__" and seen(lambda: 2 % x)[0] == "__rmod__" and seen(lambda: 2 << x)[0] == "__rlshift__"
+    assert seen(lambda: x == 2) == ("__eq__", (x, 2)) and seen(lambda: x != 2)[0] == "ne" and seen(lambda: ~x) == ("__invert__", (x,))
+    assert (
+        seen(lambda: x & x)[0] == "__and__"
+        and seen(lambda: 2 & x)[0] == "bitwise_and"
+        and seen(lambda: torch.ones(2) // x)[0] == "__floordiv__"
+    )
+    assert seen(lambda: 2 @ x) == ("__rmatmul__", (x, 2))
+
+    class Doubled(torch.Tensor):
+        """Runs what it is handed."""
+
+    y = torch.tensor([1, 2]).as_subclass(Doubled)
+    for call in (
+        lambda t: 6 - t,
+        lambda t: 6 / t,
+        lambda t: 2**t,
+        lambda t: 7 // t,
+        lambda t: 7 % t,
+        lambda t: t == 2,
+        lambda t: ~t,
+        lambda t: t & 1,
+        lambda t: t**2,
+    ):
+        result, plain = call(y), call(torch.tensor([1, 2]))
+        assert type(result) is Doubled and torch.equal(result.as_subclass(torch.Tensor), plain)
+
+
+@pytest.mark.parametrize(
+    "name", ["relu", "silu", "elu", "leaky_relu", "celu", "threshold", "hardtanh", "layer_norm", "nll_loss", "soft_margin_loss"]
+)
+def test_functions_that_go_straight_to_their_op_give_what_the_function_gives(name):
+    F = torch.nn.functional
+    x, y = torch.randn(4, 3), torch.tensor([0, 2, 1, 1])
+    more = {"threshold": (0.1, 2.0), "layer_norm": ((3,),), "nll_loss": (y,), "soft_margin_loss": (torch.ones(4, 3),)}.get(name, ())
+    straight, written = getattr(F, name), getattr(F, name).__wrapped__
+    calls = [(more, {})]
+    if name not in ("layer_norm", "nll_loss", "soft_margin_loss"):
+        slopes = {"elu": (0.5,), "leaky_relu": (0.5,), "celu": (0.5,), "hardtanh": (-0.5, 0.5)}.get(name, more)
+        calls += [(slopes, {}), ((*slopes, False), {}), (slopes, {"inplace": False}), (slopes, {"inplace": True})]
+        with pytest.raises(TypeError, match="positional argument"):
+            straight(x, *slopes, False, False)
+    for args, kwargs in calls:
+        assert torch.equal(straight(x.clone(), *args, **kwargs), written(x.clone(), *args, **kwargs))
+    z = x.clone()
+    assert "inplace" not in written.__code__.co_varnames or straight(z, *more, inplace=True) is z
+    with pytest.raises(TypeError):
+        straight()
+
+
 def test_methods_written_in_python_are_seen_under_their_names():
     class Seen(torch.Tensor):
         @classmethod

@@ -1,6 +1,8 @@
-// _Overridable(function, attributes=None, policy of autocast=None): a function written in Python that __torch_function__ may take over (retrograd/_overridable.py). Native, because the
-// test stands before every call of nn.functional, linalg and the ops in Python: a Python wrapper would cost more than many of these functions do.
-// In place of the function, its address will do, "module:name": it is imported by the first call.
+// _Overridable(function, attributes=None, policy of autocast=None, native=None, most=0, inplace=False): a function written in Python that
+// __torch_function__ may take over (retrograd/_overridable.py). Native, because the test stands before every call of nn.functional, linalg and the ops in
+// Python: a Python wrapper would cost more than many of these functions do. In place of the function, its address will do, "module:name": it is imported by
+// the first call. A call with at most `most` arguments, all by position, is a call of `native`, and the function is not run; with `inplace`, also one that
+// says `inplace` is False behind them.
 #include <Python.h>
 #include <structmember.h>
 
@@ -20,7 +22,10 @@ struct Overridable {
   vectorcallfunc call;
   PyObject* function;  // owned; the address of it, until it is called
   Autocast autocast;
-  PyObject* dict;  // what functools.update_wrapper() copies
+  bool inplace;
+  Py_ssize_t most;
+  PyObject* native;  // owned; null where there is none
+  PyObject* dict;    // what functools.update_wrapper() copies
   PyObject* weakrefs;
 };
 
@@ -40,11 +45,28 @@ Overridable* cast(PyObject* o) { return reinterpret_cast<Overridable*>(o); }
 }
 bool is_there(Overridable* o) { return RG_LIKELY(!PyUnicode_Check(o->function)) || import_function(o); }
 
+// How many of the arguments are the native function's; -1 where the function itself has to read them.
+Py_ssize_t straight(const Overridable* o, PyObject* const* args, Py_ssize_t positional, PyObject* kwnames) {
+  if (!o->native) return -1;
+  if (RG_LIKELY(!kwnames)) {
+    if (RG_LIKELY(positional <= o->most)) return positional;
+    return o->inplace && positional == o->most + 1 && args[o->most] == Py_False ? o->most : -1;
+  }
+  return o->inplace && positional <= o->most && PyTuple_GET_SIZE(kwnames) == 1 && args[positional] == Py_False &&
+                 PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "inplace") == 0
+             ? positional
+             : -1;
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   const Py_ssize_t positional = PyVectorcall_NARGS(nargsf);
   const Py_ssize_t count = positional + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
   bool asked = RG_UNLIKELY(function_modes_active());
   for (Py_ssize_t i = 0; i < count && !asked; ++i) asked = !is_simple(args[i]) && any_overloaded(args + i, 1);
+  if (RG_LIKELY(!asked)) {
+    const Py_ssize_t taken = straight(cast(self), args, positional, kwnames);
+    if (taken >= 0) return PyObject_Vectorcall(cast(self)->native, args, static_cast<size_t>(taken), nullptr);
+  }
   if (!is_there(cast(self))) return nullptr;
   if (RG_UNLIKELY(thread_state.autocast) && !asked && cast(self)->autocast != Autocast::None)
     return guarded(
@@ -54,8 +76,10 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
-  PyObject *function, *attributes = Py_None, *policy = Py_None;
-  if (!PyArg_ParseTuple(args, "O|OO", &function, &attributes, &policy)) return nullptr;
+  PyObject *function, *attributes = Py_None, *policy = Py_None, *native = Py_None;
+  Py_ssize_t most = 0;
+  int inplace = 0;
+  if (!PyArg_ParseTuple(args, "O|OOOnp", &function, &attributes, &policy, &native, &most, &inplace)) return nullptr;
   if (attributes != Py_None && !PyDict_Check(attributes)) {
     PyErr_SetString(PyExc_TypeError, "_Overridable: expected a dict of attributes, or None");
     return nullptr;
@@ -69,6 +93,9 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   made->call = call;
   made->function = Py_NewRef(function);
   if (attributes != Py_None) made->dict = Py_NewRef(attributes);
+  if (native != Py_None) made->native = Py_NewRef(native);
+  made->most = most;
+  made->inplace = inplace != 0;
   return guarded([&]() -> PyObject* {
     Owned held(reinterpret_cast<PyObject*>(made));
     made->autocast = read_policy(policy);
@@ -79,11 +106,13 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(cast(self)->function);
+  Py_VISIT(cast(self)->native);
   Py_VISIT(cast(self)->dict);
   return 0;
 }
 int clear(PyObject* self) {
   Py_CLEAR(cast(self)->function);
+  Py_CLEAR(cast(self)->native);
   Py_CLEAR(cast(self)->dict);
   return 0;
 }

@@ -53,7 +53,7 @@ void collect(PyObject* o, std::vector<PyObject*>& out) {
 void explain_refusal(PyObject* function, const std::vector<PyObject*>& overloaded, PyObject* mode) {
   PyObject* name = PyObject_GetAttrString(function, "__name__");
   if (!name) PyErr_Clear();
-  const bool method = Py_TYPE(function) == &PyMethodDescr_Type;
+  const bool method = Py_TYPE(function) == &PyMethodDescr_Type || Py_TYPE(function) == &PyWrapperDescr_Type;
   std::string text = std::string("Multiple dispatch failed for 'torch.") + (method ? "Tensor." : "") + (name ? text_of(name) : "?") +
                      "'; all __torch_function__ handlers returned NotImplemented:\n";
   Py_XDECREF(name);

@@ -6,6 +6,7 @@ import warnings
 from typing import Any, NoReturn
 
 from retrograd._C import Tensor
+from retrograd._overridable import overridable
 
 
 def _get_volatile(self: Tensor) -> bool:
@@ -61,11 +62,13 @@ def reinforce(self: Tensor, reward: Any) -> Any:
     )
 
 
+@overridable
 def is_distributed(self: Tensor) -> bool:
     """Always False."""
     return False
 
 
+@overridable
 def const_data_ptr(self: Tensor) -> int:
     """The address of the first element, for reading."""
     return self.data_ptr()

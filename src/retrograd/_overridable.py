@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -22,19 +22,23 @@ def autocast(policy: str) -> Callable[[F], F]:
     return said
 
 
-def overridable(function: F) -> F:
-    """The function, asking modes and arguments with a `__torch_function__` first."""
+def overridable(function: F, most: int = 0) -> F:
+    """The function, asking modes and arguments with a `__torch_function__` first.
 
-    asking = _C._Overridable(function, None, vars(function).get("autocast"))
+    Where it only hands its first `most` arguments to the op of its name unless `inplace` is asked for, a call with these alone goes to the op at once.
+    """
+    code: Any = getattr(function, "__code__", None)
+    op = getattr(_C._ops, function.__name__) if most else None
+    asking = _C._Overridable(function, None, vars(function).get("autocast"), op, most, most != 0 and "inplace" in code.co_varnames)
     functools.update_wrapper(asking, function)
     return asking
 
 
-def offer(namespace: dict[str, Any], but: Collection[str] = ()) -> None:
+def offer(namespace: dict[str, Any], straight: Mapping[str, int] | None = None) -> None:
     """Makes the functions written in Python that a module of the API names its own: they say that they are from there, where pickle finds
-    them, and are overridable, `but` for some. The native ones are already."""
+    them, and are overridable, some `straight` to the op. The native ones are already."""
     for name in namespace["__all__"]:
         function = namespace[name]
         if type(function) is FunctionType and not hasattr(function, "__wrapped__"):
             function.__module__ = namespace["__name__"]
-            namespace[name] = function if name in but else overridable(function)
+            namespace[name] = overridable(function, (straight or {}).get(name, 0))

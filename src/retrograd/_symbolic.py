@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from retrograd._overridable import overridable
+
 __all__ = [
     "SymBool", "SymFloat", "SymInt", "sym_constrain_range", "sym_constrain_range_for_size", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
     "sym_sum",
@@ -31,33 +33,39 @@ class SymBool(_Unknown):
     """A truth value that is not known yet: for isinstance(), which is always False."""
 
 
+@overridable
 def sym_int(a: Any) -> int:
     """int(a)"""
     return int(a)
 
 
+@overridable
 def sym_float(a: Any) -> float:
     """float(a)"""
     return float(a)
 
 
+@overridable
 def sym_max(a: Any, b: Any) -> Any:
     """The larger of two numbers, a float if one of them is."""
     larger = max(a, b)
     return float(larger) if isinstance(a, float) or isinstance(b, float) else larger
 
 
+@overridable
 def sym_min(a: Any, b: Any) -> Any:
     """The smaller of two numbers, a float if one of them is."""
     smaller = min(a, b)
     return float(smaller) if isinstance(a, float) or isinstance(b, float) else smaller
 
 
+@overridable
 def sym_not(a: Any) -> bool:
     """not a"""
     return not a
 
 
+@overridable
 def sym_ite(b: bool, t: T, f: T) -> T:
     """t if b, else f."""
     assert isinstance(b, bool), f"expected SymBool or bool, got {type(b)}"
@@ -65,11 +73,13 @@ def sym_ite(b: bool, t: T, f: T) -> T:
     return t if b else f
 
 
+@overridable
 def sym_sqrt(a: Any) -> float:
     """The square root of a number."""
     return math.sqrt(a)
 
 
+@overridable
 def sym_sum(args: Iterable[Any]) -> Any:
     """The sum of numbers."""
     return sum(args)

@@ -303,6 +303,7 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None):
 
 
 @_method
+@overridable
 def __array_wrap__(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
     from retrograd import from_numpy
 
@@ -471,6 +472,7 @@ def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Te
 
 
 @_method
+@overridable
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
     """Replaces each element by callable(element, element of x, element of y): slow, for one-off use."""
     return _map(self, "map2_", {"x": x, "y": y}, callable)
@@ -492,6 +494,7 @@ def _map(self: Tensor, name: str, others: dict[str, Any], callable: Callable[...
 
 
 @_method
+@overridable
 def storage_type(self: Tensor) -> type:
     """The type of a storage of this dtype."""
     from retrograd import storage
@@ -500,12 +503,14 @@ def storage_type(self: Tensor) -> type:
 
 
 @_method
+@overridable
 def slice_inverse(self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     """The tensor that this one is a slice of: its memory, laid out as that of src."""
     return self.as_strided(src.shape, src.stride(), src.storage_offset())
 
 
 @_method
+@overridable
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dimensions from the outermost in memory to the innermost.
 
@@ -530,6 +535,7 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
 
 
 @_method
+@overridable
 def module_load(self: Tensor, other: Any, assign: bool = False) -> Tensor:
     """What load_state_dict() puts in place of self when it is told to swap: self with the numbers of other, or other itself."""
     if assign:
@@ -559,9 +565,6 @@ def _reflected_sub(self: Tensor, other: Any) -> Tensor:
 @_method
 def _reflected_div(self: Tensor, other: Any) -> Tensor:
     return self.reciprocal() * other
-
-
-_METHODS["__rdiv__"] = _reflected_div  # Python 2's name: no number slot of today
 
 
 @_method
@@ -627,6 +630,7 @@ def untyped_storage(self: Tensor):
 
 
 @_method
+@overridable
 def is_nonzero(self: Tensor) -> bool:
     """Whether a tensor of one element is not zero."""
     from retrograd._ops.queries import is_nonzero
@@ -648,6 +652,7 @@ _set_memory = Tensor.set_
 
 
 @_method
+@overridable
 def set_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Takes the memory of a tensor or a storage: set_(source), or set_(source, storage_offset, size, stride)."""
     source = args[0] if args else kwargs.get("source")

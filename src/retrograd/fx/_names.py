@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from types import BuiltinFunctionType, CodeType, FrameType, MethodDescriptorType, ModuleType
+from types import BuiltinFunctionType, MethodDescriptorType, ModuleType
 from typing import Any
 
 import retrograd as torch
@@ -59,8 +59,8 @@ def _fill(name: str, members: dict[str, Any]) -> dict[int, str]:
 
 
 @functools.cache
-def _table() -> tuple[dict[int, str], dict[int, inspect.Signature], dict[CodeType, Any]]:
-    """Names by the id of a function, signatures of those that PyTorch has in Python, and functions that hand their arguments straight on."""
+def _table() -> tuple[dict[int, str], dict[int, inspect.Signature]]:
+    """Names by the id of a function, and signatures of those that PyTorch has in Python."""
     names = {id(getattr(functional, name)): f"torch.functional.{name}" for name in functional.__all__}
     names |= _fill("_special", {f"special_{name}": getattr(special, name) for name in special.__all__})
     plain = {id(value): f"torch.{name}" for name, value in vars(torch).items() if id(value) in names}  # sigmoid is torch.sigmoid first
@@ -80,8 +80,7 @@ def _table() -> tuple[dict[int, str], dict[int, inspect.Signature], dict[CodeTyp
     signatures = {id(value): inspect.signature(value) for value in written}
     signatures[id(torch.norm)] = inspect.signature(lambda input, p="fro", dim=None, keepdim=False, out=None, dtype=None: None)
     signatures[id(torch.split)] = inspect.signature(lambda tensor, split_size_or_sections, dim=0: None)
-    straight = {value.__code__: value for value in python.values() if inspect.isfunction(value)}
-    return names, signatures, straight
+    return names, signatures
 
 
 def _op_name(op: Any) -> str:
@@ -132,11 +131,3 @@ def as_handed_over(function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
         else:
             named[name] = bound.arguments[name]
     return tuple(first), named
-
-
-def straight_call(frame: FrameType | None) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
-    """The function of nn.functional that runs in this frame, if it is one of those that hand their arguments straight to an op, and its arguments."""
-    if frame is None or frame.f_code not in _table()[2]:
-        return None
-    code = frame.f_code
-    return _table()[2][code], tuple(frame.f_locals[name] for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])

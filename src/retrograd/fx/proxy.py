@@ -7,7 +7,6 @@ import dataclasses
 import dis
 import inspect
 import operator
-import sys
 import traceback
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -257,18 +256,14 @@ class Proxy:
         tracer = next(iter(tracers))
         if overrides.is_tensor_method_or_property(orig_method):
             return tracer.create_proxy("call_method", orig_method.__name__, args, kwargs)
-        return _call_function(tracer, orig_method, args, kwargs, sys._getframe(1))
+        return _call_function(tracer, orig_method, args, kwargs)
 
     # Operators follow: see _define.
     def __getitem__(self, index: Any) -> Proxy:
         return self.tracer.create_proxy("call_function", operator.getitem, (self, index), {})
 
 
-def _call_function(tracer: TracerBase, function: Any, args: Any, kwargs: Any, caller: Any) -> Proxy:
-    straight = _names.straight_call(caller)
-    if straight is not None:  # F.relu(x), which is torch.relu(x) by now
-        function, args = straight
-        kwargs = {}
+def _call_function(tracer: TracerBase, function: Any, args: Any, kwargs: Any) -> Proxy:
     if function in _names.METHODS:
         return tracer.create_proxy("call_method", function.__name__, args, kwargs)
     args, kwargs = _names.as_handed_over(function, args, kwargs)
@@ -294,9 +289,6 @@ class Attribute(Proxy):
         return self._node
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
-        straight = _names.straight_call(sys._getframe(1)) if self.attr.endswith("_") else None
-        if straight is not None:  # F.relu(x, inplace=True)
-            return _call_function(self.tracer, straight[0], args, kwargs, sys._getframe(1))
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
 

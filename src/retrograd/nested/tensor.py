@@ -17,7 +17,7 @@ _ELEMENTWISE = """
     silu sin sinc sinh softplus softsign sqrt square sub subtract tan tanh tanhshrink threshold to true_divide trunc type where xlogy zeros_like double int
     long bool bfloat16 multiply divide masked_fill true_divide negative absolute
     __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __rpow__ __neg__ __abs__ __gt__ __lt__ __ge__ __le__ __ne__ __eq__
-    __floordiv__ __mod__ __and__ __or__ __xor__ __invert__
+    __floordiv__ __rfloordiv__ __mod__ __rmod__ __and__ __or__ __xor__ __invert__ __lshift__ __rshift__
 """
 # Those along dimensions that all parts have, which are counted from the end, and products with a weight on the last.
 _TRAILING = {"linear", "softmax", "log_softmax", "layer_norm", "rms_norm", "embedding"}

@@ -11,6 +11,7 @@ from typing import Any
 import retrograd as torch
 from retrograd import _C
 from retrograd._C import Generator, Tensor
+from retrograd._overridable import overridable as _overridable
 
 __all__ = [
     "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal", "kaiming_normal_", "kaiming_uniform",
@@ -43,12 +44,14 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
 # -- plain distributions and constants ----------------------------------------
 
 
+@_overridable
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Uniform between a and b."""
     with _C.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
+@_overridable
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Normal with the given mean and standard deviation."""
     with _C.no_grad():
@@ -94,6 +97,7 @@ def _reject_by_density(tensor: Tensor, mean: float, std: float, a: float, b: flo
     return tensor
 
 
+@_overridable
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """val everywhere."""
     with _C.no_grad():
@@ -173,6 +177,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
 
 
+@_overridable
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
 ) -> Tensor:

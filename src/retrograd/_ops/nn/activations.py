@@ -7,6 +7,7 @@ import warnings
 
 import retrograd as torch
 from retrograd import _C, Tensor
+from retrograd._overridable import overridable
 
 _ops = _C._ops
 
@@ -48,8 +49,6 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """x clamped to [min_val, max_val]."""
-    if min_val > max_val:
-        raise ValueError("min_val cannot be greater than max_val")
     return input.hardtanh_(min_val, max_val) if inplace else _ops.hardtanh(input, min_val, max_val)
 
 
@@ -89,6 +88,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     return input.mul_(slope) if inplace else input * slope
 
 
+@overridable
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """rrelu in place."""
     return rrelu(input, lower, upper, training, inplace=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import retrograd as torch
 from retrograd import _C, Tensor
+from retrograd._overridable import overridable
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
@@ -74,6 +75,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     return _C._ops.group_norm(input, num_groups, weight, bias, eps, True)
 
 
+@overridable
 def batch_norm_update_stats(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: float
 ) -> tuple[Tensor, Tensor]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from retrograd import _C, Tensor, autograd
-from retrograd._ops.sparse import arithmetic, methods, products, reduce, shape, writes
+from retrograd._ops.sparse import arithmetic, methods, old_names, products, reduce, shape, writes
 from retrograd._ops.sparse.history import to_dense, values_of, with_parts
 from retrograd._ops.sparse.tensor import COO, detached, is_sparse, refuse
 
@@ -16,6 +16,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     home = getattr(func, "__module__", None) or ""
     if home.rpartition(".")[2] in ("linalg", "special", "masked", "fft"):  # linalg.norm is not norm
         name = f"{home.rpartition('.')[2]}_{name}"
+    name = _OPERATORS.get(name, name)
     found = CALLS.get(name)
     if found is None or kwargs.get("out") is not None:
         refuse(f"{name}.out" if found else name, _first((*args, *kwargs.values())))
@@ -132,6 +133,13 @@ ANYWHERE = frozenset(
     }
 )  # fmt: skip
 
+_PARTS = ("indices", "values", "crow_indices", "col_indices", "ccol_indices", "row_indices")
+# Operators that are methods of their own, by what they do.
+_OPERATORS = {
+    "__rsub__": "rsub", "__rtruediv__": "reciprocal", "__floordiv__": "floor_divide", "__pow__": "pow", "__ipow__": "pow_", "__eq__": "eq", "__and__": "bitwise_and",
+    "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__invert__": "bitwise_not",
+}  # fmt: skip
+
 CALLS: dict[str, Callable[..., Any]] = {
     **{name: arithmetic.function_of(name, False) for name in arithmetic.ZERO_TO_ZERO},
     **{name: arithmetic.function_of(name, True) for name in arithmetic.ADDITIVE},
@@ -140,8 +148,9 @@ CALLS: dict[str, Callable[..., Any]] = {
     "multiply": arithmetic.mul,
     "divide": arithmetic.div,
     "true_divide": arithmetic.div,
-    "_reflected_sub": arithmetic.rsub,
-    **{name: getattr(products, name) for name in ("mm", "mv", "bmm", "matmul", "addmm", "linear", "smm", "sspaddmm", "hspmm")},
+    **{name: getattr(products, name) for name in ("mm", "mv", "bmm", "matmul", "addmm", "linear")},
+    **{name: getattr(products, name).__wrapped__ for name in ("smm", "sspaddmm", "hspmm")},
+    **{f"{part}_copy": getattr(old_names, f"{part}_copy").__wrapped__ for part in _PARTS},
     **{
         name: getattr(shape, name)
         for name in (

@@ -9,6 +9,7 @@ from retrograd import _C, Tensor
 from retrograd._ops.sparse.construct import converted, starts
 from retrograd._ops.sparse.history import as_coo, coalesced, places, values_at, values_of, with_parts, with_values
 from retrograd._ops.sparse.tensor import COO, CSR, WORDS, Parts, is_sparse, refuse
+from retrograd._overridable import overridable
 
 _product, _dots = _C._ops._sparse_mm, _C._ops._sparse_dots
 # What the kernels take; other dtypes are computed in these.
@@ -192,6 +193,7 @@ def spmm(input: Any, mat2: Any) -> Any:
     return torch.mm(input, mat2)
 
 
+@overridable
 def smm(input: Any, mat: Tensor) -> Any:
     """The product of a sparse and a dense matrix, as a sparse one of all elements in the rows that have any."""
     _need_sparse(input, "sspaddmm")
@@ -206,6 +208,7 @@ def _filled_rows(x: Any, mat: Tensor) -> Any:
     return with_parts(product.shape, Parts(COO, None, indices, product[rows].reshape(-1)))
 
 
+@overridable
 def sspaddmm(input: Any, mat1: Any, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta * input + alpha * (mat1 @ mat2), all but mat2 sparse."""
     _need_sparse(input, "sspaddmm")
@@ -215,6 +218,7 @@ def sspaddmm(input: Any, mat1: Any, mat2: Tensor, *, beta: Any = 1, alpha: Any =
     return with_parts(input.shape, Parts(COO, None, indices, torch.cat((values_of(input) * beta, values_of(product) * alpha))))
 
 
+@overridable
 def hspmm(mat1: Any, mat2: Tensor) -> Any:
     """The product of a sparse and a dense matrix, as a tensor with one sparse dimension."""
     _need_sparse(mat1, "hspmm")
