@@ -1,5 +1,6 @@
 // AccumulateGrad: where gradients of leaves end. The first gradient becomes .grad itself when nobody else can see it and its layout fits;
 // later ones are added in place, or out of place while a graph of the gradient is being built.
+#include "autograd/doctor.h"
 #include "autograd/engine.h"
 #include "autograd/engine_ops.h"
 #include "autograd/history.h"
@@ -61,6 +62,7 @@ void set_grad(TensorImpl* variable, Tensor grad) {
 void accumulate(TensorImpl* variable, Tensor& grad, bool seen) {
   if (RG_UNLIKELY(!same_sizes(grad.get(), variable))) check_gradient(grad, variable);
   if (RG_UNLIKELY(grad.dtype() != variable->dtype) || RG_UNLIKELY(variable->extra != nullptr)) grad = as_grad_dtype(grad, variable);
+  look(grad);
   const bool recording = thread_state.grad_mode;
   if (!variable->grad) {
     if (!recording && may_steal(grad, variable)) {

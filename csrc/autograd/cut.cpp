@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "autograd/doctor.h"
+
 namespace retrograd {
 namespace {
 
@@ -170,6 +172,13 @@ uint32_t cut_here(CutKind kind, const char* op) { return quick_note(kind, op, {}
 void note_cut(TensorImpl* t, CutKind kind, const char* op) {
   make_room();
   set_cut(t, cut_here(kind, op));
+}
+
+void note_leaf(TensorImpl* t) {
+  make_room();
+  const Site at = current_site();
+  t->cut = cut_note({.kind = CutKind::Made, .at = at, .parts = {t->cut}});
+  Py_XDECREF(reinterpret_cast<PyObject*>(at.code));
 }
 
 uint32_t cut_by_op(const char* op) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "autograd/doctor.h"
 #include "autograd/engine_ops.h"
 #include "autograd/history.h"
 #include "autograd/layers.h"
@@ -341,6 +342,7 @@ void GraphTask::run_node(Node* n) {
       engine_hooks.after(n, out, in);
     }
     if (RG_UNLIKELY(anomaly_enabled)) engine_hooks.anomaly(n, out);
+    if (RG_UNLIKELY(doctor.nodes)) engine_hooks.watched(n, out, in);
     if (!options.keep_graph) {
       release_saved(n);
       n->freed_by = id;

@@ -50,9 +50,10 @@ struct EngineHooks {
   void (*after)(Node* node, std::span<Tensor> out, std::span<const Tensor> in);  // hooks
   void (*leaf)(TensorImpl* leaf, Tensor& grad);                                  // hooks of a leaf
   void (*post_accumulate)(TensorImpl* leaf);
-  void (*record)(Node* node);                                // anomaly mode: a node is made
-  void (*anomaly)(Node* node, std::span<const Tensor> out);  // anomaly mode: a node has run
-  void (*explain)(Node* node);                               // called with an exception in flight, throws it again with more to say
+  void (*record)(Node* node);                                                            // anomaly mode: a node is made
+  void (*anomaly)(Node* node, std::span<const Tensor> out);                              // anomaly mode: a node has run
+  void (*watched)(Node* node, std::span<const Tensor> out, std::span<const Tensor> in);  // a close look of the doctor: a node has run
+  void (*explain)(Node* node);  // called with an exception in flight, throws it again with more to say
   void (*run_callback)(PyObject* callback);
 };
 extern EngineHooks engine_hooks;

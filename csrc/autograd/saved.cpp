@@ -9,6 +9,7 @@
 #include "autograd/node.h"
 #include "autograd/sparse.h"
 #include "autograd/tangent.h"
+#include "core/coded_error.h"
 #include "core/guards.h"
 #include "core/promote.h"
 #include "core/state.h"
@@ -23,9 +24,10 @@ namespace {
 
 [[gnu::cold]] void check_inference(const TensorImpl* t) {
   // What a transform records never leaves it, so there it may read what inference mode made.
-  RG_CHECK(!t->has(kInference) || thread_state.transform_depth > 0,
-           "Inference tensors cannot be saved for backward. Use a clone() made outside torch.inference_mode(), which is a normal "
-           "tensor, or compute the tensor under torch.no_grad() instead.");
+  if (!t->has(kInference) || thread_state.transform_depth > 0) return;
+  fail_as("inference_tensor_misuse",
+          "Inference tensors cannot be saved for backward. Use a clone() made outside torch.inference_mode(), which is a normal "
+          "tensor, or compute the tensor under torch.no_grad() instead.");
 }
 
 [[noreturn, gnu::cold]] void fail_modified(const SavedTensor& saved, const Node* owner, const Change* hidden) {
@@ -49,7 +51,7 @@ namespace {
   if (!touched) text += ", a write to other elements of its memory, for which there is one version";
   text += outside ? "\nHint: hand out a copy (x.detach().clone().numpy(), torch.tensor(array)), or make the change after backward()."
                   : "\nHint: write to a clone() instead, or make the change after backward().";
-  throw Error(ErrorKind::Runtime, text);
+  throw CodedError(ErrorKind::Runtime, "inplace_corruption", text);
 }
 
 // A write that the version does not count came after, or may have: are the elements those that were saved?
@@ -103,7 +105,7 @@ void fail_freed(const Node* node) {
   text += str_cat("\n  the graph was freed at ", node_name(node));
   if (node->site.code) text += ", made at " + site_text(node->site);
   if (const Site first = run_site(node->freed_by); first.code) text += "\n  by the first backward at " + site_text(first);
-  throw Error(ErrorKind::Runtime, text);
+  throw CodedError(ErrorKind::Runtime, "backward_twice", text);
 }
 
 void SavedTensor::save(TensorImpl* t) {

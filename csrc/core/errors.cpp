@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <new>
 
+#include "core/coded_error.h"
 #include "core/last_error.h"
 
 namespace retrograd {
@@ -59,7 +60,14 @@ thread_local PyObject* last_message = nullptr;
 void set_error(const Error& e) noexcept {
   PyObject* message = PyUnicode_FromString(e.what());
   if (!message) return;  // not UTF-8, or no memory: that is the error then
-  PyErr_SetObject(exception_type(e.kind()), message);
+  PyObject* type = exception_type(e.kind());
+  const auto* coded = dynamic_cast<const CodedError*>(&e);
+  PyObject* instance = coded ? PyObject_CallOneArg(type, message) : nullptr;
+  PyObject* code = instance ? PyUnicode_FromString(coded->code()) : nullptr;
+  if (code && PyObject_SetAttrString(instance, "code", code) < 0) PyErr_Clear();
+  PyErr_SetObject(type, instance ? instance : message);
+  Py_XDECREF(code);
+  Py_XDECREF(instance);
   Py_XSETREF(last_message, message);
 }
 

@@ -32,6 +32,9 @@ struct ReduceKernels {
   // its own, which depends on the sizes alone.
   Kernel<void(void* out, const void* in, DType dtype, int64_t outer, int64_t n, int64_t inner, bool mean)> small_sum;
 
+  // The largest |x| of n > 0 contiguous floats or doubles; NaN or infinity if one of them is.
+  Kernel<void(double* out, const void* in, DType dtype, int64_t n)> largest;
+
   // (sum |x|^p)^(1/p) for any p; p = 0 counts nonzeros, inf and -inf are the largest and smallest |x|. out is floating.
   Kernel<void(const Array& out, const Array& in, double p)> norm;
 

@@ -3,6 +3,8 @@
 #include "autograd/engine_ops.h"
 #include "autograd/history.h"
 #include "autograd/sparse.h"
+#include "autograd/untracked.h"
+#include "core/coded_error.h"
 #include "core/guards.h"
 #include "core/promote.h"
 #include "ops.h"
@@ -11,6 +13,7 @@
 #include "python/bind.h"
 #include "python/caller_state.h"
 #include "python/doc.h"
+#include "python/doctor.h"
 #include "python/guard.h"
 #include "python/tensor_type.h"
 
@@ -37,14 +40,21 @@ std::string why_no_grad(const Tensor& t) {
   return chars;
 }
 
+// An op without a derivative between the parameters and the loss has a code of its own.
+const char* code_of_cut(const Tensor& t) {
+  const uint32_t note = note_of(t.get());
+  return note && cut_of(note).kind == CutKind::NonDifferentiable ? "dtype_cut" : "training_without_grad";
+}
+
 void check_requires_grad(const Tensor& root, size_t i) {
   if (RG_UNLIKELY(!requires_grad(root)))
-    fail(ErrorKind::Runtime, "element ", i, " of tensors does not require grad and does not have a grad_fn", why_no_grad(root));
+    fail_as(code_of_cut(root), "element ", i, " of tensors does not require grad and does not have a grad_fn", why_no_grad(root));
 }
 
 Tensor initial_gradient(const Tensor& root, size_t i) {
   check_requires_grad(root, i);
-  RG_CHECK(root.numel() == 1, "grad can be implicitly created only for scalar outputs", made_by(root));
+  if (RG_UNLIKELY(root.numel() != 1))
+    fail_as("non_scalar_backward", "grad can be implicitly created only for scalar outputs", made_by(root));
   RG_CHECK(is_floating(root.dtype()), "grad can be implicitly created only for real scalar outputs but got ", "torch.",
            dtype_name(root.dtype()));
   return full(root.sizes(), Scalar(1), root.dtype(), root.device());
@@ -124,8 +134,13 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
       }
     }
     const RunOptions options{keep != 0, create != 0, accumulate != 0, inputs != Py_None};
-    const CallerState caller;
-    std::vector<Tensor> result = run_backward(roots.items, seeds, wanted.items, options);
+    WatchedRun watched(tensors, options, inputs);
+    std::vector<Tensor> result;
+    {
+      const CallerState caller;
+      result = run_backward(roots.items, seeds, wanted.items, options);
+    }
+    watched.end();
     for (Tensor& grad : result)  // as a gradient that becomes a .grad
       if (RG_UNLIKELY(grad && grad->has(kConj))) grad = ops::resolve_conj(grad);
     if (accumulate) Py_RETURN_NONE;
@@ -157,8 +172,12 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t narg
     const Tensor grads[] = {initial_gradient(root, 0)};
     Edge edge = gradient_edge(root.get());
     const Owned hold(edge.node);
-    const CallerState caller;
-    run_backward({&edge, 1}, grads, {}, {});
+    WatchedRun watched(self, {}, nullptr);
+    {
+      const CallerState caller;
+      run_backward({&edge, 1}, grads, {}, {});
+    }
+    watched.end();
     Py_RETURN_NONE;
   });
 }

@@ -3,6 +3,7 @@
 #include "autograd/engine_ops.h"
 #include "autograd/history.h"
 #include "autograd/sparse.h"
+#include "core/coded_error.h"
 #include "core/guards.h"
 #include "core/promote.h"
 #include "core/transfer.h"
@@ -261,7 +262,7 @@ void explain(Node* n) {
   } catch (const Error& e) {
     std::string text = e.what();
     if (text.find(kInBackward) == std::string::npos && text.find("made at ") == std::string::npos) text += forward_line(n);
-    throw Error(e.kind(), anomaly ? text + "\n" + forward_story(n) : text);
+    rethrow_with(e, anomaly ? text + "\n" + forward_story(n) : text);
   } catch (const PythonError&) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -293,7 +294,16 @@ void run_callback(PyObject* callback) { Py_DECREF(checked(PyObject_CallNoArgs(ca
 }  // namespace
 
 void init_hooks(PyObject* module) {
-  engine_hooks = {arrive, before, after, leaf_hooks, post_accumulate, record, anomaly, explain, run_callback};
+  engine_hooks = {.arrive = arrive,
+                  .before = before,
+                  .after = after,
+                  .leaf = leaf_hooks,
+                  .post_accumulate = post_accumulate,
+                  .record = record,
+                  .anomaly = anomaly,
+                  .watched = nullptr,  // doctor.cpp
+                  .explain = explain,
+                  .run_callback = run_callback};
   call_sparse = sparse_function;
   PyModule_AddFunctions(module, methods);
 }

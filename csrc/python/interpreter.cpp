@@ -22,63 +22,82 @@ namespace retrograd {
 namespace {
 
 std::string package_prefix;  // ".../site-packages/retrograd/": frames of code under it are ours
+std::string library_prefix;  // of the standard library
 
-// Whether a code object belongs to the package, remembered per code object. Entries own their code, so an address is never reused
+enum class Owner : uint8_t { User, Library, Package };
+
+// Whose a code object is, remembered per code object. Entries own their code, so an address is never reused
 // while it is in the table.
 struct CodeCache {
   static constexpr size_t kSize = 512;
   PyCodeObject* code[kSize];
-  bool internal[kSize];
+  Owner owner[kSize];
 };
 CodeCache cache;
-PyCodeObject* last_external = nullptr;  // borrowed from the table: the code outside the package that was met last
+PyCodeObject* last_external = nullptr;  // borrowed from the table: the user's code that was met last
 
-[[gnu::noinline]] bool lookup_internal(PyCodeObject* code, size_t slot) {
+bool starts_with(const char* text, const std::string& prefix) {
+  return !prefix.empty() && std::strncmp(text, prefix.c_str(), prefix.size()) == 0;
+}
+
+Owner owner_of_file(const char* file) {
+  if (file[0] == '<') return std::strncmp(file, "<frozen ", 8) == 0 ? Owner::Package : Owner::User;
+  if (starts_with(file, package_prefix)) return Owner::Package;
+  if (std::strstr(file, "/site-packages/") || std::strstr(file, "/dist-packages/") || starts_with(file, library_prefix))
+    return Owner::Library;
+  return Owner::User;
+}
+
+[[gnu::noinline]] Owner lookup_owner(PyCodeObject* code, size_t slot) {
   Py_ssize_t length;
   const char* file = PyUnicode_AsUTF8AndSize(code->co_filename, &length);
   if (!file) PyErr_Clear();
-  const bool internal =
-      file && (file[0] == '<' ? std::strncmp(file, "<frozen ", 8) == 0
-                              : (!package_prefix.empty() && std::strncmp(file, package_prefix.c_str(), package_prefix.size()) == 0));
+  const Owner owner = file ? owner_of_file(file) : Owner::User;
   Py_INCREF(code);
   if (last_external == cache.code[slot]) last_external = nullptr;
   Py_XDECREF(cache.code[slot]);
   cache.code[slot] = code;
-  cache.internal[slot] = internal;
-  return internal;
+  cache.owner[slot] = owner;
+  return owner;
 }
 
 // Frames of the package lie between a module that is called and its op: each is two loads.
-inline bool is_internal(PyCodeObject* code) {
-  if (code == last_external) return false;
+inline Owner owner_of(PyCodeObject* code) {
+  if (code == last_external) return Owner::User;
   const size_t slot = (reinterpret_cast<uintptr_t>(code) >> 4) % CodeCache::kSize;
-  const bool internal = __builtin_expect(cache.code[slot] == code, 1) ? cache.internal[slot] : lookup_internal(code, slot);
-  if (!internal) last_external = code;
-  return internal;
+  const Owner owner = __builtin_expect(cache.code[slot] == code, 1) ? cache.owner[slot] : lookup_owner(code, slot);
+  if (owner == Owner::User) last_external = code;
+  return owner;
 }
 
 }  // namespace
 
-void set_package_prefix(const char* path) { package_prefix = path; }
+void set_code_prefixes(const char* package, const char* library) {
+  package_prefix = package;
+  library_prefix = library;
+}
+bool skip_libraries = false;
 
+// The innermost frame outside the package; with skip_libraries, the innermost one that is the user's, if there is any.
 #if PY_VERSION_HEX >= 0x030d0000
 
 Site current_site() noexcept {
   PyThreadState* state = PyThreadState_GetUnchecked();
   PyFrameObject* frame = state ? PyThreadState_GetFrame(state) : nullptr;
+  Site found;
   while (frame) {
     PyCodeObject* code = PyFrame_GetCode(frame);
-    if (!is_internal(code)) {
-      const int lasti = PyFrame_GetLasti(frame);
-      Py_DECREF(frame);
-      return {code, lasti};
+    const Owner owner = owner_of(code);
+    if (owner != Owner::Package && (owner == Owner::User || !found.code)) {
+      Py_XSETREF(found.code, reinterpret_cast<PyCodeObject*>(Py_NewRef(code)));
+      found.lasti = PyFrame_GetLasti(frame);
     }
     Py_DECREF(code);
-    PyFrameObject* back = PyFrame_GetBack(frame);
+    PyFrameObject* back = found.code && (owner == Owner::User || !skip_libraries) ? nullptr : PyFrame_GetBack(frame);
     Py_DECREF(frame);
     frame = back;
   }
-  return {};
+  return found;
 }
 
 #else
@@ -86,16 +105,19 @@ Site current_site() noexcept {
 Site current_site() noexcept {
   PyThreadState* state = _PyThreadState_UncheckedGet();
   if (!state || !state->cframe) return {};
+  _PyInterpreterFrame* found = nullptr;
   for (_PyInterpreterFrame* frame = state->cframe->current_frame; frame; frame = frame->previous) {
-    PyCodeObject* code = frame->f_code;
 #if PY_VERSION_HEX >= 0x030c0000
     if (frame->owner == FRAME_OWNED_BY_CSTACK) continue;  // the entry trampoline of C calls
 #endif
-    if (is_internal(code)) continue;
-    Py_INCREF(code);
-    return {code, static_cast<int32_t>(_PyInterpreterFrame_LASTI(frame) * static_cast<int>(sizeof(_Py_CODEUNIT)))};
+    const Owner owner = owner_of(frame->f_code);
+    if (owner == Owner::Package || (owner == Owner::Library && found)) continue;
+    found = frame;
+    if (owner == Owner::User || !skip_libraries) break;
   }
-  return {};
+  if (!found) return {};
+  Py_INCREF(found->f_code);
+  return {found->f_code, static_cast<int32_t>(_PyInterpreterFrame_LASTI(found) * static_cast<int>(sizeof(_Py_CODEUNIT)))};
 }
 
 #endif

@@ -3,6 +3,8 @@
 
 namespace retrograd {
 
-void set_package_prefix(const char* path);  // code of files below it is "inside the package"
+// Code of files below `package` is the package's own; of files below `library`, or installed beside it, a library's.
+void set_code_prefixes(const char* package, const char* library);
+extern bool skip_libraries;  // whether current_site() looks for a frame that is the user's
 
 }  // namespace retrograd

@@ -6,6 +6,7 @@
 #include "cpu/cpu.h"
 #include "ops/engine_ops.h"
 #include "python/autograd.h"
+#include "python/doctor.h"
 #include "python/bind.h"
 #include "python/guard.h"
 #include "python/intercept.h"
@@ -20,14 +21,14 @@
 namespace {
 
 PyObject* set_paths(PyObject*, PyObject* args) {
-  const char *package, *blas;
-  if (!PyArg_ParseTuple(args, "ss", &package, &blas)) return nullptr;
-  retrograd::set_package_prefix(package);
+  const char *package, *library, *blas;
+  if (!PyArg_ParseTuple(args, "sss", &package, &library, &blas)) return nullptr;
+  retrograd::set_code_prefixes(package, library);
   retrograd::cpu::set_blas_path(blas);
   Py_RETURN_NONE;
 }
 
-PyMethodDef methods[] = {{"_set_paths", set_paths, METH_VARARGS, "(package directory, path of the BLAS library)"},
+PyMethodDef methods[] = {{"_set_paths", set_paths, METH_VARARGS, "(package directory, directory of the standard library, path of the BLAS library)"},
                          {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "retrograd._C", "The core of retrograd.", -1, methods, nullptr, nullptr, nullptr, nullptr};
@@ -58,6 +59,7 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
     init_transforms(module);
     init_surroundings(module);
     init_engine(module);
+    init_doctor(module);
     init_error_nodes(module);
     init_saved_hooks(module);
     init_module_type(module);

@@ -11,8 +11,10 @@
 // that succeed do not know of it.
 #include "python/module_type.h"
 
+#include "core/guards.h"
 #include "core/last_error.h"
 #include "core/tensor.h"
+#include "python/doctor.h"
 #include "python/guard.h"
 
 namespace retrograd {
@@ -100,7 +102,7 @@ bool may_be_explained(PyObject* type) {
   return nullptr;
 }
 
-PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+PyObject* call_inside(PyObject* self, PyObject* args, PyObject* kwargs) {
   constexpr Py_ssize_t kFew = 8;
   const Py_ssize_t count = PyTuple_GET_SIZE(args);
   PyObject* forward = count <= kFew ? plain_forward(self) : nullptr;
@@ -115,6 +117,25 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject* result = PyObject_VectorcallDict(forward, all, static_cast<size_t>(count) + 1, kwargs);
   Py_DECREF(forward);
   return RG_LIKELY(result) ? result : failed(self, args, kwargs);
+}
+
+// An outermost call is one that no module made; the doctor may want to know of it.
+PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  if (RG_LIKELY(in_module) || !doctor.on) return call_inside(self, args, kwargs);
+  return guarded([&]() -> PyObject* {
+    const bool told = tell_call(self, args, kwargs);
+    PyObject* result;
+    {
+      const Restore outermost(in_module, true);
+      result = call_inside(self, args, kwargs);
+    }
+    if (told) {
+      const Owned held(result);
+      tell_return(self, result);
+      Py_XINCREF(result);
+    }
+    return result ? result : throw PythonError();
+  });
 }
 
 bool as_in_root(PyTypeObject* type) {

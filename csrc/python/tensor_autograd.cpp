@@ -6,8 +6,10 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include "autograd/doctor.h"
 #include "autograd/history.h"
 #include "autograd/sparse.h"
+#include "core/coded_error.h"
 #include "core/guards.h"
 #include "core/promote.h"
 #include "core/region.h"
@@ -34,8 +36,8 @@ PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(requ
 void set_requires_grad_to(TensorImpl* t, bool on, const char* refusal) {
   if (on) {
     RG_CHECK(is_differentiable(t->dtype), refusal);
-    RG_CHECK(!(t->has(kInference) && !thread_state.inference_mode),
-             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+    if (t->has(kInference) && !thread_state.inference_mode)
+      fail_as("inference_tensor_misuse", "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   }
   if (on && t->grad_fn) return;  // it already does
   if (!on)
@@ -43,6 +45,7 @@ void set_requires_grad_to(TensorImpl* t, bool on, const char* refusal) {
              "you can only change requires_grad flags of leaf variables. Use detach() for a tensor of the same values that does not "
              "require grad.");
   if (!on && t->has(kRequiresGrad)) note_cut(t, CutKind::Frozen);
+  if (on && !t->has(kRequiresGrad)) note_leaf(t);
   t->flags = static_cast<uint16_t>(on ? t->flags | kRequiresGrad : t->flags & ~kRequiresGrad);
 }
 
@@ -309,11 +312,9 @@ void describe_cut(uint32_t note, PyObject* list) {
   static constexpr const char* kinds[] = {"merged",   "made", "parameter", "frozen", "no_grad", "inference_mode", "forward",
                                           "backward", "hook", "detach",    "data",   "op",      "copied",         "numpy"};
   const Cut& cut = cut_of(note);
-  if (cut.kind == CutKind::Merged) {
-    for (const uint32_t part : cut.parts)
-      if (part) describe_cut(part, list);
-    return;
-  }
+  for (const uint32_t part : cut.parts)
+    if (part) describe_cut(part, list);
+  if (cut.kind == CutKind::Merged) return;
   PyObject *mode = describe_site(cut.mode), *at = describe_site(cut.at);
   PyObject* item = Py_BuildValue("(szNN)", kinds[static_cast<int>(cut.kind)], cut.op, mode, at);
   if (!item || PyList_Append(list, item) != 0) {

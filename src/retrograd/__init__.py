@@ -13,7 +13,7 @@ from retrograd import _C
 from retrograd.version import __version__ as __version__
 
 _package_dir = _os.path.dirname(_os.path.abspath(__file__)) + _os.sep
-_C._set_paths(_package_dir, _os.path.join(_package_dir, ".libs", "libscipy_openblas.so"))
+_C._set_paths(_package_dir, _os.path.dirname(_os.__file__) + _os.sep, _os.path.join(_package_dir, ".libs", "libscipy_openblas.so"))
 
 from retrograd._C import (
     DisableTorchFunction as DisableTorchFunction,

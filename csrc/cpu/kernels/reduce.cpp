@@ -398,6 +398,7 @@ RG_EXPORT_KERNELS(ReduceKernels, reduce) = {
     .all = RG_LEVEL_NS::any_all<true>,
     .count_nonzero = RG_LEVEL_NS::count_nonzero,
     .small_sum = RG_LEVEL_NS::small_sum,
+    .largest = RG_LEVEL_NS::largest,
     .norm = RG_LEVEL_NS::norm,
     .var_mean = RG_LEVEL_NS::var_mean,
     .argmax = RG_LEVEL_NS::argmax,

@@ -1,6 +1,9 @@
 // A few hundred contiguous floats, in lanes of 16 bytes at every level: the order of the sum, and so its bits, are the same everywhere.
 #include "cpu/kernels/reduce_small.h"
 
+#include <bit>
+#include <cstdint>
+
 namespace retrograd::cpu::RG_LEVEL_NS {
 namespace {
 
@@ -57,6 +60,34 @@ void small_sum(void* out, const void* in, DType dtype, int64_t outer, int64_t n,
   };
   if (dtype == DType::Float32) return run(float{});
   run(double{});
+}
+
+namespace {
+
+// Compared as integers: without their sign, floats are ordered as their bits are, and infinity and NaN come last.
+template <class T, class Bits> double largest_of(const Bits* in, int64_t n) {
+  constexpr Bits kSign = Bits(1) << (8 * sizeof(Bits) - 1);
+  constexpr int64_t kLanes = 32 / sizeof(Bits);
+  typedef Bits Vector __attribute__((vector_size(32), aligned(alignof(Bits)), may_alias));
+  Bits most = 0;
+  int64_t i = 0;
+  if (n >= kLanes) {
+    Vector all = {};
+    for (; i + kLanes <= n; i += kLanes) {
+      const Vector x = *reinterpret_cast<const Vector*>(in + i) & ~kSign;
+      all = x > all ? x : all;
+    }
+    for (int64_t l = 0; l < kLanes; ++l) most = all[l] > most ? all[l] : most;
+  }
+  for (; i < n; ++i) most = (in[i] & ~kSign) > most ? in[i] & ~kSign : most;
+  return std::bit_cast<T>(most);
+}
+
+}  // namespace
+
+void largest(double* out, const void* in, DType dtype, int64_t n) {
+  *out = dtype == DType::Float32 ? largest_of<float>(static_cast<const int32_t*>(in), n)
+                                 : largest_of<double>(static_cast<const int64_t*>(in), n);
 }
 
 }  // namespace retrograd::cpu::RG_LEVEL_NS

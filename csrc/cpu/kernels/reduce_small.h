@@ -7,5 +7,6 @@
 namespace retrograd::cpu::RG_LEVEL_NS {
 
 void small_sum(void* out, const void* in, DType dtype, int64_t outer, int64_t n, int64_t inner, bool mean);
+void largest(double* out, const void* in, DType dtype, int64_t n);
 
 }  // namespace retrograd::cpu::RG_LEVEL_NS

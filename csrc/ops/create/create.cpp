@@ -1,6 +1,7 @@
 // Filled tensors: zeros, ones, full, empty, and their _like and new_ forms.
 #include "ops/create/create.h"
 
+#include "autograd/doctor.h"
 #include "core/promote.h"
 #include "native_create.h"
 #include "ops.h"
@@ -21,6 +22,7 @@ Device creation_device(std::optional<Device> device, Device fallback, std::optio
 
 void require_grad(const Tensor& t) {
   RG_CHECK(is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients");
+  note_leaf(t.get());
   t->flags |= kRequiresGrad;
 }
 

@@ -1,37 +1,91 @@
-"""Watches for mistakes that would pass in silence.
+"""Watches for mistakes that would pass in silence, and names them with the lines they are in.
 
-What is checked now: memory that was saved for backward and is shared with NumPy or through DLPack. A write from outside moves no version counter, so such
-tensors leave a fingerprint when they are saved and it is compared in backward. By default that is done up to `MEMORY_CHECK_BYTES`; in strict
-mode for every size. Memory that was never shared is not fingerprinted: its writes are counted.
+By default a diagnosis is a `SilentFailureWarning`, once per place; in strict mode it is a `SilentFailureError`. Both have the code of the mistake, one of
+`CODES`, as their `code`. Errors that PyTorch raises too have the code beside their own type and words.
+
+Most of the time the doctor reads a few numbers of each backward. It looks closely at the first steps of a loop and wherever one of those numbers is out of the
+ordinary: `docs/doctor.md`. `off()` or the environment variable RETROGRAD_DOCTOR=0 switch it off; RETROGRAD_STRICT=1 makes it strict.
+
+Memory that is shared with NumPy or through DLPack may be written without any version counter moving, so tensors that are saved for backward and share theirs
+leave a fingerprint, which is compared in backward: by default up to `MEMORY_CHECK_BYTES`, in strict mode for every size.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from retrograd import _C
+from retrograd.doctor import _findings
+from retrograd.doctor._findings import CODES, Finding, SilentFailureError, SilentFailureWarning
+from retrograd.doctor._watch import watcher as _watcher
 
-__all__ = ["MEMORY_CHECK_BYTES", "is_strict", "strict"]
+__all__ = [
+    "CODES", "MEMORY_CHECK_BYTES", "Finding", "SilentFailureError", "SilentFailureWarning", "configure", "findings", "forget", "is_on", "is_strict", "off", "on", "strict",
+]  # fmt: skip
 
 MEMORY_CHECK_BYTES = 16384
 
-_strict = os.environ.get("RETROGRAD_STRICT", "0") not in ("", "0")  # read by the core, too, when it is loaded
-
 
 def is_strict() -> bool:
-    """Whether checks that cost more are on."""
-    return _strict
+    """Whether a diagnosis is an exception, and checks that cost more are made."""
+    return _findings.settings.strict
 
 
-def _set(on: bool) -> None:
-    global _strict
-    _strict = on
-    _C._set_memory_check(-1 if on else MEMORY_CHECK_BYTES)
+def is_on() -> bool:
+    """Whether anything is watched."""
+    return _C._doctor_state()[0]
 
 
-class strict:
-    """Makes every check, also those that cost more. Works at once, and as a context manager until the block ends.
+def findings() -> list[Finding]:
+    """The diagnoses so far, in order."""
+    return list(_findings.found)
+
+
+def forget() -> None:
+    """Forgets the diagnoses and all that was learnt of the program so far, as if it began here."""
+    _watcher.forget()
+    _findings.forget()
+    if is_strict():
+        _watcher.open()
+
+
+def _set_strict(mode: bool) -> None:
+    _findings.settings.strict = mode
+    _C._set_memory_check(-1 if mode else MEMORY_CHECK_BYTES)
+    _watcher.always = mode
+    if mode:
+        _watcher.open()
+    else:
+        _watcher.close()
+
+
+def _set_on(mode: bool) -> None:
+    if mode == is_on():
+        return
+    if not mode:
+        _watcher.close()
+    _C._doctor_set(mode, False, False)
+    if mode and _watcher.always:
+        _watcher.open()
+
+
+class _Setting:
+    """Something that is set at once and, as a context manager, until the block ends."""
+
+    def _undo(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc_info: Any) -> None:
+        self._undo()
+
+
+class strict(_Setting):
+    """Makes every diagnosis an exception, and every check, also those that cost more. Works at once, and as a context manager until the block ends.
 
     Example:
         >>> import retrograd as torch
@@ -48,11 +102,54 @@ class strict:
     """
 
     def __init__(self, mode: bool = True) -> None:
-        self._before = _strict
-        _set(bool(mode))
+        self._before = is_strict()
+        _set_strict(bool(mode))
 
-    def __enter__(self) -> None:
-        return None
+    def _undo(self) -> None:
+        _set_strict(self._before)
 
-    def __exit__(self, *exc_info: Any) -> None:
-        _set(self._before)
+
+class off(_Setting):
+    """Watches nothing from here on, or inside the block."""
+
+    def __init__(self) -> None:
+        self._before = is_on()
+        _set_on(False)
+
+    def _undo(self) -> None:
+        _set_on(self._before)
+
+
+class on(_Setting):
+    """Watches again from here on, or inside the block."""
+
+    def __init__(self) -> None:
+        self._before = is_on()
+        _set_on(True)
+
+    def _undo(self) -> None:
+        _set_on(self._before)
+
+
+class configure(_Setting):
+    """Chooses codes; at once, and as a context manager until the block ends.
+
+    Args:
+        disable: codes that are not told from here on.
+        enable: codes that are told again.
+    """
+
+    def __init__(self, *, disable: Iterable[str] = (), enable: Iterable[str] = ()) -> None:
+        self._before = set(_findings.settings.disabled)
+        disable, enable = ({codes} if isinstance(codes, str) else set(codes) for codes in (disable, enable))
+        for code in disable | enable:
+            if code not in CODES:
+                raise ValueError(f"unknown code {code!r}: there are {', '.join(CODES)}")
+        _findings.settings.disabled = (self._before | disable) - enable
+
+    def _undo(self) -> None:
+        _findings.settings.disabled = self._before
+
+
+if os.environ.get("RETROGRAD_STRICT", "0") not in ("", "0"):  # the core reads it too, when it is loaded, for the size of memory checks
+    _set_strict(True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import warnings
+import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from copy import deepcopy
@@ -61,12 +62,36 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return _add(_global_optimizer_post_hooks, hook)
 
 
+_watcher: Any = None  # of the doctor, while it looks closely: told of steps and of zero_grad()
+_live: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def _watched(optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A step of which the doctor is told."""
+    global _watcher
+    watcher = _watcher
+    watcher.before_step(optimizer)
+    failed = True
+    try:
+        _watcher = None  # a step inside a step is a part of it
+        result = type(optimizer).step(optimizer, *args, **kwargs)
+        failed = False
+    finally:
+        _watcher = watcher if _C._doctor_state()[1] else None
+        if failed:
+            watcher.failed_step(optimizer)
+    watcher.after_step(optimizer)
+    return result
+
+
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """A class's step with the hooks around it. A step that a subclass calls through super() runs without them."""
 
     @functools.wraps(step)
     def hooked_step(self: Any, *args: Any, **kwargs: Any) -> Any:
         self._opt_called = True  # which schedulers ask
+        if _watcher is not None and type(self).step is hooked_step:
+            return _watched(self, args, kwargs)
         pre, post = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         if not (pre or post or _global_optimizer_pre_hooks or _global_optimizer_post_hooks) or type(self).step is not hooked_step:
             return step(self, *args, **kwargs) if args or kwargs else step(self)
@@ -107,6 +132,7 @@ class Optimizer:
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
+        self._announce()
         for name in _HOOK_TABLES:
             self.__dict__[name] = OrderedDict()
         if isinstance(params, Tensor):
@@ -136,6 +162,15 @@ class Optimizer:
             options = "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
             text += f"\nParameter Group {i}\n{options}"
         return text + ")"
+
+    def _announce(self) -> None:
+        """Lets the doctor know of this optimizer and of where it was made."""
+        self._made_at = _C._user_site()
+        _live.add(self)
+        if _C._doctor_state()[0]:
+            from retrograd.doctor._watch import watcher
+
+            watcher.open()
 
     # -- groups -----------------------------------------------------------------
 
@@ -192,6 +227,8 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Resets the gradients of all parameters, to None or to zeros."""
+        if _watcher is not None:
+            _watcher.zeroed(self, [p for group in self.param_groups for p in group["params"]])
         for group in self.param_groups:
             if set_to_none:
                 for p in group["params"]:

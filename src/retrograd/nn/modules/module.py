@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from retrograd import _C
 from retrograd._C import Tensor
 from retrograd._types import typename
-from retrograd.nn.modules import _hooks
+from retrograd.nn.modules import _hooks, _mode_calls
 from retrograd.nn.modules._hooks import (
     CallWithHooks,
     register_module_backward_hook,
@@ -34,6 +34,7 @@ __all__ = [
 T = TypeVar("T", bound="Module")
 
 _object_setattr = object.__setattr__
+_watcher: Any = None  # of the doctor, while it looks closely: told of zero_grad()
 
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
@@ -455,9 +456,15 @@ class Module(CallWithHooks, StateDict):
         """Sets training mode on this module and all below it."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
+        if _mode_calls.depth == 0:
+            _mode_calls.note(self, mode)
         self.training = mode
-        for module in self.children():
-            module.train(mode)
+        _mode_calls.depth += 1
+        try:
+            for module in self.children():
+                module.train(mode)
+        finally:
+            _mode_calls.depth -= 1
         return self
 
     def eval(self: T) -> T:
@@ -472,6 +479,8 @@ class Module(CallWithHooks, StateDict):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Resets the gradients of all parameters, to None or to zeros."""
+        if _watcher is not None:
+            _watcher.zeroed(self, list(self.parameters()))
         for param in self.parameters():
             grad = param.grad
             if grad is None:

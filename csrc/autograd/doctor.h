@@ -1,0 +1,37 @@
+// What the engine looks at for the doctor (src/retrograd/doctor), and what it knows of it.
+//
+// Note [How closely the doctor looks]
+// The doctor watches in two ways. Always: a few numbers of each outermost backward (was the loss finite, were the gradients of leaves, how large are they, does
+// the number of living nodes go on growing), which cost nanoseconds. And in close looks, at the first steps of a loop and whenever one of those numbers is
+// out of the ordinary: then backwards, calls of modules and steps of optimizers are told to Python (python/doctor.h), which keeps books and judges.
+// Whether a place of the program is new is asked by its site. All of it is guarded by the GIL.
+#pragma once
+
+#include "core/tensor.h"
+
+namespace retrograd {
+
+uint32_t training_step();  // the outermost backwards so far, while the doctor is on: what Node::step is taken from
+
+// Where a tensor began to require grad, beside what it was before, as a note (autograd/cut.h). Ops do not ask for it: has_cut stays as it is.
+void note_leaf(TensorImpl* t);
+
+struct Doctor {
+  bool on = false;     // anything at all
+  bool close = false;  // a close look: events are told
+  bool nodes = false;  // and each node that a backward runs
+  // Of the outermost run: gradients of leaves.
+  bool bad = false;  // one was not finite
+  uint32_t zeros = 0;
+  double largest = 0;
+};
+extern Doctor doctor;
+
+// The magnitude of the largest of the first elements of a tensor of floats or doubles on the CPU, contiguous, not empty.
+double largest_element(const Tensor& t, int64_t limit = INT64_MAX);
+void look_at_gradient(const Tensor& grad);
+inline void look(const Tensor& grad) {
+  if (doctor.on) look_at_gradient(grad);
+}
+
+}  // namespace retrograd

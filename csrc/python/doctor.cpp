@@ -1,0 +1,252 @@
+#include "python/doctor.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+#include "autograd/cut.h"
+#include "autograd/history.h"
+#include "core/guards.h"
+#include "core/transfer.h"
+#include "python/autograd.h"
+#include "python/guard.h"
+#include "python/intercept.h"
+#include "python/interpreter.h"
+#include "python/wrap.h"
+
+namespace retrograd {
+
+thread_local constinit bool in_module = false;
+
+namespace {
+
+// Bits of what is out of the ordinary in a run, for after_backward().
+enum Trouble : unsigned { kBadGradient = 1, kGrowing = 2, kZeros = 4, kJump = 8 };
+
+PyObject* watcher = nullptr;
+
+PyObject* the_watcher() {
+  if (!watcher) {
+    const Owned module(checked(PyImport_ImportModule("retrograd.doctor._watch")));
+    watcher = checked(PyObject_GetAttrString(module.get(), "watcher"));
+  }
+  return watcher;
+}
+
+// Places of the program that were met before, with the code they are in. When it is full the oldest is forgotten, and is new again.
+struct Places {
+  static constexpr size_t kRoom = 512;
+  Site known[kRoom];
+  size_t next = 0;
+
+  static size_t slot(const Site& s) { return ((reinterpret_cast<uintptr_t>(s.code) >> 4) + static_cast<size_t>(s.lasti)) % kRoom; }
+  bool meet(Site site) {  // takes over the reference; true where it is new
+    if (!site.code) return false;
+    Site& place = known[slot(site)];
+    if (RG_LIKELY(place.code == site.code && place.lasti == site.lasti)) {
+      Py_DECREF(reinterpret_cast<PyObject*>(site.code));
+      return false;
+    }
+    const Site old = std::exchange(place, site);
+    Py_XDECREF(reinterpret_cast<PyObject*>(old.code));
+    return true;
+  }
+  void forget() {
+    for (Site& place : known) {
+      const Site old = std::exchange(place, Site{});
+      Py_XDECREF(reinterpret_cast<PyObject*>(old.code));
+    }
+  }
+};
+Places places;
+
+// Over the runs of the program.
+struct {
+  size_t live = 0;
+  uint32_t growths = 0, zero_runs = 0, runs = 0;
+  double usual = 0;  // the largest element of gradients, of late
+} history;
+
+constexpr uint32_t kGrowths = 8, kZeroRuns = 4;
+constexpr double kJumpBy = 30;
+
+unsigned trouble_of_run() {
+  unsigned trouble = doctor.bad ? kBadGradient : 0u;
+  const size_t live = live_nodes();
+  history.growths = live > history.live ? history.growths + 1 : 0;
+  history.live = live;
+  if (history.growths >= kGrowths) {
+    trouble |= kGrowing;
+    history.growths = 0;
+  }
+  history.zero_runs = doctor.zeros ? history.zero_runs + 1 : 0;
+  if (history.zero_runs == kZeroRuns) trouble |= kZeros;
+  if (history.runs > 3 && doctor.largest > kJumpBy * history.usual && history.usual > 0) trouble |= kJump;
+  if (doctor.largest > 0) {
+    history.usual = std::max(doctor.largest, 0.9 * history.usual);
+    ++history.runs;
+  }
+  return trouble;
+}
+
+bool is_bad_loss(PyObject* root) {
+  if (!is_tensor(root)) return false;
+  const Tensor t = Tensor::borrow(root);
+  if (t.numel() != 1 || !t->device.is_cpu() || !is_floating(t.dtype()) || t->has(kBatched) || t->storage->nbytes == 0) return false;
+  return !std::isfinite(read_scalar(t).to_double());
+}
+
+}  // namespace
+
+void WatchedRun::begin(PyObject* roots, const RunOptions& options, PyObject* inputs) {
+  active_ = true;
+  doctor.bad = false;
+  doctor.zeros = 0;
+  doctor.largest = 0;
+  const bool is_new = places.meet(current_site());
+  const bool single = is_tensor(roots) || PySequence_Fast_GET_SIZE(roots) == 1;
+  const bool bad = single && is_bad_loss(is_tensor(roots) ? roots : PySequence_Fast_GET_ITEM(roots, 0));
+  if (RG_LIKELY(!doctor.close && !is_new && !bad)) return;
+  const Owned list(is_tensor(roots) ? checked(PyTuple_Pack(1, roots)) : checked(PySequence_Tuple(roots)));
+  const auto flag = [](bool value) { return value ? Py_True : Py_False; };
+  Py_DECREF(checked(PyObject_CallMethod(the_watcher(), "before_backward", "OOOOOOO", list.get(), flag(options.keep_graph),
+                                        flag(options.create_graph), flag(options.accumulate), inputs ? inputs : Py_None, flag(is_new),
+                                        flag(bad))));
+}
+
+void WatchedRun::finish() {
+  advance_training_step();
+  const unsigned trouble = trouble_of_run();
+  if (RG_UNLIKELY(doctor.close || trouble)) Py_DECREF(checked(PyObject_CallMethod(the_watcher(), "after_backward", "I", trouble)));
+}
+
+bool tell_call(PyObject* module, PyObject* args, PyObject* kwargs) {
+  const bool is_new = places.meet(current_site());
+  if (RG_LIKELY(!doctor.close && !is_new)) return false;
+  Py_DECREF(checked(
+      PyObject_CallMethod(the_watcher(), "before_module", "OOOO", module, args, kwargs ? kwargs : Py_None, is_new ? Py_True : Py_False)));
+  return true;
+}
+
+void tell_return(PyObject* module, PyObject* result) {
+  // A module that raised is told too, without a result: the error goes on.
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  if (!result) PyErr_Fetch(&type, &value, &trace);
+  PyObject* done = PyObject_CallMethod(the_watcher(), "after_module", "OO", module, result ? result : Py_None);
+  if (type) {
+    if (!done) PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    Py_XDECREF(done);
+    return;
+  }
+  Py_DECREF(checked(done));
+}
+
+namespace {
+
+void watched_node(Node* node, std::span<const Tensor> out, std::span<const Tensor> in) {
+  const auto tuple = [](std::span<const Tensor> list) {
+    PyObject* o = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
+    for (size_t i = 0; i < list.size(); ++i)
+      PyTuple_SET_ITEM(o, static_cast<Py_ssize_t>(i), list[i] ? Py_NewRef(list[i]->object()) : Py_NewRef(Py_None));
+    return o;
+  };
+  const Owned received(tuple(in)), sent(tuple(out));
+  Py_DECREF(checked(PyObject_CallMethod(the_watcher(), "node", "OOO", node->object(), received.get(), sent.get())));
+}
+
+PyObject* describe(const Site& site) {
+  if (!site.code) Py_RETURN_NONE;
+  return Py_BuildValue("(OiO)", site.code->co_filename, site_line(site), site.code->co_qualname);
+}
+
+PyObject* py_set(PyObject*, PyObject* args) {
+  int on, close, nodes;
+  if (!PyArg_ParseTuple(args, "ppp", &on, &close, &nodes)) return nullptr;
+  doctor.on = on;
+  doctor.close = on && close;
+  doctor.nodes = doctor.close && nodes;
+  skip_libraries = doctor.close;
+  Py_RETURN_NONE;
+}
+
+PyObject* py_state(PyObject*, PyObject*) {
+  return Py_BuildValue("(OOO)", doctor.on ? Py_True : Py_False, doctor.close ? Py_True : Py_False, doctor.nodes ? Py_True : Py_False);
+}
+
+PyObject* py_forget(PyObject*, PyObject*) {
+  places.forget();
+  history = {};
+  Py_RETURN_NONE;
+}
+
+PyObject* py_site(PyObject*, PyObject*) {
+  const Restore user(skip_libraries, true);
+  const Site site = current_site();
+  PyObject* place = describe(site);
+  Py_XDECREF(reinterpret_cast<PyObject*>(site.code));
+  return place;
+}
+
+// Living tensors with a history that began before a step, as it is counted by outermost backwards.
+PyObject* py_old_tensors(PyObject*, PyObject* before) {
+  const unsigned long limit = PyLong_AsUnsignedLong(before);
+  if (PyErr_Occurred()) return nullptr;
+  return guarded([&]() -> PyObject* {
+    struct Found {
+      unsigned long limit;
+      std::vector<TensorImpl*> tensors;
+    } found{limit, {}};
+    for_each_tensor(
+        [](TensorImpl* t, void* context) {
+          auto& all = *static_cast<Found*>(context);
+          if (t->grad_fn && t->grad_fn->step < all.limit && Py_REFCNT(t->object()) > 0) all.tensors.push_back(t);
+        },
+        &found);
+    PyObject* list = checked(PyList_New(static_cast<Py_ssize_t>(found.tensors.size())));
+    for (size_t i = 0; i < found.tensors.size(); ++i)
+      PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), Py_NewRef(found.tensors[i]->object()));
+    return list;
+  });
+}
+
+PyObject* py_step(PyObject*, PyObject*) { return PyLong_FromUnsignedLong(training_step()); }
+
+PyObject* py_top_handler(PyObject*, PyObject*) {
+  const Handler* top = thread_state.handlers;
+  return Py_NewRef(top ? top->callable : Py_None);
+}
+
+// The largest |x| of a tensor on the CPU, or None where that cannot be had cheaply.
+PyObject* py_largest(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, is_tensor(o), "_doctor_largest() takes a Tensor, got ", Py_TYPE(o)->tp_name);
+    const auto* t = reinterpret_cast<TensorImpl*>(o);
+    if (!t->device.is_cpu() || !t->is_contiguous() || (t->dtype != DType::Float32 && t->dtype != DType::Float64) || t->has(kBatched))
+      Py_RETURN_NONE;
+    if (!t->numel) return PyFloat_FromDouble(0);
+    return PyFloat_FromDouble(largest_element(Tensor::borrow(o)));
+  });
+}
+
+PyMethodDef methods[] = {
+    {"_doctor_set", py_set, METH_VARARGS, "(on, close, nodes): how closely the doctor looks"},
+    {"_doctor_state", py_state, METH_NOARGS, "(on, close, nodes)"},
+    {"_doctor_forget", py_forget, METH_NOARGS, "Every place of the program is new again."},
+    {"_user_site", py_site, METH_NOARGS, "(file, line, function) of the innermost frame that is the user's, or None"},
+    {"_old_tensors", py_old_tensors, METH_O, "(step): living tensors whose history began before it"},
+    {"_training_step", py_step, METH_NOARGS, "outermost backwards so far, while the doctor is on"},
+    {"_top_op_handler", py_top_handler, METH_NOARGS, "the handler that sees ops first, or None"},
+    {"_doctor_largest", py_largest, METH_O, "(tensor): its largest magnitude, NaN or infinity if it has one; None where it is not cheap"},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void init_doctor(PyObject* module) {
+  const char* off = std::getenv("RETROGRAD_DOCTOR");
+  doctor.on = !(off && std::string_view(off) == "0");
+  engine_hooks.watched = watched_node;
+  PyModule_AddFunctions(module, methods);
+}
+
+}  // namespace retrograd

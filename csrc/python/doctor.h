@@ -1,0 +1,35 @@
+// What is told to the doctor in Python. See Note [How closely the doctor looks] in autograd/doctor.h.
+#pragma once
+
+#include <Python.h>
+
+#include "autograd/doctor.h"
+#include "autograd/engine.h"
+#include "core/state.h"
+
+namespace retrograd {
+
+// Around an outermost backward() or grad() that Python called. `end` is not called when it fails.
+class WatchedRun {
+ public:
+  WatchedRun(PyObject* roots, const RunOptions& options, PyObject* inputs) {
+    if (doctor.on && !in_backward() && !thread_state.transform_depth && !thread_state.mapped) begin(roots, options, inputs);
+  }
+  void end() {
+    if (active_) finish();
+  }
+
+ private:
+  void begin(PyObject* roots, const RunOptions& options, PyObject* inputs);  // a tensor, or a sequence of them and of GradientEdges
+  void finish();
+  bool active_ = false;
+};
+
+// An outermost call of a module, if it is to be told. `result` is null where it raised.
+extern thread_local constinit bool in_module;
+bool tell_call(PyObject* module, PyObject* args, PyObject* kwargs);  // whether its end is to be told too; throws
+void tell_return(PyObject* module, PyObject* result);                // throws
+
+void init_doctor(PyObject* module);
+
+}  // namespace retrograd

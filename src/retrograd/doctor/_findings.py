@@ -1,0 +1,128 @@
+"""What a diagnosis is, and how it reaches the user: a warning once per place, an exception in strict mode, a line in the report."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+
+from retrograd.doctor._places import Place
+
+CODES: dict[str, str] = {
+    "graph_leak": "A tensor with its graph is kept across steps, so the graph grows without bound.",
+    "missing_zero_grad": "A step applies gradients that still hold those of an earlier step, or none because they were zeroed before it.",
+    "training_without_grad": "The loss of a training loop has no path to any parameter.",
+    "disconnected_parameter": "A trainable tensor cannot learn: the loss never reaches it, or no optimizer has it.",
+    "mode_confusion": "Layers that differ between training and evaluation run in the wrong mode, or an evaluation builds graphs for nobody.",
+    "inplace_corruption": "A tensor that was saved for backward was changed before it.",
+    "backward_twice": "Backward goes through a part of a graph that was freed already.",
+    "retain_graph_leak": "retain_graph=True keeps graphs that no later backward needs, or that are carried from step to step.",
+    "non_scalar_backward": "backward() from a tensor of several elements without a gradient for it.",
+    "nan_origin": "The first value, or gradient, that is not finite.",
+    "exploding_gradient": "The gradient grew by orders of magnitude from one step to the next and was used as it is.",
+    "dead_gradient": "The gradient of a parameter is exactly zero, step after step.",
+    "custom_function_wrong_gradient": "The backward of a Function disagrees with its forward, or it keeps tensors where they leak.",
+    "inference_tensor_misuse": "A tensor made in inference mode is used where autograd needs an ordinary one.",
+    "checkpoint_side_effects": "A checkpointed block does not recompute what it computed, or does things twice.",
+    "stale_optimizer": "The optimizer holds tensors that are not the model's any more.",
+    "grad_accumulation_scaling": "Mean losses are accumulated for one step without dividing them by their number.",
+    "dtype_cut": "A conversion, a rounding or a choice between the parameters and the loss cuts the gradient.",
+    "silent_broadcast_loss": "Sizes such as (N, 1) and (N) were broadcast to (N, N) on the way to the loss.",
+}
+
+
+class SilentFailureWarning(UserWarning):
+    """A mistake that would have passed in silence. `code` says which; `place` and `also` are lines of the program."""
+
+    code: str = ""
+    place: Place | None = None
+    also: Place | None = None
+
+
+class SilentFailureError(RuntimeError):
+    """The same in strict mode."""
+
+    code: str = ""
+    place: Place | None = None
+    also: Place | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One diagnosis.
+
+    Args:
+        code: a key of CODES.
+        what: what happened, one sentence with names and sizes.
+        place: the line of the cause.
+        why: why it matters, one sentence.
+        fix: what to write instead.
+        also: the second line that matters, and `also_what` what happens there.
+    """
+
+    code: str
+    what: str
+    place: Place | None
+    why: str
+    fix: str
+    also: Place | None = None
+    also_what: str = "see also"
+
+    def text(self) -> str:
+        lines = [f"[{self.code}] {self.what}"]
+        if self.place is not None:
+            lines.append(f"  at {self.place.quoted()}")
+        if self.also is not None and (self.place is None or self.also[:2] != self.place[:2]):
+            lines.append(f"  {self.also_what} {self.also.quoted()}")
+        lines += [f"  Why: {self.why}", f"  Fix: {self.fix}"]
+        return "\n".join(lines)
+
+
+class Settings:
+    """What is looked for and how it is told; one for the process."""
+
+    strict = False
+    disabled: set[str] = set()
+
+
+settings = Settings()
+found: list[Finding] = []  # everything that was told, in order
+_told: set[tuple[str, str, int]] = set()
+
+
+def was_told(code: str, place: Place | None) -> bool:
+    """Whether this was said of this line already, so that a check need not look again."""
+    return (code, *(place[:2] if place else ("", 0))) in _told
+
+
+def forget() -> None:
+    """Nothing was told yet."""
+    found.clear()
+    _told.clear()
+
+
+def tell(finding: Finding) -> None:
+    """Says it once per place: raises in strict mode, warns otherwise."""
+    if finding.code in settings.disabled or was_told(finding.code, finding.place):
+        return
+    place = finding.place
+    _told.add((finding.code, *(place[:2] if place else ("", 0))))
+    found.append(finding)
+    cls = SilentFailureError if settings.strict else SilentFailureWarning
+    message = cls(finding.text())
+    message.code, message.place, message.also = finding.code, place, finding.also
+    if isinstance(message, SilentFailureError):
+        raise message
+    warnings.warn_explicit(message, None, place.file if place else "<unknown>", place.line if place else 1)  # type: ignore[arg-type]
+
+
+def counted(number: int, noun: str) -> str:
+    """'1 node', '1,204 nodes'."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """'a, b and 3 more'."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"

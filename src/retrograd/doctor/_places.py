@@ -1,0 +1,93 @@
+"""Places of the user's program: where something was called, what stands there, and what can be read from the source around it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import os
+from typing import Any, NamedTuple
+
+from retrograd import _C
+
+
+class Place(NamedTuple):
+    """A line of the user's program."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.shown_file}:{self.line}"
+
+    @property
+    def shown_file(self) -> str:
+        """The path as it is shown: relative where that is shorter."""
+        if self.file.startswith("<"):
+            return self.file
+        try:
+            relative = os.path.relpath(self.file)
+        except (ValueError, OSError):  # another drive, or a working directory that is gone
+            return self.file
+        return relative if len(relative) < len(self.file) and not relative.startswith("..") else self.file
+
+    @property
+    def text(self) -> str:
+        """The source of the line, without its indentation; empty where it cannot be read."""
+        return linecache.getline(self.file, self.line).strip()
+
+    def quoted(self) -> str:
+        """The place with its source, as messages show it."""
+        return f"{self} ({self.text})" if self.text else str(self)
+
+
+def here() -> Place | None:
+    """The innermost line of the user's program that is running."""
+    site = _C._user_site()
+    return None if site is None else Place(*site)
+
+
+def of_node(node: Any) -> Place | None:
+    """The line whose op made a node of a graph."""
+    site = node._site
+    return None if site is None else Place(site[0], site[1], "")
+
+
+def of_leaf(tensor: Any) -> Place | None:
+    """The line that made a tensor require grad: where a parameter, or the layer it is in, was made."""
+    made = [at for kind, _, _, at in tensor._cut if kind == "made" and at is not None]
+    return Place(*made[-1][:3]) if made else None
+
+
+@functools.lru_cache(maxsize=64)
+def tree_of(file: str) -> ast.Module | None:
+    """The syntax tree of a file of the user's, or None where there is no source."""
+    source = "".join(linecache.getlines(file))
+    if not source:
+        return None
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError):  # not Python as this interpreter knows it, such as a cell with magics
+        return None
+
+
+def statement_at(place: Place) -> ast.stmt | None:
+    """The innermost statement that covers a line."""
+    tree = tree_of(place.file)
+    found: ast.stmt | None = None
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.stmt) and node.lineno <= place.line <= (node.end_lineno or node.lineno):
+            if found is None or (node.end_lineno or 0) - node.lineno <= (found.end_lineno or 0) - found.lineno:
+                found = node
+    return found
+
+
+def function_around(place: Place) -> ast.AST | None:
+    """The innermost function definition that covers a line, or the module."""
+    tree = tree_of(place.file)
+    found: ast.AST | None = tree
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= place.line <= (node.end_lineno or node.lineno):
+            found = node  # later ones are deeper
+    return found

@@ -1,0 +1,282 @@
+"""The watcher: receives what the core tells (Note [How closely the doctor looks] in csrc/autograd/doctor.h) and hands it to the checks.
+
+A close look begins at a place of the program that is new (a backward, the call of a model), when a number that is always watched is out of the ordinary, and
+when something changes (a new optimizer). It lasts for a few steps. In strict mode, and under `retrograd doctor`, it never ends. Checks hold no tensors, nodes or
+gradients from one event to the next, or they would keep alive what the program lets go.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import time
+import traceback
+import warnings
+import weakref
+from typing import Any
+
+from retrograd import _C
+from retrograd.doctor import _names
+from retrograd.doctor._findings import SilentFailureError, SilentFailureWarning
+from retrograd.doctor._graph import Graph
+from retrograd.doctor._places import Place, here
+
+RUNS, STEPS, MOST_RUNS, CALLS = 6, 4, 64, 40  # how long a close look lasts
+
+BAD_GRADIENT, GROWING, ZEROS, JUMP = 1, 2, 4, 8  # as in csrc/python/doctor.cpp
+
+
+class Run:
+    """An outermost backward() or grad() while it runs."""
+
+    def __init__(self, roots: tuple[Any, ...], keep_graph: bool, create_graph: bool, accumulate: bool, inputs: Any, bad: bool) -> None:
+        self.roots = roots
+        self.keep_graph = keep_graph
+        self.create_graph = create_graph
+        self.accumulate = accumulate
+        self.inputs = inputs
+        self.loss_is_bad = bad  # the loss is not finite
+        self.trouble = 0
+        self.place: Place | None = here()
+        self.number = _C._training_step()
+        self._graph: Graph | None = None
+
+    @property
+    def graph(self) -> Graph:
+        if self._graph is None:
+            self._graph = Graph(self.roots)
+        return self._graph
+
+
+class Call:
+    """An outermost call of a module while it runs."""
+
+    def __init__(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> None:
+        self.module = module
+        self.args = args
+        self.kwargs = kwargs or {}
+        self.place: Place | None = here()
+        self.records = _C.is_grad_enabled() and not _C.is_inference_mode_enabled()
+        self.training = bool(module.training)
+
+
+class Check:
+    """Watches for one code, or a few that lie close together. Every method is an event; place is the user's line."""
+
+    traces_ops = False  # whether op() is to be called
+    traces_nodes = False  # whether node() is to be called
+
+    def before_backward(self, run: Run) -> None: ...
+    def node(self, run: Run, node: Any, received: tuple[Any, ...], sent: tuple[Any, ...]) -> None: ...
+    def after_backward(self, run: Run) -> None: ...
+    def before_module(self, call: Call) -> None: ...
+    def after_module(self, call: Call, result: Any) -> None: ...
+    def before_step(self, optimizer: Any, place: Place | None) -> None: ...
+    def after_step(self, optimizer: Any, place: Place | None) -> None: ...
+    def zeroed(self, owner: Any, params: list[Any], place: Place | None) -> None:
+        """zero_grad() of an optimizer or a module is about to run."""
+
+    def op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None: ...
+    def ending(self) -> None:
+        """The program ends; warnings may still be given."""
+
+    def forget(self) -> None:
+        """All that was learnt so far is of another program."""
+
+
+class Watcher:
+    """Tells the checks what happens, while a close look lasts."""
+
+    def __init__(self) -> None:
+        self.always = False  # a close look without end
+        self.checks: list[Check] = []
+        self._busy = False
+        self._thread = 0
+        self._run: Run | None = None
+        self._calls: list[Call] = []
+        self._runs = self._steps = self._modules = self._opened = 0
+        self._stepping = 0
+        self._began = time.monotonic()
+        self._handler = self._op
+        self._pushed = False
+        self._loaded = False
+
+    # -- how closely ------------------------------------------------------------
+
+    def _load(self) -> None:
+        from retrograd.doctor._checks import make_checks
+
+        self._loaded = True
+        self.checks = make_checks()
+        atexit.register(self.end)
+
+    def open(self) -> None:
+        """Begins a close look, or makes the present one last again."""
+        on, close, _ = _C._doctor_state()
+        if not on:
+            return
+        if not self._loaded:
+            self._load()
+        self._runs = self._steps = self._modules = 0
+        if close:
+            return
+        if not self.always and self._opened > 8 and time.monotonic() - self._began < 0.05 * self._opened:
+            return  # a program that is new at every line: looks get rarer
+        self._opened += 1
+        self._thread = threading.get_ident()
+        _C._doctor_set(True, True, any(check.traces_nodes for check in self.checks))
+        if any(check.traces_ops for check in self.checks) and _C._top_op_handler() is None:
+            _C._push_op_handler(self._handler)
+            self._pushed = True
+        _tell_python_parts(self)
+
+    def close(self) -> None:
+        """Ends the close look."""
+        if self._pushed and threading.get_ident() == self._thread and _C._top_op_handler() == self._handler:
+            _C._pop_op_handler()
+            self._pushed = False
+        if self._pushed:
+            return  # somebody's handler is above: another time
+        on = _C._doctor_state()[0]
+        _C._doctor_set(on, False, False)
+        _tell_python_parts(None)
+
+    def _count(self, runs: int = 0, steps: int = 0, modules: int = 0) -> None:
+        self._runs += runs
+        self._steps += steps
+        self._modules += modules
+        enough = (self._runs >= RUNS and (self._steps >= STEPS or not self._steps)) or self._runs >= MOST_RUNS
+        if not self.always and (enough or (not self._runs and self._modules >= CALLS)):
+            self.close()
+
+    # -- events -----------------------------------------------------------------
+
+    def _each(self, event: str, *args: Any) -> None:
+        """Calls the method of every check. What they compute records nothing and is not watched."""
+        if self._busy or threading.get_ident() != self._thread:
+            return
+        self._busy = True
+        recording = _C.is_grad_enabled()
+        _C._set_grad_enabled(False)
+        try:
+            for check in self.checks:
+                getattr(check, event)(*args)
+        except (SilentFailureError, SilentFailureWarning):
+            raise
+        except Exception as error:
+            self._broken(error)
+        finally:
+            _C._set_grad_enabled(recording)
+            self._busy = False
+
+    def _broken(self, error: Exception) -> None:
+        """A check failed: the program goes on, unwatched, and its user is told."""
+        if os.environ.get("RETROGRAD_DOCTOR") == "debug":
+            raise error
+        self.close()
+        _C._doctor_set(False, False, False)
+        text = "".join(traceback.format_exception(error)[-3:])
+        warnings.warn(f"the doctor failed and is off now; the program is not affected. Please report this:\n{text}", RuntimeWarning, stacklevel=3)
+
+    def before_backward(
+        self, roots: tuple[Any, ...], keep: bool, create: bool, accumulate: bool, inputs: Any, is_new: bool, bad: bool
+    ) -> None:
+        if self._busy:
+            return
+        if is_new or bad:
+            self.open()
+        self._run = Run(roots, keep, create, accumulate, inputs, bad)
+        self._each("before_backward", self._run)
+
+    def node(self, node: Any, received: tuple[Any, ...], sent: tuple[Any, ...]) -> None:
+        if self._run is not None:
+            self._each("node", self._run, node, received, sent)
+
+    def after_backward(self, trouble: int) -> None:
+        if self._busy:
+            return
+        if trouble & (GROWING | JUMP | ZEROS | BAD_GRADIENT):
+            self.open()
+        run, self._run = self._run, None
+        if run is None:
+            run = Run((), False, False, True, None, False)
+        run.trouble = trouble
+        self._each("after_backward", run)
+        self._count(runs=1)
+
+    def before_module(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, is_new: bool) -> None:
+        if self._busy:
+            return
+        if is_new:
+            self.open()
+        if any(True for _ in module.parameters()):
+            _names.remember(module)
+        call = Call(module, args, kwargs)
+        self._calls.append(call)
+        self._each("before_module", call)
+
+    def after_module(self, module: Any, result: Any) -> None:
+        if self._busy or not self._calls or self._calls[-1].module is not module:
+            return
+        self._each("after_module", self._calls.pop(), result)
+        self._count(modules=1)
+
+    def before_step(self, optimizer: Any) -> None:
+        self._stepping += 1
+        if self._stepping == 1:
+            self._each("before_step", optimizer, here())
+
+    def failed_step(self, optimizer: Any) -> None:
+        self._stepping -= 1
+
+    def after_step(self, optimizer: Any) -> None:
+        self._stepping -= 1
+        if self._stepping == 0:
+            self._each("after_step", optimizer, here())
+            self._count(steps=1)
+
+    def zeroed(self, owner: Any, params: list[Any]) -> None:
+        self._each("zeroed", owner, params, here())
+
+    def _op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = op(*args, **kwargs)
+        if not self._busy:
+            self._each("op", op, args, kwargs, result)
+        return result
+
+    def end(self) -> None:
+        self._thread = threading.get_ident()
+        if _C._doctor_state()[0]:
+            self._each("ending")
+
+    def forget(self) -> None:
+        """Begins again, as in a new program."""
+        self.close()
+        for check in self.checks:
+            check.forget()
+        self._run, self._calls, self._stepping, self._opened, self._began = None, [], 0, 0, time.monotonic()
+        _C._doctor_forget()
+
+
+def _tell_python_parts(watcher: Watcher | None) -> None:
+    """Optimizers and modules are written in Python: they look at a variable of their file."""
+    for name in ("retrograd.optim.optimizer", "retrograd.nn.modules.module"):
+        module = sys.modules.get(name)
+        if module is not None:
+            module._watcher = watcher  # type: ignore[attr-defined]
+
+
+def live_optimizers() -> list[Any]:
+    """The optimizers that exist, in no particular order."""
+    module = sys.modules.get("retrograd.optim.optimizer")
+    return [] if module is None else list(module._live)
+
+
+def weak(tensor: Any) -> Any:
+    """A reference that does not keep a tensor."""
+    return weakref.ref(tensor)
+
+
+watcher = Watcher()
