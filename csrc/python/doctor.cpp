@@ -107,6 +107,7 @@ void WatchedRun::begin(PyObject* roots, const RunOptions& options, PyObject* inp
   const bool single = is_tensor(roots) || PySequence_Fast_GET_SIZE(roots) == 1;
   const bool bad = single && is_bad_loss(is_tensor(roots) ? roots : PySequence_Fast_GET_ITEM(roots, 0));
   if (RG_LIKELY(!doctor.close && !is_new && !bad)) return;
+  told_ = true;
   const Owned list(is_tensor(roots) ? checked(PyTuple_Pack(1, roots)) : checked(PySequence_Tuple(roots)));
   const auto flag = [](bool value) { return value ? Py_True : Py_False; };
   Py_DECREF(checked(PyObject_CallMethod(the_watcher(), "before_backward", "OOOOOOO", list.get(), flag(options.keep_graph),
@@ -115,9 +116,20 @@ void WatchedRun::begin(PyObject* roots, const RunOptions& options, PyObject* inp
 }
 
 void WatchedRun::finish() {
+  told_ = false;
   advance_training_step();
   const unsigned trouble = trouble_of_run();
   if (RG_UNLIKELY(doctor.close || trouble)) Py_DECREF(checked(PyObject_CallMethod(the_watcher(), "after_backward", "I", trouble)));
+}
+
+// An error is on its way, in C++ or in Python.
+void WatchedRun::give_up() noexcept {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyObject* done = watcher ? PyObject_CallMethod(watcher, "failed_backward", nullptr) : nullptr;
+  if (!done) PyErr_Clear();
+  Py_XDECREF(done);
+  PyErr_Restore(type, value, trace);
 }
 
 bool tell_call(PyObject* module, PyObject* args, PyObject* kwargs) {

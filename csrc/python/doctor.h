@@ -9,12 +9,17 @@
 
 namespace retrograd {
 
-// Around an outermost backward() or grad() that Python called. `end` is not called when it fails.
+// Around an outermost backward() or grad() that Python called. end() is not called when it fails.
 class WatchedRun {
  public:
   WatchedRun(PyObject* roots, const RunOptions& options, PyObject* inputs) {
     if (doctor.on && !in_backward() && !thread_state.transform_depth && !thread_state.mapped) begin(roots, options, inputs);
   }
+  ~WatchedRun() {
+    if (RG_UNLIKELY(told_)) give_up();
+  }
+  WatchedRun(const WatchedRun&) = delete;
+  WatchedRun& operator=(const WatchedRun&) = delete;
   void end() {
     if (active_) finish();
   }
@@ -22,7 +27,9 @@ class WatchedRun {
  private:
   void begin(PyObject* roots, const RunOptions& options, PyObject* inputs);  // a tensor, or a sequence of them and of GradientEdges
   void finish();
+  void give_up() noexcept;
   bool active_ = false;
+  bool told_ = false;  // that it began, and not yet that it ended
 };
 
 // An outermost call of a module, if it is to be told. `result` is null where it raised.

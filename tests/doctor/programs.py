@@ -7,6 +7,7 @@ it before; `# strict`: only there. Programs in correct/ must be quiet in both mo
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import re
@@ -91,7 +92,7 @@ def _user_lines(error: BaseException, path: Path) -> str:
 
 def run(path: Path, mode: str, timeout: float = 60) -> Outcome:
     """In a child, so that nothing is left of one program for the next."""
-    import retrograd  # noqa: F401  # before the fork: once for all
+    import retrograd  # before the fork: once for all
     import retrograd.doctor
     import retrograd.nn
     import retrograd.optim  # noqa: F401
@@ -102,8 +103,8 @@ def run(path: Path, mode: str, timeout: float = 60) -> Outcome:
             status = 1
             try:
                 os.environ["RETROGRAD_DOCTOR"] = "debug"
-                sys.stdout = open(os.devnull, "w")
-                outcome = _run(path, mode)
+                with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+                    outcome = _run(path, mode)
                 Path(file.name).write_bytes(pickle.dumps(tuple(outcome)))
                 status = 0
             finally:

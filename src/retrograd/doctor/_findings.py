@@ -81,8 +81,9 @@ class Finding:
 class Settings:
     """What is looked for and how it is told; one for the process."""
 
-    strict = False
-    disabled: set[str] = set()
+    def __init__(self) -> None:
+        self.strict = False
+        self.disabled: set[str] = set()
 
 
 settings = Settings()
@@ -113,7 +114,7 @@ def tell(finding: Finding) -> None:
     message.code, message.place, message.also = finding.code, place, finding.also
     if isinstance(message, SilentFailureError):
         raise message
-    warnings.warn_explicit(message, None, place.file if place else "<unknown>", place.line if place else 1)  # type: ignore[arg-type]
+    warnings.warn_explicit(message, None, place.file if place else "<unknown>", place.line if place else 1)
 
 
 def counted(number: int, noun: str) -> str:

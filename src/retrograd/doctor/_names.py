@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-
 _modules: dict[int, Any] = {}  # weak references to models that were called, by id
 
 
@@ -85,5 +84,3 @@ def parameters(tensors: list[Any]) -> list[str]:
 
 def shape(tensor: Any) -> str:
     return str(tuple(tensor.shape))
-
-

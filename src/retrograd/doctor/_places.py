@@ -77,9 +77,10 @@ def statement_at(place: Place) -> ast.stmt | None:
     tree = tree_of(place.file)
     found: ast.stmt | None = None
     for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.stmt) and node.lineno <= place.line <= (node.end_lineno or node.lineno):
-            if found is None or (node.end_lineno or 0) - node.lineno <= (found.end_lineno or 0) - found.lineno:
-                found = node
+        if not isinstance(node, ast.stmt) or not node.lineno <= place.line <= (node.end_lineno or node.lineno):
+            continue
+        if found is None or (node.end_lineno or 0) - node.lineno <= (found.end_lineno or 0) - found.lineno:
+            found = node
     return found
 
 

@@ -112,8 +112,8 @@ class Watcher:
         self.checks = make_checks()
         atexit.register(self.end)
 
-    def open(self) -> None:
-        """Begins a close look, or makes the present one last again."""
+    def open(self, at_once: bool = False) -> None:
+        """Begins a close look, or makes the present one last again. In a program that is new at every line looks get rarer, unless it has to be at once."""
         on, close, _ = _C._doctor_state()
         if not on:
             return
@@ -122,8 +122,8 @@ class Watcher:
         self._runs = self._steps = self._modules = 0
         if close:
             return
-        if not self.always and self._opened > 8 and time.monotonic() - self._began < 0.05 * self._opened:
-            return  # a program that is new at every line: looks get rarer
+        if not (self.always or at_once) and self._opened > 8 and time.monotonic() - self._began < 0.05 * self._opened:
+            return
         self._opened += 1
         self._thread = threading.get_ident()
         _C._doctor_set(True, True, any(check.traces_nodes for check in self.checks))
@@ -178,7 +178,9 @@ class Watcher:
         self.close()
         _C._doctor_set(False, False, False)
         text = "".join(traceback.format_exception(error)[-3:])
-        warnings.warn(f"the doctor failed and is off now; the program is not affected. Please report this:\n{text}", RuntimeWarning, stacklevel=3)
+        warnings.warn(
+            f"the doctor failed and is off now; the program is not affected. Please report this:\n{text}", RuntimeWarning, stacklevel=3
+        )
 
     def before_backward(
         self, roots: tuple[Any, ...], keep: bool, create: bool, accumulate: bool, inputs: Any, is_new: bool, bad: bool
@@ -186,19 +188,25 @@ class Watcher:
         if self._busy:
             return
         if is_new or bad:
-            self.open()
-        self._run = Run(roots, keep, create, accumulate, inputs, bad)
-        self._each("before_backward", self._run)
+            self.open(bad)
+        if _C._doctor_state()[1]:
+            self._run = Run(roots, keep, create, accumulate, inputs, bad)
+            self._each("before_backward", self._run)
 
     def node(self, node: Any, received: tuple[Any, ...], sent: tuple[Any, ...]) -> None:
         if self._run is not None:
             self._each("node", self._run, node, received, sent)
 
+    def failed_backward(self) -> None:
+        self._run = None
+
     def after_backward(self, trouble: int) -> None:
         if self._busy:
             return
-        if trouble & (GROWING | JUMP | ZEROS | BAD_GRADIENT):
-            self.open()
+        if trouble:
+            self.open(bool(trouble & BAD_GRADIENT))
+        if not _C._doctor_state()[1]:
+            return
         run, self._run = self._run, None
         if run is None:
             run = Run((), False, False, True, None, False)
