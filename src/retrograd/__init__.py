@@ -196,6 +196,7 @@ if _typing.TYPE_CHECKING:
         types as types,
         utils as utils,
         version as version,
+        viz as viz,
         xpu as xpu,
     )
     from retrograd._as_torch import install_as_torch as install_as_torch
@@ -461,6 +462,7 @@ else:
         "types",
         "utils",
         "version",
+        "viz",
         "xpu",
     }
 

@@ -20,6 +20,7 @@ Series = dict[str, Sequence[tuple[float, float]]]
 
 COLOURS = ("#3b6fd4", "#d4593b", "#3f9b5c", "#8e5bc4", "#c99a1d", "#2a9aa5", "#b54484", "#7a7f87")
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 640, 260, 56, 34, 14, 12
+LETTER = 6.2  # how wide a letter of a chart is taken to be
 
 STYLE = """
 :root { --ink: #1d2530; --faint: #d9dee5; --back: #ffffff; --soft: #f4f6f9; }
@@ -102,17 +103,18 @@ def line_chart(title: str, series: Series, across: str, up: str, logarithmic: bo
 def bar_chart(title: str, rows: Sequence[tuple[str, float, str]]) -> str:
     """Bars across: a name, a length, and words after it."""
     longest = max((value for _, value, _ in rows), default=1.0) or 1.0
+    names = LETTER * max((len(name) for name, _, _ in rows), default=0) + 8
+    after = LETTER * max((len(words) for _, _, words in rows), default=0) + 8
+    room = max(WIDTH - names - after, 60.0)
     height = 22
     parts = []
     for i, (name, value, words) in enumerate(rows):
-        y, width = i * height, value / longest * (WIDTH - 300)
-        parts.append(f'<text x="150" y="{y + 15}" text-anchor="end">{escape(name)}</text>')
-        parts.append(f'<rect x="156" y="{y + 4}" width="{max(width, 1):.1f}" height="{height - 8}" rx="2" fill="{COLOURS[0]}"/>')
-        parts.append(f'<text x="{162 + width:.1f}" y="{y + 15}">{escape(words)}</text>')
-    return (
-        f'<div class="card"><h2>{escape(title)}</h2><svg viewBox="0 0 {WIDTH} {max(1, len(rows)) * height}" role="img" '
-        f'aria-label="{escape(title)}">{"".join(parts)}</svg></div>'
-    )
+        y, width = i * height, value / longest * room
+        parts.append(f'<text x="{names - 6:.0f}" y="{y + 15}" text-anchor="end">{escape(name)}</text>')
+        parts.append(f'<rect x="{names:.0f}" y="{y + 4}" width="{max(width, 1):.1f}" height="{height - 8}" rx="2" fill="{COLOURS[0]}"/>')
+        parts.append(f'<text x="{names + width + 6:.1f}" y="{y + 15}">{escape(words)}</text>')
+    drawing = f'<svg viewBox="0 0 {names + room + after:.0f} {max(1, len(rows)) * height}" role="img" aria-label="{escape(title)}">{"".join(parts)}</svg>'
+    return card(title, drawing)
 
 
 # -- pieces of a page ---------------------------------------------------------

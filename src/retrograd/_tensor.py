@@ -149,6 +149,14 @@ def __repr__(self: Tensor, *, tensor_contents: str | None = None) -> str:
 
 
 @_method
+def _repr_html_(self: Tensor) -> str:
+    """For notebooks; terminals and everything else take `__repr__`."""
+    from retrograd._notebook import tensor_html
+
+    return tensor_html(self)
+
+
+@_method
 @overridable
 def __format__(self: Tensor, spec: str) -> str:
     if self.dim() == 0 and not self.is_meta and issubclass(type(self), Tensor):
