@@ -43,7 +43,8 @@ class watch:
 
     def __enter__(self) -> watch:
         spans = _spans[self.model] = []  # of this block alone
-        clock = retrograd.zeros((), requires_grad=True)
+        with retrograd.inference_mode(False):
+            clock = retrograd.zeros((), requires_grad=True)
 
         def now() -> int:
             with retrograd.inference_mode(False), retrograd.enable_grad():
