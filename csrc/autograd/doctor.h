@@ -11,6 +11,8 @@
 
 namespace retrograd {
 
+void for_each_node(void (*f)(Node*, void*), void* context);  // that is alive
+
 uint32_t training_step();  // the outermost backwards so far, while the doctor is on: what Node::step is taken from
 
 // Where a tensor began to require grad, beside what it was before, as a note (autograd/cut.h). Ops do not ask for it: has_cut stays as it is.

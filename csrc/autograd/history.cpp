@@ -169,7 +169,8 @@ void refuse_captured() {
 void check_side_write(const Tensor& self) {
   TensorImpl* t = self.get();
   if (RG_UNLIKELY(t->has(kInference) && !thread_state.inference_mode && !has_version(t)))
-    fail_as("inference_tensor_misuse", "Inplace update to inference tensor outside InferenceMode is not allowed. Write to a clone() of it instead.");
+    fail_as("inference_tensor_misuse",
+            "Inplace update to inference tensor outside InferenceMode is not allowed. Write to a clone() of it instead.");
   before_write(t);
 }
 

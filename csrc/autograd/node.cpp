@@ -255,6 +255,13 @@ size_t live_nodes() {
   return n;
 }
 
+void for_each_node(void (*f)(Node*, void*), void* context) {
+  for (Pool& pool : pools)
+    pool.for_each([&](PyObject* o) {
+      if (Py_REFCNT(o) > 0) f(reinterpret_cast<Node*>(o), context);
+    });
+}
+
 void init_nodes() {
   mark_node = [](Node* n) { n->flags |= kNodeMarked; };
   track_all_nodes = [] {

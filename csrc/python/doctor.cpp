@@ -222,6 +222,68 @@ PyObject* py_old_tensors(PyObject*, PyObject* before) {
   });
 }
 
+PyObject* py_live_tensors(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    std::vector<TensorImpl*> found;
+    for_each_tensor(
+        [](TensorImpl* t, void* context) {
+          if (Py_REFCNT(t->object()) > 0) static_cast<std::vector<TensorImpl*>*>(context)->push_back(t);
+        },
+        &found);
+    PyObject* list = checked(PyList_New(static_cast<Py_ssize_t>(found.size())));
+    for (size_t i = 0; i < found.size(); ++i) PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), Py_NewRef(found[i]->object()));
+    return list;
+  });
+}
+
+// As the allocator counts it; what is somebody else's counts nothing.
+Py_ssize_t memory_of(const Storage* s) {
+  if (s->flags & kStorageExternal) return 0;
+  return static_cast<Py_ssize_t>(s->flags & kStorageInline ? s->nbytes : s->capacity);
+}
+
+// What graphs hold: for each living node its name, place and sequence number, and (address, bytes) of the memory of each tensor that it keeps.
+PyObject* py_graph_memory(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    std::vector<Node*> nodes;
+    for_each_node(
+        [](Node* n, void* context) {
+          if (n->info != &accumulate_grad_info) static_cast<std::vector<Node*>*>(context)->push_back(n);
+        },
+        &nodes);
+    const Owned list(checked(PyList_New(0)));
+    for (Node* n : nodes) {
+      std::vector<const Storage*> kept;
+      node_traverse(
+          n->object(),
+          [](PyObject* o, void* context) {
+            if (is_tensor(o)) static_cast<std::vector<const Storage*>*>(context)->push_back(reinterpret_cast<TensorImpl*>(o)->storage);
+            return 0;
+          },
+          &kept);
+      if (kept.empty()) continue;
+      const Owned memory(checked(PyList_New(0)));
+      for (const Storage* s : kept) {
+        const Owned item(checked(Py_BuildValue("(Kn)", reinterpret_cast<unsigned long long>(s), memory_of(s))));
+        if (PyList_Append(memory.get(), item.get()) < 0) throw PythonError();
+      }
+      const Owned row(
+          checked(Py_BuildValue("(sNKO)", node_name(n), describe(n->site), static_cast<unsigned long long>(n->sequence), memory.get())));
+      if (PyList_Append(list.get(), row.get()) < 0) throw PythonError();
+    }
+    return Py_NewRef(list.get());
+  });
+}
+
+// (address, bytes) of the memory of a tensor, as the allocator counts it; 0 bytes where it is somebody else's.
+PyObject* py_memory_of(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, is_tensor(o), "_memory_of() takes a Tensor, got ", Py_TYPE(o)->tp_name);
+    const Storage* s = reinterpret_cast<TensorImpl*>(o)->storage;
+    return Py_BuildValue("(Kn)", reinterpret_cast<unsigned long long>(s), memory_of(s));
+  });
+}
+
 PyObject* py_step(PyObject*, PyObject*) { return PyLong_FromUnsignedLong(training_step()); }
 
 PyObject* py_top_handler(PyObject*, PyObject*) {
@@ -247,6 +309,9 @@ PyMethodDef methods[] = {
     {"_doctor_forget", py_forget, METH_NOARGS, "Every place of the program is new again."},
     {"_user_site", py_site, METH_NOARGS, "(file, line, function) of the innermost frame that is the user's, or None"},
     {"_old_tensors", py_old_tensors, METH_O, "(step): living tensors whose history began before it"},
+    {"_live_tensors", py_live_tensors, METH_NOARGS, "all tensors that are alive"},
+    {"_graph_memory", py_graph_memory, METH_NOARGS, "[(node, place, sequence number, [(address, bytes), ...]), ...] of living graphs"},
+    {"_memory_of", py_memory_of, METH_O, "(tensor): (address, bytes) of its memory"},
     {"_training_step", py_step, METH_NOARGS, "outermost backwards so far, while the doctor is on"},
     {"_top_op_handler", py_top_handler, METH_NOARGS, "the handler that sees ops first, or None"},
     {"_doctor_largest", py_largest, METH_O, "(tensor): its largest magnitude, NaN or infinity if it has one; None where it is not cheap"},

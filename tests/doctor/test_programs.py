@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tests.doctor.programs import BROKEN, CORRECT, expected, run, verdict
 
 CASES = [pytest.param(path, mode, id=f"{path.stem}-{mode}") for path in BROKEN for mode in expected(path).modes]

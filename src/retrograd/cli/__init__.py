@@ -12,6 +12,7 @@ from ..version import __version__
 
 COMMANDS = {
     "demo": "train a character GPT for a minute, let it write, leave a report",
+    "doctor": "run a PyTorch script under the doctor, and report what is wrong with it",
     "run": "run a PyTorch script on retrograd, unchanged",
     "shim": "let a whole environment import retrograd as torch",
     "env": "print what a bug report needs: versions, machine, settings",

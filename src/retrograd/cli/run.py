@@ -56,7 +56,7 @@ def _run_module(name: str) -> None:
 def _is_launcher(trace: TracebackType) -> bool:
     file = trace.tb_frame.f_code.co_filename
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    ours = file in {os.path.join(package, "__main__.py"), os.path.join(package, "cli", "__init__.py"), os.path.abspath(__file__)}
+    ours = file == os.path.join(package, "__main__.py") or os.path.dirname(file) == os.path.join(package, "cli")
     return ours or file == "<frozen runpy>" or file == runpy.__file__ or trace.tb_frame.f_globals is _launcher_globals
 
 

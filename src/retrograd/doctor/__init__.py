@@ -14,15 +14,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd import _C
-from retrograd.doctor import _findings
+from retrograd.doctor import _findings, _names
 from retrograd.doctor._findings import CODES, Finding, SilentFailureError, SilentFailureWarning
 from retrograd.doctor._watch import watcher as _watcher
 
+if TYPE_CHECKING:
+    from retrograd import nn
+    from retrograd.doctor._report import Report
+
 __all__ = [
-    "CODES", "MEMORY_CHECK_BYTES", "Finding", "SilentFailureError", "SilentFailureWarning", "configure", "findings", "forget", "is_on", "is_strict", "off", "on", "strict",
+    "CODES", "MEMORY_CHECK_BYTES", "Finding", "SilentFailureError", "SilentFailureWarning", "configure", "findings", "forget", "is_on", "is_strict", "off", "on", "report", "strict", "watch",
 ]  # fmt: skip
 
 MEMORY_CHECK_BYTES = 16384
@@ -41,6 +45,30 @@ def is_on() -> bool:
 def findings() -> list[Finding]:
     """The diagnoses so far, in order."""
     return list(_findings.found)
+
+
+def report() -> Report:
+    """The whole picture at this moment: str(report) is text, report.save("page.html") a page that stands alone."""
+    from retrograd.doctor._report import Report
+
+    return Report()
+
+
+def watch(model: nn.Module | None = None, optimizer: Any = None) -> None:
+    """Looks closely at the next steps, and lets the parameters of a model have their names in what is told.
+
+    For programs that the automatic view does not see into: models that are never called as modules, optimizers that are no `optim.Optimizer`. Such an optimizer needs
+    `param_groups` as PyTorch's have them.
+    """
+    if model is not None:
+        _names.remember(model)
+    if optimizer is not None:
+        if not hasattr(optimizer, "param_groups"):
+            raise TypeError(f"watch() takes an optimizer with param_groups, got {type(optimizer).__name__}")
+        import retrograd.optim.optimizer as optim
+
+        optim._live.add(optimizer)
+    _watcher.open(at_once=True)
 
 
 def forget() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from retrograd.doctor._places import Place
+from retrograd.doctor._places import Place, is_package_file
 
 CODES: dict[str, str] = {
     "graph_leak": "A tensor with its graph is kept across steps, so the graph grows without bound.",
@@ -88,7 +89,25 @@ class Settings:
 
 settings = Settings()
 found: list[Finding] = []  # everything that was told, in order
+listeners: list[Callable[[Finding], None]] = []  # are handed each finding before it is told
 _told: set[tuple[str, str, int]] = set()
+
+
+def _note(finding: Finding) -> None:
+    found.append(finding)
+    for listener in listeners:
+        listener(finding)
+
+
+def note_error(error: BaseException) -> None:
+    """An error that is a diagnosis and ended the program: it belongs into the report, too."""
+    code = getattr(error, "code", None)
+    if code not in CODES or isinstance(error, SilentFailureError):
+        return
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_package_file(frame.filename)]
+    place = Place(frames[-1].filename, frames[-1].lineno or 0, frames[-1].name) if frames else None
+    what, _, more = str(error).partition("\n")
+    _note(Finding(code, what, place, CODES[code], more.strip() or "see the message above"))
 
 
 def was_told(code: str, place: Place | None) -> bool:
@@ -108,7 +127,7 @@ def tell(finding: Finding) -> None:
         return
     place = finding.place
     _told.add((finding.code, *(place[:2] if place else ("", 0))))
-    found.append(finding)
+    _note(finding)
     cls = SilentFailureError if settings.strict else SilentFailureWarning
     message = cls(finding.text())
     message.code, message.place, message.also = finding.code, place, finding.also

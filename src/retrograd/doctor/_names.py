@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections import deque
 from collections.abc import Iterator
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
+
+from retrograd.doctor._places import is_package_file
 
 _modules: dict[int, Any] = {}  # weak references to models that were called, by id
 
@@ -23,36 +26,51 @@ def models() -> list[Any]:
     return [module for ref in list(_modules.values()) if (module := ref()) is not None]
 
 
-def _is_ours(frame: FrameType) -> bool:
-    name = frame.f_globals.get("__name__", "")
-    return isinstance(name, str) and name.partition(".")[0] == "retrograd"
-
-
 def user_frames() -> Iterator[FrameType]:
     """The running frames outside the package, innermost first."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not _is_ours(frame):
+        if not is_package_file(frame.f_code.co_filename):
             yield frame
         frame = frame.f_back
 
 
+def _scopes() -> Iterator[dict[str, Any]]:
+    """The variables of the program: of the functions that run, and of the main module."""
+    for frame in user_frames():
+        yield frame.f_locals
+        yield frame.f_globals
+    main = sys.modules.get("__main__")
+    if main is not None:
+        yield main.__dict__
+
+
+def _inside(holder: Any, wanted: Any) -> str | None:
+    """'[3]', '["loss"]' or '.weight': where an object is in a container or among the attributes of another."""
+    if isinstance(holder, list | tuple | deque):
+        return next((f"[{i}]" for i, item in enumerate(holder) if item is wanted), None)
+    if isinstance(holder, dict):
+        return next((f"[{key!r}]" for key, item in list(holder.items()) if item is wanted), None)
+    members = getattr(holder, "__dict__", None)
+    if type(members) is dict and not isinstance(holder, type | ModuleType):
+        return next((f".{key}" for key, item in list(members.items()) if item is wanted), None)
+    return None
+
+
 def variable(wanted: Any) -> str | None:
-    """The name of a variable, or of an attribute of `self`, that holds an object, in the frames that run.
+    """The name of a variable that holds an object, or of the container or object in a variable that does: 'loss', 'losses[3]', 'self.loss'.
 
     For reports only: reading the locals of a frame makes the interpreter keep a copy of them.
     """
-    for frame in user_frames():
-        for scope in (frame.f_locals, frame.f_globals):
-            for name, value in list(scope.items()):
-                if value is wanted and not name.startswith("__"):
-                    return name
-        for holder_name, holder in list(frame.f_locals.items()):
-            members = getattr(holder, "__dict__", None)
-            if type(members) is dict and not isinstance(holder, type(sys)):
-                for name, value in list(members.items()):
-                    if value is wanted:
-                        return f"{holder_name}.{name}"
+    scopes = [{name: value for name, value in list(scope.items()) if not name.startswith("__")} for scope in _scopes()]
+    for scope in scopes:
+        for name, value in scope.items():
+            if value is wanted:
+                return name
+    for scope in scopes:
+        for name, value in scope.items():
+            if value is not wanted and (path := _inside(value, wanted)) is not None:
+                return name + path
     return None
 
 

@@ -42,6 +42,13 @@ class Place(NamedTuple):
         return f"{self} ({self.text})" if self.text else str(self)
 
 
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def is_package_file(file: str) -> bool:
+    return file.startswith((_PACKAGE, "<frozen "))
+
+
 def here() -> Place | None:
     """The innermost line of the user's program that is running."""
     site = _C._user_site()

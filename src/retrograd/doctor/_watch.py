@@ -8,6 +8,7 @@ gradients from one event to the next, or they would keep alive what the program 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 import threading
@@ -15,6 +16,7 @@ import time
 import traceback
 import warnings
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 from retrograd import _C
@@ -157,19 +159,26 @@ class Watcher:
         """Calls the method of every check. What they compute records nothing and is not watched."""
         if self._busy or threading.get_ident() != self._thread:
             return
-        self._busy = True
-        recording = _C.is_grad_enabled()
-        _C._set_grad_enabled(False)
         try:
-            for check in self.checks:
-                getattr(check, event)(*args)
+            with self.unwatched():
+                for check in self.checks:
+                    getattr(check, event)(*args)
         except (SilentFailureError, SilentFailureWarning):
             raise
         except Exception as error:
             self._broken(error)
+
+    @contextlib.contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """For what the doctor computes by itself: nothing is recorded, and nothing told."""
+        busy, self._busy = self._busy, True
+        recording = _C.is_grad_enabled()
+        _C._set_grad_enabled(False)
+        try:
+            yield
         finally:
             _C._set_grad_enabled(recording)
-            self._busy = False
+            self._busy = busy
 
     def _broken(self, error: Exception) -> None:
         """A check failed: the program goes on, unwatched, and its user is told."""

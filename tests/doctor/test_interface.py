@@ -1,0 +1,242 @@
+"""Strict and quiet, codes switched off, the report, the command, the pytest plugin."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import retrograd as torch
+from retrograd import doctor, nn
+from retrograd.doctor import _findings
+from retrograd.doctor._places import Place
+
+TRAIN = """
+import os, sys, torch
+from torch import nn
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x, y = torch.randn(16, 4), torch.randn(16, 1)
+for i in range(5):
+    optimizer.zero_grad()
+    loss = nn.functional.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+print("trained")
+"""
+BROKEN = "model(x).backward()\n"
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    doctor.forget()
+    yield
+    doctor.strict(False)
+    doctor.on()
+    _findings.settings.disabled.clear()
+    doctor.forget()
+
+
+def _finding(line: int = 1) -> doctor.Finding:
+    return doctor.Finding(
+        "graph_leak",
+        "something is kept",
+        Place("train.py", line, "train"),
+        "it grows",
+        "detach() it",
+        Place("train.py", 7, "train"),
+        "stored at",
+    )
+
+
+def test_a_warning_once_per_place():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for line in (1, 1, 2):
+            _findings.tell(_finding(line))
+    assert [(w.message.code, w.lineno, w.filename) for w in caught] == [("graph_leak", 1, "train.py"), ("graph_leak", 2, "train.py")]
+    assert str(caught[0].message).startswith("[graph_leak] something is kept")
+    assert "stored at train.py:7" in str(caught[0].message)
+    assert [f.place.line for f in doctor.findings()] == [1, 2]
+
+
+def test_strict_is_an_exception_of_the_same_code():
+    with doctor.strict(), pytest.raises(doctor.SilentFailureError, match="something is kept") as caught:
+        _findings.tell(_finding())
+    assert caught.value.code == "graph_leak"
+    assert caught.value.place == ("train.py", 1, "train")
+    assert not doctor.is_strict()
+
+
+def test_filters_of_warnings_hold():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", doctor.SilentFailureWarning)
+        with pytest.raises(doctor.SilentFailureWarning):
+            _findings.tell(_finding())
+
+
+def test_codes_can_be_switched_off():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with doctor.configure(disable="graph_leak"):
+            _findings.tell(_finding())
+    assert doctor.findings() == []
+    with pytest.raises(ValueError, match="unknown code 'leak'"):
+        doctor.configure(disable=["leak"])
+
+
+def test_off_and_on():
+    assert doctor.is_on()
+    with doctor.off():
+        assert not doctor.is_on()
+        with doctor.on():
+            assert doctor.is_on()
+        assert not doctor.is_on()
+    assert doctor.is_on()
+
+
+def _step(model, optimizer, x, y):
+    optimizer.zero_grad()
+    loss = nn.functional.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+def test_the_report_shows_graphs_lines_and_parameters(tmp_path):
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+    model[0].bias.requires_grad_(False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(16, 4), torch.randn(16, 1)
+    _step(model, optimizer, x, y)
+    kept = model(x).sum()  # its graph lives on
+    report = doctor.report()
+    text = str(report)
+    assert "kept, made at" in text
+    assert "test_interface.py" in text
+    assert "model.0.weight (8, 4)" in text
+    assert "does not require grad, since" in text
+    assert any(row.bytes >= 16 * 8 * 4 and "TanhBackward0" in row.ops for row in report.saved)
+    report.save(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "model.2.bias" in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+    assert "iframe" in report._repr_html_()
+    del kept
+
+
+def test_watch_takes_models_and_optimizers():
+    model = nn.Linear(2, 1)
+    doctor.watch(model, torch.optim.SGD(model.parameters(), lr=0.1))
+    assert torch._C._doctor_state()[1]
+    with pytest.raises(TypeError, match="param_groups"):
+        doctor.watch(model, 3)
+
+
+def test_programs_are_the_same_with_and_without():
+    """Watching changes neither values nor random numbers."""
+
+    def train(steps):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.3), nn.Linear(8, 1))
+        optimizer = torch.optim.Adam(model.parameters())
+        x, y = torch.randn(16, 4), torch.randn(16, 1)
+        return [_step(model, optimizer, x, y).item() for _ in range(steps)]
+
+    watched = train(12)
+    with doctor.strict():
+        strictly = train(12)
+    with doctor.off():
+        assert train(12) == watched == strictly
+
+
+def _command(tmp_path: Path, source: str, *options: str, arguments: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    script = tmp_path / "train.py"
+    script.write_text(source)
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+    return subprocess.run(
+        [sys.executable, "-m", "retrograd", "doctor", *options, str(script), *arguments],
+        capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def test_the_command_ends_with_a_report(tmp_path):
+    done = _command(tmp_path, TRAIN, "--html", "report.html")
+    assert done.returncode == 0, done.stderr
+    assert "trained" in done.stdout
+    assert "Nothing was found." in done.stdout
+    assert "model.0.weight" in (tmp_path / "report.html").read_text()
+
+
+ENDINGS = {
+    "an error": (BROKEN, 1, "[non_scalar_backward]"),
+    "exit": ("sys.exit(3)", 3, "retrograd doctor"),
+    "_exit": ("os._exit(4)", 4, "left by itself with status 4"),
+    "a signal": ("os.kill(os.getpid(), 9)", 137, "was ended by SIGKILL"),
+    "a fork": ("pid = os.fork()\nif pid == 0: sys.exit(0)\nos.wait()", 0, "Nothing was found."),
+    "threads": (
+        "import threading\nt = threading.Thread(target=lambda: model(x).sum().backward())\nt.start(); t.join()", 0, "Nothing was found.",
+    ),
+    "asyncio": ("import asyncio\nasync def f():\n    model(x).sum().backward()\nasyncio.run(f())", 0, "Nothing was found."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_however_the_script_ends(tmp_path, name):
+    source, status, words = ENDINGS[name]
+    done = _command(tmp_path, TRAIN + source)
+    assert words in done.stdout, done.stdout + done.stderr
+    assert done.returncode == status
+    assert done.stdout.count("retrograd doctor") == 1
+    if name == "an error":
+        assert "cli/" not in done.stderr  # the traceback begins at the program
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [((), "no file"), (("--html",), "no script"), (("--html", "/nowhere/report.html"), "there is no folder /nowhere")]
+)
+def test_bad_input_of_the_command_is_refused_in_words(tmp_path, options, words):
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+    script = [] if words == "no script" else ["train.py"]
+    if words.startswith("there"):
+        (tmp_path / "train.py").write_text("")
+    done = subprocess.run(
+        [sys.executable, "-m", "retrograd", "doctor", *options, *(["x.html"] if words == "no script" else []), *script],
+        capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_plugin_fails_tests_that_fail_in_silence(tmp_path):
+    (tmp_path / "test_it.py").write_text(
+        "from retrograd import doctor\n"
+        "from retrograd.doctor import _findings\n"
+        "def test_quiet():\n    assert doctor.is_strict()\n"
+        "def test_broken():\n    _findings.tell(doctor.Finding('graph_leak', 'kept', None, 'why', 'fix'))\n"
+    )
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path), PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "retrograd.doctor.pytest_plugin",
+        "-c",
+        os.devnull,
+        "--rootdir",
+        str(tmp_path),
+        "test_it.py",
+    ]
+    done = subprocess.run(
+        [*command, "--retrograd-strict"], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120, check=False
+    )
+    assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    assert "SilentFailureError" in done.stdout
