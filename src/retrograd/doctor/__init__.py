@@ -23,10 +23,11 @@ from retrograd.doctor._watch import watcher as _watcher
 
 if TYPE_CHECKING:
     from retrograd import nn
+    from retrograd.doctor._memory import memory as memory
     from retrograd.doctor._report import Report
 
 __all__ = [
-    "CODES", "MEMORY_CHECK_BYTES", "Finding", "SilentFailureError", "SilentFailureWarning", "configure", "findings", "forget", "is_on", "is_strict", "off", "on", "report", "strict", "watch",
+    "CODES", "MEMORY_CHECK_BYTES", "Finding", "SilentFailureError", "SilentFailureWarning", "configure", "findings", "forget", "is_on", "is_strict", "memory", "off", "on", "report", "strict", "watch",
 ]  # fmt: skip
 
 MEMORY_CHECK_BYTES = 16384
@@ -52,6 +53,14 @@ def report() -> Report:
     from retrograd.doctor._report import Report
 
     return Report()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "memory":
+        from retrograd.doctor._memory import memory
+
+        return memory
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def watch(model: nn.Module | None = None, optimizer: Any = None) -> None:

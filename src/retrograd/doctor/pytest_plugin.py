@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 
 def pytest_addoption(parser: Any) -> None:
@@ -16,12 +13,16 @@ def pytest_addoption(parser: Any) -> None:
     )
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: Any) -> Iterator[None]:
-    if not item.config.getoption("--retrograd-strict"):
-        return (yield)
-    from retrograd import doctor
+def pytest_runtest_setup(item: Any) -> None:
+    if item.config.getoption("--retrograd-strict"):
+        from retrograd import doctor
 
-    doctor.forget()
-    with doctor.strict():
-        return (yield)
+        doctor.forget()
+        doctor.strict()
+
+
+def pytest_runtest_teardown(item: Any) -> None:
+    if item.config.getoption("--retrograd-strict"):
+        from retrograd import doctor
+
+        doctor.strict(False)

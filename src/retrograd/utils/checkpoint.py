@@ -47,6 +47,7 @@ __all__ = [
     "DefaultDeviceType",
     "GraphExecGroup",
     "SelectiveCheckpointContext",
+    "auto",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
@@ -588,3 +589,55 @@ from retrograd.utils._checkpoint_selective import (  # noqa: E402
     SelectiveCheckpointContext,
     create_selective_checkpoint_contexts,
 )
+
+
+def auto(model: Any, *inputs: Any, budget: int | str, loss: Callable[[Any], Tensor] | None = None, **kwargs: Any) -> Any:
+    """Checkpoints as many modules of a model as a memory budget asks for, at the least added time.
+
+    A training step is run twice on the inputs to see what each module keeps and how long it takes; gradients, buffers and random numbers are then as they were before. The
+    choice is among the members of Sequential, ModuleList and ModuleDict (the children of the model where there are none). See `retrograd.doctor.memory` for what was measured.
+
+    Args:
+        model: an nn.Module, changed in place: the modules chosen run under a checkpoint from now on.
+        inputs, kwargs: what a step calls the model with.
+        budget: bytes of tensors at the peak of a step, or words such as "512 MB".
+        loss: from the result of the model to a scalar; without it, the mean of all floating-point elements.
+
+    Returns a plan: its `modules`, the predicted `peak`, `added_seconds`; `remove()` undoes it.
+
+    Example::
+
+        >>> from retrograd import nn
+        >>> model = nn.Sequential(*(nn.Sequential(nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh()) for _ in range(8)))
+        >>> plan = retrograd.utils.checkpoint.auto(model, retrograd.randn(512, 64), budget="1.5 MB")
+        >>> len(plan.modules) > 0
+        True
+    """
+    from retrograd.doctor._checkpoints import plan as make_plan
+
+    def mean_of(result: Any) -> Tensor:
+        from retrograd.utils._pytree import tree_leaves
+
+        return sum(t.float().mean() for t in tree_leaves(result) if isinstance(t, Tensor) and t.is_floating_point())  # type: ignore[return-value]
+
+    params = list(model.parameters())
+    gradients = [p.grad for p in params]
+    buffers = [(b, b.clone()) for b in model.buffers()]
+    random = get_rng_state()
+
+    def step() -> None:
+        for p in params:
+            p.grad = None
+        (loss or mean_of)(model(*inputs, **kwargs)).backward()
+
+    try:
+        with autograd.enable_grad():
+            found = make_plan(model, step, budget)
+    finally:
+        for p, gradient in zip(params, gradients, strict=True):
+            p.grad = gradient
+        with autograd.no_grad():
+            for buffer, value in buffers:
+                buffer.copy_(value)
+        set_rng_state(random)
+    return found.apply()
