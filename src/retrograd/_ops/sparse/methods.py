@@ -145,12 +145,12 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Any:
 
 def smm(self: Tensor, mat: Tensor) -> Any:
     """The product of a sparse and a dense matrix, as a sparse one."""
-    return products.smm(self, mat)
+    return products.smm.__wrapped__(self, mat)  # type: ignore[attr-defined]  # in itself: this is what its override calls
 
 
 def sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta * self + alpha * (mat1 @ mat2), all but mat2 sparse."""
-    return products.sspaddmm(self, mat1, mat2, beta=beta, alpha=alpha)
+    return products.sspaddmm.__wrapped__(self, mat1, mat2, beta=beta, alpha=alpha)  # type: ignore[attr-defined]
 
 
 def sparse_resize_(self: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Any:
