@@ -6,7 +6,7 @@ import pytest
 
 import retrograd as torch
 from retrograd import doctor, nn
-from retrograd.doctor._checkpoints import bytes_of, plan
+from retrograd.doctor._checkpoint_plan import bytes_of, plan
 from retrograd.utils.checkpoint import auto
 
 

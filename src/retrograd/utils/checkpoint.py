@@ -613,7 +613,7 @@ def auto(model: Any, *inputs: Any, budget: int | str, loss: Callable[[Any], Tens
         >>> len(plan.modules) > 0
         True
     """
-    from retrograd.doctor._checkpoints import plan as make_plan
+    from retrograd.doctor._checkpoint_plan import plan as make_plan
 
     def mean_of(result: Any) -> Tensor:
         from retrograd.utils._pytree import tree_leaves
