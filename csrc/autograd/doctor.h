@@ -19,9 +19,10 @@ uint32_t training_step();  // the outermost backwards so far, while the doctor i
 void note_leaf(TensorImpl* t);
 
 struct Doctor {
-  bool on = false;     // anything at all
-  bool close = false;  // a close look: events are told
-  bool nodes = false;  // and each node that a backward runs
+  bool on = false;              // anything at all
+  bool close = false;           // a close look: events are told
+  bool nodes = false;           // and each node that a backward runs
+  bool new_parameters = false;  // were made since the last run: what is trained may be something else
   // Of the outermost run: gradients of leaves.
   bool bad = false;  // one was not finite
   uint32_t zeros = 0;

@@ -33,27 +33,48 @@ PyObject* the_watcher() {
   return watcher;
 }
 
+// How large the gradients were that the backwards of one place gave: their largest elements. Growth by a step is a jump when it is far beyond all that was before,
+// and also when it goes on: a row of growing gradients counts without its largest factor, which may be the end of a slow start.
+struct Sizes {
+  static constexpr double kJumpBy = 100, kGrowth = 1.5, kGrownBy = 300;
+  double before = 0, last = 0, now = 0;  // the largest until the last run, of the last and of the present one
+  double grown = 1, factor = 1;          // over the row, and the largest factor in it
+  uint32_t runs = 0;
+
+  bool add(double largest) {  // whether it is a jump
+    before = std::max(before, last);
+    last = now;
+    now = largest;
+    if (!runs++) return false;
+    before = std::max(before, last);
+    const double by = now / last;
+    grown = by >= kGrowth ? grown * by : 1;
+    factor = by >= kGrowth ? std::max(factor, by) : 1;
+    return (runs > 3 && now > kJumpBy * before) || grown > kGrownBy * factor;
+  }
+};
+
 // Places of the program that were met before, with the code they are in. When it is full the oldest is forgotten, and is new again.
 struct Places {
   static constexpr size_t kRoom = 512;
-  Site known[kRoom];
-  size_t next = 0;
+  struct Known : Site { Sizes sizes; };
+  Known known[kRoom];
 
   static size_t slot(const Site& s) { return ((reinterpret_cast<uintptr_t>(s.code) >> 4) + static_cast<size_t>(s.lasti)) % kRoom; }
   bool meet(Site site) {  // takes over the reference; true where it is new
     if (!site.code) return false;
-    Site& place = known[slot(site)];
+    Known& place = known[slot(site)];
     if (RG_LIKELY(place.code == site.code && place.lasti == site.lasti)) {
       Py_DECREF(reinterpret_cast<PyObject*>(site.code));
       return false;
     }
-    const Site old = std::exchange(place, site);
+    const Site old = std::exchange(place, Known{site, {}});
     Py_XDECREF(reinterpret_cast<PyObject*>(old.code));
     return true;
   }
   void forget() {
-    for (Site& place : known) {
-      const Site old = std::exchange(place, Site{});
+    for (Known& place : known) {
+      const Site old = std::exchange(place, Known{});
       Py_XDECREF(reinterpret_cast<PyObject*>(old.code));
     }
   }
@@ -63,14 +84,13 @@ Places places;
 // Over the runs of the program.
 struct {
   size_t live = 0;
-  uint32_t growths = 0, zero_runs = 0, runs = 0;
-  double usual = 0;  // the largest element of gradients, of late
+  uint32_t growths = 0, zero_runs = 0;
+  Sizes sizes;  // of the place of the last run
 } history;
 
 constexpr uint32_t kGrowths = 8, kZeroRuns = 4;
-constexpr double kJumpBy = 30;
 
-unsigned trouble_of_run() {
+unsigned trouble_of_run(size_t slot) {
   unsigned trouble = doctor.bad ? kBadGradient : 0u;
   const size_t live = live_nodes();
   history.growths = live > history.live ? history.growths + 1 : 0;
@@ -81,10 +101,9 @@ unsigned trouble_of_run() {
   }
   history.zero_runs = doctor.zeros ? history.zero_runs + 1 : 0;
   if (history.zero_runs == kZeroRuns) trouble |= kZeros;
-  if (history.runs > 3 && doctor.largest > kJumpBy * history.usual && history.usual > 0) trouble |= kJump;
-  if (doctor.largest > 0) {
-    history.usual = std::max(doctor.largest, 0.9 * history.usual);
-    ++history.runs;
+  if (Sizes& sizes = places.known[slot].sizes; doctor.largest > 0 && !doctor.bad && sizes.add(doctor.largest)) {
+    history.sizes = sizes;
+    trouble |= kJump;
   }
   return trouble;
 }
@@ -103,7 +122,10 @@ void WatchedRun::begin(PyObject* roots, const RunOptions& options, PyObject* inp
   doctor.bad = false;
   doctor.zeros = 0;
   doctor.largest = 0;
-  const bool is_new = places.meet(current_site());
+  const Site site = current_site();
+  slot_ = Places::slot(site);
+  const bool is_new = places.meet(site) | doctor.new_parameters;
+  if (std::exchange(doctor.new_parameters, false)) places.known[slot_].sizes = {};
   const bool single = is_tensor(roots) || PySequence_Fast_GET_SIZE(roots) == 1;
   const bool bad = single && is_bad_loss(is_tensor(roots) ? roots : PySequence_Fast_GET_ITEM(roots, 0));
   if (RG_LIKELY(!doctor.close && !is_new && !bad)) return;
@@ -118,7 +140,7 @@ void WatchedRun::begin(PyObject* roots, const RunOptions& options, PyObject* inp
 void WatchedRun::finish() {
   told_ = false;
   advance_training_step();
-  const unsigned trouble = trouble_of_run();
+  const unsigned trouble = trouble_of_run(slot_);
   if (RG_UNLIKELY(doctor.close || trouble)) Py_DECREF(checked(PyObject_CallMethod(the_watcher(), "after_backward", "I", trouble)));
 }
 
@@ -284,6 +306,17 @@ PyObject* py_memory_of(PyObject*, PyObject* o) {
   });
 }
 
+PyObject* py_jump(PyObject*, PyObject*) {
+  const Sizes& s = history.sizes;
+  return Py_BuildValue("(dddI)", s.now, s.last, s.before, s.runs);
+}
+
+// What is trained from here on is something else: its gradients have sizes of their own.
+PyObject* py_forget_sizes(PyObject*, PyObject*) {
+  for (auto& place : places.known) place.sizes = {};
+  Py_RETURN_NONE;
+}
+
 PyObject* py_step(PyObject*, PyObject*) { return PyLong_FromUnsignedLong(training_step()); }
 
 PyObject* py_top_handler(PyObject*, PyObject*) {
@@ -312,6 +345,9 @@ PyMethodDef methods[] = {
     {"_live_tensors", py_live_tensors, METH_NOARGS, "all tensors that are alive"},
     {"_graph_memory", py_graph_memory, METH_NOARGS, "[(node, place, sequence number, [(address, bytes), ...]), ...] of living graphs"},
     {"_memory_of", py_memory_of, METH_O, "(tensor): (address, bytes) of its memory"},
+    {"_doctor_jump", py_jump, METH_NOARGS,
+     "(now, last, before, runs): the largest elements of gradients at the last jump, and how many runs there were"},
+    {"_doctor_forget_sizes", py_forget_sizes, METH_NOARGS, "Gradients may be of any size again."},
     {"_training_step", py_step, METH_NOARGS, "outermost backwards so far, while the doctor is on"},
     {"_top_op_handler", py_top_handler, METH_NOARGS, "the handler that sees ops first, or None"},
     {"_doctor_largest", py_largest, METH_O, "(tensor): its largest magnitude, NaN or infinity if it has one; None where it is not cheap"},

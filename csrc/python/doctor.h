@@ -29,6 +29,7 @@ class WatchedRun {
   void finish();
   void give_up() noexcept;
   bool active_ = false;
+  size_t slot_ = 0;
   bool told_ = false;  // that it began, and not yet that it ended
 };
 

@@ -1,6 +1,7 @@
 // retrograd.Tensor as Python sees it: the type, its attributes and its small methods. Ops are installed from the table (call.cpp), operators
 // live in number_slots.cpp, subscripts in indexing.cpp, conversions in interop.h; what is not hot is Python (retrograd/_tensor.py).
 #include "python/tensor_type.h"
+#include "autograd/doctor.h"
 #include "autograd/untracked.h"
 #include "python/overridable.h"
 
@@ -158,7 +159,9 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
     Tensor out = reinterpret_cast<PyTypeObject*>(type) == tensor_type ? alias(handle(data))
                                                                       : share_as(reinterpret_cast<PyTypeObject*>(type), handle(data));
     set_requires_grad_to(out.get(), needs_grad, "Only Tensors of floating point and complex dtype can require gradients");
-    if (!needs_grad) {
+    if (needs_grad) {
+      doctor.new_parameters = true;
+    } else {
       const TensorImpl* source = impl(data);
       requires_grad(source) ? note_cut(out.get(), CutKind::Detach) : set_cut(out.get(), note_of(source));
       const bool is_parameter = parameter_type && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), parameter_type);

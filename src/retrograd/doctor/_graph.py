@@ -31,7 +31,7 @@ def walk(roots: Iterable[Any]) -> Iterator[Any]:
 
 def is_leaf_node(node: Any) -> bool:
     """Whether gradients end there, in a leaf."""
-    return node.name() == "AccumulateGrad"
+    return str(node.name()).endswith("AccumulateGrad")
 
 
 class Graph:

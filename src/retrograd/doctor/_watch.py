@@ -44,12 +44,24 @@ class Run:
         self.place: Place | None = here()
         self.number = _C._training_step()
         self._graph: Graph | None = None
+        self._leaves: list[Any] | None = None
 
     @property
     def graph(self) -> Graph:
         if self._graph is None:
             self._graph = Graph(self.roots)
         return self._graph
+
+    @property
+    def leaves(self) -> list[Any]:
+        """The leaves that may get a gradient: those of the graph, and those of optimizers, which may be hidden in a checkpoint or a function. As they were when first asked."""
+        if self._leaves is None:
+            if self.inputs:
+                found = [t for t in self.inputs if not isinstance(t, tuple) and t.is_leaf]
+            else:
+                found = self.graph.leaves + [p for optimizer in live_optimizers() for p in params_of(optimizer)] if self.roots else []
+            self._leaves = list({id(leaf): leaf for leaf in found}.values())
+        return self._leaves
 
 
 class Call:
@@ -69,14 +81,25 @@ class Check:
 
     traces_ops = False  # whether op() is to be called
     traces_nodes = False  # whether node() is to be called
+    has_closure = False  # whether the step that runs has a function that computes the loss
+
+    def opened(self) -> None:
+        """A close look begins: what happened since the last one was not seen."""
 
     def before_backward(self, run: Run) -> None: ...
     def node(self, run: Run, node: Any, received: tuple[Any, ...], sent: tuple[Any, ...]) -> None: ...
     def after_backward(self, run: Run) -> None: ...
+    def failed_backward(self) -> None: ...
     def before_module(self, call: Call) -> None: ...
     def after_module(self, call: Call, result: Any) -> None: ...
     def before_step(self, optimizer: Any, place: Place | None) -> None: ...
     def after_step(self, optimizer: Any, place: Place | None) -> None: ...
+    def evaluating(self, optimizer: Any, times: int) -> None:
+        """A step calls its closure, for the first time or once more."""
+
+    def made(self, optimizer: Any) -> None:
+        """An optimizer is being made; it has no parameters yet."""
+
     def zeroed(self, owner: Any, params: list[Any], place: Place | None) -> None:
         """zero_grad() of an optimizer or a module is about to run."""
 
@@ -133,6 +156,7 @@ class Watcher:
             _C._push_op_handler(self._handler)
             self._pushed = True
         _tell_python_parts(self)
+        self._each("opened")
 
     def close(self) -> None:
         """Ends the close look."""
@@ -149,7 +173,7 @@ class Watcher:
         self._runs += runs
         self._steps += steps
         self._modules += modules
-        enough = (self._runs >= RUNS and (self._steps >= STEPS or not self._steps)) or self._runs >= MOST_RUNS
+        enough = (self._runs >= RUNS and (self._steps >= STEPS or not (self._steps or live_optimizers()))) or self._runs >= MOST_RUNS
         if not self.always and (enough or (not self._runs and self._modules >= CALLS)):
             self.close()
 
@@ -208,12 +232,13 @@ class Watcher:
 
     def failed_backward(self) -> None:
         self._run = None
+        self._each("failed_backward")
 
     def after_backward(self, trouble: int) -> None:
         if self._busy:
             return
         if trouble:
-            self.open(bool(trouble & BAD_GRADIENT))
+            self.open(bool(trouble & (BAD_GRADIENT | JUMP)))
         if not _C._doctor_state()[1]:
             return
         run, self._run = self._run, None
@@ -240,10 +265,21 @@ class Watcher:
         self._each("after_module", self._calls.pop(), result)
         self._count(modules=1)
 
-    def before_step(self, optimizer: Any) -> None:
+    def made(self, optimizer: Any) -> None:
+        self.open()
+        _C._doctor_forget_sizes()
+        if _C._doctor_state()[1]:
+            self._each("made", optimizer)
+
+    def before_step(self, optimizer: Any, has_closure: bool) -> None:
         self._stepping += 1
         if self._stepping == 1:
+            Check.has_closure = has_closure
             self._each("before_step", optimizer, here())
+
+    def evaluating(self, optimizer: Any, times: int) -> None:
+        if self._stepping == 1:
+            self._each("evaluating", optimizer, times)
 
     def failed_step(self, optimizer: Any) -> None:
         self._stepping -= 1
@@ -289,6 +325,12 @@ def live_optimizers() -> list[Any]:
     """The optimizers that exist, in no particular order."""
     module = sys.modules.get("retrograd.optim.optimizer")
     return [] if module is None else list(module._live)
+
+
+def params_of(optimizer: Any) -> list[Any]:
+    """The parameters of an optimizer that require grad."""
+    groups = getattr(optimizer, "param_groups", ())  # none while it is being made
+    return [p for group in groups for p in group["params"] if p.requires_grad]
 
 
 def weak(tensor: Any) -> Any:

@@ -64,20 +64,31 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 
 _watcher: Any = None  # of the doctor, while it looks closely: told of steps and of zero_grad()
 _live: weakref.WeakSet[Any] = weakref.WeakSet()
+_stepping: Any = None  # the optimizer whose step the doctor is watching
 
 
 def _watched(optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A step of which the doctor is told."""
-    global _watcher
-    watcher = _watcher
-    watcher.before_step(optimizer)
+    """A step of which the doctor is told, and of the calls of its closure."""
+    global _stepping
+    watcher, times, outer = _watcher, 0, _stepping
+    closure: Any = args[0] if args else kwargs.get("closure")
+
+    def evaluate() -> Any:
+        nonlocal times
+        times += 1
+        watcher.evaluating(optimizer, times)
+        return closure()
+
+    if callable(closure):
+        args, kwargs = ((evaluate, *args[1:]), kwargs) if args else ((), {**kwargs, "closure": evaluate})
+    watcher.before_step(optimizer, callable(closure))
     failed = True
     try:
-        _watcher = None  # a step inside a step is a part of it
+        _stepping = optimizer
         result = type(optimizer).step(optimizer, *args, **kwargs)
         failed = False
     finally:
-        _watcher = watcher if _C._doctor_state()[1] else None
+        _stepping = outer
         if failed:
             watcher.failed_step(optimizer)
     watcher.after_step(optimizer)
@@ -90,7 +101,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def hooked_step(self: Any, *args: Any, **kwargs: Any) -> Any:
         self._opt_called = True  # which schedulers ask
-        if _watcher is not None and type(self).step is hooked_step:
+        if _watcher is not None and _stepping is not self and type(self).step is hooked_step:
             return _watched(self, args, kwargs)
         pre, post = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         if not (pre or post or _global_optimizer_pre_hooks or _global_optimizer_post_hooks) or type(self).step is not hooked_step:
@@ -170,7 +181,7 @@ class Optimizer:
         if _C._doctor_state()[0]:
             from retrograd.doctor._watch import watcher
 
-            watcher.open()
+            watcher.made(self)
 
     # -- groups -----------------------------------------------------------------
 

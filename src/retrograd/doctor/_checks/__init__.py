@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from retrograd.doctor._checks.accumulation import Accumulation
+from retrograd.doctor._checks.by_hand import ByHand
+from retrograd.doctor._checks.coverage import Coverage
+from retrograd.doctor._checks.dead import DeadGradient
+from retrograd.doctor._checks.exploding import ExplodingGradient
+from retrograd.doctor._checks.zero_grad import MissingZeroGrad
 from retrograd.doctor._watch import Check
 
 
 def make_checks() -> list[Check]:
     """One of each, in the order in which they are asked."""
-    return []
+    by_hand = ByHand()
+    return [
+        by_hand,
+        MissingZeroGrad(by_hand),
+        Accumulation(by_hand),
+        Coverage(),
+        ExplodingGradient(by_hand),
+        DeadGradient(by_hand),
+    ]

@@ -1,0 +1,222 @@
+"""disconnected_parameter and stale_optimizer: what is trained against what the loss reaches.
+
+Both compare, step by step, the leaves that backwards reach with those that optimizers have. They speak after several steps with the same picture: heads and layers that
+take turns make pictures that change. What is left out on purpose is left alone: inputs, parts that another optimizer has or had, that are updated by hand, that run in
+evaluation mode, the layers before a head that alone is trained.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from retrograd import _C
+from retrograd.doctor import _names, _owners
+from retrograd.doctor._checks.by_hand import pointer
+from retrograd.doctor._findings import Finding, counted, listed, tell
+from retrograd.doctor._places import Place, of_leaf
+from retrograd.doctor._watch import Call, Check, Run, live_optimizers, params_of
+
+STEPS = 3  # with the same picture, for a parameter without a use
+STALE_STEPS = 2  # for an optimizer whose parameters were replaced
+
+_Refs = dict[int, Any]  # weak references by id
+
+
+def _has(refs: _Refs, tensor: Any) -> bool:
+    ref = refs.get(id(tensor))
+    return ref is not None and ref() is tensor
+
+
+def _values(leaf: Any) -> tuple[int, int, float]:
+    """Changes when a leaf is written to, also through .data."""
+    part = leaf.detach().reshape(-1)[:65536]
+    return pointer(leaf), leaf._version, float(part.double().sum()) if part.is_floating_point() else 0.0
+
+
+class _Steps:
+    """The steps of one optimizer: how many there were in a row with the same picture."""
+
+    def __init__(self) -> None:
+        self.since = 0  # the run after which the last step was
+        self.picture: tuple[frozenset[int], ...] = ()
+        self.count = 0
+        self.used: list[set[int]] = []  # parameters that went into ops, by step
+
+
+class Coverage(Check):
+    traces_ops = True
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        self._older: Any = weakref.WeakKeyDictionary()  # parameters that were there when an optimizer was made
+        self._owned: _Refs = {}  # leaves that an optimizer has or had
+        self._inputs: _Refs = {}  # what modules were called with, and what grad() was asked for
+        self.opened()
+
+    def opened(self) -> None:
+        self._runs = 0
+        self._reached: dict[int, tuple[Any, int]] = {}  # weak reference and the last run that reached it
+        self._still: dict[int, tuple[int, int, float]] = {}  # values of leaves that no optimizer has
+        self._moved: _Refs = {}
+        self._used: set[int] = set()
+        self._steps: Any = weakref.WeakKeyDictionary()
+
+    def made(self, optimizer: Any) -> None:
+        parameter = _owners.parameter_class()
+        self._older[optimizer] = {id(t): weakref.ref(t) for t in _C._live_tensors() if isinstance(t, parameter)}
+
+    # -- what is used and reached -----------------------------------------------
+
+    def before_module(self, call: Call) -> None:
+        for value in [*call.args, *call.kwargs.values()]:
+            for tensor in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(tensor, _C.Tensor) and tensor.requires_grad and tensor.is_leaf:
+                    self._inputs[id(tensor)] = weakref.ref(tensor)
+
+    def op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        results = result if isinstance(result, list | tuple) else (result,)
+        if not any(isinstance(r, _C.Tensor) and r.requires_grad for r in results):
+            return  # nothing was recorded
+        for arg in args:
+            for tensor in arg if isinstance(arg, list | tuple) else (arg,):
+                if isinstance(tensor, _C.Tensor):
+                    self._used.add(id(tensor))  # of a parameter, which lives on, as long as it is asked for
+
+    def before_backward(self, run: Run) -> None:
+        if not run.accumulate:
+            for tensor in run.inputs or ():
+                if isinstance(tensor, _C.Tensor):
+                    self._inputs[id(tensor)] = weakref.ref(tensor)
+            return
+        self._before = [(leaf, None if leaf.grad is None else (id(leaf.grad), leaf.grad._version)) for leaf in run.leaves]
+        self._in_graph = {id(leaf) for leaf in run.graph.leaves} if not run.inputs else set()
+
+    def after_backward(self, run: Run) -> None:
+        before, self._before = getattr(self, "_before", []), []
+        if not run.accumulate:
+            return
+        self._runs += 1
+        for optimizer in live_optimizers():
+            for param in params_of(optimizer):
+                self._owned[id(param)] = weakref.ref(param)
+        for leaf, grad in before:
+            now = leaf.grad
+            if id(leaf) in self._in_graph or (now is not None and (id(now), now._version) != grad):
+                self._reached[id(leaf)] = (weakref.ref(leaf), self._runs)
+                if not _has(self._owned, leaf):
+                    values = _values(leaf)
+                    if self._still.setdefault(id(leaf), values) != values:
+                        self._moved[id(leaf)] = weakref.ref(leaf)
+
+    def failed_backward(self) -> None:
+        self._before = []
+
+    # -- steps ------------------------------------------------------------------
+
+    def before_step(self, optimizer: Any, place: Place | None) -> None:
+        if self.has_closure:
+            return  # its backwards are still to come
+        self._judge(optimizer)
+
+    def after_step(self, optimizer: Any, place: Place | None) -> None:
+        if self.has_closure:
+            self._judge(optimizer)
+        self._used = set()
+
+    def _judge(self, optimizer: Any) -> None:
+        steps = self._steps.get(optimizer)
+        if steps is None:
+            steps = self._steps[optimizer] = _Steps()
+        since, steps.since = steps.since, self._runs
+        if since == self._runs:
+            return  # a step without a backward
+        params = params_of(optimizer)
+        own = {id(p) for p in params}
+        reached = {key: leaf for key, (ref, run) in self._reached.items() if run > since and (leaf := ref()) is not None}
+        unreached = [p for p in params if id(p) not in reached and (p.grad is None or not bool(p.grad.any()))]
+        others = [leaf for key, leaf in reached.items() if key not in own and self._is_loose(leaf)]
+        picture = (frozenset(key for key in reached if key in own), frozenset(map(id, unreached)), frozenset(map(id, others)))
+        steps.count = steps.count + 1 if picture == steps.picture else 1
+        steps.picture = picture
+        steps.used = [*steps.used[-(STEPS - 1) :], set(self._used)]
+        newer = self._newer(optimizer, others)
+        if newer and unreached and steps.count >= STALE_STEPS:
+            self._tell_stale(optimizer, newer, unreached)
+        elif steps.count >= STEPS:
+            others = [leaf for leaf in others if not _owners.is_left_out(leaf, params)]
+            if others:
+                self._tell_forgotten(optimizer, others)
+            elif picture[0]:
+                self._tell_unreached(optimizer, unreached, set.intersection(*steps.used))
+
+    def _is_loose(self, leaf: Any) -> bool:
+        """Nobody trains it, and it is not an input."""
+        return leaf.requires_grad and not any(_has(refs, leaf) for refs in (self._owned, self._inputs, self._moved))
+
+    def _newer(self, optimizer: Any, leaves: list[Any]) -> list[Any]:
+        older = self._older.get(optimizer)
+        if older is None:
+            return []
+        return [leaf for leaf in leaves if isinstance(leaf, _owners.parameter_class()) and not _has(older, leaf)]
+
+    # -- telling ----------------------------------------------------------------
+
+    def _tell_stale(self, optimizer: Any, newer: list[Any], unreached: list[Any]) -> None:
+        names = listed(_names.parameters(newer[:8]))
+        tell(
+            Finding(
+                "stale_optimizer",
+                f"the optimizer holds {counted(len(unreached), 'tensor')} that the loss does not reach any more; {names}, made after it, took their place and "
+                f"{'is' if len(newer) == 1 else 'are'} in no optimizer.",
+                _made_at(optimizer),
+                "step() updates tensors that nothing uses, and the ones in use never change.",
+                "make the optimizer after the model has its final parameters, or give it the new ones: optimizer.add_param_group({'params': [...]}).",
+                of_leaf(newer[0]),
+                "the new parameters come from",
+            )
+        )
+
+    def _tell_forgotten(self, optimizer: Any, leaves: list[Any]) -> None:
+        place = of_leaf(leaves[0])
+        same = [leaf for leaf in leaves if of_leaf(leaf) == place]
+        names = listed(_names.parameters(same[:8]))
+        tell(
+            Finding(
+                "disconnected_parameter",
+                f"{names} get{'s' if len(same) == 1 else ''} a gradient in every step, but no optimizer has {'it' if len(same) == 1 else 'them'}.",
+                place,
+                "a tensor that no step updates keeps its first values for ever.",
+                "keep layers in nn.ModuleList or nn.ModuleDict and tensors as nn.Parameter, so that parameters() finds them, or give them to the optimizer; "
+                "where it is to stay as it is: requires_grad_(False).",
+                _made_at(optimizer),
+                "the optimizer was made at",
+            )
+        )
+
+    def _tell_unreached(self, optimizer: Any, unreached: list[Any], used: set[int]) -> None:
+        sure = [p for p in unreached if id(p) in used or _owners.is_never_used(p, _made_at(optimizer))]
+        if not sure:
+            return
+        place = of_leaf(sure[0])
+        same = [p for p in sure if of_leaf(p) == place]
+        names = listed(_names.parameters(same[:8]))
+        how = "is computed with, but nothing of it reaches the loss" if id(same[0]) in used else "is not used by the model"
+        tell(
+            Finding(
+                "disconnected_parameter",
+                f"the optimizer has {names}, which {how}: no backward has reached {'it' if len(same) == 1 else 'them'}.",
+                place,
+                "it never gets a gradient, so it never learns.",
+                "use its result in the loss, or remove it from the model; where it is to stay as it is: requires_grad_(False).",
+                _made_at(optimizer),
+                "the optimizer was made at",
+            )
+        )
+
+
+def _made_at(optimizer: Any) -> Place | None:
+    site = getattr(optimizer, "_made_at", None)
+    return None if site is None else Place(*site)

@@ -1,0 +1,191 @@
+"""dead_gradient: a parameter whose gradient is exactly zero, step after step, and the op where it turned into zeros.
+
+A factor that starts at zero lets the others learn from the second step on, and masks and gates close for a batch or two; so three steps have to pass, each with zeros
+alone. A loss that is zero has nothing to teach. What makes zeros of everything by its nature (rounding, comparison) is another mistake, and is told as such.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from retrograd import _C
+from retrograd.doctor import _names, _owners
+from retrograd.doctor._checks.by_hand import ByHand, Listener, is_zero, pointer
+from retrograd.doctor._findings import Finding, counted, listed, tell
+from retrograd.doctor._graph import is_leaf_node
+from retrograd.doctor._places import Place, of_node
+from retrograd.doctor._watch import Check, Run, params_of
+
+STEPS = 3
+
+_CONSTANT = ("Round", "Floor", "Ceil", "Trunc", "Frac", "Sign", "Sgn", "Heaviside")  # their derivative is zero everywhere
+
+
+class _Entry:
+    __slots__ = ("leaf", "nonzero", "seen", "steps")
+
+    def __init__(self, leaf: Any) -> None:
+        self.leaf = weakref.ref(leaf)
+        self.seen = self.nonzero = False  # since the last step: a gradient, one that is not zero
+        self.steps = 0  # in a row, with zeros
+
+
+class DeadGradient(Check, Listener):
+    traces_nodes = True
+
+    def __init__(self, by_hand: ByHand) -> None:
+        by_hand.listeners.append(self)
+        self.forget()
+
+    def forget(self) -> None:
+        self._entries: dict[int, _Entry] = {}
+        self._sent: dict[int, bool] = {}  # in this run: leaves that got a gradient, and whether one was not zero
+        self._turns: list[
+            tuple[Any, list[int], bool]
+        ] = []  # in this run: nodes that received something and sent zeros, where, and whether that is meant
+        self._watching = False
+
+    def opened(self) -> None:
+        self.forget()
+
+    def _entry(self, leaf: Any) -> _Entry:
+        entry = self._entries.get(id(leaf))
+        if entry is None or entry.leaf() is not leaf:
+            entry = self._entries[id(leaf)] = _Entry(leaf)
+        return entry
+
+    # -- a run ------------------------------------------------------------------
+
+    def before_backward(self, run: Run) -> None:
+        self._sent, self._turns = {}, []
+        root = run.roots[0] if len(run.roots) == 1 else None
+        empty = isinstance(root, _C.Tensor) and root.numel() == 1 and is_zero(root)
+        self._watching = run.accumulate and not run.create_graph and not empty and root is not None
+
+    def node(self, run: Run, node: Any, received: tuple[Any, ...], sent: tuple[Any, ...]) -> None:
+        if not self._watching or is_leaf_node(node):
+            return
+        zeros = []
+        for i, (grad, (next_node, _)) in enumerate(zip(sent, node.next_functions, strict=False)):
+            if grad is None or next_node is None:
+                continue
+            is_leaf = is_leaf_node(next_node)
+            if not is_leaf and not self._suspects():
+                continue
+            zero = is_zero(grad)
+            if is_leaf:
+                key = id(next_node.variable)
+                self._sent[key] = self._sent.get(key, False) or not zero
+            if zero:
+                zeros.append(i)
+        if zeros and any(grad is not None and not is_zero(grad) for grad in received):
+            self._turns.append((node, zeros, self._is_meant(node)))
+
+    def _suspects(self) -> bool:
+        return any(entry.steps for entry in self._entries.values())
+
+    def after_backward(self, run: Run) -> None:
+        sent, self._sent = self._sent, {}
+        turns, self._turns = self._turns, []
+        if not run.accumulate:
+            return
+        dead = []
+        for leaf in run.leaves:
+            entry = self._entry(leaf)
+            if not self._watching:
+                entry.nonzero = True  # no evidence either way
+            elif id(leaf) in sent:
+                entry.seen = True
+                entry.nonzero = entry.nonzero or sent[id(leaf)]
+                if entry.steps >= STEPS - 1 and not entry.nonzero:
+                    dead.append(leaf)
+        if dead:
+            self._diagnose(dead, turns)
+
+    def failed_backward(self) -> None:
+        self._sent, self._turns = {}, []
+
+    # -- steps ------------------------------------------------------------------
+
+    def after_step(self, optimizer: Any, place: Place | None) -> None:
+        self._count(params_of(optimizer))
+
+    def updated(self, leaf: Any, amount: Any, place: Place | None) -> None:
+        self._count([leaf])
+
+    def _count(self, params: list[Any]) -> None:
+        for param in params:
+            entry = self._entry(param)
+            entry.steps = entry.steps + 1 if entry.seen and not entry.nonzero else 0
+            entry.seen = entry.nonzero = False
+
+    # -- telling ----------------------------------------------------------------
+
+    def _diagnose(self, dead: list[Any], turns: list[tuple[Any, list[int], bool]]) -> None:
+        """Finds the node where the gradient of the dead leaves turned into zeros: the one nearest to the loss from which they can be reached."""
+        ids = {id(leaf) for leaf in dead}
+        for node, zeros, meant in sorted(turns, key=lambda turn: -turn[0]._sequence_nr()):
+            edges = [next_node for next_node, _ in node.next_functions]
+            if all(_is_weight(edges[i]) for i in zeros) and len(zeros) < sum(edge is not None for edge in edges):
+                continue  # a weight alone, whose input was zero
+            behind = _leaves_behind([edges[i] for i in zeros])
+            reached = [leaf for leaf in behind if id(leaf) in ids]
+            if reached:
+                if not meant:
+                    self._tell(node, reached)
+                return
+
+    def _is_meant(self, node: Any) -> bool:
+        name = node.name()
+        if name.startswith(_CONSTANT):
+            return True
+        if not name.startswith(("MulBackward", "DivBackward", "WhereBackward")):
+            return False
+        tracked = [next_node is not None for next_node, _ in node.next_functions]
+        if all(tracked[:2]) and len(tracked) > 1:
+            return False  # factors that block each other
+        other = getattr(node, "_saved_other", None) if tracked[0] else getattr(node, "_saved_self", None)
+        if not isinstance(other, _C.Tensor):
+            return True  # a weight that is zero, as a number: a schedule
+        kept = {pointer(t) for model in _names.models() for t in [*model.buffers(), *model.parameters()]}
+        return pointer(other) not in kept  # a mask of this batch, or a layer that was dropped
+
+    def _tell(self, node: Any, dead: list[Any]) -> None:
+        names = listed(_names.parameters(dead[:8]))
+        op = node.name().rstrip("0123456789").removesuffix("Backward")
+        tell(
+            Finding(
+                "dead_gradient",
+                f"a gradient that is not zero becomes all zeros in {op}, so {counted(len(dead), 'parameter')} ({names}) had a gradient of exactly zero in the last {STEPS} steps.",
+                of_node(node),
+                "a parameter with a zero gradient stays as it is, and nothing in it can bring the gradient back.",
+                "start from values at which this op has a slope (the default initialisation of layers has; one of two factors may be zero, not both), or use an "
+                "activation without a flat side such as LeakyReLU.",
+                _owners.initialisation(dead[0]),
+                "initialised at",
+            )
+        )
+
+
+_VIEWS = ("T", "Transpose", "Permute", "View", "Reshape", "UnsafeView", "Expand", "Unsqueeze", "Squeeze", "ToCopy", "Alias")
+
+
+def _is_weight(node: Any) -> bool:
+    """Whether a leaf is behind it, or a view of one."""
+    while node.name().partition("Backward")[0] in _VIEWS and node.next_functions[0][0] is not None:
+        node = node.next_functions[0][0]
+    return is_leaf_node(node)
+
+
+def _leaves_behind(nodes: list[Any]) -> list[Any]:
+    """The leaves that can be reached from nodes, the nearest first."""
+    seen, queue, found = set(), list(nodes), []
+    for node in queue:  # grows while it is read
+        if node in seen:
+            continue
+        seen.add(node)
+        if is_leaf_node(node):
+            found.append(node.variable)
+        queue += [next_node for next_node, _ in node.next_functions if next_node is not None]
+    return found

@@ -1,0 +1,76 @@
+"""exploding_gradient: a gradient far beyond those of the steps before, still finite, that is applied as it is.
+
+The core compares the gradients of each place of the program with those before (Sizes in csrc/python/doctor.cpp), in every run. What is left is to see whether the step uses
+them: clipping, or a batch that is skipped, is the repair.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd import _C
+from retrograd.doctor._checks.by_hand import ByHand, Listener
+from retrograd.doctor._findings import Finding, tell
+from retrograd.doctor._places import Place
+from retrograd.doctor._watch import JUMP, Check, Run, params_of
+
+APPLIED = 0.3  # the part of the gradient that at least has to be left: less is clipped
+
+
+def _largest(tensors: list[Any]) -> float:
+    sizes = [_C._doctor_largest(t) for t in tensors]
+    return max((size for size in sizes if size is not None), default=0.0)
+
+
+class ExplodingGradient(Check, Listener):
+    def __init__(self, by_hand: ByHand) -> None:
+        by_hand.listeners.append(self)
+        self.forget()
+
+    def forget(self) -> None:
+        self._jump: tuple[Place | None, float, float, float, int] | None = None
+        self._rates: dict[int, float] = {}  # what updates by hand make of a gradient, by leaf
+
+    def opened(self) -> None:
+        self._jump = None
+
+    def after_backward(self, run: Run) -> None:
+        if run.trouble & JUMP and run.accumulate:
+            self._jump = (run.place, *_C._doctor_jump())
+        elif run.accumulate and self._jump is not None and run.place == self._jump[0]:
+            self._jump = None  # it was not used, and is overtaken
+
+    def before_step(self, optimizer: Any, place: Place | None) -> None:
+        if self._jump is None or self.has_closure:
+            return
+        grads = [p.grad for p in params_of(optimizer) if p.grad is not None]
+        ours = type(optimizer).__module__.partition(".")[0] in ("retrograd", "torch")  # others may clip in their step
+        if grads and ours and _largest(grads) >= APPLIED * self._jump[1]:
+            self._tell()
+
+    def after_step(self, optimizer: Any, place: Place | None) -> None:
+        self._jump = None
+
+    def updated(self, leaf: Any, amount: Any, place: Place | None) -> None:
+        if amount is None or leaf.grad is None or not isinstance(amount, _C.Tensor):
+            return
+        size = _largest([leaf.grad])
+        rate = _largest([amount]) / size if size else 0.0
+        if self._jump is None:
+            self._rates[id(leaf)] = rate
+        elif size >= APPLIED * self._jump[1] and rate >= APPLIED * self._rates.get(id(leaf), float("inf")):
+            self._tell()
+
+    def _tell(self) -> None:
+        assert self._jump is not None
+        (place, now, last, before, runs), self._jump = self._jump, None
+        tell(
+            Finding(
+                "exploding_gradient",
+                f"the gradient grew by orders of magnitude: its largest element is {now:.3g} here, was {last:.3g} in the backward before and at most {before:.3g} in the "
+                f"{runs - 1} before this one, and the step applies it unclipped.",
+                place,
+                "one such step undoes all the steps before it, and the next ones often end in NaN.",
+                "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0) between backward() and step(); if it goes on, a smaller learning rate or normalised inputs.",
+            )
+        )

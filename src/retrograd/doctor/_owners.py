@@ -1,0 +1,221 @@
+"""Whose a parameter is: the module that has it, the name it has there, and whether the program's source uses it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from retrograd.doctor import _names
+from retrograd.doctor._places import Place, of_leaf, tree_of
+
+
+def _nn() -> Any:
+    return sys.modules["retrograd.nn"]
+
+
+def parameter_class() -> Any:
+    return _nn().Parameter
+
+
+def _roots() -> list[Any]:
+    """Models that were called, and those that variables of the running functions hold."""
+    found = {id(m): m for m in _names.models()}
+    for frame in _names.user_frames():
+        for scope in (frame.f_locals, frame.f_globals):
+            for value in list(scope.values()):
+                if isinstance(value, _nn().Module):
+                    found[id(value)] = value
+    return list(found.values())
+
+
+def path_of(leaf: Any) -> list[tuple[Any, str]] | None:
+    """(module, name of its member) from a model down to the parameter, or None where no model has it."""
+    for root in _roots():
+        for name, param in root.named_parameters():
+            if param is leaf:
+                path, module = [], root
+                for part in name.split("."):
+                    path.append((module, part))
+                    module = getattr(module, part)
+                return path
+    return None
+
+
+def _is_attribute(leaf: Any, root: Any) -> bool:
+    """Whether a module holds it as a plain attribute, or in a plain list or dict."""
+    for module in root.modules():
+        for value in vars(module).values():
+            members = value.values() if type(value) is dict else value if isinstance(value, list | tuple) else (value,)
+            if any(member is leaf for member in members):
+                return True
+    return False
+
+
+def is_left_out(leaf: Any, trained: list[Any]) -> bool:
+    """Whether a leaf that gets gradients, but is in no optimizer, may be so on purpose."""
+    ids = {id(p) for p in trained}
+    has_parameters = any(isinstance(p, parameter_class()) for p in trained)
+    roots = _roots()
+    if not isinstance(leaf, parameter_class()):
+        if any(_is_attribute(leaf, root) for root in roots):
+            return False
+        return has_parameters or bool(_names.models())  # data that requires grad, unless the whole program is written with plain tensors
+    if not has_parameters:
+        return True  # an input is optimised, with a model that stays as it is
+    path = path_of(leaf)
+    if path is None:
+        return False  # in a plain list
+    for module, _ in path:
+        if not module.training:
+            return True
+    for root in roots:
+        mine = [(i, id(p)) for i, p in enumerate(root.parameters())]
+        at = next((i for i, key in mine if key == id(leaf)), None)
+        first = next((i for i, key in mine if key in ids), None)
+        if at is not None and first is not None:
+            child = next(name for name, p in root.named_parameters() if p is leaf).partition(".")[0]
+            shared = any(id(p) in ids for name, p in root.named_parameters() if name.partition(".")[0] == child)
+            return at < first and not shared  # what comes before the part that is trained
+    return False
+
+
+def _body_of(cls: type) -> list[ast.stmt] | None:
+    """The statements of a class, found by the lines of its functions: it may come from exec(), or a cell of a notebook."""
+    codes = [code for value in vars(cls).values() if (code := getattr(value, "__code__", None)) is not None]
+    tree = tree_of(codes[0].co_filename) if codes else None
+    for node in ast.walk(tree) if tree else ():
+        if (
+            isinstance(node, ast.ClassDef)
+            and node.name == cls.__name__
+            and node.lineno <= codes[0].co_firstlineno <= (node.end_lineno or 0)
+        ):
+            return node.body
+    return None
+
+
+@functools.lru_cache(maxsize=256)
+def _mentions(cls: Any) -> frozenset[str] | None:
+    """Names that a class of the user's uses outside of __init__, or None where its source cannot be judged."""
+    names: set[str] = set()
+    for base in cls.__mro__:
+        if base.__module__.partition(".")[0] in ("retrograd", "torch", "builtins", "typing", "abc"):
+            continue
+        body = _body_of(base)
+        if body is None:
+            return None
+        for statement in body:
+            if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
+                continue
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Attribute):
+                    names.add(node.attr)
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    names.add(node.value)
+                elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in (
+                    "getattr", "children", "named_children", "modules", "named_modules", "parameters", "named_parameters", "vars", "__getattr__",
+                ):  # fmt: skip
+                    return None  # members are used by other means than their names
+    return frozenset(names)
+
+
+def _variables_of(leaf: Any) -> Iterator[tuple[str, str]]:
+    """(name, file) of global and local variables that hold a leaf, or a module that has it."""
+    for frame in _names.user_frames():
+        for scope in (frame.f_locals, frame.f_globals):
+            for name, value in list(scope.items()):
+                if value is leaf or (isinstance(value, _nn().Module) and any(p is leaf for p in value.parameters())):
+                    yield name, frame.f_code.co_filename
+
+
+def is_never_used(leaf: Any, optimizer: Place | None) -> bool:
+    """Whether nothing in the source uses a parameter after it was made and given to the optimizer."""
+    path = path_of(leaf)
+    if path is not None:
+        for module, name in path:
+            cls: Any = type(module)
+            if cls.__module__.partition(".")[0] in ("retrograd", "torch"):
+                continue
+            mentions = _mentions(cls)
+            if mentions is not None and name not in mentions and "forward" in vars(cls):
+                return True
+    held = list(_variables_of(leaf))
+    return bool(held) and all(_loads(name, file, optimizer) == 0 for name, file in held)
+
+
+def _loads(name: str, file: str, optimizer: Place | None) -> int:
+    """How often a variable is read, but for the statement that makes the optimizer."""
+    tree = tree_of(file)
+    if tree is None:
+        return 1
+    count = 0
+    for statement in ast.walk(tree):
+        if not isinstance(statement, ast.stmt) or isinstance(
+            statement, ast.FunctionDef | ast.ClassDef | ast.For | ast.While | ast.If | ast.With | ast.Try
+        ):
+            body: list[ast.AST] = []
+            if isinstance(statement, ast.For):
+                body = [statement.iter]
+            elif isinstance(statement, ast.While | ast.If):
+                body = [statement.test]
+            elif isinstance(statement, ast.With):
+                body = [item.context_expr for item in statement.items]
+        else:
+            body = [statement]
+            if optimizer and statement.lineno <= optimizer.line <= (statement.end_lineno or statement.lineno):
+                continue
+        for part in body:
+            count += sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in ast.walk(part))
+    return count
+
+
+_INITIALISERS = {
+    "constant_", "dirac_", "eye_", "fill_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_", "sparse_", "trunc_normal_", "uniform_",
+    "xavier_normal_", "xavier_uniform_", "zero_", "zeros_",
+}  # fmt: skip
+
+
+def _writes(statement: ast.stmt) -> list[str] | None:
+    """The names in a statement that sets values of parameters; None for any other."""
+    names = [n.attr for n in ast.walk(statement) if isinstance(n, ast.Attribute)]
+    if "grad" in names:
+        return None
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        called = getattr(statement.value.func, "attr", getattr(statement.value.func, "id", ""))
+        if not called.endswith("_") or called.endswith("__") or called == "requires_grad_":
+            return None
+    elif isinstance(statement, ast.AugAssign) or (isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute)):
+        target = statement.target if isinstance(statement, ast.AugAssign) else statement.targets[0]
+        parts = [n.attr for n in ast.walk(target) if isinstance(n, ast.Attribute)]
+        if not any(part in ("data", "weight", "bias") for part in parts):
+            return None
+    else:
+        return None
+    return names + [n.id for n in ast.walk(statement) if isinstance(n, ast.Name)]
+
+
+def initialisation(leaf: Any) -> Place | None:
+    """The line that set the first values of a parameter: a statement of the program that writes to it, as far as its names tell, else where it was made."""
+    made = of_leaf(leaf)
+    tree = tree_of(made.file) if made else None
+    if made is None or tree is None:
+        return made
+    path = path_of(leaf)
+    wanted = {name for _, name in path or ()} | {name for name, _ in _variables_of(leaf)}
+    last = path[-1][1] if path else None
+    best, score = made, 0
+    for statement in ast.walk(tree):
+        if not isinstance(statement, ast.stmt) or (names := _writes(statement)) is None:
+            continue
+        if {"weight", "bias"} & set(names) and last in ("weight", "bias") and last not in names and not _of_same_layer(names, wanted):
+            continue
+        points = 2 * len(wanted & set(names)) + bool(_INITIALISERS & set(names))
+        if points > score:
+            best, score = Place(made.file, statement.lineno, ""), points
+    return best
+
+
+def _of_same_layer(names: list[str], wanted: set[str]) -> bool:
+    return bool((wanted - {"weight", "bias"}) & set(names))
