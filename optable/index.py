@@ -436,6 +436,7 @@ op(
     grad={"self": "index_grad(grad, self_sizes, indices)"},
     jvp="linear",
     nondiff=("indices",),
+    crosses_devices=True,  # indices may be on the CPU
     batching=by("index"),
     syncs=True,
     doc="self[i0, :, i1, ...] for tensors of integers or masks; None takes a dimension whole.",
@@ -458,6 +459,7 @@ op(
     jvp="linear",
     inplace_function=True,
     nondiff=("indices",),
+    crosses_devices=True,  # indices may be on the CPU
     batching=by("index_put"),
     syncs=True,
     vmap_name="index_put_",
