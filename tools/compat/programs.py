@@ -95,10 +95,10 @@ PROGRAMS = [
     _example("mnist", "--epochs", "1", "--log-interval", "4", steps=0, stand_ins=_SEE),
     _example("regression", steps=200),
     _example("vae", "--epochs", "2", steps=0, stand_ins=_SEE),
-    _example("reinforcement_learning reinforce.py", steps=40, stand_ins=("gymnasium",)),
-    _example("reinforcement_learning actor_critic.py", steps=40, stand_ins=("gymnasium",)),
+    _example("reinforcement_learning reinforce.py", steps=15, stand_ins=("gymnasium",)),
+    _example("reinforcement_learning actor_critic.py", steps=15, stand_ins=("gymnasium",)),
     _example("gcn", "--epochs", "20", steps=0, stand_ins=("requests",)),
-    _example("gat", "--epochs", "5", steps=0, stand_ins=("requests",)),
+    _example("gat", "--epochs", "3", "--num-heads", "2", steps=0, stand_ins=("requests",)),
     _example(
         "super_resolution",
         *("--upscale_factor", "3", "--batchSize", "4", "--testBatchSize", "2", "--nEpochs", "2", "--threads", "0"),
@@ -111,14 +111,14 @@ PROGRAMS = [
         "fast_neural_style",
         (
             *("neural_style/neural_style.py", "train", "--dataset", "images", "--style-image", "style.jpg", "--save-model-dir", "saved"),
-            *("--epochs", "1", "--image-size", "48", "--batch-size", "2", "--accel"),
+            *("--epochs", "1", "--image-size", "48", "--batch-size", "2"),
         ),
         "fast_neural_style",
         steps=4,
         stand_ins=_SEE,
         prepare=data.styles,
     ),
-    _example("siamese_network", "--epochs", "1", "--batch-size", "8", steps=6, stand_ins=_SEE),
+    _example("siamese_network", "--epochs", "1", "--batch-size", "16", "--lr", "0.001", steps=4, stand_ins=_SEE),
     _example(
         "time_sequence_prediction train.py",
         *("--steps", "1"),
@@ -139,7 +139,7 @@ PROGRAMS = [
         )
         for model in _CIFAR
     ),
-    Program("lucidrains/vit-pytorch", "its tests", ("tests",), tests=True),
+    Program("lucidrains/vit-pytorch", "its tests", ("tests",), tests=True, stand_ins=_SEE),
     *(
         Program("jcjohnson/pytorch-examples", script, (script,), steps=50)
         for script in (

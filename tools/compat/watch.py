@@ -71,6 +71,8 @@ def _main() -> None:
     limit = int(rest.pop(0)) if kind == "--steps" else 0
     random.seed(0)
     numpy.random.seed(0)  # noqa: NPY002  # the programs draw from it
+    if kind == "--pytest":
+        sys.path[0] = os.getcwd()  # before PyTorch, which may import an installed one of what is tested
     import torch
 
     torch.manual_seed(0)
@@ -79,7 +81,6 @@ def _main() -> None:
         if kind == "--pytest":
             import pytest
 
-            sys.path[0] = os.getcwd()
             _result["code"] = int(pytest.main(["-q", "-p", "no:cacheprovider", *rest], plugins=[_Outcomes()]))
         else:
             _watch_backward(limit)

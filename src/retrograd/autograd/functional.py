@@ -24,10 +24,15 @@ _Tensors = Tensor | tuple[Tensor, ...]
 # -- arguments and results ----------------------------------------------------
 
 
-def _tensors(value: Any, what: str, function: str) -> tuple[bool, tuple[Tensor, ...]]:
-    """(whether a tuple was given, the tensors)."""
+# Some programs compute Jacobians of their own with these, under PyTorch's names.
+
+
+def _as_tuple(value: Any, what: str | None = None, function: str | None = None) -> Any:
+    """(whether a tuple was given, the tensors); without names for the error, any values as a tuple."""
     many = isinstance(value, tuple)
     items = value if many else (value,)
+    if what is None:
+        return tuple(value) if isinstance(value, list) else items
     for i, item in enumerate(items):
         if not isinstance(item, Tensor):
             where = f"the value at index {i}" if many else f"the given {what}"
@@ -37,14 +42,37 @@ def _tensors(value: Any, what: str, function: str) -> tuple[bool, tuple[Tensor, 
     return many, items
 
 
+def _grad_postprocess(tensors: Sequence[Any], create_graph: bool) -> tuple[Any, ...]:
+    """Tensors, or tuples of them, without history unless that is wanted."""
+    if create_graph:
+        return tuple(tensors)
+    return tuple(t.detach() if isinstance(t, Tensor) else _grad_postprocess(t, create_graph) for t in tensors)
+
+
+def _tuple_postprocess(tensors: Any, many: bool | tuple[bool, bool]) -> Any:
+    """A tuple, or its only element; for a tuple of tuples the same twice, outer first."""
+    if isinstance(many, tuple):
+        many, inner = many
+        tensors = tuple(_tuple_postprocess(row, inner) for row in tensors)
+    return tensors if many else tensors[0]
+
+
+def _construct_standard_basis_for(tensors: Sequence[Tensor], sizes: Sequence[int]) -> tuple[Tensor, ...]:
+    """Unit vectors of the space that tensors span together: for each tensor, flattened, its part of all of them, stacked."""
+    from retrograd.func._reverse import basis
+
+    if not tensors:
+        raise AssertionError("Expected at least one tensor")
+    return tuple(part.view(part.shape[0], -1) for part in basis(tensors, sizes))
+
+
 def _fresh(inputs: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
     """Inputs to differentiate with respect to: part of the caller's graph only where that is wanted."""
     return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_() for t in inputs)
 
 
 def _result(tensors: Sequence[Tensor], many: bool, create_graph: bool) -> Any:
-    items = tuple(tensors) if create_graph else tuple(t.detach() for t in tensors)
-    return items if many else items[0]
+    return _tuple_postprocess(_grad_postprocess(tensors, create_graph), many)
 
 
 def _vectors(v: Any, like: Sequence[Tensor], function: str, sole: str) -> tuple[Tensor, ...]:
@@ -53,7 +81,7 @@ def _vectors(v: Any, like: Sequence[Tensor], function: str, sole: str) -> tuple[
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(f"The vector v can only be None if {sole} a single Tensor with a single element.")
         return (_ops.ones_like(like[0], requires_grad=False),)
-    _, vectors = _tensors(v, "v", function)
+    _, vectors = _as_tuple(v, "v", function)
     if len(vectors) != len(like):
         if len(like) == 1:
             raise RuntimeError(f"The given v should contain a single Tensor, but got {len(vectors)}.")
@@ -146,9 +174,9 @@ def vjp(
         (tensor([1., 4.]), tensor([2., 4.]))
     """
     with _C.enable_grad():
-        many, given = _tensors(inputs, "inputs", "vjp")
+        many, given = _as_tuple(inputs, "inputs", "vjp")
         points = _fresh(given, create_graph)
-        many_outputs, outputs = _tensors(func(*points), "outputs of the user-provided function", "vjp")
+        many_outputs, outputs = _as_tuple(func(*points), "outputs of the user-provided function", "vjp")
         _check_outputs(outputs, strict)
         vectors = _vectors(v, outputs, "vjp", "the user-provided function returns")
         grads = _filled(_grads(outputs, points, vectors, create_graph), points, strict, create_graph, _NO_OUTPUT, _NO_JACOBIAN)
@@ -171,10 +199,10 @@ def jvp(
         (tensor([1., 4.]), tensor([2., 4.]))
     """
     with _C.enable_grad():
-        _, given = _tensors(inputs, "inputs", "jvp")
+        _, given = _as_tuple(inputs, "inputs", "jvp")
         points = _fresh(given, create_graph)
         vectors = _vectors(v, points, "jvp", "the input to the user-provided function is")
-        many, outputs = _tensors(func(*points), "outputs of the user-provided function", "jvp")
+        many, outputs = _as_tuple(func(*points), "outputs of the user-provided function", "jvp")
         _check_outputs(outputs, strict)
         u = tuple(_ops.zeros_like(o, requires_grad=False).requires_grad_() for o in outputs)
         back = _grads(outputs, points, u, True)
@@ -247,7 +275,7 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Sequence[Tensor]) -> tup
 
         def run(*points: Tensor) -> tuple[Tensor, ...]:
             nonlocal many
-            many, outputs = _tensors(func(*points), "outputs of the user-provided function", "jacobian")
+            many, outputs = _as_tuple(func(*points), "outputs of the user-provided function", "jacobian")
             return outputs
 
         return jvp_of(run, tuple(inputs), tangents)[1]
@@ -312,12 +340,12 @@ def jacobian(
             "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Pass one of the two."
         )
     with _C.enable_grad():
-        many, given = _tensors(inputs, "inputs", "jacobian")
+        many, given = _as_tuple(inputs, "inputs", "jacobian")
         if strategy == "forward-mode":
             many_outputs, whole = _forward_jacobian(func, tuple(t.detach() for t in given))
         else:
             points = _fresh(given, create_graph)
-            many_outputs, outputs = _tensors(func(*points), "outputs of the user-provided function", "jacobian")
+            many_outputs, outputs = _as_tuple(func(*points), "outputs of the user-provided function", "jacobian")
             _check_outputs(outputs, strict)
             for output in outputs:
                 if output.is_complex():
@@ -335,7 +363,7 @@ def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Tensor]:
 
     @functools.wraps(func)
     def wrapper(*args: Tensor) -> Tensor:
-        many, outputs = _tensors(func(*args), "outputs of the user-provided function", name)
+        many, outputs = _as_tuple(func(*args), "outputs of the user-provided function", name)
         if many:
             raise RuntimeError(f"The function given to {name} should return a single Tensor")
         if outputs[0].numel() != 1:
@@ -367,7 +395,7 @@ def hessian(
                 [ 0., 12.]])
     """
     _check_strategy(outer_jacobian_strategy)
-    many, given = _tensors(inputs, "inputs", "hessian")
+    many, given = _as_tuple(inputs, "inputs", "hessian")
     scalar = _scalar(func, "hessian")
 
     def gradient(*points: Tensor) -> tuple[Tensor, ...]:
@@ -387,7 +415,7 @@ def hessian(
 
 
 def _gradient(func: Callable[..., Any], points: tuple[Tensor, ...], name: str, strict: bool) -> tuple[Tensor, tuple[Tensor, ...]]:
-    many, outputs = _tensors(func(*points), "outputs of the user-provided function", name)
+    many, outputs = _as_tuple(func(*points), "outputs of the user-provided function", name)
     if many:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
     (output,) = outputs
@@ -411,7 +439,7 @@ def vhp(
         (tensor(9.), tensor([ 6., 12.]))
     """
     with _C.enable_grad():
-        many, given = _tensors(inputs, "inputs", "vhp")
+        many, given = _as_tuple(inputs, "inputs", "vhp")
         points = _fresh(given, create_graph)
         vectors = _vectors(v, points, "vhp", "the input to the user-provided function is")
         output, gradient = _gradient(func, points, "vhp", strict)
@@ -432,7 +460,7 @@ def hvp(
         (tensor(9.), tensor([ 6., 12.]))
     """
     with _C.enable_grad():
-        many, given = _tensors(inputs, "inputs", "hvp")
+        many, given = _as_tuple(inputs, "inputs", "hvp")
         points = _fresh(given, create_graph)
         vectors = _vectors(v, points, "hvp", "the input to the user-provided function is")
         output, gradient = _gradient(func, points, "hvp", strict)

@@ -22,30 +22,43 @@ class _Point(NamedTuple):
     slope: float
 
 
-def _cubic_minimum(a: _Point, b: _Point, bounds: tuple[float, float] | None = None) -> float:
-    """Where the cubic through two points with their slopes is least, within bounds."""
-    low, high = bounds if bounds is not None else (min(a.t, b.t), max(a.t, b.t))
-    d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
-    square = d1**2 - a.slope * b.slope
+def _cubic_interpolate(
+    x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: tuple[Any, Any] | None = None
+) -> Any:  # the name and order that programs with a line search of their own import
+    """Where the cubic through two points, with values f and slopes g, is least, within bounds."""
+    low, high = bounds if bounds is not None else (min(x1, x2), max(x1, x2))
+    d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
+    square = d1**2 - g1 * g2
     if not square >= 0:
         return (low + high) / 2.0
     d2 = math.sqrt(square)
-    if a.t <= b.t:
-        at = b.t - (b.t - a.t) * ((b.slope + d2 - d1) / (b.slope - a.slope + 2 * d2))
+    if x1 <= x2:
+        at = x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2))
     else:
-        at = a.t - (a.t - b.t) * ((a.slope + d2 - d1) / (a.slope - b.slope + 2 * d2))
+        at = x1 - (x1 - x2) * ((g1 + d2 - d1) / (g1 - g2 + 2 * d2))
     return min(max(at, low), high)
+
+
+def _cubic_minimum(a: _Point, b: _Point, bounds: tuple[float, float] | None = None) -> float:
+    at: float = _cubic_interpolate(a.t, a.loss, a.slope, b.t, b.loss, b.slope, bounds)
+    return at
 
 
 class _StrongWolfe:
     """A line search for a step that lowers the loss enough (c1) and flattens its slope enough (c2)."""
 
     def __init__(
-        self, evaluate: Callable[[float], tuple[float, Tensor]], direction: Tensor, start: _Point, tolerance_change: float
+        self,
+        evaluate: Callable[[float], tuple[float, Tensor]],
+        direction: Tensor,
+        start: _Point,
+        tolerance_change: float,
+        c1: float = 1e-4,
+        c2: float = 0.9,
+        max_iter: int = 25,
     ) -> None:
         self.evaluate_at, self.direction, self.start = evaluate, direction, start
-        self.tolerance = tolerance_change
-        self.c1, self.c2, self.max_iter = 1e-4, 0.9, 25
+        self.tolerance, self.c1, self.c2, self.max_iter = tolerance_change, c1, c2, max_iter
         self.evals = self.iterations = 0
 
     def at(self, t: float) -> _Point:
@@ -105,6 +118,31 @@ class _StrongWolfe:
             if done:
                 break
         return bracket[low]
+
+
+def _strong_wolfe(
+    obj_func: Callable[[Any, float, Tensor], tuple[Any, Tensor]],
+    x: Any,
+    t: float,
+    d: Tensor,
+    f: Any,
+    g: Tensor,
+    gtd: Any,
+    c1: float = 1e-4,
+    c2: float = 0.9,
+    tolerance_change: float = 1e-9,
+    max_ls: int = 25,
+) -> tuple[Any, Tensor, float, int]:
+    """The search, for programs that import it under PyTorch's name: `obj_func(x, t, d)` gives loss and gradient a step t from x along d, where
+    f, g and gtd are loss, gradient and slope at x. Returns loss, gradient and length of the step, and how often it called."""
+
+    def evaluate(t: float) -> tuple[Any, Tensor]:
+        loss, grad = obj_func(x, t, d)
+        return loss, grad.clone()  # the function may fill the same tensor each time
+
+    search = _StrongWolfe(evaluate, d, _Point(0, f, g, scalar(gtd)), tolerance_change, c1, c2, max_ls)
+    found = search.search(t)
+    return found.loss, found.grad, found.t, search.evals
 
 
 def _real(tensor: Tensor) -> Tensor:

@@ -117,7 +117,23 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self) -> list[Tensor]:
-        return [getattr(self, name) for names in self._all_weights for name in names]
+        """The weights that the layers compute with. Others may be put in their place, for as long as the attributes stay the same tensors."""
+        weights = [getattr(self, name) for names in self._all_weights for name in names]
+        if "_given_weights" in self.__dict__:
+            given, instead_of = self._given_weights
+            if all(map(operator.is_, instead_of, weights)):
+                return given
+            del self._given_weights
+        return weights
+
+    @_flat_weights.setter
+    def _flat_weights(self, given: list[Tensor]) -> None:
+        weights = [getattr(self, name) for names in self._all_weights for name in names]
+        self.__dict__.pop("_given_weights", None)
+        if given is None or len(given) != len(weights):
+            raise ValueError(f"_flat_weights has to be a list of {len(weights)} tensors: {', '.join(self._flat_weights_names)}")
+        if not all(map(operator.is_, given, weights)):
+            self._given_weights = list(given), weights
 
     def flatten_parameters(self) -> None:
         """Nothing: only libraries of other devices want the weights in one piece of memory."""
