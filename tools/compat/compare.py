@@ -62,6 +62,7 @@ def _once(program: Program | Library, engine: str, folder: pathlib.Path, options
         "MPLBACKEND": "Agg",
         "PYTHONHASHSEED": "0",
     }
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # else what is not compiled yet is, within the time of the steps, at each run
     result = folder / f"watched-{engine}.json"
     name = program.title.replace("/", "+").replace(" ", "_")
     kept = options.keep / f"{name}.{engine}" if options.keep else None

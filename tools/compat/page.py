@@ -16,8 +16,8 @@ _OPENING = """\
 
 What was run unchanged on PyTorch and on retrograd, from the same seed, on one thread, and how the two agree. A program is stopped after so many steps; its
 losses are the values of the tensors that `backward` was called on, compared step by step. Where a repository is run by its own tests, every test that passes
-on PyTorch has to pass. The last column is how many times as fast as PyTorch the steps, or the tests, were, in
-processor time of one run: small models and small data, so that mostly the engine is measured. Only large differences mean something.
+on PyTorch has to pass. The last column is how many times as fast as PyTorch the steps, or the tests, were, or the whole
+run with its imports where there are not two steps, in processor time of one run: small models and small data, so that mostly the engine is measured. Only large differences mean something.
 
 Nothing of the programs is in this repository: `tools/compat` knows where they come from, makes small data, and holds stand-ins for what they import beside
 PyTorch (a few classes of torchvision, a cart-pole), and a short program of ours for each library. `python -m tools.compat --help` says how this page is made anew.

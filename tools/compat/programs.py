@@ -130,12 +130,14 @@ PROGRAMS = [
     *(
         Program(
             "kuangliu/pytorch-cifar",
-            model,
+            f"{model} in float64",
             ("main.py",),
             steps=3,
             stand_ins=(*_SEE, "stty"),
             prepare=data.checkpoint_folder,
             sizes={"net = SimpleDLA()": f"net = {model}", "batch_size=128": "batch_size=16"},
+            environment={"COMPAT_DTYPE": "float64"},  # at this learning rate a rounding of the first step is seen in the third loss
+            tolerance=1e-7,
         )
         for model in _CIFAR
     ),

@@ -4,7 +4,7 @@
     python watch.py RESULT --pytest tests [arguments]
 
 What is written down: the value of each tensor that `backward` is called on, and the processor time between the first and the last
-(the machine may be busy with other things); for tests, each one's outcome.
+(the machine may be busy with other things), or of the whole run with its imports where there are not two; for tests, each one's outcome.
 After so many steps the program is stopped. Imports whatever is `torch` where it runs.
 """
 
@@ -77,6 +77,7 @@ def _main() -> None:
 
     torch.manual_seed(0)
     torch.set_num_threads(int(os.environ.get("COMPAT_THREADS", "1")))
+    torch.set_default_dtype(getattr(torch, os.environ.get("COMPAT_DTYPE", "float32")))
     try:
         if kind == "--pytest":
             import pytest
@@ -86,12 +87,11 @@ def _main() -> None:
             _watch_backward(limit)
             sys.argv = rest
             sys.path[0] = os.path.dirname(os.path.abspath(rest[0]))
-            start = time.process_time()
             try:
                 runpy.run_path(rest[0], run_name="__main__")
             finally:
                 times = _result.pop("times")
-                _result["seconds"] = times[-1] - times[0] if len(times) > 1 else time.process_time() - start
+                _result["seconds"] = times[-1] - times[0] if len(times) > 1 else time.process_time()
     finally:
         with open(result, "w") as file:
             json.dump(_result, file)

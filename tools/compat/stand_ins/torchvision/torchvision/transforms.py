@@ -17,7 +17,7 @@ class ToTensor:
     def __call__(self, image):
         pixels = numpy.array(image)
         pixels = pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
-        return torch.from_numpy(numpy.ascontiguousarray(pixels)).to(torch.float32).div(255)
+        return torch.from_numpy(numpy.ascontiguousarray(pixels)).to(torch.get_default_dtype()).div(255)
 
 
 class Normalize:
