@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "autograd/doctor.h"
+#include "core/birth.h"
 
 namespace retrograd {
 namespace {
@@ -179,6 +180,22 @@ void note_leaf(TensorImpl* t) {
   const Site at = current_site();
   t->cut = cut_note({.kind = CutKind::Made, .at = at, .parts = {t->cut}});
   Py_XDECREF(reinterpret_cast<PyObject*>(at.code));
+}
+
+static void note_inference(TensorImpl* t) {
+  if (doctor.on) t->cut = quick_note(CutKind::Inference, nullptr, thread_state.mode_site, current_site());
+}
+void (*const noted_births)(TensorImpl*) = note_birth = note_inference;
+
+std::string inference_story(const TensorImpl* t) {
+  std::string text;
+  if (const uint32_t note = t->cut; note && cut_of(note).kind == CutKind::Inference) {
+    if (const Site& at = cut_of(note).at; at.code) text += "\n  it was made in inference mode at " + site_text(at);
+  }
+  const Site now = current_site();
+  if (now.code) text += "\n  and is used at " + site_text(now);
+  Py_XDECREF(reinterpret_cast<PyObject*>(now.code));
+  return text;
 }
 
 uint32_t cut_by_op(const char* op) {

@@ -9,11 +9,16 @@
 //
 // Notes are of three ranks, and one of a higher rank replaces those of a lower one where tensors meet; of notes of the same rank a result keeps a few:
 // a cut is between the tensor and something that required grad; Frozen is a leaf that once required grad; the others are leaves that never did.
+//
+// Note [Inference tensors]
+// A tensor that is made in inference mode, from whatever, has a note that says where (core/birth.h), and keeps it: what it was computed from
+// may have notes of its own, but the mode is what the next use will fail for.
 // The GIL guards the table.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "core/state.h"
 #include "core/tensor.h"
@@ -28,7 +33,7 @@ enum class CutKind : uint8_t {
   Frozen,     // requires_grad_(False)
   // cuts
   NoGrad,             // mode: where gradients were switched off, at: the op
-  Inference,          // likewise
+  Inference,          // likewise; without an op, where a tensor was made: Note [Inference tensors]
   Forward,            // inside the forward of a custom Function, whose apply() was at `mode`
   Backward,           // by a backward without create_graph, which was called at `mode`
   Hook,               // in a hook on saved tensors
@@ -65,6 +70,8 @@ inline void set_cut(TensorImpl* t, uint32_t note) {
 // A note of this kind at the running line; and the same for a tensor that has lost its history there.
 uint32_t cut_here(CutKind kind, const char* op = nullptr);
 void note_cut(TensorImpl* t, CutKind kind, const char* op = nullptr);
+// Where an inference tensor was made, and the running line that uses it: lines of an error message.
+std::string inference_story(const TensorImpl* t);
 // What is noted when an op computes, without recording, from something that requires grad.
 uint32_t cut_by_op(const char* op);
 

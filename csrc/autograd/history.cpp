@@ -1,6 +1,7 @@
 #include "autograd/history.h"
 
 #include "autograd/copy_slices.h"
+#include "autograd/cut.h"
 #include "autograd/engine_ops.h"
 #include "core/coded_error.h"
 #include "core/write_notes.h"
@@ -155,9 +156,23 @@ void set_view(const Tensor& result, const Tensor& source, ViewOrigin origin) {
   r->view_version = version_of(r);
 }
 
+// Where a leaf that is written was made, and the running line that writes.
+static std::string leaf_story(const TensorImpl* t) {
+  std::string text = str_cat("\n  the leaf has shape ", t->shape());
+  if (t->cut && cut_of(t->cut).at.code) text += " and was made to require grad at " + site_text(cut_of(t->cut).at);
+  const Site now = current_site();
+  if (now.code) text += "\n  it is written at " + site_text(now);
+  Py_XDECREF(reinterpret_cast<PyObject*>(now.code));
+  return text +
+         "\n  The gradient is that of the value the leaf had, so a write that is recorded would leave it without one."
+         "\n  Hint: write under torch.no_grad() if this is an update or an initialisation, or to a clone() if it is part of the "
+         "computation.";
+}
+
 void check_view_write(TensorImpl* t) {
   if (RG_UNLIKELY(t->view_origin != ViewOrigin::Default)) fail_view_write(t, "is being");
-  RG_CHECK(!(requires_grad(t) && is_leaf(t->base)), "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+  RG_CHECK(!(requires_grad(t) && is_leaf(t->base)), "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+           leaf_story(t->base));
 }
 
 void refuse_captured() {
@@ -169,8 +184,11 @@ void refuse_captured() {
 void check_side_write(const Tensor& self) {
   TensorImpl* t = self.get();
   if (RG_UNLIKELY(t->has(kInference) && !thread_state.inference_mode && !has_version(t)))
-    fail_as("inference_tensor_misuse",
-            "Inplace update to inference tensor outside InferenceMode is not allowed. Write to a clone() of it instead.");
+    fail_as(
+        "inference_tensor_misuse",
+        "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
+        "inplace update.",
+        inference_story(t), "\n  Hint: write to a clone() of it, or make it under torch.no_grad() instead of torch.inference_mode().");
   before_write(t);
 }
 
@@ -182,7 +200,7 @@ void check_inplace(const Tensor& self, bool needs_grad) {
   if (t->base) {
     check_view_write(t);
   }
-  RG_CHECK(!(requires_grad(t) && is_leaf(t)), "a leaf Variable that requires grad is being used in an in-place operation.");
+  RG_CHECK(!(requires_grad(t) && is_leaf(t)), "a leaf Variable that requires grad is being used in an in-place operation.", leaf_story(t));
 }
 
 void wrote_inplace(const Tensor& self) {
@@ -205,6 +223,9 @@ std::string made_by(const Tensor& t) {
   Node* n = grad_fn_of(t.get());
   std::string text = str_cat("\n  this tensor has shape ", t.sizes());
   if (n && n->site.code) text += str_cat(" and was made by ", node_name(n), " at ") + site_text(n->site);
+  const Site now = current_site();
+  if (now.code) text += "\n  its backward was asked for at " + site_text(now);
+  Py_XDECREF(reinterpret_cast<PyObject*>(now.code));
   return text + "\n  Hint: reduce it first, for example with .sum() or .mean(), or pass a gradient of its shape.";
 }
 

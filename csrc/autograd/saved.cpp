@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "autograd/cut.h"
 #include "autograd/engine.h"
 #include "autograd/fingerprint.h"
 #include "autograd/history.h"
@@ -27,7 +28,8 @@ namespace {
   if (!t->has(kInference) || thread_state.transform_depth > 0) return;
   fail_as("inference_tensor_misuse",
           "Inference tensors cannot be saved for backward. Use a clone() made outside torch.inference_mode(), which is a normal "
-          "tensor, or compute the tensor under torch.no_grad() instead.");
+          "tensor, or compute the tensor under torch.no_grad() instead.",
+          inference_story(t));
 }
 
 [[noreturn, gnu::cold]] void fail_modified(const SavedTensor& saved, const Node* owner, const Change* hidden) {
@@ -47,7 +49,12 @@ namespace {
     text += str_cat(" is at version ", version_of(t), "; expected version ", saved.version, " instead.");
   }
   if (owner->site.code) text += "\n  saved for " + std::string(node_name(owner)) + " at " + site_text(owner->site);
-  if (site.code) text += (outside ? "\n  handed out at " : "\n  changed at ") + site_text(site);
+  const std::string writer = outside ? saved_tensor_hooks.writer(t, owner) : "";
+  if (!writer.empty()) {
+    text += "\n  written at " + writer;
+  } else if (site.code) {
+    text += (outside ? "\n  handed out at " : "\n  changed at ") + site_text(site);
+  }
   if (!touched) text += ", a write to other elements of its memory, for which there is one version";
   text += outside ? "\nHint: hand out a copy (x.detach().clone().numpy(), torch.tensor(array)), or make the change after backward()."
                   : "\nHint: write to a clone() instead, or make the change after backward().";
@@ -105,6 +112,12 @@ void fail_freed(const Node* node) {
   text += str_cat("\n  the graph was freed at ", node_name(node));
   if (node->site.code) text += ", made at " + site_text(node->site);
   if (const Site first = run_site(node->freed_by); first.code) text += "\n  by the first backward at " + site_text(first);
+  if (const Site now = run_site(current_task_id()); in_backward() && now.code)
+    text += "\n  and is needed again by the backward at " + site_text(now);
+  text +=
+      "\n  Hint: a state that is carried from step to step is carried as state.detach(); several losses of one part are added up before "
+      "one "
+      "backward(); what every step needs is computed in every step.";
   throw CodedError(ErrorKind::Runtime, "backward_twice", text);
 }
 

@@ -103,7 +103,8 @@ inline OwnedOperand unpack(const SavedOperand& s, Node* owner) { return {s.is_te
 struct SavedTensorHooks {
   PyObject* (*pack)(const Tensor& t, Node* history);  // null result: no hooks active
   Tensor (*unpack)(PyObject* packed);
-  Node* (*history)(PyObject* packed);  // borrowed
+  Node* (*history)(PyObject* packed);                             // borrowed
+  std::string (*writer)(const TensorImpl* t, const Node* owner);  // the line that wrote from outside to memory saved for a node, or nothing
 };
 extern thread_local constinit int saved_hooks_depth;  // 0 in the usual case
 extern SavedTensorHooks saved_tensor_hooks;

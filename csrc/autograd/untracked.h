@@ -41,7 +41,9 @@ class CutInputs {
     for (const Tensor& t : list) add(t.get());
   }
   [[gnu::always_inline]] void give(const Tensor& result) const {
-    if (result && !requires_grad(result.get())) set_cut(result.get(), note());
+    if (!result || requires_grad(result.get())) return;
+    const bool born = result->has(kInference) && result->cut;  // see Note [Inference tensors]
+    set_cut(result.get(), born ? result->cut : note());
   }
   void give(std::span<const Tensor> results) const {
     for (const Tensor& t : results) give(t);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "core/birth.h"
 #include "core/format.h"
 #include "core/inline_storage.h"
 #include "core/launch.h"
@@ -109,7 +110,15 @@ void set_geometry(TensorImpl* t, IntSpan sizes, IntSpan strides) {
   t->flags = static_cast<uint16_t>((t->flags & ~kContiguous) | (contiguous ? kContiguous : 0));
 }
 
+static void without_note(TensorImpl*) {}
+void (*note_birth)(TensorImpl*) = without_note;
+
 namespace {
+
+void born_in_inference(TensorImpl* t) {
+  t->flags |= kInference;
+  note_birth(t);
+}
 
 // A storage for a new tensor, small ones in line.
 inline Storage* storage_for(size_t nbytes, Device device) {
@@ -124,7 +133,7 @@ inline Storage* storage_for(size_t nbytes, Device device) {
   t->device = device;
   t->storage = new_storage(static_cast<size_t>(t->numel) * static_cast<size_t>(itemsize(dtype)), device);
   t->data = t->storage->data;
-  if (RG_UNLIKELY(thread_state.inference_mode)) t->flags |= kInference;
+  if (RG_UNLIKELY(thread_state.inference_mode)) born_in_inference(t.get());
   return t;
 }
 
@@ -146,6 +155,7 @@ Tensor empty(IntSpan sizes, DType dtype, Device device) {
   write_contiguous(t->inline_dims, sizes);
   t->storage = storage_for(static_cast<size_t>(numel * itemsize(dtype)), device);
   t->data = t->storage->data;
+  if (RG_UNLIKELY(thread_state.inference_mode)) note_birth(t);
   return owner;
 }
 
@@ -164,6 +174,7 @@ Tensor empty_dense(const TensorImpl* source, DType dtype) {
   for (int i = 0, n = 2 * source->ndim; i < n; i += 2) std::memcpy(t->inline_dims + i, from + i, 16);
   t->storage = storage_for(static_cast<size_t>(source->numel * itemsize(dtype)), source->device);
   t->data = t->storage->data;
+  if (RG_UNLIKELY(thread_state.inference_mode)) note_birth(t);
   return owner;
 }
 
@@ -192,7 +203,7 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device)
   t->device = device;
   t->storage = new_storage(static_cast<size_t>(extent) * static_cast<size_t>(itemsize(dtype)), device);
   t->data = t->storage->data;
-  if (RG_UNLIKELY(thread_state.inference_mode)) t->flags |= kInference;
+  if (RG_UNLIKELY(thread_state.inference_mode)) born_in_inference(t.get());
   return t;
 }
 
@@ -244,6 +255,7 @@ Tensor share(const TensorImpl* source) {
   t->device = source->device;
   t->flags = static_cast<uint16_t>((t->flags & ~kBirth) | (source->flags & (kInference | kLazy | kBirth)));
   if (RG_UNLIKELY(source->has(kOwnVersion))) share_version(t.get(), source);
+  if (RG_UNLIKELY(source->has(kInference))) t->cut = source->cut;
   return t;
 }
 
@@ -286,7 +298,7 @@ Tensor from_storage(Storage* storage, DType dtype, IntSpan sizes, IntSpan stride
   t->device = storage->device;
   t->data = static_cast<char*>(storage->data) + offset * itemsize(dtype);
   set_geometry(t.get(), sizes, strides);
-  if (RG_UNLIKELY(thread_state.inference_mode)) t->flags |= kInference;
+  if (RG_UNLIKELY(thread_state.inference_mode)) born_in_inference(t.get());
   return t;
 }
 

@@ -88,6 +88,24 @@ Edge edge_of(PyObject* o, const char* what) {
        " have to be Tensors or GradientEdges, but got ", Py_TYPE(o)->tp_name);
 }
 
+// What an input is that the graph does not have, and what graph that is.
+std::string unused_story(PyObject* input, PyObject* output) {
+  std::string text;
+  if (is_tensor(input)) {
+    const auto* t = reinterpret_cast<TensorImpl*>(input);
+    text += str_cat("\n  it has shape ", t->shape());
+    const Site made = t->grad_fn ? t->grad_fn->site : t->cut ? cut_of(t->cut).at : Site{};
+    if (made.code) text += " and was made at " + site_text(made);
+  }
+  if (is_tensor(output))
+    if (const Node* n = reinterpret_cast<TensorImpl*>(output)->grad_fn; n && n->site.code)
+      text += str_cat("\n  the graph ends in ", node_name(n), ", made at ") + site_text(n->site);
+  return text +
+         "\n  Hint: was a copy of it used instead (clone(), detach(), to(), indexing), or a tensor of the same name from before? "
+         "Differentiate with "
+         "respect to the tensor that went into the computation.";
+}
+
 Py_ssize_t length(PyObject* sequence) { return PySequence_Fast_GET_SIZE(sequence); }
 PyObject* item(PyObject* sequence, Py_ssize_t i) { return PySequence_Fast_GET_ITEM(sequence, i); }
 
@@ -126,8 +144,10 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
         PyObject* input = item(inputs, i);
         if (is_tensor(input)) {
           const Tensor t = Tensor::borrow(input);
-          RG_CHECK(requires_grad(t), accumulate ? "can't retain_grad on Tensor that has requires_grad=False: an input of backward()"
-                                                : "One of the differentiated Tensors does not require grad");
+          RG_CHECK(requires_grad(t),
+                   accumulate ? "can't retain_grad on Tensor that has requires_grad=False: an input of backward()"
+                              : "One of the differentiated Tensors does not require grad",
+                   "\n  it is input ", static_cast<int64_t>(i), ", of shape ", t.sizes(), why_no_grad(t));
           if (accumulate && !is_leaf(t.get())) Py_DECREF(checked(PyObject_CallMethod(input, "retain_grad", nullptr)));
         }
         wanted.add(edge_of(input, "inputs"));
@@ -146,7 +166,8 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
     if (accumulate) Py_RETURN_NONE;
     for (size_t i = 0; i < result.size(); ++i)
       RG_CHECK(result[i] || allow_unused, "The differentiated Tensor at index ", i,
-               " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
+               " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.",
+               unused_story(item(inputs, static_cast<Py_ssize_t>(i)), item(tensors, 0)));
     return wrap_tuple(result);
   });
 }

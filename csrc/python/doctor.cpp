@@ -119,6 +119,7 @@ bool is_bad_loss(PyObject* root) {
 
 void WatchedRun::begin(PyObject* roots, const RunOptions& options, PyObject* inputs) {
   active_ = true;
+  roots_ = roots;
   doctor.bad = false;
   doctor.zeros = 0;
   doctor.largest = 0;
@@ -141,7 +142,9 @@ void WatchedRun::finish() {
   told_ = false;
   advance_training_step();
   const unsigned trouble = trouble_of_run(slot_);
-  if (RG_UNLIKELY(doctor.close || trouble)) Py_DECREF(checked(PyObject_CallMethod(the_watcher(), "after_backward", "I", trouble)));
+  if (RG_LIKELY(!doctor.close && !trouble)) return;
+  const Owned list(is_tensor(roots_) ? checked(PyTuple_Pack(1, roots_)) : checked(PySequence_Tuple(roots_)));
+  Py_DECREF(checked(PyObject_CallMethod(the_watcher(), "after_backward", "IO", trouble, list.get())));
 }
 
 // An error is on its way, in C++ or in Python.
@@ -174,6 +177,13 @@ void tell_return(PyObject* module, PyObject* result) {
     return;
   }
   Py_DECREF(checked(done));
+}
+
+void tell_function(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* ctx, PyObject* results) {
+  if (thread_state.transform_depth || thread_state.mapped || in_backward()) return;
+  const Owned list(checked(PyTuple_New(nargs)));
+  for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(list.get(), i, Py_NewRef(args[i]));
+  Py_DECREF(checked(PyObject_CallMethod(the_watcher(), "function", "OOOO", cls, list.get(), ctx, results)));
 }
 
 namespace {

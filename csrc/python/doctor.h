@@ -31,12 +31,16 @@ class WatchedRun {
   bool active_ = false;
   size_t slot_ = 0;
   bool told_ = false;  // that it began, and not yet that it ended
+  PyObject* roots_ = nullptr;  // borrowed: the caller has them
 };
 
 // An outermost call of a module, if it is to be told. `result` is null where it raised.
 extern thread_local constinit bool in_module;
 bool tell_call(PyObject* module, PyObject* args, PyObject* kwargs);  // whether its end is to be told too; throws
 void tell_return(PyObject* module, PyObject* result);                // throws
+
+// A custom Function was applied and recorded: its arguments, its ctx, and the tuple of its results.
+void tell_function(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* ctx, PyObject* results);  // throws
 
 void init_doctor(PyObject* module);
 

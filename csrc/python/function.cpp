@@ -13,6 +13,7 @@
 #include "ops/forward.h"
 #include "python/autograd.h"
 #include "python/bind.h"
+#include "python/doctor.h"
 #include "python/function.h"
 #include "python/guard.h"
 #include "python/intercept.h"
@@ -365,6 +366,10 @@ PyObject* run_forward(PyObject* cls, PyObject* const* args, Py_ssize_t nargs) {
   save_tensors(node, outputs, executable);
   if (RG_UNLIKELY(thread_state.dual_levels != 0)) run_jvp(cls, node, args, nargs, outputs, raw);
   s->finished_forward = true;
+  if (RG_UNLIKELY(doctor.close || !fc->told) && doctor.on && executable) {
+    fc->told = true;
+    tell_function(cls, args, nargs, node->object(), out.get());
+  }
   if (!single) return out.release();
   return Py_NewRef(PyTuple_GET_ITEM(out.get(), 0));
 }

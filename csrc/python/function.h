@@ -65,6 +65,7 @@ struct FunctionNode : Node { FunctionState* state; };
 struct FunctionClass {
   PyObject_HEAD
   const NodeInfo* info;
+  bool told;          // to the doctor, once whether it looks closely or not
   int all_arguments;  // how many setup_context() expects, when forward() has defaults for some; -1 before anybody looked
 };
 

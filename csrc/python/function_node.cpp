@@ -6,6 +6,7 @@
 #include "autograd/engine.h"
 #include "autograd/engine_ops.h"
 #include "autograd/history.h"
+#include "core/coded_error.h"
 #include "core/guards.h"
 #include "core/promote.h"
 #include "ops/data.h"
@@ -24,8 +25,23 @@ struct FunctionInfo {
   std::string name, full_name;
 };
 
-Tensor checked_gradient(const char* name, size_t index, const TensorMeta& meta, const Node* next, PyObject* object) {
-  RG_CHECK(is_tensor(object), "expected Variable or None (got ", Py_TYPE(object)->tp_name, "): gradient ", index, " returned by ", name);
+// The last line of the backward of a class, where gradients are usually returned.
+std::string backward_line(PyObject* cls) {
+  Owned<> module(PyImport_ImportModule("retrograd.doctor._places"));
+  Owned<> line(module.get() ? PyObject_CallMethod(module.get(), "end_of_backward", "O", cls) : nullptr);
+  const char* text = line.get() && PyUnicode_Check(line.get()) ? PyUnicode_AsUTF8(line.get()) : nullptr;
+  const std::string found = text ? std::string("\n  returned by its backward at ") + text : "";
+  PyErr_Clear();  // the error that this is for is told without
+  return found;
+}
+
+template <class... Args> [[noreturn]] void wrong_gradient(PyObject* cls, const Args&... args) {
+  fail_as("custom_function_wrong_gradient", args..., backward_line(cls));
+}
+
+Tensor checked_gradient(PyObject* cls, const char* name, size_t index, const TensorMeta& meta, const Node* next, PyObject* object) {
+  if (!is_tensor(object))
+    wrong_gradient(cls, "expected Variable or None (got ", Py_TYPE(object)->tp_name, "): gradient ", index, " returned by ", name);
   Tensor grad = Tensor::borrow(object);
   if (!same_sizes(grad.sizes(), meta.sizes)) {
     // A gradient may still have the broadcast shape.
@@ -33,15 +49,17 @@ Tensor checked_gradient(const char* name, size_t index, const TensorMeta& meta, 
     bool expandable = grad.sizes().size() >= meta.sizes.size();
     for (size_t d = 0; expandable && d < meta.sizes.size(); ++d)
       expandable = meta.sizes[d] == 1 || meta.sizes[d] == grad.sizes()[extra + d];
-    RG_CHECK(expandable, "Function ", name, " returned an invalid gradient at index ", index, " - got ", grad.sizes(),
-             " but expected shape compatible with ", IntSpan(meta.sizes));
+    if (!expandable)
+      wrong_gradient(cls, "Function ", name, " returned an invalid gradient at index ", index, " - got ", grad.sizes(),
+                     " but expected shape compatible with ", IntSpan(meta.sizes));
     grad = engine_ops.sum_to(grad, meta.sizes);
   }
   RG_CHECK(grad.device() == meta.device || is_sparse(grad) || meta.sparse, "Function ", name, " returned an invalid gradient at index ",
            index, " - expected device ", device_name(meta.device), " but got ", device_name(grad.device()));
   if (grad.dtype() != meta.dtype) {
-    RG_CHECK(is_complex(meta.dtype) || !is_complex(grad.dtype()), "Function ", name, " returned a complex gradient at index ", index,
-             " for an input of dtype ", dtype_name(meta.dtype), ". The gradient of a real input is real: return grad.real");
+    if (!is_complex(meta.dtype) && is_complex(grad.dtype()))
+      wrong_gradient(cls, "Function ", name, " returned a complex gradient at index ", index, " for an input of dtype ",
+                     dtype_name(meta.dtype), ". The gradient of a real input is real: return grad.real");
     if (!takes_dtype(next, grad.dtype(), meta.dtype)) grad = engine_ops.cast(grad, meta.dtype);
   }
   return grad;
@@ -91,16 +109,18 @@ void apply_backward(Call& call) {
   const auto expected = static_cast<Py_ssize_t>(s.inputs.size());
   Py_ssize_t given = count;
   while (given > expected && items[given - 1] == Py_None) --given;  // trailing None are forgiven
-  RG_CHECK(given == expected, "function ", name, " returned an incorrect number of gradients (expected ", static_cast<int64_t>(expected),
-           ", got ", static_cast<int64_t>(count), ")");
+  if (given != expected)
+    wrong_gradient(s.cls, "function ", name, " returned an incorrect number of gradients (expected ", static_cast<int64_t>(expected),
+                   ", got ", static_cast<int64_t>(count), ")");
   for (Py_ssize_t i = 0; i < expected; ++i) {
     const auto k = static_cast<size_t>(i);
     if (items[i] == Py_None) continue;
-    RG_CHECK(s.inputs[k].is_tensor, "function ", name, " returned a gradient different than None at position ", static_cast<int64_t>(i + 1),
-             ", but the corresponding forward input was not a Variable");
+    if (!s.inputs[k].is_tensor)
+      wrong_gradient(s.cls, "function ", name, " returned a gradient different than None at position ", static_cast<int64_t>(i + 1),
+                     ", but the corresponding forward input was not a Variable");
     const int edge = s.edge_of_input[k];
     if (!node->edges[edge].node) continue;
-    call.out[static_cast<size_t>(edge)] = checked_gradient(name, k, s.inputs[k], node->edges[edge].node, items[i]);
+    call.out[static_cast<size_t>(edge)] = checked_gradient(s.cls, name, k, s.inputs[k], node->edges[edge].node, items[i]);
   }
 }
 

@@ -37,7 +37,8 @@ void set_requires_grad_to(TensorImpl* t, bool on, const char* refusal) {
   if (on) {
     RG_CHECK(is_differentiable(t->dtype), refusal);
     if (t->has(kInference) && !thread_state.inference_mode)
-      fail_as("inference_tensor_misuse", "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+      fail_as("inference_tensor_misuse", "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
+              inference_story(t), "\n  Hint: ask a clone() of it, or make it under torch.no_grad() instead of torch.inference_mode().");
   }
   if (on && t->grad_fn) return;  // it already does
   if (!on)

@@ -47,6 +47,8 @@ def _at(place: Place | None) -> str:
 def _sentence(kind: str, op: str | None, mode: Place | None, at: Place | None) -> str:
     if kind == "no_grad":
         return f"gradients were switched off at {_at(mode)}, and the history ended in {op} at {_at(at)}"
+    if kind == "inference_mode" and op is None:
+        return f"inference_mode was entered at {_at(mode)}, and it was made there at {_at(at)}"
     if kind == "inference_mode":
         return f"inference_mode was entered at {_at(mode)}, and the history ended in {op} at {_at(at)}"
     if kind == "forward":

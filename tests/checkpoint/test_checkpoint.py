@@ -685,7 +685,7 @@ def test_a_context_that_cannot_be_entered_leaves_nothing_behind():
                 torch.sin, torch.ones(2, requires_grad=True), use_reentrant=False, debug=debug, context_fn=lambda: (Fails(), Fails())
             )
     if torch.__name__ == "retrograd":
-        with pytest.raises(RuntimeError, match="the handler stack is empty"):
+        with torch.doctor.off(), pytest.raises(RuntimeError, match="the handler stack is empty"):
             torch._C._pop_op_handler()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+import weakref
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
@@ -29,6 +30,9 @@ class OptState(Enum):
 
 def _refresh_per_optimizer_state() -> dict[str, Any]:
     return {"stage": OptState.READY, "found_inf_per_device": {}}
+
+
+_live: weakref.WeakSet[GradScaler] = weakref.WeakSet()  # for the doctor: gradients that overflow are meant while one is at work
 
 
 class GradScaler:
@@ -75,6 +79,7 @@ class GradScaler:
         if backoff_factor >= 1.0:
             raise AssertionError("The backoff factor must be < 1.0.")
         self._init_scale = init_scale
+        _live.add(self)
         self._scale: Tensor | None = None
         self._growth_factor = growth_factor
         self._backoff_factor = backoff_factor

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from retrograd.doctor._report import Report
 
 __all__ = [
-    "CODES", "MEMORY_CHECK_BYTES", "Finding", "SilentFailureError", "SilentFailureWarning", "configure", "findings", "forget", "is_on", "is_strict", "memory", "off", "on", "report", "strict", "watch",
+    "CODES", "MEMORY_CHECK_BYTES", "Finding", "SilentFailureError", "SilentFailureWarning", "check_functions", "configure", "findings", "forget", "is_on", "is_strict", "memory", "off", "on", "report", "strict", "watch",
 ]  # fmt: skip
 
 MEMORY_CHECK_BYTES = 16384
@@ -166,6 +166,38 @@ class on(_Setting):
 
     def _undo(self) -> None:
         _set_on(self._before)
+
+
+class check_functions(_Setting):
+    """Compares the backward of every custom Function with its forward, numerically, on its first use from here on or inside the block. Strict mode does too.
+
+    Example:
+        >>> import retrograd as torch
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return grad * 2 * ctx.saved_tensors[0]
+        >>> with torch.doctor.check_functions():
+        ...     y = Square.apply(torch.ones(3, requires_grad=True))
+    """
+
+    def __init__(self, mode: bool = True) -> None:
+        self._before = _findings.settings.check_functions
+        self._set(bool(mode))
+
+    def _set(self, mode: bool) -> None:
+        _findings.settings.check_functions = mode
+        _watcher.always = mode or is_strict()
+        if mode:
+            _watcher.open()
+
+    def _undo(self) -> None:
+        self._set(self._before)
 
 
 class configure(_Setting):

@@ -85,6 +85,7 @@ class Settings:
     def __init__(self) -> None:
         self.strict = False
         self.disabled: set[str] = set()
+        self.check_functions = False  # custom Functions of every size are compared with their backward
 
 
 settings = Settings()

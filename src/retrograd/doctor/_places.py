@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import linecache
 import os
 from typing import Any, NamedTuple
@@ -65,6 +66,24 @@ def of_leaf(tensor: Any) -> Place | None:
     """The line that made a tensor require grad: where a parameter, or the layer it is in, was made."""
     made = [at for kind, _, _, at in tensor._cut if kind == "made" and at is not None]
     return Place(*made[-1][:3]) if made else None
+
+
+def end_of_backward(cls: Any) -> str | None:
+    """The last line of the backward of a Function, as a message names it."""
+    place = of_backward(cls)
+    return None if place is None else f"{place.file}:{place.line}"
+
+
+def of_backward(cls: Any) -> Place | None:
+    """The last line of the backward of a Function."""
+    from retrograd.autograd import Function
+
+    function = cls.vjp if cls.vjp is not Function.vjp else cls.backward
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return None
+    lines = [line for _, _, line in code.co_lines() if line is not None]
+    return Place(code.co_filename, max(lines), code.co_qualname) if lines else None
 
 
 @functools.lru_cache(maxsize=64)

@@ -104,6 +104,9 @@ class Check:
         """zero_grad() of an optimizer or a module is about to run."""
 
     def op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None: ...
+    def function(self, cls: Any, args: tuple[Any, ...], ctx: Any, results: tuple[Any, ...]) -> None:
+        """A custom Function was applied and recorded."""
+
     def ending(self) -> None:
         """The program ends; warnings may still be given."""
 
@@ -180,8 +183,10 @@ class Watcher:
     # -- events -----------------------------------------------------------------
 
     def _each(self, event: str, *args: Any) -> None:
-        """Calls the method of every check. What they compute records nothing and is not watched."""
+        """Calls the method of every check. What they compute records nothing and is not watched; where somebody else would see it, nothing is computed."""
         if self._busy or threading.get_ident() != self._thread:
+            return
+        if _C._len_function_modes() or (event != "op" and _C._top_op_handler() not in (None, self._handler)):
             return
         try:
             with self.unwatched():
@@ -234,7 +239,7 @@ class Watcher:
         self._run = None
         self._each("failed_backward")
 
-    def after_backward(self, trouble: int) -> None:
+    def after_backward(self, trouble: int, roots: tuple[Any, ...]) -> None:
         if self._busy:
             return
         if trouble:
@@ -243,7 +248,7 @@ class Watcher:
             return
         run, self._run = self._run, None
         if run is None:
-            run = Run((), False, False, True, None, False)
+            run = Run(roots, False, False, True, None, False)
         run.trouble = trouble
         self._each("after_backward", run)
         self._count(runs=1)
@@ -292,6 +297,13 @@ class Watcher:
 
     def zeroed(self, owner: Any, params: list[Any]) -> None:
         self._each("zeroed", owner, params, here())
+
+    def function(self, cls: Any, args: tuple[Any, ...], ctx: Any, results: tuple[Any, ...]) -> None:
+        if self._busy:
+            return
+        if not _C._doctor_state()[1]:
+            self.open()  # the first use of a class
+        self._each("function", cls, args, ctx, results)
 
     def _op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = op(*args, **kwargs)

@@ -66,6 +66,8 @@ _Contexts = tuple[contextlib.AbstractContextManager[Any], contextlib.AbstractCon
 class CheckpointError(RuntimeError):
     """The function did something else when it was run again."""
 
+    code = "checkpoint_side_effects"  # what the doctor calls it
+
 
 class _StopRecomputation(BaseException):
     """Everything that was saved is there again."""
@@ -189,6 +191,12 @@ class _Record(NamedTuple):
     def metadata(self) -> dict[str, Any]:
         return {"shape": self.shape, "dtype": self.dtype, "device": self.device}
 
+    def named(self) -> tuple[str, Any]:
+        """What was saved, in words, and the line, for the doctor."""
+        from retrograd.doctor._places import Place
+
+        return f"a tensor of shape {self.shape} that {self.node} saves", Place(self.file, self.line, "") if self.file else None
+
     def __str__(self) -> str:
         return f"{self.node.removesuffix('0').removesuffix('Backward')} at {self.file}:{self.line}"
 
@@ -258,6 +266,8 @@ class _Region:
         self.slots.append(weakref.ref(slot))
         if self.options.check:
             self.records.append(_Record.of(tensor))
+        if self.options.watched is not None:
+            self.options.watched.saved(tensor)
         if _settings.saving is not None:
             _settings.saving(tensor, _C._saving()[0])
         return slot
@@ -289,10 +299,13 @@ class _Region:
     def recompute(self, key: Any) -> None:
         self.remember(key)
         second = _SecondRun(self, self.found.setdefault(key, {}))
+        watched = self.options.watched
         count = len(self.names)
         with surrounded(self.surroundings), _C.enable_grad(), _second_run(self.options.random_state is not None):
             values = _kept_arguments(self.inputs)
             args, kwargs = values[: len(values) - count], dict(zip(self.names, values[len(values) - count :], strict=True))
+            if watched is not None:
+                watched.before_second(self.function, values)
             with (
                 contextlib.suppress(_StopRecomputation),
                 _random_state(self.options.random_state),
@@ -301,6 +314,17 @@ class _Region:
             ):
                 self.function(*args, **kwargs)
         second.finish()
+        if watched is not None:
+            watched.after_second(self.function, values)
+
+    def story(self) -> str:
+        """The lines that a failure is about."""
+        from retrograd.doctor._recomputing import impure_line
+
+        place, line = self.options.place, impure_line(self.function, _kept_arguments(self.inputs))
+        return (f"\ncheckpoint() was called at {place[0]}:{place[1]}" if place else "") + (
+            f"\nthe block does something else each time at {line.file}:{line.line}" if line else ""
+        )
 
     def remember(self, key: Any) -> None:
         """Sees to it that what nobody asked for is dropped when the backward, or the group of them, is over."""
@@ -353,11 +377,13 @@ class _SecondRun:
             if region.complete and position == len(region.slots) and region.options.check:
                 self.failure = CheckpointError(
                     "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward pass, which "
-                    f"saved {len(region.slots)}.\nThe first op that is new in the recomputation: {_Record.of(tensor)}{region.options.hint()}"
+                    f"saved {len(region.slots)}.\nThe first op that is new in the recomputation: {_Record.of(tensor)}{region.story()}{region.options.hint()}"
                 )
             return plain
         if region.options.check:
-            self.compare(position, _Record.of(tensor))
+            self.compare(position, now := _Record.of(tensor))
+            if region.options.watched is not None:
+                region.options.watched.saved_again(position, plain, *now.named())
         if region.slots[position]() is not None:
             self.found[position] = (plain, version_of(plain))
         if region.options.early_stop and self.count == len(region.slots):
@@ -379,7 +405,7 @@ class _SecondRun:
             )
 
     def fail(self, text: str) -> None:
-        self.failure = CheckpointError(text + self.region.options.hint())
+        self.failure = CheckpointError(text + self.region.story() + self.region.options.hint())
         raise self.failure
 
     def finish(self) -> None:
@@ -389,7 +415,7 @@ class _SecondRun:
             first = f"The first op that is missing: {self.region.records[self.count]}" if self.region.options.check else ""
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\nSaved "
-                f"during forward: {len(self.region.slots)}\nSaved during recomputation: {self.count}.\n{first}{self.region.options.hint()}"
+                f"during forward: {len(self.region.slots)}\nSaved during recomputation: {self.count}.\n{first}{self.region.story()}{self.region.options.hint()}"
             )
 
 
@@ -399,15 +425,28 @@ _DEBUGGED = "\nYou are seeing this error because you passed `debug=True` to chec
 class _Options:
     """How a region is recomputed."""
 
-    def __init__(self, check: bool, early_stop: bool, random_state: Tensor | None, recompute_context: Any, debug: bool) -> None:
+    def __init__(
+        self, check: bool, early_stop: bool, random_state: Tensor | None, recompute_context: Any, debug: bool, place: Any, watched: Any
+    ) -> None:
         self.check = check
         self.early_stop = early_stop
         self.random_state = random_state
         self.recompute_context = recompute_context
         self.debug = debug
+        self.place = place  # where checkpoint() was called
+        self.watched = watched  # by the doctor, see doctor/_recomputing.py
 
     def hint(self) -> str:
         return _DEBUGGED if self.debug else "\nHint: checkpoint(..., debug=True) compares both runs op by op, values too."
+
+
+def _watched(preserve: bool) -> Any:
+    """What the doctor keeps of this call, if it looks."""
+    if not _C._doctor_state()[0]:
+        return None
+    from retrograd.doctor._recomputing import begin
+
+    return begin(preserve)
 
 
 def _run_and_forget(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], context_fn: Callable[[], _Contexts], preserve: bool, determinism_check: str, debug: bool, early_stop: bool) -> Any:  # fmt: skip
@@ -433,6 +472,8 @@ def _run_and_forget(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
         random_state=get_rng_state() if preserve else None,
         recompute_context=recompute_context,
         debug=debug,
+        place=_C._user_site(),
+        watched=_watched(preserve),
     )
     region = _Region(function, args, kwargs, options)
     with saved_tensors_hooks(region.pack, _Region.unpack), forward_context:
@@ -473,8 +514,14 @@ class CheckpointFunction(Function):
         ctx.surroundings = _C._surroundings()
         ctx.rest = [None if isinstance(a, Tensor) else (a,) for a in args]
         ctx.save_for_backward(*(a for a in args if isinstance(a, Tensor)))
+        ctx.watched = _watched(preserve_rng_state)
         with _C.no_grad():
-            return run_function(*args)
+            result = run_function(*args)
+        if ctx.watched is not None:
+            for output in result if isinstance(result, tuple) else (result,):
+                if isinstance(output, Tensor):
+                    ctx.watched.saved(output)
+        return result
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -484,9 +531,15 @@ class CheckpointFunction(Function):
                 "use_reentrant=False, or call backward() without inputs."
             )
         inputs = detach_variable(tuple(_kept_arguments(ctx)))
+        if ctx.watched is not None:
+            ctx.watched.before_second(ctx.run_function, inputs)
         with surrounded(ctx.surroundings), _random_state(ctx.random_state), _C.enable_grad():
             outputs = ctx.run_function(*inputs)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        if ctx.watched is not None:
+            for position, output in enumerate(o for o in outputs if isinstance(o, Tensor)):
+                ctx.watched.saved_again(position, output, f"its result of shape {tuple(output.shape)}", None)
+            ctx.watched.after_second(ctx.run_function, inputs)
         roots = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]
         if not roots:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")

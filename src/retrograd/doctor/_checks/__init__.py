@@ -8,6 +8,8 @@ from retrograd.doctor._checks.coverage import Coverage
 from retrograd.doctor._checks.dead import DeadGradient
 from retrograd.doctor._checks.exploding import ExplodingGradient
 from retrograd.doctor._checks.zero_grad import MissingZeroGrad
+from retrograd.doctor._checks.functions import WrongFunctions
+from retrograd.doctor._checks.nan import NanOrigin
 from retrograd.doctor._watch import Check
 
 
@@ -15,6 +17,8 @@ def make_checks() -> list[Check]:
     """One of each, in the order in which they are asked."""
     by_hand = ByHand()
     return [
+        NanOrigin(),
+        WrongFunctions(),
         by_hand,
         MissingZeroGrad(by_hand),
         Accumulation(by_hand),

@@ -5,6 +5,8 @@ package, passes through the calls of modules, from the innermost to the outermos
 
     RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x16 and 32x64)
     in encoder.layers.3.linear1 (Linear(in_features=32, out_features=64, bias=True)): got input [8, 16], expected [..., 32]
+      the layer was made at model.py:12 and called at model.py:30
+      Hint: make it with in_features=16, or give it an input whose last size is 32.
 
 Errors that programs raise themselves stay as they are. Calls that succeed never come here: see csrc/python/module_type.cpp.
 """
@@ -67,7 +69,33 @@ def _described(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     expected = next((_EXPECTED[c.__name__](module) for c in type(module).__mro__ if c.__name__ in _EXPECTED and _is_ours(c)), "")
     if expected and usual is not None and any(isinstance(v, Tensor) and _differs(v, usual) for _, v in given):
         expected += f" of {_short(usual)}"
-    return shown + "\n" + (": got " + ", ".join(got) if got else "") + (f"{', ' if got else ': '}expected {expected}" if expected else "")
+    facts = (": got " + ", ".join(got) if got else "") + (f"{', ' if got else ': '}expected {expected}" if expected else "")
+    return shown + "\n" + facts + _lines(module) + _hint(module, [v for _, v in given if isinstance(v, Tensor)], usual)
+
+
+def _lines(module: Module) -> str:
+    """Where a layer with parameters was made, and the running line of the program that calls it."""
+    parameter = next(module.parameters(recurse=False), None)
+    made = (
+        next((at for kind, _, _, at in reversed(parameter._cut) if kind == "made" and at is not None), None)
+        if parameter is not None
+        else None
+    )
+    called = torch._C._user_site()
+    if made is None or called is None:
+        return ""
+    return f"\n  the layer was made at {made[0]}:{made[1]} and called at {called[0]}:{called[1]}"
+
+
+def _hint(module: Module, given: list[Tensor], usual: Any) -> str:
+    wrong = next((t for t in given if _differs(t, usual)), None)
+    if isinstance(module, _TABLES):
+        return "\n  Hint: indices are integers: input.long()." if given and given[0].is_floating_point() else ""
+    if wrong is not None:
+        return f"\n  Hint: convert one of them: the input with .to({usual}), or the model with .to({wrong.dtype})."
+    if type(module).__name__ == "Linear" and given and given[0].ndim and given[0].shape[-1] != module.in_features:
+        return f"\n  Hint: make it with in_features={given[0].shape[-1]}, or give it an input whose last size is {module.in_features}."
+    return ""
 
 
 def _short(dtype: Any) -> str:

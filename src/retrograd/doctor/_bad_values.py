@@ -1,0 +1,296 @@
+"""Values that are not finite: whether a tensor has any, where in a graph they began, and what can be said about the op that makes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from retrograd import _C
+from retrograd.doctor import _names
+from retrograd.doctor._graph import Graph, is_leaf_node
+
+INF, NAN = 1, 2
+
+
+def badness(tensor: Any) -> int:
+    """0 for finite values, INF, or NAN. What cannot be read here (a sample of vmap, a tensor without data, a sparse one) counts as finite."""
+    largest = _C._doctor_largest(tensor)
+    if largest is not None:
+        if math.isfinite(largest):
+            return 0
+    elif (
+        not (tensor.is_floating_point() or tensor.is_complex())
+        or tensor.device.type != "cpu"
+        or tensor.is_sparse
+        or _C._batch_level(tensor)
+    ):
+        return 0
+    if bool(tensor.isnan().any()):
+        return NAN
+    return INF if bool(tensor.isinf().any()) else 0
+
+
+def shown(tensor: Any) -> str:
+    """'nan' or 'inf', of a tensor with one element."""
+    return str(float(tensor.real if tensor.is_complex() else tensor))
+
+
+def shown_of(tensors: tuple[Any, ...]) -> str:
+    for tensor in tensors:
+        if tensor is not None and (level := badness(tensor)):
+            count = int((~tensor.isfinite()).sum())
+            return f"with {count:,} of {tensor.numel():,} elements {'nan' if level == NAN else 'infinite'}"
+    return "infinite"
+
+
+def op_name(node: Any) -> str:
+    """'sqrt' for SqrtBackward0, the name of the class for a custom Function."""
+    name = node.name().rpartition("::")[2]
+    short = name.partition("Backward")[0]
+    if not isinstance(node, _C._FunctionCtx):
+        known = {
+            "LinalgVectorNorm": "norm",
+            "EuclideanDist": "cdist",
+            "Reciprocal": "reciprocal",
+            "BinaryCrossEntropy": "binary_cross_entropy",
+        }
+        short = known.get(short, "".join("_" + c.lower() if c.isupper() and i else c.lower() for i, c in enumerate(short)))
+    return short
+
+
+# -- words for ops --------------------------------------------------------------------
+
+_VALUES = {
+    "log": "log of 0 is -inf and of a negative number nan.|take the log of x.clamp_min(1e-12), or use a function that works with logits (log_softmax, logsigmoid, cross_entropy)",
+    "div": "Something other than 0, divided by 0, is infinite, and 0 / 0 is nan.|divide by something that cannot be 0, such as (y + eps) or y.clamp_min(eps)",
+    "exp": "exp overflows: above 88 in float32, above 11 in float16.|subtract the maximum first (logsumexp, softmax and log_softmax do), or clamp(max=...) the exponent",
+    "sqrt": "The root of a negative number is nan.|take the root of x.clamp_min(0)",
+    "pow": "A power of a negative number that is no integer is nan, and a large one overflows.|take it of x.abs() or x.clamp_min(0)",
+    "mean": "The mean of no elements is nan.|skip what is empty, or divide a sum by count.clamp_min(1)",
+    "std": "The standard deviation of one element, with one degree of freedom, is nan.|pass correction=0, or skip groups of one",
+    "var": "The variance of one element, with one degree of freedom, is nan.|pass correction=0, or skip groups of one",
+    "softmax": "A row that is -inf everywhere has no softmax: 0 / 0.|leave at least one element of each row unmasked, or mask with a large finite number",
+    "acos": "acos is nan outside of [-1, 1].|clamp(-1 + 1e-6, 1 - 1e-6) what goes into it",
+    "asin": "asin is nan outside of [-1, 1].|clamp(-1 + 1e-6, 1 - 1e-6) what goes into it",
+}
+_ALIASES = {"log_softmax": "softmax", "_softmax": "softmax", "_log_softmax": "softmax", "log2": "log", "log10": "log", "log1p": "log", "divide": "div",
+            "true_divide": "div", "reciprocal": "div", "rsqrt": "div", "std_mean": "std", "var_mean": "var", "_safe_softmax": "softmax"}  # fmt: skip
+
+
+def reason(name: str) -> str:
+    """Why an op gives values that are not finite, and what to do, with a | between; empty where nothing is known."""
+    name = name.rstrip("_")
+    return _VALUES.get(_ALIASES.get(name, name), "")
+
+
+_DERIVATIVES = {
+    "sqrt": "The derivative of sqrt is infinite at 0.",
+    "rsqrt": "The derivative of rsqrt is infinite at 0.",
+    "norm": "The norm has no derivative at 0.",
+    "pow": "The derivative of a power below 1 is infinite at 0.",
+    "log": "The derivative of log is infinite at 0.",
+    "div": "The derivative of a quotient is infinite where it is divided by 0.",
+    "acos": "The derivative of acos is infinite at -1 and 1.",
+    "asin": "The derivative of asin is infinite at -1 and 1.",
+    "acosh": "The derivative of acosh is infinite at 1.",
+    "atanh": "The derivative of atanh is infinite at -1 and 1.",
+    "atan2": "atan2(0, 0) has no derivative.",
+    "std": "The standard deviation has no derivative where all elements are equal, and none at all of one element.",
+    "var": "The variance of one element has no derivative.",
+    "cdist": "The distance of two points that are equal has no derivative.",
+    "exp": "exp is so large that its product with the gradient overflows.",
+    "prod": "The derivative of a product divides by its elements.",
+}
+_FIXES = {
+    "sqrt": "write torch.sqrt(x + 1e-12), or torch.sqrt(x.clamp_min(1e-12))",
+    "norm": "write (x.pow(2).sum(dim) + 1e-12).sqrt() in place of the norm",
+    "pow": "write x.clamp_min(1e-12) ** p",
+    "log": "write torch.log(x.clamp_min(1e-12)), or work with logits (log_softmax, logsigmoid)",
+    "div": "divide by (y + eps) or y.clamp_min(eps)",
+    "acos": "clamp(-1 + 1e-6, 1 - 1e-6) what goes into it",
+    "asin": "clamp(-1 + 1e-6, 1 - 1e-6) what goes into it",
+    "atan2": "add a small number to the second argument where both are 0",
+    "std": "write torch.sqrt(x.var(...) + 1e-12)",
+    "cdist": "add a small number to the squared distance before its root, or leave the diagonal out",
+}
+
+
+def _known(table: dict[str, str], name: str) -> str:
+    for part in (name, name.removeprefix("linalg_"), name.rstrip("_"), _ALIASES.get(name, "")):
+        if part in table:
+            return table[part]
+    return next((text for key, text in table.items() if name.startswith(key)), "")
+
+
+def derivative(name: str, node: Any) -> str:
+    if node is not None and isinstance(node, _C._FunctionCtx):
+        return f"The backward of {name} made it."
+    return _known(_DERIVATIVES, name) or "All gradients behind it are not finite either, and a step with them ruins the parameters."
+
+
+def gradient_fix(name: str) -> str:
+    return _known(_FIXES, name) or "keep what goes into that operation away from where its derivative is infinite, for example with clamp()"
+
+
+def masked_fix(name: str, mask: str) -> str:
+    if mask == "where":
+        return f"make the input safe first, too: safe = torch.where(mask, x, torch.ones_like(x)); torch.where(mask, {name}(safe), other)"
+    return f"choose the elements before {name}, not after it: {name}(torch.where(mask, x, torch.ones_like(x)))"
+
+
+_MASKS = {
+    "where": "where",
+    "masked_fill": "masked_fill",
+    "mul": "a product with a mask",
+    "masked_select": "masked_select",
+    "index": "indexing",
+    "nan_to_num": "nan_to_num",
+}
+
+
+def masked_consumer(graph: Graph, node: Any) -> str:
+    """Whether the result of a node is thrown away in places by what it goes into: where() and its like, over ops that keep elements where they are."""
+    current, steps = [node], 0
+    while current and steps < 4:
+        after = [n for n in graph.nodes if any(child in current for child, _ in n.next_functions if child is not None)]
+        for consumer in after:
+            name = op_name(consumer)
+            if name in ("where", "masked_fill", "nan_to_num"):
+                return _MASKS[name]
+        current, steps = (
+            [n for n in after if op_name(n) in ("mul", "div", "neg", "add", "sub", "log", "exp", "unsqueeze", "squeeze", "view")],
+            steps + 1,
+        )
+    return ""
+
+
+def suspect(graph: Graph) -> Any:
+    """After a backward whose gradients were not finite: the one kind of op in its graph that has an infinite derivative somewhere; None where there are several."""
+    risky = [n for n in graph.nodes if not is_leaf_node(n) and _known(_FIXES, op_name(n)) and op_name(n) not in ("pow", "div")]
+    risky = risky or [n for n in graph.nodes if not is_leaf_node(n) and _known(_FIXES, op_name(n))]
+    sites = {n._site for n in risky}
+    return risky[-1] if len(sites) == 1 else None
+
+
+# -- the graph of a loss that is not finite ---------------------------------------------
+
+
+class Story(NamedTuple):
+    """Where the first bad value of a graph began."""
+
+    node: Any = None  # an op, with finite values going in; or the one that data went into
+    data: Any = None  # a tensor without history that was bad already
+    parameter: Any = None
+    detail: str = ""
+
+
+_INFINITE_ON_PURPOSE = {
+    "masked_fill",
+    "where",
+    "copy_slices",
+    "index_put",
+    "fill",
+    "masked_scatter",
+    "scatter",
+    "slice_scatter",
+    "add",
+    "sub",
+    "index_fill",
+    "full",
+}
+_RECOMPUTE = {
+    "log": lambda x: x.log(), "log2": lambda x: x.log2(), "log10": lambda x: x.log10(), "log1p": lambda x: x.log1p(), "acos": lambda x: x.acos(), "asin": lambda x: x.asin(),
+    "acosh": lambda x: x.acosh(), "atanh": lambda x: x.atanh(), "lgamma": lambda x: x.lgamma(), "erfinv": lambda x: x.erfinv(), "logit": lambda x: x.logit(),
+    "cosh": lambda x: x.cosh(), "sinh": lambda x: x.sinh(),
+}  # fmt: skip
+
+
+def _saved(node: Any) -> Iterator[tuple[str, Any]]:
+    """What a node has saved, unless hooks keep it in another form: asking them may run the program."""
+    if isinstance(node, _C._FunctionCtx):
+        if all(raw.unpack_hook is None for raw in node._raw_saved_tensors):
+            yield from (("", t) for t in node.saved_tensors if t is not None)
+        return
+    for name in dir(node):
+        if not name.startswith("_raw_saved_"):
+            continue
+        raw = getattr(node, name)
+        for one in raw if isinstance(raw, tuple | list) else (raw,):
+            if one is not None and one.unpack_hook is None and (value := one.data) is not None:
+                yield name.removeprefix("_raw_saved_"), value
+
+
+def _recomputed(node: Any, saved: list[tuple[str, Any]]) -> int:
+    """What the result of a node was, from what it was computed from; 0 where that is not known."""
+    name = op_name(node)
+    inputs = dict(saved)
+    if name in _RECOMPUTE and "self" in inputs:
+        return badness(_RECOMPUTE[name](inputs["self"]))
+    if name == "div" and "other" in inputs and not badness(inputs["other"]) and bool((inputs["other"] == 0).any()):
+        return NAN
+    if name == "pow" and "self" in inputs:
+        return badness(inputs["self"].pow(node._saved_exponent))
+    if name == "mean" and 0 in tuple(getattr(node, "_saved_self_sizes", ())):
+        return NAN
+    return 0
+
+
+def _detail(name: str, saved: list[tuple[str, Any]]) -> str:
+    for key, value in saved:
+        if key in ("self", "other") and not badness(value) and value.numel() and not value.is_complex():
+            which = " by" if name == "div" and key == "other" else " of" if key == "self" else ""
+            if which:
+                return (
+                    f"{which} a tensor of shape {_names.shape(value)} with values from {float(value.min()):.4g} to {float(value.max()):.4g}"
+                )
+    return ""
+
+
+def find(graph: Graph) -> Story:
+    """Follows the bad values of a graph back from its root to where they began."""
+    state: dict[Any, int] = {}  # of the result of a node: what is known
+    data: dict[Any, Any] = {}
+    kept = {node: list(_saved(node)) for node in graph.nodes}
+    for node, saved in kept.items():
+        for key, value in saved:
+            level = badness(value)
+            maker = value.grad_fn
+            if key == "result":
+                state[node] = max(state.get(node, 0), level)
+            elif maker is not None and maker is not node:
+                state[maker] = max(state.get(maker, 0), level)
+            elif level == NAN and maker is None and not value.requires_grad:
+                data.setdefault(node, value)
+    for root in graph.roots:
+        state[root] = NAN
+    for node in graph.nodes:  # oldest first
+        if is_leaf_node(node):
+            state[node] = badness(node.variable)
+            continue
+        if state.get(node) == INF and op_name(node) in _INFINITE_ON_PURPOSE:
+            state[node] = 0
+        if node in state:
+            continue
+        children = [child for child, _ in node.next_functions if child is not None]
+        state[node] = max((state.get(child, 0) for child in children), default=0)
+        state[node] = max(state[node], _recomputed(node, kept[node]), NAN if node in data else 0)
+    seen: set[Any] = set()
+    stack, ends = list(graph.roots), []
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        worse = [child for child, _ in node.next_functions if child is not None and state.get(child)]
+        stack.extend(worse)
+        if not worse or node in data:
+            ends.append(node)
+    first = min(ends, key=lambda node: node._sequence_nr() if not is_leaf_node(node) else -1, default=None)
+    if first is None:
+        return Story()
+    if is_leaf_node(first):
+        return Story(parameter=first.variable)
+    if first in data:
+        return Story(node=first, data=data[first])
+    return Story(node=first, detail=_detail(op_name(first), kept[first]))

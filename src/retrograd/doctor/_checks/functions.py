@@ -1,0 +1,281 @@
+"""custom_function_wrong_gradient: a Function whose backward disagrees with its forward, or that keeps its inputs or outputs on ctx.
+
+The gradient is compared in one random direction for each input, in float64, once per class; on first use in strict mode and under check_functions(), and otherwise when the inputs are
+small. To that end forward runs a few more times, so it must be seen to have no side effects: its code stores nothing outside, draws nothing, prints nothing, and gives the same twice.
+
+Estimators are left alone: a forward that gives back its input (gradient reversal, scaling, clipping), and one that is constant in pieces (sign, round, a threshold). Where only some elements
+of the output stand still (a clamp whose backward lets everything pass), only the others are compared.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+import weakref
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from retrograd import _C
+from retrograd.doctor import _findings
+from retrograd.doctor._findings import Finding, tell
+from retrograd.doctor._places import Place, of_backward, tree_of
+from retrograd.doctor._watch import Check
+
+SMALL, LARGE = 20_000, 1_000_000  # elements of all inputs together: by default, and where it is asked for
+TOLERANCE = 0.01
+_STEPS = (1e-5, 1e-6)
+
+
+class WrongFunctions(Check):
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        self._checked: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # how often each class was looked at
+
+    def function(self, cls: Any, args: tuple[Any, ...], ctx: Any, results: tuple[Any, ...]) -> None:
+        if cls.__module__.partition(".")[0] == "retrograd":
+            return
+        times = self._checked.get(cls, 0)
+        if times >= 3:
+            return
+        self._checked[cls] = times + 1
+        if self._kept_on_ctx(cls, args, ctx, results):
+            return
+        thorough = _findings.settings.strict or _findings.settings.check_functions
+        elements = sum(a.numel() for a in args if isinstance(a, _C.Tensor))
+        hooked = _C._top_saved_tensors_hooks() is not None
+        if elements <= (LARGE if thorough else SMALL) and not hooked and _is_pure(cls):
+            wrong = _compare(cls, args)
+            if wrong is not None:
+                self._checked[cls] = 3
+                _tell_wrong(cls, *wrong)
+
+    def _kept_on_ctx(self, cls: Any, args: tuple[Any, ...], ctx: Any, results: tuple[Any, ...]) -> bool:
+        for name, value in list(vars(ctx).items()):
+            for held in value if isinstance(value, tuple | list) else value.values() if isinstance(value, dict) else (value,):
+                if not isinstance(held, _C.Tensor):
+                    continue
+                is_output = any(held is result for result in results)
+                if not is_output and not (held.requires_grad and any(held is a for a in args)):
+                    continue
+                place = _assignment(cls, name)
+                role = "output" if is_output else "input"
+                cycle = "an output holds its graph, and the graph its ctx: a cycle that only the garbage collector frees" if is_output else (
+                    "it stays in memory as long as the graph does, also after backward() has freed what is saved"
+                )  # fmt: skip
+                tell(
+                    Finding(
+                        "custom_function_wrong_gradient",
+                        f"{cls.__name__} keeps an {role}, a tensor of shape {tuple(held.shape)}, as ctx.{name}.",
+                        place,
+                        f"Kept like that, {cycle}; and a write to it before backward() goes unnoticed.",
+                        f"ctx.save_for_backward(...) in forward, and take it from ctx.saved_tensors in backward, in place of ctx.{name}",
+                    )
+                )
+                return True
+        return False
+
+
+def _tell_wrong(cls: Any, index: int, expected: float, given: float | None) -> None:
+    shown = "None" if given is None else f"{given:.6g}"
+    tell(
+        Finding(
+            "custom_function_wrong_gradient",
+            f"The backward of {cls.__name__} disagrees with its forward: along a random direction of input {index} the output changes by "
+            f"{expected:.6g}, and the gradient says {shown}.",
+            of_backward(cls),
+            "Training follows this gradient, and what it finds is not a minimum of the loss.",
+            f"correct the gradient for input {index}; torch.autograd.gradcheck({cls.__name__}.apply, inputs in float64) shows it element by element",
+        )
+    )
+
+
+# -- the comparison -------------------------------------------------------------------
+
+
+def _compare(cls: Any, args: tuple[Any, ...]) -> tuple[int, float, float | None] | None:
+    """(input, what the forward says, what the backward says) where they disagree."""
+    from retrograd.random import get_rng_state, set_rng_state
+
+    state = get_rng_state()
+    try:
+        with _C.enable_grad():
+            return _compare_in_directions(cls, args)
+    except (
+        Exception
+    ):  # of the user's code: it does not take float64, or not these values, or is not meant to work; the program will say so itself
+        return None
+    finally:
+        set_rng_state(state)
+
+
+def _compare_in_directions(cls: Any, args: tuple[Any, ...]) -> tuple[int, float, float | None] | None:
+    ops = _C._ops
+    generator = _C.Generator()
+    generator.manual_seed(20)
+
+    def noise(t: Any) -> Any:
+        return ops.randn(tuple(t.shape), dtype=_C.float64, generator=generator)
+
+    moving = [i for i, a in enumerate(args) if isinstance(a, _C.Tensor) and a.requires_grad and a.is_floating_point()]
+    if not moving or any(isinstance(a, _C.Tensor) and (a.is_complex() or a.is_sparse) for a in args):
+        return None
+    base = [a.detach().double().clone() if isinstance(a, _C.Tensor) and a.is_floating_point() else a for a in args]
+    for i in moving:  # away from zeros and other corners, where there is no derivative
+        base[i] = base[i] * (1 + 1e-3 * noise(base[i])) + 1e-4 * noise(base[i])
+
+    def forward(values: list[Any]) -> list[Any]:
+        with _C.no_grad():
+            out = cls.apply(*(v.clone() if isinstance(v, _C.Tensor) else v for v in values))
+        return [o.detach() for o in (out if isinstance(out, tuple) else (out,)) if isinstance(o, _C.Tensor) and o.is_floating_point()]
+
+    start = forward(base)
+    if not all(_same(a, b) for a, b in zip(start, forward(base), strict=True)) or not all(bool(o.isfinite().all()) for o in start):
+        return None
+    inputs = [v for v in base if isinstance(v, _C.Tensor)]
+    if start and all(any(o.shape == v.shape and _same(o, v) for v in inputs) for o in start):
+        return None  # what goes in comes out: the gradient is the point
+    weights = [noise(o) for o in start]
+    for i in moving:
+        direction = noise(base[i])
+        slopes = []
+        for step in _STEPS:
+            up, down = (forward([*base[:i], base[i] + sign * step * direction, *base[i + 1 :]]) for sign in (1, -1))
+            if not all(bool(o.isfinite().all()) for o in (*up, *down)) or [o.shape for o in up] != [o.shape for o in start]:
+                break
+            slopes.append([(a - b) / (2 * step) for a, b in zip(up, down, strict=True)])
+            one_sided = [(a - c) / step for a, c in zip(up, start, strict=True)]
+        if len(slopes) < len(_STEPS) or not all(_near(a, b, 1e-3) for a, b in zip(slopes[0], slopes[1], strict=True)):
+            continue  # a corner, or no derivative at all
+        if not all(_near(a, b, 1e-2) for a, b in zip(slopes[1], one_sided, strict=True)):
+            continue
+        seeds = [w * (s != 0) for w, s in zip(weights, slopes[0], strict=True)]  # what stands still may have a gradient on purpose
+        expected = float(sum(float((s * w).sum()) for s, w in zip(slopes[0], seeds, strict=True)))
+        if not any(bool((s != 0).any()) for s in slopes[0]):
+            continue
+        given = _analytic(cls, base, i, seeds, direction)
+        scale = sum(float((s.abs() * w.abs()).sum()) for s, w in zip(slopes[0], seeds, strict=True))
+        if abs((given or 0.0) - expected) > TOLERANCE * max(scale, abs(given or 0.0)):
+            return i, expected, given
+    return None
+
+
+def _analytic(cls: Any, base: list[Any], i: int, seeds: list[Any], direction: Any) -> float | None:
+    from retrograd import autograd
+
+    leaf = base[i].clone().requires_grad_()
+    values = [v.clone() if isinstance(v, _C.Tensor) else v for v in base]
+    values[i] = leaf.clone()  # a copy: forward may write in place
+    out = cls.apply(*values)
+    outs = [o for o in (out if isinstance(out, tuple) else (out,)) if isinstance(o, _C.Tensor) and o.is_floating_point()]
+    pairs = [(o, w) for o, w in zip(outs, seeds, strict=True) if o.requires_grad]
+    if not pairs:
+        return 0.0
+    (grad,) = autograd.grad([o for o, _ in pairs], [leaf], [w for _, w in pairs], allow_unused=True)
+    return None if grad is None else float((grad * direction).sum())
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a.shape == b.shape and bool((a == b).all())
+
+
+def _near(a: Any, b: Any, tolerance: float) -> bool:
+    return bool(((a - b).abs() <= tolerance * (a.abs().max() + b.abs().max()) + 1e-9).all()) if a.numel() else True
+
+
+# -- what can be read from its code ------------------------------------------------------
+
+_DRAWS = {"rand", "randn", "randint", "randperm", "bernoulli", "bernoulli_", "multinomial", "normal", "normal_", "uniform_", "dropout", "rand_like", "randn_like", "random", "gauss", "uniform",
+          "choice", "shuffle", "exponential_", "rrelu", "poisson", "gumbel_softmax"}  # fmt: skip
+_SPEAKS = {"print", "open", "input", "write", "log", "info", "debug", "warning", "warn", "exec", "eval", "sleep"}
+_FORBIDDEN = {"STORE_GLOBAL", "DELETE_GLOBAL", "DELETE_ATTR", "IMPORT_STAR"}
+
+
+def _functions(cls: Any) -> Iterator[FunctionType]:
+    from retrograd.autograd import Function
+
+    for name in ("forward", "setup_context", "backward", "vjp"):
+        function = getattr(cls, name)
+        if function is not getattr(Function, name):
+            function = inspect.unwrap(function)
+            if isinstance(function, FunctionType):
+                yield function
+
+
+def _is_pure(cls: Any) -> bool:
+    found = list(_functions(cls))
+    return bool(found) and all(_function_is_pure(function, set()) for function in found)
+
+
+def _function_is_pure(function: FunctionType, seen: set[Any]) -> bool:
+    if function in seen:
+        return True
+    seen.add(function)
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))
+    return all(_code_is_pure(code, function, cells, seen) for code in _codes(function.__code__))
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _code_is_pure(code: CodeType, function: FunctionType, cells: dict[str, Any], seen: set[Any]) -> bool:
+    first = code.co_varnames[0] if code.co_argcount else ""
+    before = ""
+    for instruction in dis.get_instructions(code):
+        name = instruction.opname
+        if name in _FORBIDDEN or (name == "STORE_DEREF" and instruction.argval in code.co_freevars):
+            return False
+        if name == "STORE_ATTR" and before != first:
+            return False
+        before = str(instruction.argval) if name.startswith("LOAD_FAST") else ""
+    names = set(code.co_names)
+    if names & _DRAWS or (names & _SPEAKS and not _only_maths(names & _SPEAKS, function)):
+        return False
+    for name in names | set(code.co_freevars):
+        value = function.__globals__.get(name)
+        if name in cells:
+            try:
+                value = cells[name].cell_contents
+            except ValueError:  # not set yet
+                return False
+        if isinstance(value, list | dict | set | bytearray) or type(value).__name__ == "deque" or hasattr(value, "named_parameters"):
+            return False
+        if isinstance(value, type) and names & {"append", "update", "extend"}:
+            return False
+        if isinstance(value, FunctionType) and value.__module__.partition(".")[0] != "retrograd" and not _function_is_pure(value, seen):
+            return False
+    return True
+
+
+def _only_maths(names: set[str], function: FunctionType) -> bool:
+    """log is a logarithm where nothing is called logger."""
+    roots: list[Callable[..., Any] | ModuleType | Any] = [v for v in function.__globals__.values() if type(v).__name__ == "Logger"]
+    return names <= {"log"} and not roots
+
+
+def _assignment(cls: Any, attribute: str) -> Place | None:
+    """Where forward sets an attribute of ctx."""
+    for function in _functions(cls):
+        code = function.__code__
+        tree = tree_of(code.co_filename)
+        for node in ast.walk(tree) if tree is not None else ():
+            if (
+                not isinstance(node, ast.FunctionDef)
+                or node.name != function.__name__
+                or not node.lineno - 3 <= code.co_firstlineno <= node.lineno
+            ):
+                continue
+            for statement in ast.walk(node):
+                if isinstance(statement, ast.Attribute) and statement.attr == attribute and isinstance(statement.ctx, ast.Store):
+                    return Place(code.co_filename, statement.lineno, code.co_qualname)
+        return_line = Place(code.co_filename, code.co_firstlineno, code.co_qualname)
+        if attribute in code.co_names:
+            return return_line
+    return None
