@@ -229,6 +229,8 @@ def _recomputed(node: Any, saved: list[tuple[str, Any]]) -> int:
         return badness(_RECOMPUTE[name](inputs["self"]))
     if name == "div" and "other" in inputs and not badness(inputs["other"]) and bool((inputs["other"] == 0).any()):
         return NAN
+    if name == "mul" and "self" in inputs and "other" in inputs:
+        return badness(inputs["self"] * inputs["other"])
     if name == "pow" and "self" in inputs:
         return badness(inputs["self"].pow(node._saved_exponent))
     if name == "mean" and 0 in tuple(getattr(node, "_saved_self_sizes", ())):

@@ -122,7 +122,7 @@ class NanOrigin(Check):
             self._of_bad_data(value, story)
         elif story.node is not None:
             name = bad.op_name(story.node)
-            tell(_of_value(value, _Origin(of_node(story.node), name, f"{name}{story.detail}"), bad.reason(name)))
+            tell(_of_value(value, _Origin(of_node(story.node), name, f"{name}{story.detail}"), bad.reason(name) if name != "mean" else ""))
         else:
             tell(_of_value(value, _Origin(run.place, "", "the loss"), ""))
 
