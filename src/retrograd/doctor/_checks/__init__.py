@@ -7,9 +7,9 @@ from retrograd.doctor._checks.by_hand import ByHand
 from retrograd.doctor._checks.coverage import Coverage
 from retrograd.doctor._checks.dead import DeadGradient
 from retrograd.doctor._checks.exploding import ExplodingGradient
-from retrograd.doctor._checks.zero_grad import MissingZeroGrad
 from retrograd.doctor._checks.functions import WrongFunctions
 from retrograd.doctor._checks.nan import NanOrigin
+from retrograd.doctor._checks.zero_grad import MissingZeroGrad
 from retrograd.doctor._watch import Check
 
 
