@@ -167,7 +167,7 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
     for (size_t i = 0; i < result.size(); ++i)
       RG_CHECK(result[i] || allow_unused, "The differentiated Tensor at index ", i,
                " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.",
-               unused_story(item(inputs, static_cast<Py_ssize_t>(i)), item(tensors, 0)));
+               unused_story(item(inputs, static_cast<Py_ssize_t>(i)), length(tensors) ? item(tensors, 0) : Py_None));
     return wrap_tuple(result);
   });
 }

@@ -292,7 +292,7 @@ def find(graph: Graph) -> Story:
     if first is None:
         return Story()
     if is_leaf_node(first):
-        return Story(parameter=first.variable)
+        return Story(parameter=first.variable, data=next(iter(data.values()), None))
     if first in data:
         return Story(node=first, data=data[first])
     return Story(node=first, detail=_detail(op_name(first), kept[first]))

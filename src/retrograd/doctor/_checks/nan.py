@@ -116,10 +116,12 @@ class NanOrigin(Check):
 
     def _of_graph(self, run: Run, value: str) -> None:
         story = bad.find(run.graph)
-        if story.parameter is not None:
-            self._of_parameter(run, value, story.parameter)
-        elif story.data is not None:
+        if story.data is not None and (story.parameter is None or self._pending is not None):
             self._of_bad_data(value, story)
+        elif self._pending is not None:
+            tell(self._pending)
+        elif story.parameter is not None:
+            self._of_parameter(run, value, story.parameter)
         elif story.node is not None:
             name = bad.op_name(story.node)
             tell(_of_value(value, _Origin(of_node(story.node), name, f"{name}{story.detail}"), bad.reason(name) if name != "mean" else ""))
@@ -152,8 +154,8 @@ class NanOrigin(Check):
         if place is None and not self._pending and live_optimizers():
             self._pending = finding  # the next step makes such data again, while ops are seen
             return
+        tell(finding if place is not None else self._pending or finding)
         self._pending = None
-        tell(finding)
 
     # -- gradients ------------------------------------------------------------------
 
