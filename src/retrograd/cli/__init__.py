@@ -13,6 +13,7 @@ from ..version import __version__
 COMMANDS = {
     "demo": "train a character GPT for a minute, let it write, leave a report",
     "doctor": "run a PyTorch script under the doctor, and report what is wrong with it",
+    "bench": "measure grad modes, checkpointing, training steps and ops, on your own model too",
     "run": "run a PyTorch script on retrograd, unchanged",
     "shim": "let a whole environment import retrograd as torch",
     "env": "print what a bug report needs: versions, machine, settings",
