@@ -56,7 +56,7 @@ def test_modes_of_a_model_of_ones_own(capsys, tmp_path, script):
     assert int(by["64", "eval()", "default"]["peak_bytes"]) > int(by["64", "eval()", "no_grad"]["peak_bytes"])
     stored = json.loads((tmp_path / "m.json").read_text())
     assert len(stored["rows"]) == 12 and len(stored["rows"][0]["samples"]) >= measure.LEAST_ROUNDS and "retrograd" in stored["engines"]
-    assert out.count("beyond the noise") + out.count("(95%:") == 8  # a statement for each comparison
+    assert out.count("beyond the noise") + out.count("(95%:") == 12  # a statement for each comparison, of inference_mode two
 
 
 def test_checkpointing_saves_memory(capsys, tmp_path):

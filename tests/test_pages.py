@@ -56,6 +56,15 @@ def test_the_bar_of_a_terminal(monkeypatch):
     bar.show(5, "loss 1.0")
     bar.show(10, "loss 0.5", finished=True)
     assert "5/10 steps  loss 1.0" in screen.getvalue() and screen.getvalue().rstrip(" ").endswith("\n")
+
+    def fails():
+        with Bar(False, 10, "steps") as bar:
+            bar.show(3, "then it fails")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fails()
+    assert screen.getvalue().endswith("\n")  # what is said next has a line of its own
     quiet = Bar(True, 10, "steps")
     quiet.show(10, "loss", finished=True)
     assert not quiet.live

@@ -10,11 +10,11 @@ from typing import Any
 
 
 class Bar:
-    """Progress on a terminal, by tqdm where that is installed; silent elsewhere."""
+    """Progress on a terminal, by tqdm where that is installed; silent elsewhere. `with` ends its line however the work ends."""
 
     def __init__(self, quiet: bool, total: float, unit: str) -> None:
         self.live = not quiet and sys.stderr.isatty()
-        self.total, self.unit, self.done, self.shown = total, unit, 0.0, 0.0
+        self.total, self.unit, self.done, self.shown, self.open = total, unit, 0.0, 0.0, False
         self.tqdm: Any = None
         if self.live:
             with contextlib.suppress(ImportError):
@@ -34,8 +34,14 @@ class Bar:
             filled = round(24 * done / self.total)
             line = f"  [{'#' * filled}{'.' * (24 - filled)}] {done:.0f}/{self.total:.0f} {self.unit}  {words}"
             print(f"\r{line:<118}", end="\n" if finished else "", file=sys.stderr, flush=True)
+            self.open = not finished
         self.done = done
 
-    def close(self) -> None:
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         if self.tqdm is not None:
             self.tqdm.close()
+        elif self.open:
+            print(file=sys.stderr)

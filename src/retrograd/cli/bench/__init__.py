@@ -25,7 +25,7 @@ import retrograd
 from ..._pages import refusal
 from ..._progress import Bar
 from . import show
-from .measure import ROUNDS, Engine, rounds
+from .measure import ROUNDS, Engine, Row, compare, rounds
 from .models import BUILT_IN, BenchError, load
 from .programs import MODES, Spec, arguments_of
 
@@ -155,46 +155,47 @@ def labels_of(spec: Spec) -> dict[str, Any]:
 
 def results_of(engines: list[Engine], groups: list[list[Spec]], options: argparse.Namespace) -> tuple[list[show.Result], list[str]]:
     """Everything measured; and of ops, those that could not be."""
-    bar = Bar(options.quiet, len(groups) * ROUNDS, "rounds")
     results: list[show.Result] = []
     skipped: list[str] = []
-    for number, specs in enumerate(groups):
-        done, words = [number * ROUNDS], " ".join(map(str, labels_of(specs[0]).values()))
+    with Bar(options.quiet, len(groups) * ROUNDS, "rounds") as bar:
+        for number, specs in enumerate(groups):
+            done, words = [number * ROUNDS], " ".join(map(str, labels_of(specs[0]).values()))
 
-        def progress(done: list[int] = done, words: str = words) -> None:
-            done[0] += 1
-            bar.show(done[0], words)
+            def progress(done: list[int] = done, words: str = words) -> None:
+                done[0] += 1
+                bar.show(done[0], words)
 
-        try:
-            rows = rounds(engines, specs, options.seconds, progress)
-        except BenchError:
-            if options.kind != "ops" or options.subjects or any(engine.process.poll() is not None for engine in engines):
-                raise
-            skipped.append(specs[0]["op"])  # of the whole table some need more than matrices
-            continue
-        for i, spec in enumerate(specs):
-            base = rows[0][0] if len(specs) > 1 else None
-            results.append(show.Result(labels_of(spec), rows[0][i], base, rows[1][i] if len(rows) > 1 else None))
-    bar.show(bar.total, "", finished=True)
-    bar.close()
+            try:
+                rows = rounds(engines, specs, options.seconds, progress)
+            except BenchError:
+                if options.kind != "ops" or options.subjects or any(engine.process.poll() is not None for engine in engines):
+                    raise
+                skipped.append(specs[0]["op"])  # of the whole table some need more than matrices
+                continue
+            for i, spec in enumerate(specs):
+                base = rows[0][0] if len(specs) > 1 else None
+                results.append(show.Result(labels_of(spec), rows[0][i], base, rows[1][i] if len(rows) > 1 else None))
+        bar.show(bar.total, "", finished=True)
     return results, sorted(set(skipped))
 
 
 def statements(results: list[show.Result]) -> list[str]:
     """Whether differences exceed the noise, in words: one sentence for each comparison."""
     found = []
-    for result in results:
-        difference = result.difference
-        if difference is None or result.base is None:
-            continue
-        memory = show.percent(result.row.peak, result.base.peak)
-        low, high = difference.low - 1, difference.high - 1
+    for before, result in zip([None, *results], results, strict=False):
         where = " ".join(map(str, result.labels.values()))
-        interval = f"time {difference.ratio - 1:+.0%} (95%: {low:+.0%} to {high:+.0%})"
-        found.append(
-            f"{where}: {interval if difference.real else 'no difference in time beyond the noise'}, peak memory {memory or 'none'}"
-        )
+        if result.base is not None and result.base is not result.row:
+            found.append(f"{where}: {sentence(result.base, result.row)}")
+        if before is not None and result.row.spec.get("mode") == "inference_mode":  # what comes before it is no_grad
+            found.append(f"{where} against no_grad: {sentence(before.row, result.row)}")
     return found
+
+
+def sentence(base: Row, row: Row) -> str:
+    difference = compare(base, row)
+    interval = f"time {difference.ratio - 1:+.0%} (95%: {difference.low - 1:+.0%} to {difference.high - 1:+.0%})"
+    time = interval if difference.real else "no difference in time beyond the noise"
+    return f"{time}, peak memory {show.percent(row.peak, base.peak) or 'none'}"
 
 
 def run(options: argparse.Namespace) -> None:

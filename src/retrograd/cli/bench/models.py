@@ -93,7 +93,7 @@ def one_line(error: BaseException, file: str | None = None) -> str:
 
 
 def load(name: str) -> Callable[..., Any]:
-    """The function that `script.py:model_fn` names."""
+    """The function that a script and a name after a colon say."""
     path, _, attribute = name.rpartition(":")
     if not path.endswith(".py") or not attribute:
         known = ", ".join(BUILT_IN)

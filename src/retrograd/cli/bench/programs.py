@@ -76,7 +76,10 @@ def train(torch: Any, spec: Spec, made: Subject) -> Program:
 
 
 def function_of(torch: Any, name: str) -> Callable[..., Any]:
-    for home in (torch, torch.nn.functional, torch.special, torch.linalg, torch.Tensor):
+    family, _, rest = name.partition("_")
+    if family in ("fft", "linalg", "special") and (found := getattr(getattr(torch, family), rest, None)) is not None:
+        return found
+    for home in (torch, torch.nn.functional, torch.Tensor):
         if (found := getattr(home, name, None)) is not None and not isinstance(found, property):
             return found
     raise BenchError(f"{torch.__name__} has no {name}")

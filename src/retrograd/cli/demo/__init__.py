@@ -45,23 +45,24 @@ class Run:
 def train(trainer: Trainer, seconds: float, steps: int | None, quiet: bool) -> Run:
     """Trains for a time, or a number of steps."""
     torch, run = trainer.torch, Run()
-    bar = Bar(quiet, steps or seconds, "steps" if steps else "s")
-    start, progress = time.perf_counter(), 0.0
-    while progress < 1:
-        torch.reset_peak_memory_stats()
-        loss, norm = trainer.step(progress)
-        run.losses.append(loss.item())
-        run.norms.append(norm.item())
-        run.memory.append((torch.memory_allocated(), torch.max_memory_allocated()))
-        run.seconds.append(time.perf_counter() - start)
-        count = len(run.losses)
-        if count % 10 == 1:
-            run.parts.append((count, trainer.norms()))
-        progress = count / steps if steps else run.seconds[-1] / seconds
-        speed = BATCH * BLOCK * count / run.seconds[-1]
-        words = f"loss {run.smooth(run.losses):.3f}  |grad| {run.norms[-1]:.2f}  {speed:,.0f} tokens/s  {run.memory[-1][1] / 1e6:.1f} MB"
-        bar.show(count if steps else run.seconds[-1], words, finished=progress >= 1)
-    bar.close()
+    with Bar(quiet, steps or seconds, "steps" if steps else "s") as bar:
+        start, progress = time.perf_counter(), 0.0
+        while progress < 1:
+            torch.reset_peak_memory_stats()
+            loss, norm = trainer.step(progress)
+            run.losses.append(loss.item())
+            run.norms.append(norm.item())
+            run.memory.append((torch.memory_allocated(), torch.max_memory_allocated()))
+            run.seconds.append(time.perf_counter() - start)
+            count = len(run.losses)
+            if count % 10 == 1:
+                run.parts.append((count, trainer.norms()))
+            progress = count / steps if steps else run.seconds[-1] / seconds
+            speed = BATCH * BLOCK * count / run.seconds[-1]
+            words = (
+                f"loss {run.smooth(run.losses):.3f}  |grad| {run.norms[-1]:.2f}  {speed:,.0f} tokens/s  {run.memory[-1][1] / 1e6:.1f} MB"
+            )
+            bar.show(count if steps else run.seconds[-1], words, finished=progress >= 1)
     return run
 
 
