@@ -13,7 +13,7 @@ import heapq
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-LETTER, MARGIN = 7.0, 16.0  # how wide a letter is taken to be, and what is around a word
+LETTER, MARGIN = 7.5, 16.0  # how wide a letter is taken to be, and what is around a word
 NODE_HEIGHT, FOLDED_HEIGHT = 36.0, 44.0
 PAD, HEAD = 14.0, 22.0  # inside the frame of a module: around its members, and above them for its name
 GAP_ACROSS, GAP_DOWN = 18.0, 30.0
