@@ -67,7 +67,7 @@ def test_checkpointing_saves_memory(capsys, tmp_path):
 
 
 def test_training_steps_and_anomaly_mode(capsys):
-    status, out, _ = run(capsys, "train", "mlp", "--batch-sizes", "4")
+    status, out, _ = run(capsys, "train", "mlp", "--batch-sizes", "4", "--cpu-time")
     assert status == 0 and "detect_anomaly" in out and "samples/s" in out
 
 
@@ -151,6 +151,7 @@ def test_a_model_that_fails_is_one_line_and_leaves_nothing(capsys, tmp_path, scr
         (["modes", "--plot", f"{__file__}/plots"], "is not a folder"),
         (["modes", "--batch-sizes", "0"], "--batch-sizes have to be at least 1"),
         (["modes", "--device", "cuda"], "this build measures on the CPU alone"),
+        (["modes", "--cpu-time", "--threads", "2"], "it needs --threads 1"),
         (["modes", "--seconds", "nan"], "--seconds has to be more than 0"),
         (["ops", "no_such_op"], "there is no op 'no_such_op'"),
     ],

@@ -54,6 +54,9 @@ def parser_of() -> argparse.ArgumentParser:
     parser.add_argument("--against", choices=["torch"], help="the same on an installed PyTorch, side by side")
     parser.add_argument("--seconds", type=float, default=1.0, help="of measuring for each row and engine (default: %(default)g)")
     parser.add_argument("--threads", type=int, default=retrograd.get_num_threads(), help="of both engines (default: %(default)s)")
+    parser.add_argument(
+        "--cpu-time", action="store_true", help="time of the processor, not of the clock: for a busy machine, with --threads 1"
+    )
     parser.add_argument("--csv", type=Path, metavar="FILE", help="writes the numbers")
     parser.add_argument("--json", type=Path, metavar="FILE", help="writes the numbers, every sample among them")
     parser.add_argument("--plot", type=Path, metavar="DIR", help="draws what was measured (needs matplotlib)")
@@ -72,6 +75,8 @@ def check(options: argparse.Namespace) -> None:
             raise BenchError(f"--{name.replace('_', '-')} have to be at least 1")
     if options.threads < 1:
         raise BenchError("--threads has to be at least 1")
+    if options.cpu_time and options.threads > 1:
+        raise BenchError("--cpu-time adds up the time of all threads: it needs --threads 1")
     if options.against and importlib.util.find_spec("torch") is None:
         raise BenchError("--against torch: PyTorch is not installed")
     if options.plot and importlib.util.find_spec("matplotlib") is None:
@@ -204,14 +209,19 @@ def run(options: argparse.Namespace) -> None:
     engines: list[Engine] = []
     try:
         for name in ("retrograd", *filter(None, [options.against])):
-            engines.append(Engine(name, options.threads))
+            engines.append(Engine(name, options.threads, "process_time" if options.cpu_time else "perf_counter"))
         results, skipped = results_of(engines, groups, options)
     finally:
         for engine in engines:
             engine.close()
     if not results:
         raise BenchError("nothing could be measured")
-    facts = {"engines": {engine.name: engine.version for engine in engines}, "threads": options.threads, "seconds": options.seconds}
+    facts = {
+        "engines": {engine.name: engine.version for engine in engines},
+        "threads": options.threads,
+        "clock": "processor" if options.cpu_time else "wall",
+        "seconds": options.seconds,
+    }
     files: dict[Path, bytes] = {}
     if options.csv:
         files[options.csv] = show.csv_text(results).encode()

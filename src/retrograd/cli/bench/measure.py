@@ -25,13 +25,13 @@ COVERED = 0.95  # by the interval around a ratio
 class Engine:
     """A worker process with one engine in it."""
 
-    def __init__(self, name: str, threads: int) -> None:
+    def __init__(self, name: str, threads: int, clock: str) -> None:
         self.name = name
         limits = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
         package = str(Path(__file__).resolve().parents[3])
         path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "retrograd.cli.bench.worker", name, str(threads)],
+            [sys.executable, "-m", "retrograd.cli.bench.worker", name, str(threads), clock],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -14,6 +14,7 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from .models import BenchError, one_line
@@ -21,8 +22,8 @@ from .programs import Program, build, run
 
 
 class Worker:
-    def __init__(self, engine: Any) -> None:
-        self.engine = engine
+    def __init__(self, engine: Any, clock: Callable[[], float]) -> None:
+        self.engine, self.clock = engine, clock
         self.programs: list[Program] = []
         self.counts: list[int] = []
 
@@ -36,12 +37,12 @@ class Worker:
     def loop(self, program: Program, count: int) -> float:
         if program.before is not None:
             program.before()
-        body = program.run
+        body, clock = program.run, self.clock
         with program.context():
-            start = time.perf_counter()
+            start = clock()
             for _ in range(count):
                 body()
-            return time.perf_counter() - start
+            return clock() - start
 
     def calibrate(self, program: Program, seconds: float) -> int:
         count, elapsed = 1, self.loop(program, 1)
@@ -94,7 +95,7 @@ class Worker:
 
 
 def main() -> None:
-    name, threads = sys.argv[1], int(sys.argv[2])
+    name, threads, clock = sys.argv[1], int(sys.argv[2]), getattr(time, sys.argv[3])
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever a model prints must not reach the answers
     warnings.simplefilter("ignore")
@@ -119,7 +120,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # what importing made: each sample collects before it starts, which would take longer than many samples
     send({"version": str(engine.__version__)})
-    worker = Worker(engine)
+    worker = Worker(engine, clock)
     for line in sys.stdin:
         send(worker.answer(json.loads(line)))
 
