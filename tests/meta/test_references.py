@@ -85,7 +85,7 @@ def test_files_that_are_named_exist():
         f"{path.relative_to(ROOT)}:{line}: {name}"
         for path, line, text in PROSE
         for name in PATH.findall(BRACES.sub(r"\1\2 \1\3", text))
-        if name.removeprefix("../") not in KNOWN and name.rpartition("/")[2] not in GENERATED | EXAMPLES
+        if name.replace("../", "") not in KNOWN and name.rpartition("/")[2] not in GENERATED | EXAMPLES
     ]
     missing += [
         f"{path.relative_to(ROOT)}:{line}: {name}" for path, line, text in PROSE for name in FOLDER.findall(text) if name not in FOLDERS
