@@ -3,6 +3,7 @@
 A hook of MkDocs (mkdocs.yml). By itself:
 
     python tools/site.py coverage    counts the names of PyTorch that are here, in docs/coverage.json; needs PyTorch
+    python tools/site.py picture     draws docs/graph.svg, the picture of the README
 """
 
 from __future__ import annotations
@@ -93,6 +94,19 @@ def picture() -> str:
     return str(torch.viz.graph(loss, names={"w": w}).svg()).replace("\n\n", "\n")
 
 
+def model_picture() -> str:
+    """The graph of a small network, by module."""
+    import retrograd as torch
+    from retrograd import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+    with torch.viz.watch(model):
+        out = model(torch.randn(16, 3))
+    loss = nn.functional.mse_loss(out, torch.randn(16, 1))
+    return str(torch.viz.graph(loss, model=model).svg())
+
+
 # -- what MkDocs calls ----------------------------------------------------------
 
 
@@ -177,7 +191,9 @@ def count_coverage() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] != ["coverage"]:
+    if sys.argv[1:] == ["coverage"]:
+        count_coverage()
+    elif sys.argv[1:] == ["picture"]:
+        (ROOT / "docs" / "graph.svg").write_text(model_picture() + "\n")
+    else:
         sys.exit(__doc__)
-    sys.path.insert(0, str(ROOT / "src"))
-    count_coverage()
