@@ -8,6 +8,7 @@
 #include "autograd/layers.h"
 #include "autograd/sparse.h"
 #include "autograd/untracked.h"
+#include "core/events.h"
 #include "core/stack.h"
 #include "core/state.h"
 
@@ -101,6 +102,7 @@ struct GraphTask {
   void push(Node* n);
   Node* pop();
   void run_node(Node* n);
+  void run_recorded(Node* n);
   void run();
   void clean_up(std::span<const Edge> roots) noexcept;
 };
@@ -271,11 +273,9 @@ namespace {
     if (grad && is_complex(grad.dtype())) grad = engine_ops.conj(grad);
 }
 
-}  // namespace
-
 // Derivatives in the table are written as for real numbers: the incoming gradient times the derivative. Of a holomorphic function the gradient
 // is that with the derivative conjugated, which is the same formula with conjugates going in and coming out.
-void apply_node(Call& call) {
+inline void apply_formulas(Call& call) {
   if (RG_UNLIKELY(sparse_type != nullptr) && !(call.node->flags & (kPython | kTopological)))
     for (Tensor& grad : call.in)
       if (is_sparse(grad)) grad = call_sparse("to_dense", grad, {});
@@ -283,6 +283,25 @@ void apply_node(Call& call) {
     for (const Tensor& grad : call.in)
       if (RG_UNLIKELY(grad && is_complex(grad.dtype()))) return apply_conjugated(call);
   call.node->info->apply(call);
+}
+
+int64_t event_number(const Node* n) { return n->sequence == UINT64_MAX ? -1 : static_cast<int64_t>(n->sequence); }
+
+// The node's own event, inside the one of all that is done about it.
+[[gnu::cold, gnu::noinline]] void apply_recorded(Call& call) {
+  const OpenEvent event(EventKind::Node, call.node->info, event_number(call.node));
+  if (EventLog& log = *thread_state.log; log.wanted.arguments) {
+    log.note_count(event.event(), call.in.size());
+    for (const Tensor& grad : call.in) log.note_tensor(grad.get());
+  }
+  apply_formulas(call);
+}
+
+}  // namespace
+
+void apply_node(Call& call) {
+  if (RG_UNLIKELY(thread_state.log != nullptr)) return apply_recorded(call);
+  apply_formulas(call);
 }
 
 void finish_outputs(Node* n, std::span<Tensor> out) {
@@ -359,11 +378,20 @@ void GraphTask::run_node(Node* n) {
   }
 }
 
+[[gnu::cold, gnu::noinline]] void GraphTask::run_recorded(Node* n) {
+  const OpenEvent event(EventKind::Evaluate, n->info, event_number(n));
+  run_node(n);
+}
+
 void GraphTask::run() {
   uint32_t since_check = 0;
   try {
     while (!heap.empty()) {
-      run_node(pop());
+      if (RG_LIKELY(!thread_state.log)) {
+        run_node(pop());
+      } else {
+        run_recorded(pop());
+      }
       // Hooks and custom functions may have switched gradients on or off; each node starts as the run did.
       if (RG_UNLIKELY(thread_state.grad_enabled != options.create_graph)) set_grad_mode(options.create_graph);
       if (RG_UNLIKELY(++since_check == 512)) {

@@ -13,6 +13,7 @@ namespace retrograd {
 
 PyTypeObject* node_base_type = nullptr;
 thread_local constinit const NodeInfo* newest_node = nullptr;
+thread_local constinit uint64_t next_sequence = 0;
 
 namespace {
 
@@ -30,7 +31,6 @@ Pool pools[kPools] = {Pool(0),
                       Pool(pooled_bytes(7)),
                       Pool(pooled_bytes(8))};
 
-thread_local constinit uint64_t next_sequence = 0;
 uint32_t current_step = 0;
 
 template <class T> T* field(Node* node, const SavedField& f) { return reinterpret_cast<T*>(reinterpret_cast<char*>(node) + f.offset); }

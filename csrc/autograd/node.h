@@ -159,6 +159,7 @@ NodeExtra& extra_of(Node* node);
 void release_saved(Node* node);  // drops saved tensors, sets kFreed
 void remember_shape(Node* node, size_t edge, const TensorImpl* input);
 const char* node_name(const Node* node);
+extern thread_local constinit uint64_t next_sequence;  // the number of the node that is made next on this thread
 extern thread_local constinit const NodeInfo*
     newest_node;                                   // the kind of node made last: while tensors are saved, the one they are saved for
 std::string forward_name(const Node* node);        // of the op it belongs to: "Mul" for MulBackward0

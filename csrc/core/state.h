@@ -8,6 +8,7 @@
 namespace retrograd {
 
 struct Handler;
+class EventLog;
 
 // Who switched recording off: the user (no_grad, set_grad_enabled, inference_mode), or the package around code that it calls.
 enum class Off : uint8_t { User, Forward, Backward, Hook };
@@ -19,7 +20,7 @@ struct ThreadState {
   bool forward_enabled = true;         // forward_ad._set_fwd_grad_enabled()
   bool torch_function_enabled = true;  // off inside DisableTorchFunction
   bool torch_function_subclasses = true;
-  bool intercepting = false;                 // ops must look around: handlers, forward-mode levels or autocast are active
+  bool intercepting = false;                 // ops must look around: handlers, forward-mode levels, autocast or a profile are active
   bool mapped = false;                       // one of the handlers is a level of vmap
   uint16_t autocast = 0;                     // the kinds of devices whose ops choose their precision, a bit each; see ops/autocast.h
   uint32_t dual_levels = 0;                  // forward-mode levels entered, see autograd/tangent.h
@@ -32,6 +33,7 @@ struct ThreadState {
   uint64_t fresh_bits = 0;                   // and one with memory of its own: kInference too
   Site mode_site;                            // where recording was switched off (owned); a function's own line for a decorator
   Off off = Off::User;                       // and by whom
+  EventLog* log = nullptr;                   // where ops and nodes leave their events while a profile records, see core/events.h
   const char* op = nullptr;                  // the op entered last, while ops leave their names: see set_naming_ops()
 };
 
@@ -44,11 +46,16 @@ extern int64_t live_batched;  // tensors of vmaps that exist, see Note [Batched 
 // them, nor on transforms that have nothing to do with the tensors at hand. So this is a question of the dispatch of ops alone; whatever
 // has two ways of computing something asks the tensors (has_layers(), autograd/layers.h).
 inline void set_intercepting() {
-  thread_state.intercepting = thread_state.handlers || thread_state.dual_levels || thread_state.autocast || live_batched || naming_ops;
+  thread_state.intercepting =
+      thread_state.handlers || thread_state.dual_levels || thread_state.autocast || thread_state.log || live_batched || naming_ops;
 }
 inline void set_handlers(Handler* top, bool mapped) {
   thread_state.handlers = top;
   thread_state.mapped = mapped;
+  set_intercepting();
+}
+inline void set_log(EventLog* log) {
+  thread_state.log = log;
   set_intercepting();
 }
 inline void set_autocast(uint16_t devices) {

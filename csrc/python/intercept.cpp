@@ -116,6 +116,7 @@ PyObject* adopted_outputs(const Handler* h, PyObject* outputs, PyObject* const* 
 }
 
 thread_local constinit bool tangents_are_taken_care_of = false;
+thread_local constinit const OpRecord* entered_op = nullptr;
 
 PyObject* call_handler(OpRecord& op, PyObject* args) {
   Handler* const top = op_handler();

@@ -21,7 +21,9 @@
 #include <tuple>
 #include <vector>
 
+#include "autograd/node.h"
 #include "autograd/tangent.h"
+#include "core/events.h"
 #include "core/format.h"
 #include "core/state.h"
 #include "core/tensor.h"
@@ -117,6 +119,28 @@ template <class... Ts> struct Unbox<std::tuple<Ts...>> {
 
 PyObject* call_handler(OpRecord& op, PyObject* args);  // steals args
 
+// A profile sees an op before handlers do: its function is called a second time, inside the event.
+extern thread_local constinit const OpRecord* entered_op;  // the op whose function is about to be entered again
+inline bool begins_event(const OpRecord& op) {
+  if (RG_LIKELY(!thread_state.log)) return false;
+  if (entered_op != &op) return true;
+  entered_op = nullptr;
+  return false;
+}
+inline void enter_again(const OpRecord& op) {
+  if (RG_UNLIKELY(thread_state.log != nullptr)) entered_op = &op;
+}
+template <class R, class... A>
+[[gnu::cold, gnu::noinline]] R recorded(const OpRecord& op, R (*whole)(A...), std::type_identity_t<A>... args) {
+  const OpenEvent event(EventKind::Op, &op, thread_state.grad_mode ? static_cast<int64_t>(next_sequence) : -1);
+  if (EventLog& log = *thread_state.log; RG_UNLIKELY(log.wanted.arguments)) {
+    log.note_count(event.event(), sizeof...(A));
+    (note_argument(log, args), ...);
+  }
+  entered_op = &op;
+  return whole(args...);
+}
+
 // Puts the running handler back on top while a composite that it called runs.
 struct Reenter {
   Handler* below = nullptr;  // with the reference of the stack
@@ -192,7 +216,9 @@ template <class... Args> bool any_layered(const Args&... args) { return (escaped
 // Whether an op on these arguments is for its kernel alone, although something is active.
 template <class... Args> [[gnu::cold, gnu::noinline]] bool is_plain(const OpRecord& op, const Args&... args) {
   thread_state.op = op.name;
-  return !op_handler() && !any_layered(args...);
+  if (op_handler() || any_layered(args...) || (thread_state.log && entered_op != &op)) return false;
+  entered_op = nullptr;
+  return true;
 }
 template <class... Args> void check_not_escaped(const Args&... args) {
   RG_CHECK(!(escaped(args) || ...),
@@ -243,6 +269,10 @@ extern thread_local constinit bool tangents_are_taken_care_of;  // of the op tha
 template <class R, class... A>
 [[gnu::cold, gnu::noinline]] R run_intercepted(bool& done, OpRecord& op, R (*whole)(A...), R (*kernel)(A...),
                                                std::type_identity_t<void (*)(const R&, A...)> rule, std::type_identity_t<A>... args) {
+  if (begins_event(op)) {
+    done = true;
+    return recorded(op, whole, args...);
+  }
   const bool tangents = !std::exchange(tangents_are_taken_care_of, false);
   thread_state.op = op.name;
   if (intercepts(op)) {
@@ -255,6 +285,7 @@ template <class R, class... A>
     done = true;
     const auto run = [&] {
       const Below below(h);
+      enter_again(op);
       return whole(args...);
     };
     R result = adopted(h, run(), args...);
@@ -264,6 +295,7 @@ template <class R, class... A>
   if (tangents && rule && any_tangent(args...)) {
     done = true;
     tangents_are_taken_care_of = true;
+    enter_again(op);
     R result = whole(args...);
     rule(result, args...);
     return result;
@@ -278,6 +310,10 @@ inline void check_not_captured(const Tensor& self, const auto&...) {
 // The same for a write in place: true when everything is done.
 template <class... A>
 [[gnu::cold, gnu::noinline]] bool write_intercepted(OpRecord& op, const Tensor& (*whole)(A...), std::type_identity_t<A>... args) {
+  if (begins_event(op)) {
+    recorded(op, whole, args...);
+    return true;
+  }
   thread_state.op = op.name;
   if (intercepts(op)) {
     intercept<Tensor>(op, args...);
@@ -288,6 +324,7 @@ template <class... A>
   if (!h || op.random || most_involved(h, args...) != Involved::None) return false;
   check_not_captured(args...);
   const Below below(h);
+  enter_again(op);
   whole(args...);
   return true;
 }

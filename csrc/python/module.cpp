@@ -13,6 +13,7 @@
 #include "python/interpreter.h"
 #include "python/module_type.h"
 #include "python/optim.h"
+#include "python/profile.h"
 #include "python/tensor_type.h"
 #include "python/torch_function.h"
 #include "python/types.h"
@@ -53,6 +54,7 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
     init_torch_function(module);
     init_overridable_function(module);
     init_intercept(module);
+    init_profile(module);
     init_autocast(module);
     init_modes(module);
     init_settings(module);

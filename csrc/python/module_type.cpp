@@ -11,6 +11,7 @@
 // that succeed do not know of it.
 #include "python/module_type.h"
 
+#include "core/events.h"
 #include "core/guards.h"
 #include "core/last_error.h"
 #include "core/tensor.h"
@@ -120,7 +121,7 @@ PyObject* call_inside(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 // An outermost call is one that no module made; the doctor may want to know of it.
-PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+inline PyObject* call_unrecorded(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (RG_LIKELY(in_module) || !doctor.on) return call_inside(self, args, kwargs);
   return guarded([&]() -> PyObject* {
     const bool told = tell_call(self, args, kwargs);
@@ -136,6 +137,19 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     }
     return result ? result : throw PythonError();
   });
+}
+
+// A profile that was asked for modules.
+[[gnu::cold, gnu::noinline]] PyObject* call_recorded(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    const OpenEvent event(EventKind::Module, Py_NewRef(Py_TYPE(self)), reinterpret_cast<intptr_t>(self));
+    return call_unrecorded(self, args, kwargs);
+  });
+}
+
+PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  if (RG_UNLIKELY(thread_state.log != nullptr) && thread_state.log->wanted.modules) return call_recorded(self, args, kwargs);
+  return call_unrecorded(self, args, kwargs);
 }
 
 bool as_in_root(PyTypeObject* type) {

@@ -204,6 +204,7 @@ DISPATCH_PLAIN = """
 $ret $name($params) {
   if (RG_UNLIKELY(thread_state.intercepting)) {
     $autocast
+    if (begins_event(op_$name)) return recorded(op_$name, ops::$name$more);
     if (intercepts(op_$name)) return intercept<$ret>(op_$name$more);
   }
   $call;
@@ -224,7 +225,7 @@ $ret $name($params) {
 """
 # Hooks on saved tensors see the inputs first, so that the recomputation of a checkpoint can stop before the kernel of its last op.
 HOOKS_FIRST = """
-if (RG_UNLIKELY(saved_hooks_depth > 0) && (!thread_state.intercepting || is_plain(op_$name$more)) && thread_state.grad_mode && $records) {
+if (RG_UNLIKELY(saved_hooks_depth > 0) && thread_state.grad_mode && $records && (!thread_state.intercepting || is_plain(op_$name$more))) {
   $before
   $ret result = $kernel($args);
   $after
@@ -333,14 +334,20 @@ def cut_notes(op: Op) -> str:
 INPLACE_ALIAS = """
 // $schema, in place
 const Tensor& ${name}_($params) {
-  if (RG_UNLIKELY(thread_state.intercepting) && intercepts(op_${name}_)) { intercept<Tensor>(op_${name}_$more); return self; }
+  if (RG_UNLIKELY(thread_state.intercepting)) {
+    if (begins_event(op_${name}_)) return recorded(op_${name}_, ops::${name}_$more);
+    if (intercepts(op_${name}_)) { intercept<Tensor>(op_${name}_$more); return self; }
+  }
   return ops::${target}_($args);
 }
 """
 INPLACE_COMPOSITE = """
 // $schema, in place
 const Tensor& ${name}_($params) {
-  if (RG_UNLIKELY(thread_state.intercepting) && intercepts(op_${name}_)) { intercept<Tensor>(op_${name}_$more); return self; }
+  if (RG_UNLIKELY(thread_state.intercepting)) {
+    if (begins_event(op_${name}_)) return recorded(op_${name}_, ops::${name}_$more);
+    if (intercepts(op_${name}_)) { intercept<Tensor>(op_${name}_$more); return self; }
+  }
   composite::${name}_($args);
   return self;
 }
