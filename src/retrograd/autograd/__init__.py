@@ -207,9 +207,14 @@ from retrograd.autograd.gradcheck import gradcheck, gradgradcheck  # noqa: E402 
 
 
 if TYPE_CHECKING:
-    from retrograd.autograd import forward_ad as forward_ad, functional as functional
+    from retrograd.autograd import (
+        forward_ad as forward_ad,
+        functional as functional,
+        profiler as profiler,
+        profiler_util as profiler_util,
+    )
 else:  # imported when first used
-    _MODULES = ("forward_ad", "functional")
+    _MODULES = ("forward_ad", "functional", "profiler", "profiler_util")
 
     def __getattr__(name):
         if name in _MODULES:

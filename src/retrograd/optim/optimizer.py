@@ -95,6 +95,16 @@ def _watched(optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return result
 
 
+@contextlib.contextmanager
+def _block(optimizer: Any, method: str) -> Iterator[None]:
+    """A method's name in a profile."""
+    block = _C._begin_block(f"Optimizer.{method}#{type(optimizer).__name__}.{method}")
+    try:
+        yield
+    finally:
+        _C._end_block(block)
+
+
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """A class's step with the hooks around it. A step that a subclass calls through super() runs without them."""
 
@@ -104,19 +114,21 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         if _watcher is not None and _stepping is not self and type(self).step is hooked_step:
             return _watched(self, args, kwargs)
         pre, post = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
-        if not (pre or post or _global_optimizer_pre_hooks or _global_optimizer_post_hooks) or type(self).step is not hooked_step:
+        hooks = pre or post or _global_optimizer_pre_hooks or _global_optimizer_post_hooks
+        if not (hooks or _C._recording()) or type(self).step is not hooked_step:
             return step(self, *args, **kwargs) if args or kwargs else step(self)
-        arguments: tuple[Any, ...] = (self, *args)
-        for hook in chain(_global_optimizer_pre_hooks.values(), pre.values()):
-            changed = hook(self, arguments, kwargs)
-            if changed is not None:
-                if not isinstance(changed, tuple) or len(changed) != 2:
-                    raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
-                arguments, kwargs = changed
-        result = step(*arguments, **kwargs)
-        for hook in chain(post.values(), _global_optimizer_post_hooks.values()):
-            hook(self, arguments, kwargs)
-        return result
+        with _block(self, "step"):
+            arguments: tuple[Any, ...] = (self, *args)
+            for hook in chain(_global_optimizer_pre_hooks.values(), pre.values()):
+                changed = hook(self, arguments, kwargs)
+                if changed is not None:
+                    if not isinstance(changed, tuple) or len(changed) != 2:
+                        raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
+                    arguments, kwargs = changed
+            result = step(*arguments, **kwargs)
+            for hook in chain(post.values(), _global_optimizer_post_hooks.values()):
+                hook(self, arguments, kwargs)
+            return result
 
     hooked_step.hooked = True  # type: ignore[attr-defined]
     return hooked_step
@@ -240,6 +252,13 @@ class Optimizer:
         """Resets the gradients of all parameters, to None or to zeros."""
         if _watcher is not None:
             _watcher.zeroed(self, [p for group in self.param_groups for p in group["params"]])
+        if _C._recording():
+            with _block(self, "zero_grad"):
+                self._zero_grad(set_to_none)
+        else:
+            self._zero_grad(set_to_none)
+
+    def _zero_grad(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             if set_to_none:
                 for p in group["params"]:

@@ -11,9 +11,9 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import retrograd
+from retrograd.profiler import profile
 
 from ..._pages import Page, bar_chart, card, facts as fact_table, grid, line_chart, preformatted, refusal
 from ..._progress import Bar
@@ -67,27 +67,13 @@ def train(trainer: Trainer, seconds: float, steps: int | None, quiet: bool) -> R
 
 
 def time_by_op(trainer: Trainer, steps: int = 5) -> list[tuple[str, float, int]]:
-    """Seconds and calls of each op in a few steps, derivatives included, longest first: an op handler with a clock."""
-    times: dict[str, float] = {}
-    calls: dict[str, int] = {}
-
-    def handler(op: Any, args: Any, kwargs: Any) -> Any:
-        if op.composite:  # its parts come here too
-            return op(*args, **kwargs)
-        start = time.perf_counter()
-        try:
-            return op(*args, **kwargs)
-        finally:
-            times[op.name] = times.get(op.name, 0.0) + time.perf_counter() - start
-            calls[op.name] = calls.get(op.name, 0) + 1
-
-    retrograd._C._push_op_handler(handler)
-    try:
+    """Seconds and calls of each op in a few steps, derivatives included, longest first; of an op that is made of others, what is its own."""
+    with profile() as recorded:
         for _ in range(steps):
             trainer.step(1.0)
-    finally:
-        retrograd._C._pop_op_handler()
-    return sorted(((name, total / steps, calls[name] // steps) for name, total in times.items()), key=lambda row: -row[1])
+    ops = [row for row in recorded.key_averages() if row.key.startswith("aten::")]
+    ops.sort(key=lambda row: -row.self_cpu_time_total)
+    return [(row.key.removeprefix("aten::"), row.self_cpu_time_total / 1e6 / steps, row.count // steps) for row in ops]
 
 
 @dataclass

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
-from retrograd import Generator
+from retrograd import _C, Generator
 from retrograd._utils import ExceptionWrapper
 from retrograd.utils.data._utils import fetch as _fetch, transport as _transport, worker as _worker
 from retrograd.utils.data._utils.collate import default_collate as default_collate, default_convert as default_convert
@@ -265,6 +265,15 @@ class _BaseDataLoaderIter:
         raise NotImplementedError
 
     def __next__(self) -> Any:
+        if not _C._recording():
+            return self._next()
+        block = _C._begin_block(f"enumerate(DataLoader)#{type(self).__name__}.__next__")
+        try:
+            return self._next()
+        finally:
+            _C._end_block(block)
+
+    def _next(self) -> Any:
         data = self._next_data()
         self._num_yielded += 1
         if self._told_length is not None:
@@ -278,7 +287,7 @@ class _BaseDataLoaderIter:
                 f"Length of IterableDataset {self._dataset} was reported to be {told} (when accessing len(dataloader)), but "
                 f"{self._num_yielded} samples have been fetched. For multiprocessing data-loading, this could be caused by not properly "
                 "configuring the IterableDataset replica at each worker: see get_worker_info().",
-                stacklevel=3,
+                stacklevel=4,
             )
 
 
