@@ -1,5 +1,6 @@
-"""`retrograd run`: a program behaves as under `python`, tracebacks included. `retrograd demo`: what it prints and leaves."""
+"""`retrograd run`: a program behaves as under `python`, tracebacks included. `retrograd demo`, `retrograd profile`: what they print and leave."""
 
+import json
 import os
 import subprocess
 import sys
@@ -129,3 +130,61 @@ def test_the_demo_learns():
     losses = [trainer.step(0.2)[0].item() for _ in range(12)]
     assert losses[-1] < losses[0] / 2 and set(trainer.norms()) == {"symbols", "places", "layer 0", "layer 1", "layer 2", "norm", "head"}
     assert set(trainer.sample(10, "a")) <= set("abcd ")
+
+
+# -- retrograd profile ----------------------------------------------------------
+
+STEP = "import torch\nx = torch.ones(3, requires_grad=True)\n(x * 2).sum().backward()\nprint('grad', x.grad.tolist())\n"
+
+
+def profile(tmp_path, text, *options, **more):
+    return run(tmp_path, text, launcher=("-m", "retrograd", "profile", *options), **more)
+
+
+def test_profile_leaves_a_trace_and_a_summary(tmp_path):
+    done = profile(tmp_path, STEP + "import sys\nprint(sys.argv, __name__)\n", "--memory", target=["program.py", "-o", "3"])
+    assert done.returncode == 0 and done.stdout == "grad [2.0, 2.0, 2.0]\n['program.py', '-o', '3'] __main__\n"
+    assert len(done.stderr.splitlines()) == 1 and "events in " in done.stderr
+    folder = tmp_path / "retrograd-profile"
+    assert sorted(os.listdir(folder)) == ["summary.txt", "trace.json"]
+    spans = {event["name"] for event in json.loads((folder / "trace.json").read_text())["traceEvents"]}
+    assert {"aten::mul", "aten::sum", "MulBackward0", "autograd::engine::evaluate_function: SumBackward0"} <= spans
+    summary = (folder / "summary.txt").read_text()
+    assert "aten::mul" in summary and "Self CPU Mem" in summary and "Self CPU time total" in summary
+
+
+def test_profile_of_a_module_and_its_threads(tmp_path):
+    text = "import threading, torch\nt = threading.Thread(target=lambda: torch.ones(3).neg())\nt.start()\nt.join()\n"
+    done = profile(tmp_path, text, "-q", "-o", "out", "--stack", target=["-m", "program"])
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert "aten::neg" in (tmp_path / "out" / "summary.txt").read_text()
+
+
+def test_profile_of_a_program_that_fails(tmp_path):
+    done = profile(tmp_path, STEP + "def f():\n    raise ValueError('boom')\nf()\n")
+    plain = run(tmp_path, STEP + "def f():\n    raise ValueError('boom')\nf()\n", launcher=("-m", "retrograd", "run"))
+    assert done.returncode == plain.returncode == 1 and done.stdout == plain.stdout
+    assert done.stderr.splitlines()[1:] == plain.stderr.splitlines()  # after where the profile is
+    assert "MulBackward0" in (tmp_path / "retrograd-profile" / "summary.txt").read_text()
+    done = profile(tmp_path, STEP + "import sys\nsys.exit(7)\n", "-o", "exits")
+    assert done.returncode == 7 and "MulBackward0" in (tmp_path / "exits" / "trace.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "target", "words"),
+    [
+        ((), ["nowhere.py"], "no file 'nowhere.py'"),
+        ((), [], "no script is given"),
+        ((), ["-m"], "no module is given"),
+        (("-o", "program.py"), None, "cannot write to 'program.py': File exists"),
+        (("-o", "program.py/deep"), None, "cannot write to 'program.py/deep': Not a directory"),
+        (("-o", "/proc/nowhere"), None, "cannot write to '/proc/nowhere': "),
+    ],
+)
+def test_profile_refuses_in_one_line(tmp_path, options, target, words):
+    (tmp_path / "program.py").write_text("open('ran', 'w')\n")
+    command = [sys.executable, "-m", "retrograd", "profile", *options, *(["program.py"] if target is None else target)]
+    environment = {**os.environ, "PYTHONPATH": PACKAGE}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and done.stdout == "" and len(done.stderr.splitlines()) == 1 and words in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["program.py"]

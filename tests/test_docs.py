@@ -53,6 +53,18 @@ def test_readme(code):
         assert re.search(re.escape(line).replace(r"\.\.\.", ".*"), out.getvalue()), out.getvalue()
 
 
+def test_profiler_page(tmp_path, monkeypatch):
+    """One block builds on the next; what they write is left in the folder."""
+    monkeypatch.chdir(tmp_path)
+    out, namespace = io.StringIO(), {"__name__": "page"}
+    with contextlib.redirect_stdout(out):
+        for code in blocks(ROOT / "docs" / "profiler.md", "python"):
+            exec(compile(code, "profiler.md", "exec"), namespace)
+    assert "aten::addmm" in out.getvalue() and "AddmmBackward0 belongs to aten::addmm" in out.getvalue()
+    assert "recorded until step 4: " in out.getvalue() and "recorded until step 8: " in out.getvalue()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["stacks.txt", "trace.json.gz"]
+
+
 def test_readme_has_an_example_that_prints():
     assert any("print(" in code for code in blocks(ROOT / "README.md", "python"))
 

@@ -15,6 +15,7 @@ COMMANDS = {
     "doctor": "run a PyTorch script under the doctor, and report what is wrong with it",
     "bench": "measure grad modes, checkpointing, training steps and ops, on your own model too",
     "run": "run a PyTorch script on retrograd, unchanged",
+    "profile": "run a script and write down what it spends its time on",
     "shim": "let a whole environment import retrograd as torch",
     "env": "print what a bug report needs: versions, machine, settings",
 }

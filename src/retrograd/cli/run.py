@@ -76,14 +76,18 @@ def _open_tracebacks_at_the_program() -> None:
     sys.excepthook = excepthook
 
 
-def main(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(f"{_USAGE}\n\n{__doc__}")
-        return 0 if arguments else 2
-    as_module = arguments[0] == "-m" and len(arguments) > 1
-    if not as_module and not pathlib.Path(arguments[0]).exists():
-        print(f"retrograd run: no file {arguments[0]!r}\n{_USAGE}", file=sys.stderr)
-        return 2
+def missing(arguments: list[str]) -> str | None:
+    """What is wrong with a command line to run, if anything is."""
+    if not arguments:
+        return "no script is given"
+    if arguments[0] == "-m":
+        return None if len(arguments) > 1 else "no module is given"
+    return None if pathlib.Path(arguments[0]).exists() else f"no file {arguments[0]!r}"
+
+
+def execute(arguments: list[str]) -> None:
+    """Runs a program as the interpreter would, with retrograd as its torch: the path of a script or `-m` and a module, then its arguments."""
+    as_module = arguments[0] == "-m"
     install_as_torch()
     sys.path.insert(0, str(PACKAGES))  # and in the environment: for the processes it starts
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PACKAGES), os.environ.get("PYTHONPATH"))))
@@ -96,4 +100,14 @@ def main(arguments: list[str]) -> int:
     except BaseException:
         _open_tracebacks_at_the_program()
         raise
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(f"{_USAGE}\n\n{__doc__}")
+        return 0 if arguments else 2
+    if wrong := missing(arguments):
+        print(f"retrograd run: {wrong}\n{_USAGE}", file=sys.stderr)
+        return 2
+    execute(arguments)
     return 0
