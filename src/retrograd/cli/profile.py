@@ -3,8 +3,8 @@
     retrograd profile train.py --epochs 1
     retrograd profile -o runs/first --memory -m package.module
 
-The folder gets trace.json, for https://ui.perfetto.dev or chrome://tracing, and summary.txt, a table by op. A script that fails leaves
-both too, with what it did until then.
+It writes <folder>/trace.json, for https://ui.perfetto.dev or chrome://tracing, and <folder>/summary.txt, a table by op. A script that
+fails leaves both too, with what it did until then.
 """
 
 from __future__ import annotations
