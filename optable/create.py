@@ -277,7 +277,7 @@ for _name, _options, _doc in (
     op(
         f"{_name}_window(int window_length, bool periodic=True{_options}, *, {OPTIONS}) -> Tensor",
         variants="function",
-        kernel=python(f"retrograd._ops.windows:{_name}_window"),
+        kernel=native(),
         doc=_doc,
         samples=[S(5), S(6, False), S(1), S(0), S(2), S(8, dtype="float64"), *([S(5, True, 0.7)] if _options else [])],
         errors=(

@@ -552,7 +552,12 @@ op(
 )
 op(
     "nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor",
-    kernel=python("retrograd._ops.index:nonzero_static"),
+    variants="function method out",
+    kernel=native(complex=True, guests="moves"),
+    no_grad=INTEGERS,
+    out=Out(exact=("nonzero_static: Expected out tensor to have scalar type {result} but got scalar type {out}",)),
+    batching=LOOP,
+    syncs=True,
     doc="nonzero() of a given number of rows, cut or filled up.",
     samples=[
         S(I(3, 4, high=2), size=2),

@@ -936,8 +936,22 @@ for _schema, _target, _doc, _samples in (
 # ---- products with packed reflections, and a few singular values or eigenpairs ----
 
 op(
+    "_reflect(Tensor input, Tensor tau, Tensor other, bool adjoint=False) -> Tensor",
+    variants="function internal",
+    kernel=native(complex=True),
+    grad={"input, tau, other": "reflect_backward(grad, input, tau, other, adjoint, needs_input, needs_tau, needs_other)"},
+    wirtinger=True,
+    home="",
+    batching=LOOP,
+    doc="The reflections that geqrf packed, or their adjoints in the other order, applied to the columns of other.",
+    samples=[S(T(4, 3), T(3), T(4, 2)), S(T(2, 4, 3), T(2, 2), T(2, 4, 5), True)],
+    test={"compat": False},  # ours alone
+)
+op(
     "orgqr(Tensor self, Tensor input2) -> Tensor",
-    kernel=python("retrograd._ops.linalg.older:orgqr"),
+    variants="function method out",
+    kernel=composite(),
+    out=Out(cast="torch.linalg.householder_product: Expected result to be safely castable from {result} dtype, but got result with dtype {out}"),
     autocast=FLOAT32,
     doc="Another name for `linalg.householder_product`.",
     samples=[S(T(4, 3), T(3)), S(T(3, 3), T(2)), S(T(2, 4, 2), T(2, 2)), S(T(3, 0, grad=False), T(0, grad=False))],
@@ -945,7 +959,9 @@ op(
 )
 op(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
-    kernel=python("retrograd._ops.linalg.decompose:ormqr"),
+    variants="function method out",
+    kernel=composite(),
+    out=Out(exact=EXPECTED),
     autocast=FLOAT32,
     doc="The product with the orthogonal matrix that geqrf packed, without making it.",
     samples=[

@@ -536,7 +536,7 @@ op(
 op(
     "pdist(Tensor input, float p=2.0) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.nn.distance:pdist"),
+    kernel=composite(),
     doc="p-norm distances between all pairs of rows.",
     samples=[S(T(4, 3)), S(T(4, 3), 1.0), S(T(3, 2), 3.0), S(T(4, 3, distinct=True), float("inf")), S(T(1, 3)), S(T(3, 0))],
     errors=(

@@ -1003,8 +1003,14 @@ op(
 )
 op(
     "frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)",
-    variants="function method",
-    kernel=python("retrograd._ops.pointwise:frexp"),
+    variants="function method out",
+    kernel=composite(),
+    out=Out(
+        exact=(
+            "torch.frexp() expects mantissa to have dtype {result_cpp} but got {out_cpp}",
+            "torch.frexp() expects exponent to have int dtype but got {out_cpp}",
+        )
+    ),
     doc="Mantissas in [0.5, 1) and exponents of two, with self = mantissa * 2**exponent.",
     samples=unary(low=0.3, high=7),
     special=(0.0, -0.0, 1.0, -8.0, 5e-324, -3e-310, 1.7e308, float("inf"), float("-inf"), float("nan")),

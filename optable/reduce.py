@@ -8,7 +8,7 @@ a norm or standard deviation of zero has derivative 0.
 from __future__ import annotations
 
 from . import alias, composite, native, op, python, view
-from .facts import COUNTS, EXPECTED, FLOAT32, INPUT_AND_OUT, INTEGERS, LOOP, MEDIAN, SCALAR_TYPE, SEARCH, Out, along, by, over_example
+from .facts import BITS, COUNTS, EXPECTED, FLOAT32, INPUT_AND_OUT, INTEGERS, LOOP, MEDIAN, SCALAR_TYPE, SEARCH, Out, along, by, over_example
 from .samples import B, E, I, S, T
 
 FUNCTION = "function method out"
@@ -567,9 +567,21 @@ op(
     test={"compat": False},  # PyTorch's takes a compute_mode
 )
 op(
+    "_pdist_forward(Tensor self, float p=2.0) -> Tensor",
+    variants="function internal",
+    kernel=native(),
+    grad={"self": "pdist_backward(grad, self, p, result)"},
+    home="",
+    node="PdistBackward0",
+    batching=LOOP,
+    doc="`pdist`, as a node of the graph.",
+    samples=[S(T(4, 3)), S(T(3, 2), 3.0)],
+    test={"compat": False},  # a method of nothing there
+)
+op(
     "cdist(Tensor x1, Tensor x2, float p=2.0, str? compute_mode=None) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.reduce:cdist"),
+    kernel=composite(),
     autocast=FLOAT32,
     doc="p-norm distance between each pair of rows of two batches of matrices.",
     samples=[
@@ -1044,6 +1056,17 @@ op(
     ),
 )
 op(
+    "_histogramdd_counts(Tensor points, Tensor edges, int[] bins, Tensor? weight=None) -> Tensor",
+    variants="function internal",
+    kernel=native(),
+    home="",
+    no_grad=COUNTS,
+    batching=LOOP,
+    doc="How many rows of points, or what weight of them, fall into each bin; the edges of all dimensions are one list.",
+    samples=[S(T(30, 2, grad=False), T(7, values=[-1, 0, 0.5, 1, -2, 0, 2], grad=False), [3, 2])],
+    test={"compat": False},  # ours alone
+)
+op(
     "histogram(Tensor self, Operand bins, *, float[]? range=None, Tensor? weight=None, bool density=False)"
     " -> (Tensor hist, Tensor bin_edges)",
     variants="function method",
@@ -1079,8 +1102,11 @@ op(
 )
 op(
     "hash_tensor(Tensor self, int[]? dim=None, *, bool keepdim=False, int mode=0) -> Tensor",
-    variants="function method",
-    kernel=python("retrograd._ops.hash:hash_tensor"),
+    variants="function method out",
+    kernel=native(complex=True),
+    no_grad=BITS,
+    out=Out(exact=("Expected result to be of dtype {result_cpp}, but got {out_cpp}",)),
+    batching=along("dim"),
     doc="The exclusive or of the bits of all elements along `dim`, as uint64.",
     samples=[
         S(T(2, 3, grad=False)),
@@ -1097,6 +1123,19 @@ op(
         E(S(T(0, 3, grad=False)), RuntimeError, r"hash_tensor: Expected reduction dim to be specified for input.numel\(\) == 0"),
         E(S(T(0, 3, grad=False), 0), IndexError, "hash_tensor: Expected reduction dim 0 to have non-zero size."),
     ),
+)
+op(
+    "_segment_owners(Tensor given, int size, bool offsets=False, bool unsafe=False) -> (Tensor owner, Tensor counts)",
+    variants="function internal",
+    kernel=native(),
+    home="",
+    no_grad=INTEGERS,
+    batching=LOOP,
+    syncs=True,
+    doc="Which segment each place of a dimension is in, counted over all rows with one more for those in none, and the lengths of segments.",
+    samples=[S(I(2, 2, values=(2, 1, 0, 3)), 3), S(I(3, values=(0, 2, 3)), 4, True)],
+    errors=(E(S(I(2, values=(-1, 4)), 3), RuntimeError, "lengths contains negative value!"),),
+    test={"compat": False},  # ours alone
 )
 _LENGTHS = I(4, values=(2, 0, 1, 3))
 op(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <type_traits>
 
 #include "cpu/cpu.h"
@@ -62,8 +63,24 @@ void triangle(const Array& out, int64_t rows, int64_t columns, int64_t shift, bo
   fill_triangle<int32_t>(out, rows, columns, shift, lower);
 }
 
+void window(const Array& out, const Window& w) {
+  const double last = static_cast<double>(w.length - 1);
+  const auto at = [last](int64_t i) { return static_cast<double>(i) / last; };
+  if (w.length == 1) return generate(out, [&](int64_t) { return w.kind == Window::Kind::Arc ? w.a : 1.0; });
+  if (w.kind == Window::Kind::Triangle) return generate(out, [=](int64_t i) { return 1 - std::fabs(2 * at(i) - 1); });
+  if (w.kind == Window::Kind::Cosines)
+    return generate(out, [=](int64_t i) {
+      const double turn = std::cos(2 * std::numbers::pi * at(i));  // cos(2t) = 2 cos(t)^2 - 1
+      return w.a - w.b * turn + w.c * (2 * turn * turn - 1);
+    });
+  generate(out, [=](int64_t i) {
+    const double x = 2 * at(i) - 1;
+    return w.a * std::sqrt(std::max(0.0, 1 - x * x));
+  });
+}
+
 }  // namespace
 
-const CreateKernels create_kernels = {.count = count, .step = step, .spread = spread, .triangle = triangle};
+const CreateKernels create_kernels = {.count = count, .step = step, .spread = spread, .triangle = triangle, .window = window};
 
 }  // namespace retrograd::cpu

@@ -1,6 +1,8 @@
 // Orthogonal decompositions: QR, eigenvalues, singular values.
 #include "cpu/lapack.h"
 
+#include "cpu/reflect.h"
+
 #include <limits>
 
 #include "cpu/cpu.h"
@@ -190,6 +192,10 @@ void svd(const Matrices& a, bool full, void* u, void* s, void* vh, int* failed) 
   });
 }
 
+void reflect(const Matrices& a, const void* tau, int64_t steps, bool adjoint, const Matrices& x) {
+  reflect_kernels().run(a, tau, steps, adjoint, x);
+}
+
 }  // namespace
 
 const LapackKernels lapack_kernels = {
@@ -205,6 +211,7 @@ const LapackKernels lapack_kernels = {
     .ldl_solve = ldl_solve,
     .qr = qr,
     .make_q = make_q,
+    .reflect = reflect,
     .eigh = eigh,
     .eig = eig,
     .svd = svd,

@@ -14,6 +14,8 @@ struct DistanceKernels {
   Kernel<void(void* out, const void* x1, const void* x2, DType dtype, int64_t batch, int64_t rows1, int64_t rows2, int64_t columns,
               double p)>
       cdist;
+  // The distances of rows 0 and 1, 0 and 2, ..., 1 and 2, ... of one contiguous matrix.
+  Kernel<void(void* out, const void* x, DType dtype, int64_t rows, int64_t columns, double p)> pdist;
   // norms[i] becomes what a slice of that norm is multiplied with so that its norm is at most `limit`. n floating elements, contiguous.
   Kernel<void(void* norms, DType dtype, int64_t n, double limit)> shrink;
   // Vector products of the three elements along dim. All of one dtype (not bool) and of equal sizes.

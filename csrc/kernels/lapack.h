@@ -49,6 +49,9 @@ struct LapackKernels {
   Kernel<void(const Matrices& a, void* tau)> qr;
   Kernel<void(const Matrices& a, const void* tau, const Matrices& q)> make_q;  // of what qr left; q has as many columns as are wanted
 
+  // Q x, or Q^H x, in place of x, for the Q of the first `steps` reflections of what qr left in a and tau, which has `steps` factors for each matrix.
+  Kernel<void(const Matrices& a, const void* tau, int64_t steps, bool adjoint, const Matrices& x)> reflect;
+
   // Ascending eigenvalues of Hermitian matrices of which one triangle is read; on request the vectors, in place of A.
   Kernel<void(const Matrices& a, bool upper, bool vectors, void* values, int* failed)> eigh;
   // Eigenvalues in no order, and vectors unless null: complex, also of real matrices, which must be finite.

@@ -27,6 +27,7 @@ struct ReduceKernels {
   Kernel<void(const Array& out, const Array& in)> any;  // 0 or 1 in out's dtype (bool, or uint8 for uint8); NaN counts as true
   Kernel<void(const Array& out, const Array& in)> all;
   Kernel<void(const Array& out, const Array& in)> count_nonzero;  // out: usually int64
+  Kernel<void(const Array& out, const Array& in)> exclusive_or;   // both int64
 
   // A sum or mean of few contiguous floats or doubles over adjacent dims, [outer, n, inner] -> [outer, inner], n > 0. It adds up in an order of
   // its own, which depends on the sizes alone.

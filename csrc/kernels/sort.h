@@ -10,6 +10,8 @@
 
 namespace retrograd::kernels {
 
+enum class SegmentFault : uint8_t { None, Past, Total, Negative };  // the worst last
+
 struct SortKernels {
   // values and indices have in's sizes. Always stable, ascending and descending (equal elements keep their order in both).
   // values may be exactly `in`. values.data == nullptr gives argsort alone.
@@ -48,12 +50,22 @@ struct SortKernels {
   // out: 1-d of the dtype of in (floating) as torch.histc. The caller resolves low == high (see torch.histc) and checks finiteness.
   Kernel<void(const Array& out, const Array& in, double low, double high)> histc;
 
+  // How many points, or what weight of them, fall into each bin. points: [n, d] as edges; edges: 1-d, those of each of the d dimensions one after the
+  // other, out.sizes[k] + 1 of them ascending; a bin holds its left edge, the last its right one too. weights: null or [n], of the dtype of points.
+  // All contiguous; out is [d sizes], of the dtype of points.
+  Kernel<void(const Array& out, const Array& points, const Array& edges, const Array* weights)> histogram;
+
   // Raises *bins to the largest element + 1; -1 where there is a negative one. in: 1-d int64.
   Kernel<void(int64_t* bins, const Array& in)> bins;
 
   // out[x] += 1, or += weights[i] when given (1-d, same length as in). in: 1-d int64, every value in [0, out.sizes[0]), checked by the caller. out: 1-d,
   // int64, or float32/float64 with weights (sums run in double and are then rounded). out is overwritten.
   Kernel<void(const Array& out, const Array& in, const Array* weights)> bincount;
+
+  // Which of s segments each of `size` places is in. given: [rows, s] lengths, or with `offsets` [rows, s + 1] places where segments begin and
+  // end. owner: [rows, size], the number of the segment, s for none, plus row * (s + 1); counts: [rows, s + 1] lengths, and 1 at the end. All int64 and
+  // contiguous. With `whole` the lengths of a row must add up to `size`. *fault is left alone where all is well.
+  Kernel<void(const Array& owner, const Array& counts, const Array& given, bool offsets, bool whole, SegmentFault* fault)> segments;
 };
 RG_KERNEL_FAMILY(SortKernels, sort)
 

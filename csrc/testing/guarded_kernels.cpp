@@ -191,9 +191,9 @@ void provide_kernels(DeviceType type) {
   static const ConvKernels convolutions = {.workspace = conv(Device{}).workspace, RG_EACH(ConvKernels, out, in, weight, unfold, fold)};
   provide(type, convolutions);
   RG_PROVIDE(CopyKernels, copy, fill, rows, convert);
-  RG_PROVIDE(CreateKernels, count, step, spread, triangle);
+  RG_PROVIDE(CreateKernels, count, step, spread, triangle, window);
   RG_PROVIDE(CtcKernels, loss, backward);
-  RG_PROVIDE(DistanceKernels, cdist, shrink, cross);
+  RG_PROVIDE(DistanceKernels, cdist, pdist, shrink, cross);
   RG_PROVIDE(EmbeddingKernels, bags, bags_backward, weights_backward);
   static const FftKernels transforms = {.workspace = fft(Device{}).workspace, RG_EACH(FftKernels, c2c, r2c, c2r)};
   provide(type, transforms);
@@ -202,7 +202,7 @@ void provide_kernels(DeviceType type) {
              embedding_backward, take, put, index, index_put, masked_fill, masked_select, masked_scatter, count_nonzero, nonzero, tril,
              triu, one_hot, share_out, repeat_total, repeat_index);
   RG_PROVIDE(LapackKernels, lu, lu_solve, determinant, log_determinant, permutation, cholesky, solve_triangular, ldl, ldl_solve, qr, make_q,
-             eigh, eig, svd);
+             reflect, eigh, eig, svd);
   RG_PROVIDE(LossKernels, nll_loss, nll_loss_backward);
   RG_PROVIDE(MatmulKernels, gemm, gemm_bias, bmm, dot);
   RG_PROVIDE(NormKernels, layer_norm, layer_norm_backward);
@@ -213,12 +213,12 @@ void provide_kernels(DeviceType type) {
              random_from, random_full, randperm, check_weights, multinomial, poisson, gamma, dirichlet, binomial);
   RG_PROVIDE(RecurrenceKernels, linear);
   RG_PROVIDE(RecurrentKernels, forward, backward);
-  RG_PROVIDE(ReduceKernels, sum, mean, prod, max, min, min_max, any, all, count_nonzero, small_sum, largest, norm, var_mean, argmax, argmin,
-             max_with_index, min_with_index);
+  RG_PROVIDE(ReduceKernels, sum, mean, prod, max, min, min_max, any, all, count_nonzero, exclusive_or, small_sum, largest, norm, var_mean,
+             argmax, argmin, max_with_index, min_with_index);
   RG_PROVIDE(ScanKernels, cumsum, cumprod, cummax, cummin, logcumsumexp);
   RG_PROVIDE(SelectKernels, select);
   RG_PROVIDE(SoftmaxKernels, softmax, log_softmax, softmax_backward, log_softmax_backward, logsumexp);
-  RG_PROVIDE(SortKernels, sort, topk, kthvalue, median, mode, searchsorted, unique, unique_dim, histc, bincount);
+  RG_PROVIDE(SortKernels, sort, topk, kthvalue, median, mode, searchsorted, unique, unique_dim, histc, histogram, bins, bincount, segments);
   RG_PROVIDE(SparseKernels, mm, dots, group);
   RG_PROVIDE(ValueKernels, any);
 }

@@ -9,7 +9,6 @@ _Result = _typing.TypeVar("_Result", bound=type)
 
 # Results of functions written in Python.
 _WRITTEN_IN_PYTHON = {
-    "frexp": ("retrograd._ops.pointwise", "frexp_result"),
     "histogram": ("retrograd._ops.histogram", "histogram_result"),
     "histogramdd": ("retrograd._ops.histogram", "histogramdd_result"),
     "linalg_ldl_factor": ("retrograd._ops.linalg.systems", "_LdlResult"),
@@ -39,10 +38,9 @@ def _of(op: str) -> _typing.Callable[[_Result], _Result]:
 
 if _typing.TYPE_CHECKING:
     from retrograd._generated.return_types import *  # noqa: F403
-    from retrograd._ops import histogram as _histogram, pointwise as _pointwise
+    from retrograd._ops import histogram as _histogram
     from retrograd._ops.linalg import older as _older, rank as _rank, systems as _systems
 
-    frexp = _pointwise.frexp_result
     histogram = _histogram.histogram_result
     histogramdd = _histogram.histogramdd_result
     linalg_ldl_factor = _systems._LdlResult

@@ -92,20 +92,38 @@ template <class T, class F> void all_pairs(T* out, const T* x1, const T* x2, int
   });
 }
 
-template <class T> void cdist_of(void* out, const void* x1, const void* x2, int64_t batch, int64_t rows1, int64_t rows2, int64_t n,
-                                 double p) {
-  auto* o = static_cast<T*>(out);
-  const auto *a = static_cast<const T*>(x1), *b = static_cast<const T*>(x2);
-  if (p == 2) return all_pairs(o, a, b, batch, rows1, rows2, n, Fast<Euclid>());
-  if (p == 1) return all_pairs(o, a, b, batch, rows1, rows2, n, Fast<Taxicab>());
-  if (p == 0) return all_pairs(o, a, b, batch, rows1, rows2, n, Fast<Differing>());
-  if (p == HUGE_VAL) return all_pairs(o, a, b, batch, rows1, rows2, n, Fast<Largest>());
-  all_pairs(o, a, b, batch, rows1, rows2, n, General<T>{static_cast<T>(p)});
+template <class T, class F> void own_pairs(T* out, const T* x, int64_t rows, int64_t n, const F& row) {
+  const int64_t work = rows * (n + 8), grain = work < 65536 ? 65536 / (work ? work : 1) : 1;
+  parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) row(out + i * (2 * rows - i - 1) / 2, x + i * n, x + (i + 1) * n, rows - i - 1, n);
+  });
 }
 
+// Calls f with what computes distances of that exponent.
+template <class T, class F> void with_norm(double p, F&& f) {
+  if (p == 2) return f(Fast<Euclid>());
+  if (p == 1) return f(Fast<Taxicab>());
+  if (p == 0) return f(Fast<Differing>());
+  if (p == HUGE_VAL) return f(Fast<Largest>());
+  f(General<T>{static_cast<T>(p)});
+}
+
+template <class F> void in_dtype(DType dtype, F&& f) { dtype == DType::Float64 ? f(double{}) : f(float{}); }
+
 void cdist(void* out, const void* x1, const void* x2, DType dtype, int64_t batch, int64_t rows1, int64_t rows2, int64_t columns, double p) {
-  if (dtype == DType::Float64) return cdist_of<double>(out, x1, x2, batch, rows1, rows2, columns, p);
-  cdist_of<float>(out, x1, x2, batch, rows1, rows2, columns, p);
+  in_dtype(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    with_norm<T>(p, [&](const auto& row) {
+      all_pairs(static_cast<T*>(out), static_cast<const T*>(x1), static_cast<const T*>(x2), batch, rows1, rows2, columns, row);
+    });
+  });
+}
+
+void pdist(void* out, const void* x, DType dtype, int64_t rows, int64_t columns, double p) {
+  in_dtype(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    with_norm<T>(p, [&](const auto& row) { own_pairs(static_cast<T*>(out), static_cast<const T*>(x), rows, columns, row); });
+  });
 }
 
 void shrink(void* norms, DType dtype, int64_t n, double limit) {
@@ -146,6 +164,7 @@ void cross(const Array& out, const Array& a, const Array& b, int dim) {
 }  // namespace
 }  // namespace RG_LEVEL_NS
 
-RG_EXPORT_KERNELS(DistanceKernels, distance) = {.cdist = RG_LEVEL_NS::cdist, .shrink = RG_LEVEL_NS::shrink, .cross = RG_LEVEL_NS::cross};
+RG_EXPORT_KERNELS(DistanceKernels, distance) = {
+    .cdist = RG_LEVEL_NS::cdist, .pdist = RG_LEVEL_NS::pdist, .shrink = RG_LEVEL_NS::shrink, .cross = RG_LEVEL_NS::cross};
 
 }  // namespace retrograd::cpu

@@ -29,6 +29,13 @@ struct AllFold : MinFold<int64_t> {
   static int64_t start() { return 1; }
 };
 
+struct XorFold {
+  using T = int64_t;
+  static T start() { return 0; }
+  template <class V> static V step(V acc, V x) { return acc ^ x; }
+  template <class V> static V combine(V a, V b) { return a ^ b; }
+};
+
 template <class V> V absolute(V x) { return x < 0 ? -x : x; }
 
 template <class Element> struct SquareFold : SumFold<Element> {
@@ -327,6 +334,8 @@ void prod(const Array& out, const Array& in) {
   reduce_with<Prod<int64_t>>(out, nullptr, in, {}, out.dtype == DType::Bool);
 }
 
+void exclusive_or(const Array& out, const Array& in) { reduce_with<FoldOp<XorFold, int64_t>>(out, nullptr, in); }
+
 // Looks for the first zero or nonzero byte, a few cache lines at a time.
 bool any_byte(const uint8_t* p, int64_t n, bool zero) {
   int64_t i = 0;
@@ -397,6 +406,7 @@ RG_EXPORT_KERNELS(ReduceKernels, reduce) = {
     .any = RG_LEVEL_NS::any_all<false>,
     .all = RG_LEVEL_NS::any_all<true>,
     .count_nonzero = RG_LEVEL_NS::count_nonzero,
+    .exclusive_or = RG_LEVEL_NS::exclusive_or,
     .small_sum = RG_LEVEL_NS::small_sum,
     .largest = RG_LEVEL_NS::largest,
     .norm = RG_LEVEL_NS::norm,

@@ -114,6 +114,58 @@ void histc(const Array& out, const Array& in, double low, double high) {
   storer(out.dtype, DType::Float64)(out.data, 0, out.strides[0], bins, sums.data());
 }
 
+void histogram(const Array& out, const Array& points, const Array& edges, const Array* weights) {
+  const int64_t n = points.sizes[0], dims = points.sizes[1], bins = out.numel();
+  Scratch<double, 512> sums(bins);
+  for (int64_t i = 0; i < bins; ++i) sums.data()[i] = 0;
+  visit_floating(points.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T *x = points.ptr<T>(), *weight = weights ? weights->ptr<T>() : nullptr;
+    for (int64_t i = 0; i < n; ++i) {
+      int64_t at = 0;
+      const T* edge = edges.ptr<T>();
+      for (int64_t d = 0; d < dims; ++d, ++x) {
+        const int64_t count = out.sizes[d];
+        const auto value = static_cast<compute_t<T>>(*x);
+        const int64_t place =
+            value == static_cast<compute_t<T>>(edge[count]) ? count : Sorted<T>{edge, count + 1, 1, nullptr, 0}.find(value, true);
+        at = at < 0 || place == 0 || place > count ? -1 : at * count + place - 1;  // NaN is past everything
+        edge += count + 1;
+      }
+      if (at >= 0) sums.data()[at] += weight ? static_cast<double>(static_cast<compute_t<T>>(weight[i])) : 1.0;
+    }
+  });
+  storer(out.dtype, DType::Float64)(out.data, 0, 1, bins, sums.data());
+}
+
+void segments(const Array& owner, const Array& counts, const Array& given, bool offsets, bool whole, SegmentFault* fault) {
+  const int64_t rows = counts.sizes[0], size = owner.sizes[1], n = counts.sizes[1] - 1;
+  SegmentFault worst = SegmentFault::None;
+  const auto found = [&worst](SegmentFault f) { worst = f > worst ? f : worst; };
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t *g = given.ptr<int64_t>() + row * (n + offsets), base = row * (n + 1);
+    int64_t *to = owner.ptr<int64_t>() + row * size, *count = counts.ptr<int64_t>() + base;
+    for (int64_t i = 0; i < size; ++i) to[i] = base + n;
+    uint64_t next = 0;  // wraps around where lengths are absurd
+    for (int64_t s = 0; s < n; ++s) {
+      const auto start = static_cast<int64_t>(offsets ? static_cast<uint64_t>(g[s]) : next);
+      const auto length =
+          static_cast<int64_t>(offsets ? static_cast<uint64_t>(g[s + 1]) - static_cast<uint64_t>(g[s]) : static_cast<uint64_t>(g[s]));
+      next += static_cast<uint64_t>(length);
+      count[s] = length;
+      if (length < 0)
+        found(SegmentFault::Negative);
+      else if (start < 0 || start > size || length > size - start)
+        found(SegmentFault::Past);
+      else
+        for (int64_t i = 0; i < length; ++i) to[start + i] = base + s;
+    }
+    count[n] = 1;
+    if (whole && next != static_cast<uint64_t>(size)) found(SegmentFault::Total);
+  }
+  if (worst != SegmentFault::None) *fault = worst;
+}
+
 void bins(int64_t* bins, const Array& in) {
   const int64_t *index = in.ptr<int64_t>(), step = in.strides[0], n = in.sizes[0];
   int64_t low = 0, high = *bins - 1;

@@ -373,8 +373,10 @@ RG_EXPORT_KERNELS(SortKernels, sort) = {
     .unique = RG_LEVEL_NS::unique,
     .unique_dim = RG_LEVEL_NS::unique_dim,
     .histc = RG_LEVEL_NS::histc,
+    .histogram = RG_LEVEL_NS::histogram,
     .bins = RG_LEVEL_NS::bins,
     .bincount = RG_LEVEL_NS::bincount,
+    .segments = RG_LEVEL_NS::segments,
 };
 
 }  // namespace retrograd::cpu

@@ -1,4 +1,6 @@
 // Masks and positions of nonzeros.
+#include <algorithm>
+
 #include "native_index.h"
 #include "ops.h"
 #include "ops/checks.h"
@@ -35,6 +37,13 @@ Spec masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source
   return Spec(shape, self.dtype(), self->device);
 }
 
+}  // namespace rule
+
+namespace rule {
+Spec nonzero_static(const Tensor& self, int64_t size, int64_t) {
+  RG_CHECK(size >= 0, "nonzero_static: 'size' must be an non-negative integer, got ", size);
+  return Spec(ints({size, self.dim()}), DType::Int64, self->device);
+}
 }  // namespace rule
 
 namespace compute {
@@ -74,6 +83,14 @@ Tensor _nonzero(const Tensor& self) {
   const Launch launch(self, self.numel());
   kernels::indexing(self->device).nonzero(out.array(), self.array());
   return out;
+}
+
+// Rows of nonzero(), cut or filled up.
+void nonzero_static(const Tensor& self, int64_t size, int64_t fill_value, const Tensor& out) {
+  const Tensor rows = _nonzero(self);
+  const int64_t found = std::min(size, rows.size(0));
+  copy_data(impl::slice(out, 0, 0, found, 1), impl::slice(rows, 0, 0, found, 1));
+  fill_data(impl::slice(out, 0, found, size, 1), Scalar(fill_value));
 }
 
 }  // namespace compute

@@ -19,6 +19,8 @@ Tensor scaled(const Tensor& t, const Scalar& factor);  // t itself for 1
 Tensor matrix_transposed(const Tensor& t);             // t.mT
 
 // ---- decompositions and systems: derivatives_lapack.cpp ----
+std::tuple<Tensor, Tensor, Tensor> reflect_backward(const Tensor& grad, const Tensor& input, const Tensor& tau, const Tensor& other,
+                                                    bool adjoint, bool needs_input, bool needs_tau, bool needs_other);
 std::tuple<Tensor, Tensor> linalg_solve_grad(const Tensor& grad, const Tensor& A, const Tensor& result, IntSpan B_sizes, bool left,
                                              bool needs_A, bool needs_B);
 Tensor linalg_inv_grad(const Tensor& grad, const Tensor& inverse);

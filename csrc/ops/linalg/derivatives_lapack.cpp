@@ -55,6 +55,39 @@ void check_phase(const Tensor& turning, const char* where, const char* what) {
 
 }  // namespace
 
+// Reflections one after the other, X_j = X_{j-1} - t v w with w = v^H X_{j-1}: backwards, with G the gradient of X_j,
+// gt = -v^H G w^H, gw = -conj(t) v^H G, gv = -conj(t) G w^H + X_{j-1} gw^H, and the gradient of X_{j-1} is G + v gw.
+std::tuple<Tensor, Tensor, Tensor> reflect_backward(const Tensor& grad, const Tensor& input, const Tensor& tau, const Tensor& other,
+                                                    bool adjoint, bool needs_input, bool needs_tau, bool needs_other) {
+  if (!grad) return {};
+  Tensor g_other;
+  if (needs_other) g_other = ops::_reflect(input, tau, grad, !adjoint);
+  if (!needs_input && !needs_tau) return {{}, {}, g_other};
+  const int64_t m = input.size(-2), n = input.size(-1), k = tau.size(-1);
+  if (k == 0) return {zeros(input.sizes(), input.dtype(), input.device()), zeros(tau.sizes(), tau.dtype(), tau.device()), g_other};
+  const Tensor below = ops::tril(ops::slice(input, -1, 0, k, 1), -1) + impl::eye_m(m, k, input.dtype(), {}, input.device(), {}, {});
+  const auto at = [](const Tensor& t, int64_t i) { return ops::slice(t, -1, i, i + 1, 1); };
+  const auto factor = [&](int64_t i) { return column(adjoint ? ops::conj(at(tau, i)) : at(tau, i)); };
+  const auto place = [&](int64_t step) { return adjoint ? step : k - 1 - step; };
+  std::vector<Tensor> before = {other}, g_vectors(static_cast<size_t>(k)), g_factors(static_cast<size_t>(k));
+  for (int64_t step = 0; step + 1 < k; ++step) {
+    const Tensor v = at(below, place(step)), &x = before.back();
+    before.push_back(x - factor(place(step)) * mm(v, mm(mH(v), x)));
+  }
+  Tensor g = grad;
+  for (int64_t step = k - 1; step >= 0; --step) {
+    const int64_t i = place(step);
+    const Tensor v = at(below, i), t = ops::conj(factor(i)), &x = before[static_cast<size_t>(step)], w = mm(mH(v), x), vg = mm(mH(v), g);
+    const Tensor gw = -(t * vg), gt = -mm(vg, mH(w));
+    g_vectors[static_cast<size_t>(i)] = mm(x, mH(gw)) - t * mm(g, mH(w));
+    g_factors[static_cast<size_t>(i)] = ops::squeeze_dim(adjoint ? ops::conj(gt) : gt, -1);
+    g = g + mm(v, gw);
+  }
+  const int64_t pad[] = {0, n - k};
+  const Tensor g_below = ops::tril(ops::cat(g_vectors, -1), -1);
+  return {n == k ? g_below : ops::constant_pad_nd(g_below, pad, Scalar(0)), ops::cat(g_factors, -1), g_other};
+}
+
 // X = A^-1 B: gB = A^-T gX, gA = -gB X^T; with A on the right the transposes of all that.
 std::tuple<Tensor, Tensor> linalg_solve_grad(const Tensor& grad, const Tensor& A, const Tensor& result, IntSpan B_sizes, bool left,
                                              bool needs_A, bool needs_B) {

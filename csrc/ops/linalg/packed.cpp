@@ -53,6 +53,16 @@ Spec linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, b
   return lapack::columns(lapack::batch_and(batch, {B.size(-2), B.size(-1)}), B.dtype(), B->device);
 }
 
+Spec _reflect(const Tensor& input, const Tensor& tau, const Tensor& other, bool) {
+  bool fits = input.dim() >= 2 && other.dim() == input.dim() && tau.dim() == input.dim() - 1 && input.size(-2) == other.size(-2) &&
+              tau.size(-1) <= std::min(input.size(-1), input.size(-2));
+  for (int64_t d = 0; fits && d + 2 < input.dim(); ++d) fits = input.size(d) == other.size(d) && input.size(d) == tau.size(d);
+  fits = fits && input.dtype() == tau.dtype() && input.dtype() == other.dtype();
+  RG_CHECK(fits, "_reflect: ", input.sizes(), ", ", tau.sizes(), " and ", other.sizes(), " do not go together");
+  if (!is_differentiable(input.dtype()) || itemsize(input.dtype()) < 4) fail_not_implemented("reflect", input.dtype());
+  return lapack::columns(other);
+}
+
 }  // namespace rule
 
 namespace compute {
@@ -87,5 +97,58 @@ void linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, b
   check_pivots(bad.read(), n);
 }
 
+void _reflect(const Tensor& input, const Tensor& tau, const Tensor& other, bool adjoint, const Tensor& out) {
+  const Tensor a = lapack::copy_columns(input), factors = contiguous_data(tau);
+  copy_data(out, other);
+  const Launch launch(out, out.numel() * tau.size(-1) / 4);
+  kernels::lapack(out->device).reflect(lapack::matrices(a), factors->data, tau.size(-1), adjoint, lapack::matrices(out));
+}
+
 }  // namespace compute
+namespace composite {
+
+Tensor orgqr(const Tensor& self, const Tensor& tau) {
+  constexpr const char* kName = "torch.linalg.householder_product: ";
+  RG_CHECK(self.dim() >= 2, kName, "input must have at least 2 dimensions.");
+  const int64_t m = self.size(-2), n = self.size(-1), k = tau.dim() ? tau.size(-1) : 0;
+  RG_CHECK(m >= n && n >= k, kName,
+           "input.shape[-2] must be greater than or equal to input.shape[-1] and input.shape[-1] to tau.shape[-1]");
+  RG_CHECK(tau.dtype() == self.dtype(), kName, "tau dtype ", dtype_title(tau.dtype()), " does not match input dtype ",
+           dtype_title(self.dtype()));
+  RG_CHECK(tau.dim() == self.dim() - 1 && same_sizes(lapack::batch(self), tau.sizes().first(static_cast<size_t>(self.dim() - 2))), kName,
+           "Expected batch dimensions of tau to be equal to input.shape[:-2], but got ", tau.sizes());
+  Tensor eye = impl::eye_m(m, n, self.dtype(), {}, self.device(), {}, {});
+  if (self.dim() > 2) eye = impl::expand(eye, self.sizes(), false);
+  return ops::_reflect(self, tau, eye, false);
+}
+
+Tensor ormqr(const Tensor& self, const Tensor& tau, const Tensor& other, bool left, bool transpose) {
+  for (const auto& [name, t] : {std::pair<const char*, const Tensor&>("input", self), {"other", other}})
+    RG_CHECK(t.dim() >= 2, "torch.ormqr: ", name, " must have at least 2 dimensions.");
+  const int64_t side = left ? -2 : -1, k = tau.dim() ? tau.size(-1) : 0;
+  RG_CHECK(other.size(side) >= k, "torch.ormqr: other.shape[", side, "] must be greater than or equal to tau.shape[-1]");
+  RG_CHECK(other.size(side) == self.size(-2), "torch.ormqr: other.shape[", side, "] must be equal to input.shape[-2]");
+  RG_CHECK(k == std::min(other.size(side), self.size(-1)), "torch.ormqr: tau.shape[-1] must be equal to min(other.shape[", side,
+           "], input.shape[-1])");
+  RG_CHECK(self.dim() - tau.dim() == 1, "torch.ormqr: Expected tau to have one dimension less than input, but got tau.ndim equal to ",
+           tau.dim(), " and input.ndim is equal to ", self.dim());
+  RG_CHECK(self.dim() == other.dim(),
+           "torch.ormqr: Expected other to have the same number of dimensions as input, but got other.ndim equal to ", other.dim(),
+           " and input.ndim is equal to ", self.dim());
+  const auto check_batch = [&](const char* name, IntSpan sizes) {
+    RG_CHECK(same_sizes(sizes, lapack::batch(self)), "torch.ormqr: Expected batch dimensions of ", name,
+             " to be equal to input.shape[:-2], but got ", sizes);
+  };
+  check_batch("tau", tau.sizes().first(static_cast<size_t>(tau.dim() - 1)));
+  check_batch("other", lapack::batch(other));
+  for (const auto& [name, t] : {std::pair<const char*, const Tensor&>("tau", tau), {"other", other}})
+    RG_CHECK(t.dtype() == self.dtype(), "torch.ormqr: Expected input and ", name, " to have the same dtype, but input has dtype ",
+             dtype_title(self.dtype()), " and ", name, " has dtype ", dtype_title(t.dtype()));
+  // From the right, C Q = (Q^H C^H)^H.
+  if (left) return ops::_reflect(self, tau, other, transpose);
+  const Tensor adjoint = ops::_reflect(self, tau, ops::conj(ops::transpose(other, -2, -1)), !transpose);
+  return ops::transpose(ops::contiguous(is_complex(adjoint.dtype()) ? ops::conj_physical(adjoint) : adjoint), -2, -1);
+}
+
+}  // namespace composite
 }  // namespace retrograd

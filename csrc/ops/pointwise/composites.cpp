@@ -70,4 +70,9 @@ Tensor float_power_self_scalar(const Operand& self, const Tensor& exponent) {
   return ops::pow_self_scalar(self, converted(exponent, wide_dtype(self, exponent)));
 }
 
+std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
+  RG_CHECK(is_floating(self.dtype()), "torch.frexp() only supports floating-point dtypes");
+  return {ops::_less_exponent(self, self), ops::_to_copy(ops::_exponent(self), DType::Int32, {})};
+}
+
 }  // namespace retrograd::composite

@@ -227,6 +227,18 @@ Tensor cdist_backward(const Tensor& grad, const Tensor& x1, const Tensor& x2, do
   return sum_to(ops::sum_dim(pairs, OptInts(IntSpan(other)), false, {}), x1.sizes());
 }
 
+// Each pair's vector norm, added to one row and taken from the other.
+Tensor pdist_backward(const Tensor& grad, const Tensor& self, double p, const Tensor& result) {
+  const Tensor none = zeros(self.sizes(), self.dtype(), self.device());
+  if (p == 0) return none;
+  const int64_t n = self.size(0), last[] = {-1};
+  const Tensor pairs = impl::triu_indices(n, n, 1, {}, {}, self.device(), {}, {}), i = impl::select(pairs, 0, 0),
+               j = impl::select(pairs, 0, 1);
+  const Tensor difference = ops::index_select(self, 0, i) - ops::index_select(self, 0, j);
+  const Tensor each = vector_norm_backward(grad, difference, Scalar(p), result, IntSpan(last), false);
+  return ops::index_add(ops::index_add(none, 0, i, each, Scalar(1)), 0, j, each, Scalar(-1));
+}
+
 // ---- scans ----
 
 Tensor cumprod_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& result) {

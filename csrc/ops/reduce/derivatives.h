@@ -29,20 +29,20 @@ Tensor aminmax_backward(const Tensor& grad_min, const Tensor& grad_max, const Te
 
 // Either gradient may be undefined.
 Tensor var_backward(const Tensor& grad, const Tensor& self, OptInts dim, std::optional<Scalar> correction, bool keepdim);
-Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result, OptInts dim,
-                    std::optional<Scalar> correction, bool keepdim);
-Tensor var_mean_backward(const Tensor& grad_var, const Tensor& grad_mean, const Tensor& self, OptInts dim,
-                         std::optional<Scalar> correction, bool keepdim);
+Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result, OptInts dim, std::optional<Scalar> correction,
+                    bool keepdim);
+Tensor var_mean_backward(const Tensor& grad_var, const Tensor& grad_mean, const Tensor& self, OptInts dim, std::optional<Scalar> correction,
+                         bool keepdim);
 Tensor std_mean_backward(const Tensor& grad_std, const Tensor& grad_mean, const Tensor& self, const Tensor& std, OptInts dim,
                          std::optional<Scalar> correction, bool keepdim);
 
-Tensor vector_norm_backward(const Tensor& grad, const Tensor& self, Scalar ord, const Tensor& result, OptInts dim,
-                            bool keepdim);
+Tensor vector_norm_backward(const Tensor& grad, const Tensor& self, Scalar ord, const Tensor& result, OptInts dim, bool keepdim);
 Tensor dist_backward(const Tensor& grad, const Tensor& self, const Tensor& other, Scalar p,
                      const Tensor& result);  // for other exchange them
 Tensor renorm_backward(const Tensor& grad, const Tensor& self, Scalar p, int64_t dim, Scalar maxnorm);
 Tensor cdist_backward(const Tensor& grad, const Tensor& x1, const Tensor& x2, double p,
                       const Tensor& result);  // for x1; for x2 exchange them
+Tensor pdist_backward(const Tensor& grad, const Tensor& self, double p, const Tensor& result);
 
 Tensor cumprod_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& result);
 Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& result);

@@ -37,6 +37,14 @@ Spec _cdist_forward(const Tensor& x1, const Tensor& x2, double) {
   return spec;
 }
 
+Spec _pdist_forward(const Tensor& self, double p) {
+  RG_CHECK(self.dim() == 2, "pdist only supports 2D tensors, got: ", self.dim(), "D");
+  RG_CHECK(is_floating(self.dtype()), "pdist only supports floating-point dtypes");
+  RG_CHECK(p >= 0, "pdist only supports non-negative p values");
+  const int64_t n = self.size(0);
+  return Spec(ints({n * (n - 1) / 2}), self.dtype(), self->device);
+}
+
 Spec renorm(const Tensor& self, Scalar p, int64_t dim, Scalar maxnorm) {
   RG_CHECK(!p.is_complex(), "renorm: p must be real-valued");
   RG_CHECK(!maxnorm.is_complex(), "renorm: maxnorm must be real-valued");
@@ -60,6 +68,17 @@ void _cdist_forward(const Tensor& x1, const Tensor& x2, double p, const Tensor& 
     const Launch launch(out, out.numel() * (x1.size(-1) + 8) / (std::isinf(p) || p <= 2 ? 4 : 1));
     kernels::distance(out->device)
         .cdist(found->data, a->data, b->data, compute, out.numel() / (rows * columns), rows, columns, x1.size(-1), p);
+  }
+  if (!found.is(out)) copy_data(out, found);
+}
+
+void _pdist_forward(const Tensor& self, double p, const Tensor& out) {
+  const DType compute = self.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
+  const Tensor x = contiguous_data(cast_data(self, compute));
+  const Tensor found = out.dtype() == compute ? out : empty(out.sizes(), compute, out.device());
+  {
+    const Launch launch(out, out.numel() * (self.size(1) + 8) / (std::isinf(p) || p <= 2 ? 4 : 1));
+    kernels::distance(out->device).pdist(found->data, x->data, compute, self.size(0), self.size(1), p);
   }
   if (!found.is(out)) copy_data(out, found);
 }
@@ -97,4 +116,35 @@ namespace impl {
 Tensor dist(const Tensor& self, const Tensor& other, Scalar p) { return linalg_vector_norm(sub(self, other, 1), p, {}, false, {}); }
 
 }  // namespace impl
+
+namespace composite {
+
+Tensor pdist(const Tensor& input, double p) { return ops::_pdist_forward(input, p); }
+
+Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<std::string_view> compute_mode) {
+  for (const auto& [name, x] : {std::pair<const char*, const Tensor&>("X1", x1), {"X2", x2}})
+    RG_CHECK(x.dim() >= 2, "cdist only supports at least 2D tensors, ", name, " got: ", x.dim(), "D");
+  RG_CHECK(x1.size(-1) == x2.size(-1), "X1 and X2 must have the same number of columns. X1: ", x1.size(-1), " X2: ", x2.size(-1));
+  for (const auto& [name, x] : {std::pair<const char*, const Tensor&>("X1", x1), {"X2", x2}})
+    RG_CHECK(is_floating(x.dtype()), "cdist only supports floating-point dtypes, ", name, " got: ", dtype_title(x.dtype()));
+  RG_CHECK(p >= 0, "cdist only supports non-negative p values");
+  RG_CHECK_AS(Value,
+              !compute_mode || *compute_mode == "use_mm_for_euclid_dist_if_necessary" || *compute_mode == "use_mm_for_euclid_dist" ||
+                  *compute_mode == "donot_use_mm_for_euclid_dist",
+              compute_mode.value_or(""), " is not a valid value for compute_mode");
+  const DType dtype = promote(x1.dtype(), x2.dtype());
+  const auto batch = [](const Tensor& t) { return t.sizes().first(static_cast<size_t>(t.dim() - 2)); };
+  const Shape both = broadcast_shapes(batch(x1), batch(x2));
+  const auto ready = [&](const Tensor& t) {
+    const Tensor x = t.dtype() == dtype ? t : ops::_to_copy(t, dtype, {});
+    if (same_sizes(batch(t), both)) return x;
+    Shape sizes = both;
+    RG_CHECK(sizes.ndim + 2 <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions");
+    for (const int64_t size : {t.size(-2), t.size(-1)}) sizes.sizes[sizes.ndim++] = size;
+    return ops::expand(x, sizes, false);
+  };
+  return ops::_cdist_forward(ready(x1), ready(x2), p);
+}
+
+}  // namespace composite
 }  // namespace retrograd

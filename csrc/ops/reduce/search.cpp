@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/reduce.h"
 #include "kernels/sort.h"
 #include "native_reduce.h"
 #include "ops.h"
@@ -154,7 +155,84 @@ Spec histc(const Tensor& self, int64_t bins, Scalar min, Scalar max) {
 
 }  // namespace rule
 
+namespace rule {
+
+Spec hash_tensor(const Tensor& self, OptInts dim, bool keepdim, int64_t mode) {
+  RG_CHECK(mode == 0, "Unknown hash_tensor mode: ", mode);
+  if (is_complex(self.dtype())) fail_dtype("xor_sum_cpu", self.dtype());
+  const uint64_t mask = dim_mask(dim, self.dim(), "hash_tensor");
+  if (RG_UNLIKELY(self.numel() == 0)) {
+    RG_CHECK(dim && !dim->empty(), "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. ",
+             "Specify the reduction dim with the 'dim' argument.");
+    for (int64_t d = 0; d < self.dim(); ++d)
+      RG_CHECK_AS(Index, !has_dim(mask, d) || self.size(d) != 0, "hash_tensor: Expected reduction dim ", d, " to have non-zero size.");
+  }
+  return reduced(self, mask, keepdim, DType::UInt64);
+}
+
+Spec _histogramdd_counts(const Tensor& points, const Tensor& edges, IntSpan bins, const Tensor& weight) {
+  int64_t needed = 0;
+  bool fits = points.dim() == 2 && edges.dim() == 1 && points.size(1) == static_cast<int64_t>(bins.size()) && is_floating(points.dtype());
+  for (const int64_t count : bins) {
+    fits = fits && count >= 0;
+    needed += count + 1;
+  }
+  fits = fits && edges.numel() == needed && edges.dtype() == points.dtype();
+  RG_CHECK(fits && (!weight || weight.numel() == points.size(0)), "_histogramdd_counts: points ", points.sizes(), ", edges ", edges.sizes(),
+           " and bins ", bins, " do not go together");
+  return Spec(bins, points.dtype(), points->device);
+}
+
+std::array<Spec, 2> _segment_owners(const Tensor& given, int64_t size, bool offsets, bool) {
+  RG_CHECK(given.dim() >= 1 && (!offsets || given.size(-1) > 0) && given.dtype() == DType::Int64 && size >= 0,
+           "_segment_owners: expected lengths or offsets of segments as int64, got ", dtype_title(given.dtype()), " of size ",
+           given.sizes());
+  const IntSpan leading = given.sizes().first(static_cast<size_t>(given.dim() - 1));
+  Spec owner(leading, DType::Int64, given->device), counts(leading, DType::Int64, given->device);
+  owner.add_dim(size);
+  counts.add_dim(given.size(-1) + !offsets);
+  return {owner, counts};
+}
+
+}  // namespace rule
+
 namespace compute {
+
+void _histogramdd_counts(const Tensor& points, const Tensor& edges, IntSpan, const Tensor& weight, const Tensor& out) {
+  const Tensor at = contiguous_data(points), sorted = contiguous_data(edges);
+  const Tensor w = weight ? contiguous_data(cast_data(weight, points.dtype())) : Tensor();
+  const kernels::Array weights = w ? w.array() : kernels::Array{};
+  run_kernel(points, 400, [&] { kernels::sort(out->device).histogram(out.array(), at.array(), sorted.array(), w ? &weights : nullptr); });
+}
+
+void _segment_owners(const Tensor& given, int64_t size, bool offsets, bool unsafe, const Tensor& owner, const Tensor& counts) {
+  const Tensor g = contiguous_data(given);
+  const int64_t n = counts.size(-1), rows = counts.numel() / n, width = given.size(-1), one = 1;
+  const int64_t owner_sizes[] = {rows, size}, count_sizes[] = {rows, n}, given_sizes[] = {rows, width};
+  const int64_t owner_strides[] = {size, one}, count_strides[] = {n, one}, given_strides[] = {width, one};
+  Answer<kernels::SegmentFault> fault(given->device, kernels::SegmentFault::None);
+  run_kernel(owner, 16, [&] {
+    kernels::sort(given->device)
+        .segments({owner->data, DType::Int64, 2, owner_sizes, owner_strides}, {counts->data, DType::Int64, 2, count_sizes, count_strides},
+                  {g->data, DType::Int64, 2, given_sizes, given_strides}, offsets, !offsets && !unsafe, fault.data());
+  });
+  using Fault = kernels::SegmentFault;
+  RG_CHECK(fault.read() != Fault::Negative,
+           offsets ? "segment_reduce(): Expected segment_length >= 0, but offsets decrease" : "lengths contains negative value!");
+  RG_CHECK(fault.read() != Fault::Total,
+           "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.");
+  RG_CHECK(fault.read() != Fault::Past, "segment_reduce(): ", offsets ? "offsets" : "lengths", " go past the ", size,
+           " elements of dimension ", given.dim() - 1);
+}
+
+// The bits of all elements, each taken as a float64 or an int64.
+void hash_tensor(const Tensor& self, OptInts dim, bool, int64_t, const Tensor& out) {
+  const Tensor values = cast_data(self, is_floating(self.dtype()) ? DType::Float64 : DType::Int64);
+  const Reduced shape(values, dim_mask(dim, self.dim(), "hash_tensor"));
+  kernels::Array bits = shape.in();
+  bits.dtype = DType::Int64;
+  run_kernel(self, 8, [&] { kernels::reduce(self->device).exclusive_or(shape.out(out->data, DType::Int64), bits); });
+}
 
 void searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool, bool right, std::optional<std::string_view> side,
                          const Tensor& sorter, const Tensor& out) {

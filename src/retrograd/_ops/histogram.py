@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import retrograd as torch
 from retrograd import Tensor
+from retrograd._C import _ops
 from retrograd._ops.out import written
 from retrograd.return_types import _of
 
@@ -46,7 +47,7 @@ def _edges(column: Any, bins: Any, range: Sequence[float] | None, d: int) -> Any
     if range is not None:
         low, high = range
     elif column.numel():
-        low, high = column.min().item(), column.max().item()
+        low, high = (t.item() for t in column.aminmax())
     else:
         low, high = 0.0, 1.0
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -60,16 +61,9 @@ def _edges(column: Any, bins: Any, range: Sequence[float] | None, d: int) -> Any
 
 def _counted(points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
     """How many rows of points [n, d], or what weight of them, fall into each bin."""
-    shape = [e.numel() - 1 for e in edges]
-    inside = torch.ones(points.size(0), dtype=torch.bool, device=points.device)
-    flat = torch.zeros(points.size(0), dtype=torch.int64, device=points.device)
-    for column, edge, bins in zip(points.unbind(1), edges, shape, strict=True):
-        place = torch.searchsorted(edge, column.contiguous(), right=True)
-        place = torch.where(column == edge[-1], bins, place)  # the last bin holds its right edge
-        inside &= (place > 0) & (place <= bins) & ~column.isnan()
-        flat = flat * bins + place - 1
-    weights = points.new_ones(points.size(0)) if weight is None else weight.detach().reshape(-1).to(points.dtype)
-    hist = torch.bincount(flat[inside], weights[inside], math.prod(shape))[: math.prod(shape)].to(points.dtype).reshape(shape)
+    bins = [e.numel() - 1 for e in edges]
+    weights = None if weight is None else weight.detach().reshape(-1)
+    hist = _ops._histogramdd_counts(points, edges[0] if len(edges) == 1 else torch.cat(edges), bins, weights)
     if density:
         hist = hist / hist.sum()
         for d, edge in enumerate(edges):

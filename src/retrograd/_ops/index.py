@@ -23,25 +23,6 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     return written(torch._nonzero(input), out, "nonzero: Expected out tensor to have scalar type {result} but got scalar type{out}")
 
 
-def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
-    """nonzero() of a given number of rows: the first `size`, or all and then rows of fill_value."""
-    if not isinstance(size, int):
-        raise TypeError(f"nonzero_static(): argument 'size' must be int, not {type(size).__name__}")
-    if size < 0:
-        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
-    if out is not None and out.dtype != torch.int64:
-        raise RuntimeError(f"nonzero_static: Expected out tensor to have scalar type Long but got scalar type {out.dtype}")
-    # Those that are not zero first, in order: no shape depends on the numbers, so that vmap can do it.
-    nonzero = (input != 0).reshape(-1)
-    order = nonzero.logical_not().to(torch.uint8).argsort(stable=True)[:size]
-    rows = torch.full((size, input.dim()), fill_value, dtype=torch.int64, device=input.device)
-    if order.numel() and input.dim():
-        found = torch.stack(unravel_index(order, input.shape), -1)
-        found = torch.where(nonzero[order].unsqueeze(-1), found, fill_value)
-        rows = torch.cat([found, rows[order.numel() :]])
-    return written(rows, out)
-
-
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Where flat indices are in an array of a shape: one tensor of coordinates per dimension."""
     if not isinstance(indices, torch.Tensor):

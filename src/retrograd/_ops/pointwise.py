@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import retrograd as torch
-from retrograd import _C, Tensor
-from retrograd._ops.out import written
-from retrograd.return_types import _of
+from retrograd import Tensor
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
@@ -49,26 +46,6 @@ def float_power_(self: Tensor, exponent: Tensor | complex) -> Tensor:
             f"the base given to float_power_ has dtype {self.dtype._title} but the operation's result requires dtype {needed}"
         )
     return self.pow_(exponent.to(dtype) if isinstance(exponent, torch.Tensor) else exponent)
-
-
-@_of("frexp")
-class frexp_result(NamedTuple):
-    mantissa: Tensor
-    exponent: Tensor
-
-
-def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> frexp_result:
-    """Mantissas in [0.5, 1) and exponents of two with input = mantissa * 2**exponent."""
-    _check_tensors("frexp", input=input)
-    if not input.is_floating_point():
-        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    mantissa, exponent = _C._ops._less_exponent(input, input), _C._ops._exponent(input).to(torch.int32)
-    if out is not None and len(out) == 2:
-        for name, made, target in (("mantissa", mantissa, out[0]), ("exponent", exponent, out[1])):
-            if target.dtype != made.dtype:
-                words = "int dtype" if name == "exponent" else f"dtype {input.dtype._title.lower()}"
-                raise RuntimeError(f"torch.frexp() expects {name} to have {words} but got {target.dtype._title.lower()}")
-    return written(frexp_result(mantissa, exponent), out)
 
 
 def _check_tensors(name: str, **tensors: Any) -> None:

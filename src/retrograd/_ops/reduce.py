@@ -212,43 +212,6 @@ def corrcoef(input: Tensor) -> Tensor:
     return correlation.clamp(-1, 1)
 
 
-# ---- distances ----
-
-_COMPUTE_MODES = (None, "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
-
-
-def _broadcast(a: Any, b: Any) -> list[int]:
-    n = max(len(a), len(b))
-    a, b = [1] * (n - len(a)) + list(a), [1] * (n - len(b)) + list(b)
-    for d, (i, j) in enumerate(zip(a, b, strict=False)):
-        if i != j and 1 not in (i, j):
-            raise RuntimeError(f"The size of tensor a ({i}) must match the size of tensor b ({j}) at non-singleton dimension {d}")
-    return [j if i == 1 else i for i, j in zip(a, b, strict=False)]
-
-
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
-    """p-norm distance between each pair of rows of two batches of matrices."""
-    for name, x in (("X1", x1), ("X2", x2)):
-        if x.ndim < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
-    if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    for name, x in (("X1", x1), ("X2", x2)):
-        if not x.is_floating_point():
-            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype._title}")
-    if not p >= 0:
-        raise RuntimeError("cdist only supports non-negative p values")
-    if compute_mode not in _COMPUTE_MODES:
-        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    if x1.dtype != x2.dtype:
-        dtype = torch.promote_types(x1.dtype, x2.dtype)
-        x1, x2 = x1.to(dtype), x2.to(dtype)
-    if x1.shape[:-2] != x2.shape[:-2]:
-        batch = _broadcast(x1.shape[:-2], x2.shape[:-2])
-        x1, x2 = x1.expand(*batch, *x1.shape[-2:]), x2.expand(*batch, *x2.shape[-2:])
-    return torch._cdist_forward(x1, x2, float(p))
-
-
 def _uneven_gradient(y: Any, x: Any, dim: int, edge_order: int) -> Any:
     """Second-order differences on points at any distance, one-sided at the ends."""
     size = y.shape[dim]

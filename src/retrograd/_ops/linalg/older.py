@@ -121,11 +121,6 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Non
     return systems.lu_solve(LU_data, LU_pivots, b, out=out)
 
 
-def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The first columns of the product of reflections, as householder_product()."""
-    return decompose.householder_product(input, tau, out=out)
-
-
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The Moore-Penrose inverse."""
     return rank.pinv(input, rtol=rcond)

@@ -1,4 +1,4 @@
-"""Distances, and products of two inputs."""
+"""Products of two inputs."""
 
 from __future__ import annotations
 
@@ -25,15 +25,3 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     left = (a @ weight.permute(1, 0, 2).reshape(weight.size(1), -1)).reshape(-1, weight.size(0), weight.size(2))
     out = torch.bmm(left, b.unsqueeze(2)).reshape(*batch, weight.size(0))
     return out if bias is None else out + bias
-
-
-def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norm distances between all pairs of rows: first with second, first with third, ..."""
-    if input.dim() != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
-    if not input.is_floating_point():
-        raise RuntimeError("pdist only supports floating-point dtypes")
-    if p < 0:
-        raise RuntimeError("pdist only supports non-negative p values")
-    first, second = torch.triu_indices(input.size(0), input.size(0), 1, device=input.device)
-    return (input[first] - input[second]).norm(p, 1)
