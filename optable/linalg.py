@@ -878,27 +878,6 @@ for _schema, _target, _doc, _samples in (
     ("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", "older:slogdet", "Signs and logarithms of determinants.", [S(_REGULAR)]),
     ("logdet(Tensor self) -> Tensor", "older:logdet", "Logarithms of determinants; nan where they are negative.", [S(_SYMMETRIC)]),
     ("cholesky(Tensor self, bool upper=False) -> Tensor", "older:cholesky", "Cholesky factors.", [S(_READ_TRIANGLE)]),
-    (
-        "cholesky_solve(Tensor self, Tensor L, bool upper=False) -> Tensor",
-        "older:cholesky_solve",
-        "Solves systems given Cholesky factors.",
-        [S(T(3, 2), _READ_TRIANGLE), S(T(3, 2), _READ_TRIANGLE, True)],
-    ),
-    (
-        "cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
-        "older:cholesky_inverse",
-        "Inverses given Cholesky factors.",
-        [S(_READ_TRIANGLE)],
-    ),
-    (
-        (
-            "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
-            "(Tensor solution, Tensor cloned_coefficient)"
-        ),
-        "older:triangular_solve",
-        "Solves triangular systems.",
-        [S(T(3, 2), _SYMMETRIC), S(T(3, 2), _SYMMETRIC, False, True)],
-    ),
     ("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", "older:qr", "Orthogonal times upper triangular.", [S(T(4, 3)), S(T(3, 4))]),
     (
         "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
@@ -921,8 +900,7 @@ for _schema, _target, _doc, _samples in (
         [S(_REGULAR), S(T(3, 3)), S(T(0, 0))],
     ),
 ):
-    # Singular vectors are fixed up to their sign only. A Cholesky factor has a real diagonal, and LAPACK reads no more of it than that; the
-    # complex sample has another.
+    # Singular vectors are fixed up to their sign only.
     op(
         _schema,
         kernel=python(f"retrograd._ops.linalg.{_target}"),
@@ -930,8 +908,38 @@ for _schema, _target, _doc, _samples in (
         autocast=AS_IS if _target.endswith(("det", "matrix_exp")) else "" if _target == "older:lu" else FLOAT32,
         doc=_doc,
         samples=_samples,
-        test={"values": False} if _target == "older:svd" else {"values": "real"} if _target == "older:cholesky_inverse" else {},
+        test={"values": False} if _target == "older:svd" else {},
     )
+_CASTABLE = "{}: Expected result to be safely castable from {{result}} dtype, but got result with dtype {{out}}"
+op(
+    "cholesky_solve(Tensor self, Tensor L, bool upper=False) -> Tensor",
+    variants="function method out",
+    kernel=composite(),
+    out=Out(cast=_CASTABLE.format("cholesky_solve")),
+    autocast=FLOAT32,
+    doc="Solves systems given Cholesky factors.",
+    samples=[S(T(3, 2), _READ_TRIANGLE), S(T(3, 2), _READ_TRIANGLE, True)],
+)
+op(
+    "cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
+    variants="function method out",
+    kernel=composite(),
+    out=Out(cast=_CASTABLE.format("cholesky_inverse")),
+    autocast=FLOAT32,
+    doc="Inverses given Cholesky factors.",
+    samples=[S(_READ_TRIANGLE)],
+    test={"values": "real"},  # LAPACK reads no more than the real part of a factor's diagonal; the complex sample has another
+)
+op(
+    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
+    "(Tensor solution, Tensor cloned_coefficient)",
+    variants="function method out",
+    kernel=composite(),
+    out=Out(exact=EXPECTED),
+    autocast=FLOAT32,
+    doc="Solves triangular systems.",
+    samples=[S(T(3, 2), _SYMMETRIC), S(T(3, 2), _SYMMETRIC, False, True)],
+)
 
 # ---- products with packed reflections, and a few singular values or eigenpairs ----
 
@@ -951,7 +959,7 @@ op(
     "orgqr(Tensor self, Tensor input2) -> Tensor",
     variants="function method out",
     kernel=composite(),
-    out=Out(cast="torch.linalg.householder_product: Expected result to be safely castable from {result} dtype, but got result with dtype {out}"),
+    out=Out(cast=_CASTABLE.format("torch.linalg.householder_product")),
     autocast=FLOAT32,
     doc="Another name for `linalg.householder_product`.",
     samples=[S(T(4, 3), T(3)), S(T(3, 3), T(2)), S(T(2, 4, 2), T(2, 2)), S(T(3, 0, grad=False), T(0, grad=False))],

@@ -76,6 +76,15 @@ template <class F> RG_INLINE double reach(double guess, double depth, F exponent
   if (x == 0) return 0;
   const double offset = std::log(x) + (digamma(total) - digamma(a));
   if (x == 1) return offset / b;
+  if (single && offset < 0 && x <= 0.25 && b * x <= 2) {  // the series of the incomplete beta function, whose terms hardly cancel here
+    double factor = 1, sum = 0;
+    for (int k = 0;; ++k) {
+      const double r = 1 / (a + k), term = factor * r * (r - offset);
+      sum += term;
+      if (!(__builtin_fabs(term) > 1e-9 * sum)) return x * std::pow(1 - x, -b) * sum;
+      factor *= x * (k + 1 - b) / (k + 1);
+    }
+  }
   const bool above = offset > (x > 0.5 ? 0 : 0.5 / a);
   const double p = above ? b : a, q = (above ? a : b) - 1, odds = above ? (1 - x) / x : x / (1 - x), scale = std::log1p(1 / odds);
   const double depth = single ? 22 : 42;

@@ -2,6 +2,7 @@
 // know about nan, slopes of activations. Selects instead of branches, so that loops over them vectorise.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -177,14 +178,23 @@ template <class T> RG_INLINE T gelu_tanh_slope(T g, T x) {
   return g * T(0.5) * (1 + t + x * (1 - t * t) * k * (1 + 3 * c * squared));
 }
 
-// The exponent of frexp(), 0 for what has none.
-template <class T> inline int exponent_of_number(T x) {
-  int exponent = 0;
-  if (is_finite(x)) std::frexp(x, &exponent);
-  return exponent;
+// The exponent of frexp(), 0 for what has none; from the bits, without branches.
+template <class T> RG_INLINE auto exponent_of_number(T x) {
+  constexpr bool kSingle = sizeof(T) == 4;
+  using Bits = std::conditional_t<kSingle, int32_t, int64_t>;
+  constexpr int kMantissa = kSingle ? 23 : 52, kAll = kSingle ? 255 : 2047;
+  const auto field = [](T y) { return static_cast<Bits>((std::bit_cast<Bits>(y) >> kMantissa) & kAll); };
+  const Bits e = field(x), subnormal = field(x * static_cast<T>(Bits(1) << (kMantissa + 1))) - (kMantissa + 1);
+  return static_cast<Bits>(x == 0 || e == kAll ? 0 : (e ? e : subnormal) - (kAll / 2 - 1));
 }
 template <class T> RG_INLINE T exponent_of(T x) { return static_cast<T>(exponent_of_number(x)); }
-template <class T> RG_INLINE T less_exponent(T x, T y) { return std::ldexp(x, -exponent_of_number(y)); }
+template <class T> RG_INLINE T less_exponent(T x, T y) {
+  constexpr int kMantissa = sizeof(T) == 4 ? 23 : 52, kBias = sizeof(T) == 4 ? 127 : 1023;
+  using Bits = decltype(exponent_of_number(y));
+  const auto power = [](Bits k) { return std::bit_cast<T>(static_cast<Bits>((k + kBias) << kMantissa)); };
+  const Bits e = -exponent_of_number(y), half = e / 2;  // in two steps: one may be past the largest number
+  return x * power(half) * power(e - half);
+}
 
 template <class T> RG_INLINE T mvlgamma_of(T x, T p) {
   double sum = 0.25 * p * (p - 1) * 1.1447298858494002;  // log(pi)

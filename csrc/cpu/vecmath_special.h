@@ -165,7 +165,7 @@ template <class T> inline double igamma(double a, double x, bool upper) {
   // For floats the series goes further: it is the faster one there, and double has digits to lose in 1 - P.
   const double border = sizeof(T) == 4 && (!upper || a > 0.5) ? a + 4 : a;
   if (x <= 1 || x <= border) {
-    const double tolerance = upper ? 1e-17 : enough;
+    const double tolerance = !upper ? enough : sizeof(T) == 4 && a > 0.5 ? 1e-12 : 1e-17;  // there Q is never below a thousandth
     double term = 1, sum = 1;
     for (int k = 1; k < kMaxTerms && term > tolerance * sum; ++k) sum += term *= x / (a + k);
     return upper ? 1 - front * sum : front * sum;

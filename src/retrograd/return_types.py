@@ -17,7 +17,6 @@ _WRITTEN_IN_PYTHON = {
     "qr": ("retrograd._ops.linalg.older", "_QrResult"),
     "slogdet": ("retrograd._ops.linalg.older", "_SlogdetResult"),
     "svd": ("retrograd._ops.linalg.older", "_SvdResult"),
-    "triangular_solve": ("retrograd._ops.linalg.older", "_TriangularResult"),
 }
 
 
@@ -49,7 +48,6 @@ if _typing.TYPE_CHECKING:
     qr = _older._QrResult
     slogdet = _older._SlogdetResult
     svd = _older._SvdResult
-    triangular_solve = _older._TriangularResult
 else:
 
     def __getattr__(name):

@@ -235,5 +235,24 @@ std::tuple<Tensor, Tensor, Tensor> linalg_lu(const Tensor& A, bool pivot) {
   return ops::lu_unpack(lu, pivots, true, true);
 }
 
+Tensor cholesky_solve(const Tensor& self, const Tensor& L, bool upper) {
+  for (const auto& [name, t] : {std::pair<const char*, const Tensor&>("b", self), {"u", L}})
+    RG_CHECK(t.dim() >= 2, name, " should have at least 2 dimensions, but has ", t.dim(), " dimensions instead");
+  const Tensor adjoint = ops::conj(ops::transpose(L, -2, -1)), &lower = upper ? adjoint : L, &other = upper ? L : adjoint;
+  return ops::linalg_solve_triangular(other, ops::linalg_solve_triangular(lower, self, false, true, false), true, true, false);
+}
+
+Tensor cholesky_inverse(const Tensor& L, bool upper) {
+  RG_CHECK(L.dim() >= 2, "cholesky_inverse: The input tensor A must have at least 2 dimensions.");
+  const int64_t n = L.size(-1);
+  return cholesky_solve(impl::expand(impl::eye(n, L.dtype(), {}, L.device(), {}, {}), L.sizes(), false), L, upper);
+}
+
+std::tuple<Tensor, Tensor> triangular_solve(const Tensor& b, const Tensor& A, bool upper, bool transpose, bool unitriangular) {
+  Tensor solution = ops::linalg_solve_triangular(transpose ? ops::transpose(A, -2, -1) : A, b, upper != transpose, true, unitriangular);
+  const Tensor columns = ops::transpose(A, -2, -1);
+  return {std::move(solution), ops::transpose(columns.is_contiguous() ? ops::clone(columns) : ops::contiguous(columns), -2, -1)};
+}
+
 }  // namespace composite
 }  // namespace retrograd

@@ -28,8 +28,13 @@ class histogramdd_result(NamedTuple):
     bin_edges: tuple[Tensor, ...]
 
 
+def _spans(points: Any) -> list[list[float]] | None:
+    """The least and the largest of each column, if there are any."""
+    return [list(span) for span in zip(*(t.tolist() for t in points.aminmax(dim=0)), strict=True)] if points.numel() else None
+
+
 def _edges(column: Any, bins: Any, range: Sequence[float] | None, d: int) -> Any:
-    """The edges of the bins of one dimension: given, or evenly over a range, or over that of the data."""
+    """The edges of the bins of one dimension: given, or evenly over a range."""
     if isinstance(bins, torch.Tensor):
         if bins.ndim != 1:
             raise RuntimeError(
@@ -46,8 +51,6 @@ def _edges(column: Any, bins: Any, range: Sequence[float] | None, d: int) -> Any
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {d}")
     if range is not None:
         low, high = range
-    elif column.numel():
-        low, high = (t.item() for t in column.aminmax())
     else:
         low, high = 0.0, 1.0
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -98,6 +101,8 @@ def histogram(
             raise RuntimeError(f"torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got {len(range)}")
     _refuse_meta(input, "histogram.bins_tensor" if isinstance(bins, torch.Tensor) else "histogram.bin_ct")
     points = input.detach().reshape(-1, 1)
+    if range is None and not isinstance(bins, torch.Tensor) and (spans := _spans(points)):
+        range = spans[0]
     edges = _edges(points, bins, range, 0)
     hist = _counted(points, [edges], weight, density)
     if out is not None:
@@ -136,6 +141,7 @@ def histogramdd(
         raise RuntimeError(f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(range)}")
     _refuse_meta(input, "_histogramdd_from_bin_tensors" if given else "_histogramdd_bin_edges")
     points = input.detach().reshape(math.prod(input.shape[:-1]), n)
-    edges = [_edges(points[:, d], bins[d], None if range is None else range[2 * d : 2 * d + 2], d) for d in _counting(n)]
+    spans = [range[2 * d : 2 * d + 2] for d in _counting(n)] if range is not None else None if given else _spans(points)
+    edges = [_edges(points, bins[d], spans[d] if spans else None, d) for d in _counting(n)]
     hist = _counted(points, edges, weight, density)
     return histogramdd_result(hist, tuple(e.clone() if isinstance(b, torch.Tensor) else e for e, b in zip(edges, bins, strict=True)))

@@ -31,47 +31,6 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
     return written(systems.cholesky(input, upper=upper), out, None, cast=castable("cholesky"))
 
 
-def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The X of A X = B, given the Cholesky factor of A."""
-    for t, name in ((input, "b"), (L, "u")):
-        if t.dim() < 2:
-            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.dim()} dimensions instead")
-    if upper:
-        L = L.mH
-    return written(
-        systems.solve_triangular(L.mH, systems.solve_triangular(L, input, upper=False), upper=True),
-        out,
-        None,
-        cast=castable("cholesky_solve"),
-    )
-
-
-def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of A, given its Cholesky factor."""
-    if L.dim() < 2:
-        raise RuntimeError("cholesky_inverse: The input tensor A must have at least 2 dimensions.")
-    inverse = cholesky_solve(torch.eye(L.size(-1), dtype=L.dtype, device=L.device).expand(L.shape), L, upper)
-    return written(inverse, out, None, cast=castable("cholesky_inverse"))
-
-
-@_of("triangular_solve")
-class _TriangularResult(NamedTuple):
-    solution: Tensor
-    cloned_coefficient: Tensor
-
-
-def triangular_solve(
-    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *, out: Sequence[Tensor] | None = None
-) -> _TriangularResult:
-    """(solution of A X = b for triangular A, a copy of A)."""
-    matrix = A.mT if transpose else A
-    result = _TriangularResult(
-        systems.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular),
-        A.mT.clone(memory_format=torch.contiguous_format).mT,
-    )
-    return written(result, out)
-
-
 @_of("qr")
 class _QrResult(NamedTuple):
     Q: Tensor
