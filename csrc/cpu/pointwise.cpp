@@ -77,8 +77,75 @@ void run_streamed(const Operands& ops, Loop loop, const void* params) {
   });
 }
 
+// ---- A few elements in several rows: each input is laid out like the result, and the loop is called once instead of for each row.
+
+constexpr int64_t kTiny = 64;  // elements
+
+bool is_dense(const Operands& ops, int i) {
+  int64_t next = 1;
+  for (int d = ops.ndim - 1; d >= 0; --d) {
+    if (ops.sizes[d] != 1 && ops.strides[i][d] != next) return false;
+    next *= ops.sizes[d];
+  }
+  return true;
+}
+
+bool is_one_number(const Operands& ops, int i) {
+  int64_t any = 0;
+  for (int d = 0; d < ops.ndim; ++d) any |= ops.strides[i][d];
+  return any == 0;
+}
+
+template <class T> void lay_out(const Operands& ops, int i, int64_t numel, char* buffer) {
+  const int64_t *sizes = ops.sizes, *strides = ops.strides[i], row = sizes[ops.ndim - 1], step = strides[ops.ndim - 1];
+  const T* from = static_cast<const T*>(ops.data[i]);
+  T* to = reinterpret_cast<T*>(buffer);
+  int64_t index[kMaxDims];
+  for (int d = 0; d < ops.ndim; ++d) index[d] = 0;
+  for (T* const end = to + numel; to != end;) {
+    for (int64_t j = 0; j < row; ++j) *to++ = from[j * step];
+    for (int d = ops.ndim - 2; d >= 0; --d) {
+      from += strides[d];
+      if (++index[d] < sizes[d]) break;
+      from -= index[d] * strides[d];
+      index[d] = 0;
+    }
+  }
+}
+
+bool run_tiny(const Operands& ops, Loop loop, const void* params) {
+  constexpr int kInputs = 3;
+  int64_t numel = 1;
+  for (int d = 0; d < ops.ndim; ++d)
+    if ((numel *= ops.sizes[d]) > kTiny) return false;
+  if (ops.ndim < 2 || numel == 0 || ops.count > kInputs + 1 || !is_dense(ops, 0)) return false;
+  alignas(64) char buffers[kInputs][kTiny * kMaxItemSize];
+  char* data[kInputs + 1] = {static_cast<char*>(ops.data[0])};
+  int64_t items[kInputs + 1] = {ops.itemsize[0]};
+  for (int i = 1; i < ops.count; ++i) {
+    items[i] = ops.itemsize[i];
+    data[i] = static_cast<char*>(ops.data[i]);
+    if (is_dense(ops, i)) continue;
+    if (is_one_number(ops, i)) {
+      items[i] = 0;
+      continue;
+    }
+    data[i] = buffers[i - 1];
+    switch (items[i]) {
+      case 1: lay_out<uint8_t>(ops, i, numel, data[i]); break;
+      case 2: lay_out<uint16_t>(ops, i, numel, data[i]); break;
+      case 4: lay_out<uint32_t>(ops, i, numel, data[i]); break;
+      case 8: lay_out<uint64_t>(ops, i, numel, data[i]); break;
+      default: lay_out<Complex<double>>(ops, i, numel, data[i]);
+    }
+  }
+  loop(numel, data, items, params);
+  return true;
+}
+
 void run(int row, DType dtype, const Operands& ops, const void* params, int cost) {
   const Loop loop = pointwise_loops().rows[row][loop_of(dtype)];
+  if (run_tiny(ops, loop, params)) return;
   if (is_streamed(ops)) return run_streamed(ops, loop, params);
   iterate(ops, loop, params, cost);
 }
