@@ -56,22 +56,16 @@ DType truth_dtype(const Tensor& self) { return self.dtype() == DType::UInt8 ? DT
 // any() and all() over an empty list of dims reduce nothing, unlike the others.
 uint64_t truth_mask(const Tensor& self, OptInts dim, const char* op) { return dim && dim->empty() ? 0 : dim_mask(dim, self.dim(), op); }
 
-// The dims that are summed to get the size, and the strides of the result over those of `self`, 0 where summed; false where there are none.
-bool summed_to(const Tensor& self, IntSpan size, uint64_t& mask, int64_t* strides) {
+// The dims that are summed to get the size; false where none are.
+bool summed_to(const Tensor& self, IntSpan size, uint64_t& mask) {
   const int64_t extra = self.dim() - static_cast<int64_t>(size.size());
   if (extra < 0) return false;
-  int64_t next = 1;
-  mask = 0;
-  for (int64_t d = self.dim() - 1; d >= 0; --d) {
-    const int64_t want = d < extra ? 1 : size[static_cast<size_t>(d - extra)];
-    if (d < extra || (want == 1 && self.size(d) != 1)) {
-      mask |= uint64_t{1} << d;
-      strides[d] = 0;
-      continue;
-    }
-    if (want != self.size(d)) return false;
-    strides[d] = next;
-    next *= want ? want : 1;
+  mask = every_dim(extra);
+  for (int64_t d = extra; d < self.dim(); ++d) {
+    const int64_t want = size[static_cast<size_t>(d - extra)], have = self.size(d);
+    if (want == have) continue;
+    if (want != 1) return false;
+    mask |= uint64_t{1} << d;
   }
   return true;
 }
@@ -91,9 +85,8 @@ Spec sum_dim(const Tensor& self, OptInts dim, bool keepdim, OptDType dtype) {
 }
 
 Spec _sum_to(const Tensor& self, IntSpan size) {
-  int64_t strides[kMaxDims];
   uint64_t mask;
-  RG_CHECK(summed_to(self, size, mask, strides), "size {", size, "} is not expandable to size {", self.sizes(), "}.");
+  RG_CHECK(summed_to(self, size, mask), "size {", size, "} is not expandable to size {", self.sizes(), "}.");
   return Spec(size, self.dtype(), self->device);
 }
 
@@ -140,13 +133,9 @@ void sum_dim(const Tensor& self, OptInts dim, bool, OptDType, const Tensor& out)
 }
 
 void _sum_to(const Tensor& self, IntSpan size, const Tensor& out) {
-  int64_t strides[kMaxDims];
-  uint64_t mask;
-  summed_to(self, size, mask, strides);
-  if (RG_UNLIKELY(is_complex(self.dtype()))) return complex_sum(self, mask, false, out);
-  if (try_small_sum(self, mask, out, false)) return;
-  run_kernel(self, 4,
-             [&] { kernels::reduce(self->device).sum({out->data, out->dtype, self->ndim, self->sizes(), strides}, self.array()); });
+  uint64_t mask = 0;
+  summed_to(self, size, mask);
+  sum_into(self, mask, false, out);
 }
 
 void nansum(const Tensor& self, OptInts dim, bool, OptDType, const Tensor& out) {
