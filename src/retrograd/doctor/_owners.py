@@ -12,12 +12,14 @@ from retrograd.doctor import _names
 from retrograd.doctor._places import Place, of_leaf, tree_of
 
 
-def _nn() -> Any:
-    return sys.modules["retrograd.nn"]
+def _class(name: str) -> Any:
+    nn = sys.modules.get("retrograd.nn")
+    return () if nn is None else getattr(nn, name)
 
 
 def parameter_class() -> Any:
-    return _nn().Parameter
+    """nn.Parameter for isinstance(); nothing is one where nn was never imported."""
+    return _class("Parameter")
 
 
 def _roots() -> list[Any]:
@@ -26,7 +28,7 @@ def _roots() -> list[Any]:
     for frame in _names.user_frames():
         for scope in (frame.f_locals, frame.f_globals):
             for value in list(scope.values()):
-                if isinstance(value, _nn().Module):
+                if isinstance(value, _class("Module")):
                     found[id(value)] = value
     return list(found.values())
 
@@ -126,7 +128,7 @@ def _variables_of(leaf: Any) -> Iterator[tuple[str, str]]:
     for frame in _names.user_frames():
         for scope in (frame.f_locals, frame.f_globals):
             for name, value in list(scope.items()):
-                if value is leaf or (isinstance(value, _nn().Module) and any(p is leaf for p in value.parameters())):
+                if value is leaf or (isinstance(value, _class("Module")) and any(p is leaf for p in value.parameters())):
                     yield name, frame.f_code.co_filename
 
 

@@ -186,7 +186,7 @@ class Watcher:
         """Calls the method of every check. What they compute records nothing and is not watched; where somebody else would see it, nothing is computed."""
         if self._busy or threading.get_ident() != self._thread:
             return
-        if _C._len_function_modes() or (event != "op" and _C._top_op_handler() not in (None, self._handler)):
+        if _C._in_transform() or _C._len_function_modes() or (event != "op" and _C._top_op_handler() not in (None, self._handler)):
             return
         try:
             with self.unwatched():

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from retrograd import _C
 from retrograd.doctor import _names
-from retrograd.doctor._checks.by_hand import ByHand, Listener
+from retrograd.doctor._checks.by_hand import ByHand, Listener, total
 from retrograd.doctor._findings import Finding, tell
 from retrograd.doctor._graph import is_leaf_node
 from retrograd.doctor._places import Place, tree_of
@@ -137,7 +137,7 @@ class Accumulation(Check, Listener):
                 if any(kind == "detach" for kind, *_ in tensor._cut):
                     self._carried = True  # a state goes from one backward to the next
                 if tensor.is_floating_point() and not tensor.requires_grad:
-                    self._data.add(float(tensor.detach().reshape(-1)[:65536].double().sum()))
+                    self._data.add(total(tensor))
 
     def before_backward(self, run: Run) -> None:
         if not run.accumulate:

@@ -12,7 +12,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd.doctor import _names, _owners
-from retrograd.doctor._checks.by_hand import pointer
+from retrograd.doctor._checks.by_hand import is_zero, pointer, total
 from retrograd.doctor._findings import Finding, counted, listed, tell
 from retrograd.doctor._places import Place, of_leaf
 from retrograd.doctor._watch import Call, Check, Run, live_optimizers, params_of
@@ -30,8 +30,7 @@ def _has(refs: _Refs, tensor: Any) -> bool:
 
 def _values(leaf: Any) -> tuple[int, int, float]:
     """Changes when a leaf is written to, also through .data."""
-    part = leaf.detach().reshape(-1)[:65536]
-    return pointer(leaf), leaf._version, float(part.double().sum()) if part.is_floating_point() else 0.0
+    return pointer(leaf), leaf._version, total(leaf)
 
 
 class _Steps:
@@ -136,7 +135,7 @@ class Coverage(Check):
         params = params_of(optimizer)
         own = {id(p) for p in params}
         reached = {key: leaf for key, (ref, run) in self._reached.items() if run > since and (leaf := ref()) is not None}
-        unreached = [p for p in params if id(p) not in reached and (p.grad is None or not bool(p.grad.any()))]
+        unreached = [p for p in params if id(p) not in reached and (p.grad is None or is_zero(p.grad))]
         others = [leaf for key, leaf in reached.items() if key not in own and self._is_loose(leaf)]
         picture = (frozenset(key for key in reached if key in own), frozenset(map(id, unreached)), frozenset(map(id, others)))
         steps.count = steps.count + 1 if picture == steps.picture else 1
