@@ -59,29 +59,34 @@ def _is_attribute(leaf: Any, root: Any) -> bool:
 def is_left_out(leaf: Any, trained: list[Any]) -> bool:
     """Whether a leaf that gets gradients, but is in no optimizer, may be so on purpose."""
     ids = {id(p) for p in trained}
-    has_parameters = any(isinstance(p, parameter_class()) for p in trained)
     roots = _roots()
+    registered = [root for root in roots if any(id(p) in ids for p in root.parameters())]
     if not isinstance(leaf, parameter_class()):
         if any(_is_attribute(leaf, root) for root in roots):
             return False
-        return has_parameters or bool(_names.models())  # data that requires grad, unless the whole program is written with plain tensors
-    if not has_parameters:
+        return bool(registered or _names.models())  # data that requires grad, unless the whole program is written with plain tensors
+    if not registered:
         return True  # an input is optimised, with a model that stays as it is
     path = path_of(leaf)
     if path is None:
         return False  # in a plain list
-    for module, _ in path:
-        if not module.training:
-            return True
-    for root in roots:
-        mine = [(i, id(p)) for i, p in enumerate(root.parameters())]
-        at = next((i for i, key in mine if key == id(leaf)), None)
-        first = next((i for i, key in mine if key in ids), None)
-        if at is not None and first is not None:
-            child = next(name for name, p in root.named_parameters() if p is leaf).partition(".")[0]
-            shared = any(id(p) in ids for name, p in root.named_parameters() if name.partition(".")[0] == child)
-            return at < first and not shared  # what comes before the part that is trained
-    return False
+    if not all(module.training for module, _ in path):
+        return True
+    return any(_is_partly_trained(root, leaf, ids) for root in registered)
+
+
+def _is_partly_trained(root: Any, leaf: Any, ids: set[int]) -> bool:
+    """Whether a model seems to be trained in parts only, and this is in another: layers before a head, weights where biases are tuned, all but a few adapters."""
+    named = list(root.named_parameters())
+    mine = next((name for name, p in named if p is leaf), None)
+    if mine is None:
+        return False
+    trained = [name for name, p in named if id(p) in ids]
+    if len(trained) < len(named) - len(trained) or {name.rpartition(".")[2] for name in trained} == {"bias"}:
+        return True
+    child = mine.partition(".")[0]
+    names = [name for name, _ in named]
+    return names.index(mine) < names.index(trained[0]) and not any(name.partition(".")[0] == child for name in trained)
 
 
 def _body_of(cls: type) -> list[ast.stmt] | None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from retrograd import _C
 from retrograd.doctor import _names
-from retrograd.doctor._checks.by_hand import ByHand, Listener, total
+from retrograd.doctor._checks.by_hand import ByHand, Listener, grad_of, total
 from retrograd.doctor._findings import Finding, tell
 from retrograd.doctor._graph import is_leaf_node
 from retrograd.doctor._places import Place, tree_of
@@ -49,11 +49,12 @@ class _Part(NamedTuple):
 
 def _number(node: Any) -> float | None:
     """What a node multiplies or divides by, if that is a number, or a tensor of one element without history."""
-    other, own = getattr(node, "_saved_other", None), getattr(node, "_saved_self", None)
     edges = [next_node is not None for next_node, _ in node.next_functions]
-    value = other if edges[0] else own
+    if all(edges):
+        return None  # not read: hooks on saved tensors would run
+    value = getattr(node, "_saved_other" if edges[0] else "_saved_self", None)
     if isinstance(value, _C.Tensor):
-        return float(value) if value.numel() == 1 and not all(edges) else None
+        return float(value) if value.numel() == 1 else None
     return float(value) if isinstance(value, int | float) else None
 
 
@@ -155,7 +156,7 @@ class Accumulation(Check, Listener):
 
     def after_backward(self, run: Run) -> None:
         if run.accumulate:
-            self._marks.update({id(leaf): weakref.ref(leaf.grad) for leaf in run.leaves if leaf.grad is not None})
+            self._marks.update({id(leaf): weakref.ref(grad) for leaf in run.leaves if (grad := grad_of(leaf)) is not None})
 
     def failed_backward(self) -> None:
         self._parts = []

@@ -16,8 +16,18 @@ def pointer(tensor: Any) -> int:
     """Where the memory of a tensor begins; 0 for one without."""
     try:
         return int(tensor.data_ptr())
-    except RuntimeError:
+    except (RuntimeError, ValueError):  # no memory, or not yet
         return 0
+
+
+def version(tensor: Any) -> int:
+    """Counts writes to a tensor; inference tensors count none."""
+    return 0 if tensor.is_inference() else int(tensor._version)
+
+
+def grad_of(leaf: Any) -> Any:
+    """The gradient of a leaf, if it is one still."""
+    return leaf.grad if leaf.is_leaf else None
 
 
 def is_zero(tensor: Any) -> bool:
@@ -41,7 +51,8 @@ class Listener:
     """Hears what is done by hand."""
 
     def updated(self, leaf: Any, amount: Any, place: Place | None) -> None:
-        """Something that was computed from gradients was written to a leaf; `amount` is what was added, where an op adds."""
+        """Something that was computed from gradients was written to a leaf; `amount` is what was added, where an op adds. Without a place it was
+        some time since the last backward, by an assignment to .data."""
 
     def grad_zeroed(self, leaf: Any, place: Place | None) -> None:
         """The gradient of a leaf was overwritten in place."""
@@ -80,11 +91,10 @@ class ByHand(Check):
                 del self._leaves[at]
             elif pointer(leaf) != at:  # p.data = p.data - lr * p.grad
                 del self._leaves[at]
-                if leaf.grad is not None:
-                    self._tell_updated(leaf, None)
+                if grad_of(leaf) is not None:
+                    self._tell_updated(leaf, None, None)
 
-    def _tell_updated(self, leaf: Any, amount: Any) -> None:
-        place = here()
+    def _tell_updated(self, leaf: Any, amount: Any, place: Place | None) -> None:
         for listener in self.listeners:
             listener.updated(leaf, amount, place)
 
@@ -95,7 +105,7 @@ class ByHand(Check):
         self._grads.clear()
         self._derived = {key: ref for key, ref in self._derived.items() if ref() is not None}
         for leaf in run.leaves:
-            grad = leaf.grad
+            grad = grad_of(leaf)
             if grad is not None:
                 ref = weakref.ref(leaf)
                 self._leaves[pointer(leaf)] = ref
@@ -138,7 +148,7 @@ class ByHand(Check):
         if leaf is None:
             self._derived[id(args[0])] = weakref.ref(args[0])  # a buffer, such as momentum
         elif args[0].numel() == leaf.numel():
-            self._tell_updated(leaf, args[1] if name in ("add_", "sub_") else None)
+            self._tell_updated(leaf, args[1] if name in ("add_", "sub_") else None, here())
 
     def _wrote_grad(self, leaf: Any, name: str, args: tuple[Any, ...]) -> None:
         other = args[1] if len(args) > 1 else None

@@ -12,7 +12,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd.doctor import _names, _owners
-from retrograd.doctor._checks.by_hand import is_zero, pointer, total
+from retrograd.doctor._checks.by_hand import grad_of, is_zero, pointer, total, version
 from retrograd.doctor._findings import Finding, counted, listed, tell
 from retrograd.doctor._places import Place, of_leaf
 from retrograd.doctor._watch import Call, Check, Run, live_optimizers, params_of
@@ -30,7 +30,11 @@ def _has(refs: _Refs, tensor: Any) -> bool:
 
 def _values(leaf: Any) -> tuple[int, int, float]:
     """Changes when a leaf is written to, also through .data."""
-    return pointer(leaf), leaf._version, total(leaf)
+    return pointer(leaf), version(leaf), total(leaf)
+
+
+def _state(grad: Any) -> tuple[int, int] | None:
+    return None if grad is None else (id(grad), version(grad))
 
 
 class _Steps:
@@ -57,6 +61,7 @@ class Coverage(Check):
 
     def opened(self) -> None:
         self._runs = 0
+        self._in_module = False
         self._reached: dict[int, tuple[Any, int]] = {}  # weak reference and the last run that reached it
         self._still: dict[int, tuple[int, int, float]] = {}  # values of leaves that no optimizer has
         self._moved: _Refs = {}
@@ -69,7 +74,11 @@ class Coverage(Check):
 
     # -- what is used and reached -----------------------------------------------
 
+    def after_module(self, call: Call, result: Any) -> None:
+        self._in_module = False
+
     def before_module(self, call: Call) -> None:
+        self._in_module = True
         for value in [*call.args, *call.kwargs.values()]:
             for tensor in value if isinstance(value, list | tuple) else (value,):
                 if isinstance(tensor, _C.Tensor) and tensor.requires_grad and tensor.is_leaf:
@@ -77,7 +86,8 @@ class Coverage(Check):
 
     def op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         results = result if isinstance(result, list | tuple) else (result,)
-        if not any(isinstance(r, _C.Tensor) and r.requires_grad for r in results):
+        is_cut = self._in_module and op.__name__ in ("detach", "alias")
+        if not is_cut and not any(isinstance(r, _C.Tensor) and r.requires_grad for r in results):
             return  # nothing was recorded
         for arg in args:
             for tensor in arg if isinstance(arg, list | tuple) else (arg,):
@@ -90,7 +100,7 @@ class Coverage(Check):
                 if isinstance(tensor, _C.Tensor):
                     self._inputs[id(tensor)] = weakref.ref(tensor)
             return
-        self._before = [(leaf, None if leaf.grad is None else (id(leaf.grad), leaf.grad._version)) for leaf in run.leaves]
+        self._before = [(leaf, _state(grad_of(leaf))) for leaf in run.leaves]
         self._in_graph = {id(leaf) for leaf in run.graph.leaves} if not run.inputs else set()
 
     def after_backward(self, run: Run) -> None:
@@ -102,8 +112,8 @@ class Coverage(Check):
             for param in params_of(optimizer):
                 self._owned[id(param)] = weakref.ref(param)
         for leaf, grad in before:
-            now = leaf.grad
-            if id(leaf) in self._in_graph or (now is not None and (id(now), now._version) != grad):
+            now = _state(grad_of(leaf))
+            if id(leaf) in self._in_graph or (now is not None and now != grad):
                 self._reached[id(leaf)] = (weakref.ref(leaf), self._runs)
                 if not _has(self._owned, leaf):
                     values = _values(leaf)

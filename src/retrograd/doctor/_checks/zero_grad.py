@@ -10,7 +10,7 @@ import weakref
 from typing import Any
 
 from retrograd.doctor import _names
-from retrograd.doctor._checks.by_hand import ByHand, Listener, is_zero
+from retrograd.doctor._checks.by_hand import ByHand, Listener, grad_of, is_zero, version
 from retrograd.doctor._findings import Finding, counted, listed, tell, was_told
 from retrograd.doctor._places import Place
 from retrograd.doctor._watch import Check, Run, params_of
@@ -67,21 +67,21 @@ class MissingZeroGrad(Check, Listener):
         if not run.accumulate:
             return
         for leaf in run.leaves:
-            grad, entry = leaf.grad, self._entry(leaf)
+            grad, entry = grad_of(leaf), self._entry(leaf)
             if entry.used is not None and (grad is None or entry.used() is not grad or is_zero(grad)):
                 entry.clear()
             if entry.stale is not None and (entry.mark is None or entry.mark() is not grad):
                 entry.clear()
             self._before.append(
-                (leaf, id(grad) if grad is not None else 0, grad._version if grad is not None else 0, entry.used is not None)
+                (leaf, id(grad) if grad is not None else 0, version(grad) if grad is not None else 0, entry.used is not None)
             )
 
     def after_backward(self, run: Run) -> None:
         before, self._before = self._before, []
         self._clock += 1
-        for leaf, grad_id, version, was_used in before:
-            grad, entry = leaf.grad, self._entry(leaf)
-            if grad is None or (id(grad) == grad_id and grad._version == version):
+        for leaf, grad_id, writes, was_used in before:
+            grad, entry = grad_of(leaf), self._entry(leaf)
+            if grad is None or (id(grad) == grad_id and version(grad) == writes):
                 continue
             entry.given, entry.lost = True, False
             if was_used or entry.open:
@@ -132,7 +132,8 @@ class MissingZeroGrad(Check, Listener):
 
     def updated(self, leaf: Any, amount: Any, place: Place | None) -> None:
         self._check_stale([leaf], "update")
-        self._check_empty([leaf], place)
+        if place is not None:  # else it may have been zeroed after it
+            self._check_empty([leaf], place)
         self._use([leaf])
 
     def _use(self, params: list[Any]) -> None:
