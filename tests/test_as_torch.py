@@ -170,6 +170,25 @@ def test_threads_meet_whole_modules(way):
     )
 
 
+@pytest.mark.parametrize("way", ["run", "install", "shim"], indirect=True)
+def test_threads_that_import_under_both_names_do_not_wait_for_each_other(way):
+    """One loads a package, slowly, and something new from it; the other, meanwhile, a module of the package by its other name."""
+    way(
+        "import faulthandler, pathlib, sys, threading, time, torch, importlib\nfaulthandler.dump_traceback_later(60, exit=True)\n"
+        "here = pathlib.Path('parts')\ntorch.__path__.append(str(here))\n"
+        "for first, second in (('retrograd', 'torch'), ('torch', 'retrograd'), ('torch', 'torch'), ('retrograd', 'retrograd')):\n"
+        "    name = f'slow_{first}_{second}'\n    (here / name).mkdir(parents=True)\n"
+        "    (here / name / '__init__.py').write_text(f'import time\\ntime.sleep(0.5)\\nimport torch.{name}.other\\n')\n"
+        "    for part in ('other', 'inner'):\n        (here / name / f'{part}.py').write_text('word = __name__\\n')\n"
+        "    importlib.invalidate_caches()\n    found = {}\n"
+        "    def load(module):\n        found[module] = importlib.import_module(module)\n"
+        "    threads = [threading.Thread(target=load, args=(module,)) for module in (f'{first}.{name}', f'{second}.{name}.inner')]\n"
+        "    threads[0].start()\n    time.sleep(0.2)\n    threads[1].start()\n    [t.join() for t in threads]\n"
+        "    assert len(found) == 2 and sys.modules[f'torch.{name}.inner'].word == f'torch.{name}.inner', (name, found)\n"
+        "    assert sys.modules[f'torch.{name}'] is sys.modules[f'retrograd.{name}'] and sys.modules[f'torch.{name}'].other.word\n"
+    )
+
+
 WORKERS = """
 import multiprocessing, subprocess, sys, torch
 

@@ -230,6 +230,7 @@ if _typing.TYPE_CHECKING:
     from retrograd._ops.foreach import *  # noqa: F403
     from retrograd._ops.nn.activations import rrelu_ as rrelu_
     from retrograd._ops.nn.normalize import batch_norm_update_stats as batch_norm_update_stats
+    from retrograd._ops.nn.scaled import _scaled_mm as _scaled_mm
     from retrograd._ops.sparse.construct import (
         sparse_bsc_tensor as sparse_bsc_tensor,
         sparse_bsr_tensor as sparse_bsr_tensor,
@@ -405,6 +406,7 @@ else:
         **dict.fromkeys(("SymBool", "SymFloat", "SymInt", "sym_constrain_range", "sym_constrain_range_for_size"), "retrograd._symbolic"),
         **{f"sym_{what}": "retrograd._symbolic" for what in ("float", "int", "ite", "max", "min", "not", "sqrt", "sum")},
         "rrelu_": "retrograd._ops.nn.activations",
+        "_scaled_mm": "retrograd._ops.nn.scaled",
         "batch_norm_update_stats": "retrograd._ops.nn.normalize",
         "to_dlpack": "retrograd.utils.dlpack",
         "is_anomaly_enabled": "retrograd.autograd.anomaly_mode",

@@ -11,7 +11,6 @@ import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -89,14 +88,17 @@ def _waited_for(name: str) -> Iterator[None]:
     """While a module runs under our name, other threads that import it under PyTorch's wait: for this one, or for the one that does so already
     and waits for us."""
     lock = importlib._bootstrap._get_module_lock(name)  # type: ignore[attr-defined]
-    if lock.owner not in (None, threading.get_ident()):
-        yield
-        return
-    lock.acquire()
+    ours = lock.owner in (None, threading.get_ident())
+    if ours:
+        try:
+            lock.acquire()
+        except RuntimeError:  # another thread was faster
+            ours = False
     try:
         yield
     finally:
-        lock.release()
+        if ours:
+            lock.release()
 
 
 def _renamed_spec(spec: importlib.machinery.ModuleSpec) -> importlib.machinery.ModuleSpec:
@@ -123,7 +125,9 @@ class _Finder(importlib.abc.MetaPathFinder):
         if not _is_in(fullname, _THEIRS):
             return None
         ours = _OURS + fullname[len(_THEIRS) :]
-        there = importlib.util.find_spec(ours)  # of a module that is loaded: its own, under PyTorch's name
+        # A finder runs with the lock of all imports held: it must not import, as importlib.util.find_spec() does, or it waits for a thread that waits for it.
+        loaded = sys.modules.get(ours)
+        there = importlib.machinery.PathFinder.find_spec(ours, path) if loaded is None else loaded.__spec__
         if there is None:
             return None
         spec = importlib.machinery.ModuleSpec(
@@ -175,6 +179,7 @@ def _name_as_theirs(module: ModuleType, spec: importlib.machinery.ModuleSpec) ->
     module.__dict__.setdefault("__getattr__", __getattr__)
 
 
+_installing = threading.Lock()
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
 
@@ -194,8 +199,12 @@ def install_as_torch() -> None:
     Raises:
         RuntimeError: if PyTorch is imported already.
     """
-    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        return
+    with _installing:  # whoever asks second finds all done
+        if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+            _install()
+
+
+def _install() -> None:
     if _THEIRS in sys.modules:
         raise RuntimeError("PyTorch is imported already; install_as_torch() has to come before the first `import torch`")
     sys.meta_path.insert(0, _Finder())

@@ -24,8 +24,8 @@ import struct
 import sys
 import warnings
 import zipfile
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 from retrograd import _C
 from retrograd._archives import Archive, Writer, read_all, write_all
@@ -73,6 +73,7 @@ from retrograd._pickling import (
     unsafe_globals,
 )
 from retrograd.storage import TypedStorage, UntypedStorage
+from retrograd.types import Storage
 from retrograd.utils.serialization import config
 
 __all__ = [
@@ -82,6 +83,8 @@ __all__ = [
     "safe_globals", "save", "set_crc32_options", "set_default_load_endianness", "set_default_mmap_options", "skip_data", "storage_to_tensor_type",
     "validate_cuda_device", "validate_hpu_device",
 ]  # fmt: skip
+
+MAP_LOCATION: TypeAlias = Callable[[Storage, str], Storage] | _C.device | str | dict[str, str] | None
 
 DEFAULT_PROTOCOL = 2
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C

@@ -252,3 +252,23 @@ def test_rows_of_tensor_datasets_are_had_at_once():
     assert next(iter(DataLoader(Own(x), batch_size=2))).tolist() == [[0, 10], [20, 30]]
     with pytest.raises(IndexError):
         list(DataLoader(TensorDataset(x), sampler=[9]))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_error_names_the_samples_it_is_about(workers):
+    class Broken(list):
+        def __getitem__(self, i):
+            if i == 2:
+                raise KeyError("no sample 2")
+            return super().__getitem__(i)
+
+    def notes(data):
+        with pytest.raises(Exception) as caught:
+            list(DataLoader(data, 2, num_workers=workers))
+        return str(caught.value) + "\n".join(getattr(caught.value, "__notes__", []))
+
+    assert "in dataset[2], a sample of the batch [2, 3]" in notes(Broken([torch.ones(1)] * 4))
+    words = notes([{"a": 1, "b": (torch.ones(2), torch.ones(2))}, {"a": 1, "b": (torch.ones(2), torch.ones(3))}])
+    assert "stack expects each tensor to be equal size, but got [2] at entry 0 and [3] at entry 1" in words
+    assert "in [1] of each sample" in words and "in ['b'] of each sample" in words
+    assert "while the samples [0, 1] of the dataset were put together by default_collate" in words

@@ -73,3 +73,43 @@ def what_does_not_fit(torch, attempt):
     attempt(lambda: n([torch.ones(2), torch.ones(2, 2)]))
     attempt(lambda: n([torch.ones(3, 2), torch.ones(2, 3)], layout=torch.jagged))
     attempt(lambda: n(3))
+
+
+def _parts(result):
+    return [_parts(r) for r in result] if isinstance(result, tuple) else list(result.unbind()) if result.is_nested else result
+
+
+def reductions(torch, show):
+    x = torch.nested.nested_tensor([torch.arange(6.0).reshape(3, 2), torch.arange(4.0).reshape(2, 2) - 1], layout=torch.jagged)
+    for name in ("sum", "mean", "amax", "amin", "prod", "all", "any", "max", "min", "argmax", "argmin"):
+        show(_parts(getattr(x, name)()))
+        for dim in (1, 2, -1):
+            for keepdim in (False, True):
+                show(_parts(getattr(torch, name)(x, dim=dim, keepdim=keepdim)))
+    for name in ("sum", "mean", "amax", "amin"):
+        show(getattr(x, name)(dim=(0, 1)), getattr(x, name)(dim=(0, 1), keepdim=True))
+    for dim in (1, 2, -1):
+        show(_parts(x.softmax(dim)))
+
+
+def shapes(torch, show):
+    for layout in (torch.jagged, torch.strided):
+        x = torch.nested.nested_tensor([torch.arange(6.0).reshape(3, 2), torch.arange(4.0).reshape(2, 2)], layout=layout)
+        for f in (
+            lambda: x.transpose(1, 2),
+            lambda: x.transpose(-1, -2).transpose(2, 1),
+            lambda: x.mT,
+            lambda: x.unsqueeze(-1),
+            lambda: x.unsqueeze(1),
+            lambda: x.squeeze(-1),
+            lambda: x.reshape(2, -1, 2, 1),
+            lambda: x.view(2, -1, 1, 2),
+            lambda: x.chunk(2, -1),
+        ):
+            show(_parts(f()))
+        show(x.dim(), x.size(0), x.size(2))
+    show(_parts(torch.cat([x, x])), _parts(x.bmm(x.transpose(1, 2))))
+    x = torch.nested.nested_tensor([torch.arange(12.0).reshape(3, 2, 2), torch.arange(8.0).reshape(2, 2, 2)], layout=torch.jagged)
+    show(_parts(x.permute(0, 2, 1, 3)), _parts(x.transpose(1, 2) * 2), _parts(x.sum(-1)), _parts(x.transpose(1, 2).sum(-1)))
+    show(_parts(x @ torch.ones(2, 3)), _parts(torch.matmul(x, torch.ones(2, 1))), _parts(x.split(1, -1)), _parts(x.narrow(-1, 1, 1)))
+    show(x.transpose(1, 2).size(1), x.transpose(1, 2).offsets(), _parts(x[..., 0]), _parts(x.select(-1, 1)))

@@ -52,3 +52,11 @@ def scaled_products_refused(torch, attempt, kind):
     kind(lambda: F.scaled_mm(a, b, s, whole, torch.ones(1, 5), rows))
     kind(lambda: F.scaled_mm(a, b, torch.ones(4, 1), F.ScalingType.BlockWise1x32, torch.ones(1, 5), F.ScalingType.BlockWise1x32))
     kind(lambda: F.scaled_grouped_mm(a, b, s, whole, s, whole))
+
+
+def scaled_products_by_their_older_name(torch, show, attempt):
+    a, b = _matrices(torch)
+    s, column, row = torch.tensor(0.5), torch.arange(1.0, a.size(0) + 1).reshape(-1, 1), torch.arange(1.0, b.size(1) + 1).reshape(1, -1)
+    show(torch._scaled_mm(a, b, s, s, out_dtype=torch.float32), torch._scaled_mm(a, b, s, s).dtype)
+    show(torch._scaled_mm(a, b, scale_a=column, scale_b=row, bias=torch.ones(b.size(1)), out_dtype=torch.float32, use_fast_accum=True))
+    attempt(lambda: torch._scaled_mm(a, b[:4], s, s))

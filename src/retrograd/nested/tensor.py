@@ -29,6 +29,7 @@ class NestedTensor(Tensor):
 
     _parts: tuple[Tensor, ...]
     _layout: Any
+    _ragged: int  # the dimension of the parts in which those of a jagged tensor differ
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
@@ -92,7 +93,7 @@ class NestedTensor(Tensor):
         if at == 0:
             return len(self._parts)
         sizes = {part.size(at - 1) for part in self._parts}
-        if len(sizes) != 1 or (self._layout is _jagged() and at == 1):
+        if len(sizes) != 1 or (self._layout is _jagged() and at == 1 + self._ragged):
             raise RuntimeError(f"Given dimension {at} is irregular and does not have a size.")
         return sizes.pop()
 
@@ -104,11 +105,11 @@ class NestedTensor(Tensor):
 
     def values(self) -> Tensor:
         """The parts of a jagged tensor, one behind the other."""
-        return _C._ops.cat(list(self._parts))
+        return _C._ops.cat(list(self._parts), self._ragged)
 
     def offsets(self) -> Tensor:
         """Where the parts of values() begin and end."""
-        return torch.tensor([0, *(part.size(0) for part in self._parts)]).cumsum(0)
+        return torch.tensor([0, *(part.size(self._ragged) for part in self._parts)]).cumsum(0)
 
     def lengths(self) -> None:
         """None: the parts lie close together."""
@@ -147,25 +148,31 @@ class NestedTensor(Tensor):
     def __iter__(self) -> Any:
         return iter(self._parts)
 
+    @property
+    def mT(self) -> Any:
+        return self.transpose(-1, -2)
+
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, int):
             return self._parts[index]
-        return _refuse("indexing with anything but a number")
+        if isinstance(index, tuple) and len(index) == 2 and index[0] is ... and isinstance(index[1], int):
+            return self.select(-1, index[1])
+        return _refuse("indexing with anything but a number, alone or behind an ellipsis")
 
     def __repr__(self, *args: Any, **kwargs: Any) -> str:  # type: ignore[override]
         if self._layout is _jagged():
-            rest = "".join(f", {n}" for n in (self._parts[0].shape[1:] if self._parts else ()))
-            return f"NestedTensor(size=({len(self._parts)}, j{rest}), offsets={self.offsets()}, contiguous=True)"
+            rest = "".join(f", {'j' if i == self._ragged else n}" for i, n in enumerate(self._parts[0].shape if self._parts else (0,)))
+            return f"NestedTensor(size=({len(self._parts)}{rest}), offsets={self.offsets()}, contiguous={self.is_contiguous()})"
         inner = ",\n".join("  " + repr(part).replace("\n", "\n  ") for part in self._parts)
         return f"nested_tensor([\n{inner}\n]{', requires_grad=True' if self.requires_grad and self.is_leaf else ''})"
 
     def __deepcopy__(self, memo: Any) -> Any:
         import copy
 
-        return nested([copy.deepcopy(part, memo) for part in self._parts], self._layout)
+        return nested([copy.deepcopy(part, memo) for part in self._parts], self._layout, self._ragged)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return nested, (list(self._parts), self._layout)
+        return nested, (list(self._parts), self._layout, self._ragged)
 
     __hash__ = Tensor.__hash__
 
@@ -181,8 +188,8 @@ def _refuse(what: str) -> NoReturn:
     )
 
 
-def nested(parts: list[Tensor], layout: Any = None) -> NestedTensor:
-    """A nested tensor of these very tensors."""
+def nested(parts: list[Tensor], layout: Any = None, ragged: int | None = 0) -> NestedTensor:
+    """A nested tensor of these very tensors; jagged ones differ in the dimension `ragged` alone (None: they are not looked at, and the first that differs is it)."""
     layout = _C.strided if layout is None else layout
     if layout not in (_C.strided, _jagged()):
         raise RuntimeError(f"Specified layout is unsupported for nested tensors: {layout}")
@@ -190,11 +197,17 @@ def nested(parts: list[Tensor], layout: Any = None) -> NestedTensor:
         if part.dim() != parts[0].dim():
             raise RuntimeError(f"All Tensors given to nested_tensor must have the same dimension. Found dimension {part.dim()} for Tensor at index {i} and "
                                f"dimension {parts[0].dim()} for Tensor at index 0.")  # fmt: skip
-        if layout is _jagged() and part.shape[1:] != parts[0].shape[1:]:
+        if (
+            layout is _jagged()
+            and ragged is not None
+            and part.shape[:ragged] + part.shape[ragged + 1 :] != parts[0].shape[:ragged] + parts[0].shape[ragged + 1 :]
+        ):
             raise RuntimeError("Cannot represent given tensor list as a nested tensor with the jagged layout. Note that the jagged layout only allows for a "
                                "single ragged dimension. For example: (B, *, D_0, D_1, ..., D_N), with ragged * dim.")  # fmt: skip
     made: Any = Tensor.as_subclass(_C._ops.empty((0,)), NestedTensor)
-    made._parts, made._layout = tuple(parts), layout
+    if ragged is None:
+        ragged = next((i for i in range(parts[0].dim()) if len({part.size(i) for part in parts}) > 1), 0)
+    made._parts, made._layout, made._ragged = tuple(parts), layout, ragged
     return made
 
 
@@ -203,10 +216,14 @@ def _call(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
     if hasattr(NestedTensor, name) and name in vars(NestedTensor) and name not in _NAMES and args and isinstance(args[0], NestedTensor):
         return getattr(args[0], name)(*args[1:], **kwargs)  # torch.unbind(x) and the like
     given = [x for x in (*args, *kwargs.values()) if isinstance(x, NestedTensor)]
+    from retrograd.nested.dims import CALLS
+
+    if name in CALLS:
+        return CALLS[name](*args, **kwargs)
     if (name not in _NAMES and name not in _TRAILING) or not given:
         _refuse(name)
     if name in ("softmax", "log_softmax"):
-        _from_the_end(name, given[0], args, kwargs)
+        args, kwargs = _of_parts(name, given[0], args, kwargs)
     first = given[0]
     if any(len(x._parts) != len(first._parts) for x in given):
         raise RuntimeError(f"{name} does not support broadcasting when given a NestedTensor")
@@ -221,10 +238,12 @@ def _call(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
         if name in _NAMES and result.shape != part.shape:
             raise RuntimeError(f"{name} does not support broadcasting when given a NestedTensor")
         results.append(result)
-    return nested(results, first._layout)
+    return nested(results, first._layout, first._ragged)
 
 
-def _from_the_end(name: str, tensor: NestedTensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _of_parts(name: str, tensor: NestedTensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with the dimension counted in a part."""
     dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
-    if not isinstance(dim, int) or dim >= 0:
-        _refuse(f"{name} with dim={dim}, which does not count from the end")
+    if not isinstance(dim, int) or dim % tensor.dim() == 0:
+        _refuse(f"{name} with dim={dim}, which the parts do not have")
+    return (args[0],), {**kwargs, "dim": dim % tensor.dim() - 1}

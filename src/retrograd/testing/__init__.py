@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import retrograd
+from retrograd.testing._file_check import FileCheck
 
-__all__ = ["assert_allclose", "assert_close", "make_tensor"]
+__all__ = ["FileCheck", "assert_allclose", "assert_close", "make_tensor"]
 
 Message = str | Callable[[str], str] | None
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import retrograd as torch
 from retrograd import Tensor
+from retrograd._overridable import overridable
 
 
 class ScalingType(enum.IntEnum):
@@ -90,6 +91,26 @@ def _one(given: Any, name: str) -> Any:
             f"{name}: two levels of scales are for matrices of 4 bits, which there are none of here; expected one, got {len(given)}"
         )
     return given[0]
+
+
+@overridable
+def _scaled_mm(
+    input: Tensor,
+    mat2: Tensor,
+    scale_a: Tensor,
+    scale_b: Tensor,
+    bias: Tensor | None = None,
+    scale_result: Tensor | None = None,
+    out_dtype: Any = None,
+    use_fast_accum: bool = False,
+) -> Tensor:
+    """scaled_mm() as it was called before: what the scales belong to is seen from their sizes. `scale_result` is ignored, as on other CPUs."""
+    if input.size(1) != mat2.size(0):
+        raise RuntimeError(
+            f"mat_a and mat_b shapes cannot be multiplied ({input.size(0)}x{input.size(1)} and {mat2.size(0)}x{mat2.size(1)})"
+        )
+    kind = ScalingType.TensorWise if scale_a.numel() == scale_b.numel() == 1 else ScalingType.RowWise
+    return scaled_mm(input, mat2, scale_a, kind, scale_b, kind, bias=bias, output_dtype=out_dtype, use_fast_accum=use_fast_accum)
 
 
 def scaled_grouped_mm(*args: Any, **kwargs: Any) -> Tensor:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import retrograd as torch
+from retrograd.utils.benchmark.callgrind import CopyIfCallgrind
 from retrograd.utils.benchmark.measurement import Measurement, TaskSpec
 
 timer = time.perf_counter
@@ -90,7 +91,7 @@ class Timer:
         if global_setup:
             raise ValueError(f"global_setup is C++ only, got `{global_setup}`. Most likely this code can simply be moved to `setup`.")
         stmt, setup = textwrap.dedent(stmt).strip(), textwrap.dedent(setup).strip()
-        names = dict(globals or {})
+        names = CopyIfCallgrind.unwrap_all(globals or {})
         names.setdefault("torch", torch)
         self._globals = names
         self._timer = self._timer_cls(stmt=stmt, setup=setup, timer=timer, globals=names)

@@ -79,15 +79,24 @@ def collate(batch: list[Any], *, collate_fn_map: CollateMap | None = None) -> An
         if isinstance(first, types):
             return function(batch, collate_fn_map=collate_fn_map)
     if isinstance(first, Mapping):
-        return _like_mapping(first, {key: collate([sample[key] for sample in batch], collate_fn_map=collate_fn_map) for key in first})
+        return _like_mapping(first, {key: _field(key, [sample[key] for sample in batch], collate_fn_map) for key in first})
     if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return kind(*(collate(list(samples), collate_fn_map=collate_fn_map) for samples in zip(*batch, strict=True)))
+        return kind(*(_field(i, list(samples), collate_fn_map) for i, samples in enumerate(zip(*batch, strict=True))))
     if isinstance(first, collections.abc.Sequence):
         if not all(len(sample) == len(first) for sample in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        joined = [collate(samples, collate_fn_map=collate_fn_map) for samples in zip(*batch, strict=True)]  # type: ignore[arg-type]
+        joined = [_field(i, samples, collate_fn_map) for i, samples in enumerate(zip(*batch, strict=True))]
         return joined if isinstance(first, tuple) else _like_sequence(first, joined)
     raise TypeError(_WORDS.format(kind))
+
+
+def _field(name: Any, samples: Any, functions: CollateMap | None) -> Any:
+    """The samples' parts of one name, joined."""
+    try:
+        return collate(samples, collate_fn_map=functions)
+    except Exception as error:
+        error.add_note(f"in [{name!r}] of each sample")
+        raise
 
 
 def collate_tensor_fn(batch: list[Any], *, collate_fn_map: CollateMap | None = None) -> Tensor:

@@ -24,7 +24,23 @@ class _MapDatasetFetcher:
     def fetch(self, keys: Any) -> Any:
         if not self.auto_collation:
             return self.collate_fn(self.dataset[keys])
-        return self.collate_fn(self.many(keys) if self.many else [self.dataset[key] for key in keys])
+        if self.many:
+            samples = self.many(keys)
+        else:
+            samples = []
+            for key in keys:
+                try:
+                    samples.append(self.dataset[key])
+                except Exception as error:
+                    error.add_note(f"in dataset[{key!r}], a sample of the batch {keys}")
+                    raise
+        try:
+            return self.collate_fn(samples)
+        except Exception as error:
+            error.add_note(
+                f"while the samples {keys} of the dataset were put together by {getattr(self.collate_fn, '__name__', self.collate_fn)}"
+            )
+            raise
 
 
 def _rows(dataset: Any) -> Callable[[Any], Any] | None:
