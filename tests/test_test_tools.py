@@ -26,7 +26,7 @@ TEXT = "one two\nthree four\nfive two\nsix\n"
     FileCheck().check("six").check_not("one"),
     FileCheck().check_regex("f[a-z]+r"),
     FileCheck().check_dag("two").check_dag("two"),
-], ids=str)  # fmt: skip
+])  # fmt: skip
 def test_texts_that_pass(checks):
     checks.run(TEXT)
 
@@ -43,7 +43,7 @@ def test_texts_that_pass(checks):
     (FileCheck().check_dag("six").check_dag("six"), 'Expected to find "six" but did not find it'),
     (FileCheck().check("two").check_not("two"), 'Expected to not find "two" but found it'),
     (FileCheck(), "No checks have been added"),
-], ids=lambda value: None)  # fmt: skip
+])  # fmt: skip
 def test_texts_that_do_not(checks, words):
     with pytest.raises(RuntimeError) as caught:
         checks.run(TEXT)

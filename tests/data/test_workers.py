@@ -272,3 +272,41 @@ def test_an_error_names_the_samples_it_is_about(workers):
     assert "stack expects each tensor to be equal size, but got [2] at entry 0 and [3] at entry 1" in words
     assert "in [1] of each sample" in words and "in ['b'] of each sample" in words
     assert "while the samples [0, 1] of the dataset were put together by default_collate" in words
+
+
+def _nine(x):
+    return x + 9
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_data_pipes_in_workers_shuffle_alike_and_share_the_elements(persistent):
+    pipes = torch.utils.data.datapipes.iter
+    pipe = pipes.IterableWrapper(range(20)).shuffle().sharding_filter().map(_nine)
+    loader = DataLoader(pipe, batch_size=None, num_workers=2, shuffle=True, persistent_workers=persistent)
+    torch.manual_seed(3)
+    rounds = [[int(x) for x in loader] for _ in range(2)]
+    assert all(sorted(each) == list(range(9, 29)) for each in rounds) and rounds[0] != rounds[1]
+    torch.manual_seed(3)
+    again = DataLoader(pipe, batch_size=None, num_workers=2, shuffle=True)
+    assert [int(x) for x in again] == rounds[0]
+    unshared = pipes.IterableWrapper(range(3)).map(_nine)
+    assert sorted(int(x) for x in DataLoader(unshared, batch_size=None, num_workers=2)) == [9, 9, 10, 10, 11, 11]
+
+
+def test_the_pipes_of_a_pipe():
+    from retrograd.utils.data.graph import traverse_dps
+    from retrograd.utils.data.graph_settings import apply_shuffle_settings, get_all_graph_pipes
+
+    source = torch.utils.data.datapipes.iter.IterableWrapper(range(3))
+    left, right = source.fork(2)
+    pipe = left.shuffle().zip(right)
+    found = get_all_graph_pipes(traverse_dps(pipe))
+    assert {type(each).__name__ for each in found} == {
+        "ZipperIterDataPipe",
+        "ShufflerIterDataPipe",
+        "_ChildDataPipe",
+        "IterableWrapperIterDataPipe",
+    }
+    assert list(apply_shuffle_settings(pipe, False)) == [(0, 0), (1, 1), (2, 2)]
+    with pytest.raises(TypeError, match="non-deterministic"), torch.utils.data.guaranteed_datapipes_determinism():
+        torch.utils.data.non_deterministic(type("Any", (torch.utils.data.IterDataPipe,), {"__iter__": iter}))()

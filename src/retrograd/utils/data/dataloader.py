@@ -7,6 +7,7 @@ import functools
 import itertools
 import multiprocessing
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -112,6 +113,11 @@ class DataLoader(Generic[_T_co]):
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
         self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
+        if _is_pipe(dataset) and self._dataset_kind == _DatasetKind.Iterable:
+            from retrograd.utils.data.graph_settings import apply_shuffle_settings
+
+            apply_shuffle_settings(dataset, shuffle)
+            shuffle = None
         if self._dataset_kind == _DatasetKind.Iterable:
             for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
                 if value is not None:
@@ -221,7 +227,20 @@ class DataLoader(Generic[_T_co]):
             )
 
 
-def _make_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Any:
+def _is_pipe(dataset: Any) -> bool:
+    """Whether it is a data pipe; there is none before these are imported."""
+    pipes = sys.modules.get("retrograd.utils.data.datapipes.datapipe")
+    return pipes is not None and isinstance(dataset, (pipes.IterDataPipe, pipes.MapDataPipe))
+
+
+def _make_fetcher(
+    kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool, base_seed: int = 0
+) -> Any:
+    if _is_pipe(dataset):
+        from retrograd.utils.data.datapipes.datapipe import prepare
+
+        info = get_worker_info()
+        prepare(dataset, base_seed, info.num_workers if info else 0, info.id if info else 0)
     maker = _fetch._IterableDatasetFetcher if kind == _DatasetKind.Iterable else _fetch._MapDatasetFetcher
     return maker(dataset, auto_collation, collate_fn, drop_last)
 
@@ -252,7 +271,13 @@ class _BaseDataLoaderIter:
 
     def _fetcher(self, loader: DataLoader[Any]) -> Callable[[], Any]:
         return functools.partial(
-            _make_fetcher, self._dataset_kind, self._dataset, loader._auto_collation, loader.collate_fn, loader.drop_last
+            _make_fetcher,
+            self._dataset_kind,
+            self._dataset,
+            loader._auto_collation,
+            loader.collate_fn,
+            loader.drop_last,
+            self._base_seed,
         )
 
     def __iter__(self) -> _BaseDataLoaderIter:
