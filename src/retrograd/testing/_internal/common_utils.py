@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-# ruff: noqa: NPY002, PT009, PT027 - unittest is what this is about, and programs draw from NumPy's older generator
+# ruff: noqa: PT009, PT027 - unittest is what this is about
 import contextlib
 import functools
+import importlib
+import importlib.util
 import inspect
 import itertools
 import os
@@ -72,16 +74,13 @@ TEST_CUDA = TEST_MPS = TEST_WITH_ROCM = TEST_WITH_ASAN = TEST_WITH_TORCHDYNAMO =
 
 
 def _has(module: str) -> bool:
-    import importlib.util
-
     return importlib.util.find_spec(module) is not None
 
 
 TEST_NUMPY, TEST_SCIPY = _has("numpy"), _has("scipy")
 numpy_to_torch_dtype_dict: dict[Any, Any] = {}
 if TEST_NUMPY:
-    import numpy
-
+    numpy = importlib.import_module("numpy")
     for _name in [
         "bool",
         "uint8",
