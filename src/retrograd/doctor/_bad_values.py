@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from retrograd import _C
 from retrograd.doctor import _names
-from retrograd.doctor._graph import Graph, is_leaf_node
+from retrograd.doctor._graph import Graph, is_leaf_node, saved, walk
 
 INF, NAN = 1, 2
 
@@ -165,12 +164,23 @@ def masked_consumer(graph: Graph, node: Any) -> str:
     return ""
 
 
+_PRONE = ("sqrt", "norm", "cdist", "acos", "asin", "rsqrt", "pow", "std", "atan2", "log", "div")  # the likeliest first
+
+
 def suspect(graph: Graph) -> Any:
-    """After a backward whose gradients were not finite: the one kind of op in its graph that has an infinite derivative somewhere; None where there are several."""
-    risky = [n for n in graph.nodes if not is_leaf_node(n) and _known(_FIXES, op_name(n)) and op_name(n) not in ("pow", "div")]
-    risky = risky or [n for n in graph.nodes if not is_leaf_node(n) and _known(_FIXES, op_name(n))]
-    sites = {n._site for n in risky}
-    return risky[-1] if len(sites) == 1 else None
+    """After a backward that left gradients which are not finite: the op that is likeliest to have made them. All leaves behind it have such a gradient."""
+    bad_leaves = {id(leaf) for leaf in graph.leaves if leaf.grad is not None and badness(leaf.grad)}
+    found = None
+    for node in reversed(graph.nodes):
+        name = op_name(node)
+        if is_leaf_node(node) or not _known(_FIXES, name) or (node.name() == "PowBackward0" and node._saved_exponent >= 1):
+            continue
+        rank = next((i for i, prone in enumerate(_PRONE) if prone in name), len(_PRONE))
+        if found is None or rank < found[0]:
+            behind = {id(n.variable) for n in walk([node]) if is_leaf_node(n)}
+            if behind and behind <= bad_leaves:
+                found = (rank, node)
+    return None if found is None else found[1]
 
 
 # -- the graph of a loss that is not finite ---------------------------------------------
@@ -206,25 +216,10 @@ _RECOMPUTE = {
 }  # fmt: skip
 
 
-def _saved(node: Any) -> Iterator[tuple[str, Any]]:
-    """What a node has saved, unless hooks keep it in another form: asking them may run the program."""
-    if isinstance(node, _C._FunctionCtx):
-        if all(raw.unpack_hook is None for raw in node._raw_saved_tensors):
-            yield from (("", t) for t in node.saved_tensors if t is not None)
-        return
-    for name in dir(node):
-        if not name.startswith("_raw_saved_"):
-            continue
-        raw = getattr(node, name)
-        for one in raw if isinstance(raw, tuple | list) else (raw,):
-            if one is not None and one.unpack_hook is None and (value := one.data) is not None:
-                yield name.removeprefix("_raw_saved_"), value
-
-
-def _recomputed(node: Any, saved: list[tuple[str, Any]]) -> int:
+def _recomputed(node: Any, kept: list[tuple[str, Any]]) -> int:
     """What the result of a node was, from what it was computed from; 0 where that is not known."""
     name = op_name(node)
-    inputs = dict(saved)
+    inputs = dict(kept)
     if name in _RECOMPUTE and "self" in inputs:
         return badness(_RECOMPUTE[name](inputs["self"]))
     if name == "div" and "other" in inputs and not badness(inputs["other"]) and bool((inputs["other"] == 0).any()):
@@ -238,8 +233,8 @@ def _recomputed(node: Any, saved: list[tuple[str, Any]]) -> int:
     return 0
 
 
-def _detail(name: str, saved: list[tuple[str, Any]]) -> str:
-    for key, value in saved:
+def _detail(name: str, kept: list[tuple[str, Any]]) -> str:
+    for key, value in kept:
         if key in ("self", "other") and not badness(value) and value.numel() and not value.is_complex():
             which = " by" if name == "div" and key == "other" else " of" if key == "self" else ""
             if which:
@@ -253,9 +248,9 @@ def find(graph: Graph) -> Story:
     """Follows the bad values of a graph back from its root to where they began."""
     state: dict[Any, int] = {}  # of the result of a node: what is known
     data: dict[Any, Any] = {}
-    kept = {node: list(_saved(node)) for node in graph.nodes}
-    for node, saved in kept.items():
-        for key, value in saved:
+    kept = {node: list(saved(node)) for node in graph.nodes}
+    for node, values in kept.items():
+        for key, value in values:
             level = badness(value)
             maker = value.grad_fn
             if key == "result":

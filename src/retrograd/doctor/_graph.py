@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from retrograd import _C
+
 
 def roots_of(tensors: Iterable[Any]) -> list[Any]:
     """The nodes at which a backward from these tensors (or GradientEdges) begins."""
@@ -32,6 +34,29 @@ def walk(roots: Iterable[Any]) -> Iterator[Any]:
 def is_leaf_node(node: Any) -> bool:
     """Whether gradients end there, in a leaf."""
     return str(node.name()).endswith("AccumulateGrad")
+
+
+def saved(node: Any) -> Iterator[tuple[str, Any]]:
+    """The tensors that a node has saved, by name, unless hooks keep them in another form: asking those may run the program."""
+    if isinstance(node, _C._FunctionCtx):
+        if all(raw.unpack_hook is None for raw in node._raw_saved_tensors):
+            yield from (("", t) for t in node.saved_tensors if t is not None)
+        return
+    for name in dir(node):
+        if not name.startswith("_raw_saved_"):
+            continue
+        raw = getattr(node, name)
+        for one in raw if isinstance(raw, tuple | list) else (raw,):
+            if one is not None and one.unpack_hook is None and (value := one.data) is not None:
+                yield name.removeprefix("_raw_saved_"), value
+
+
+def saved_value(node: Any, name: str) -> Any:
+    """A number or tensor that a node has saved; None where there is none, or where hooks keep it."""
+    raw = getattr(node, f"_raw_saved_{name}", None)
+    if raw is not None and raw.unpack_hook is not None:
+        return None
+    return getattr(node, f"_saved_{name}", None)
 
 
 class Graph:

@@ -16,7 +16,7 @@ from retrograd import _C
 from retrograd.doctor import _names
 from retrograd.doctor._checks.by_hand import ByHand, Listener, grad_of, total
 from retrograd.doctor._findings import Finding, tell
-from retrograd.doctor._graph import is_leaf_node
+from retrograd.doctor._graph import is_leaf_node, saved_value
 from retrograd.doctor._places import Place, tree_of
 from retrograd.doctor._watch import Call, Check, Run, params_of
 
@@ -52,7 +52,7 @@ def _number(node: Any) -> float | None:
     edges = [next_node is not None for next_node, _ in node.next_functions]
     if all(edges):
         return None  # not read: hooks on saved tensors would run
-    value = getattr(node, "_saved_other" if edges[0] else "_saved_self", None)
+    value = saved_value(node, "other" if edges[0] else "self")
     if isinstance(value, _C.Tensor):
         return float(value) if value.numel() == 1 else None
     return float(value) if isinstance(value, int | float) else None

@@ -13,7 +13,7 @@ from retrograd import _C
 from retrograd.doctor import _names, _owners
 from retrograd.doctor._checks.by_hand import ByHand, Listener, is_zero, pointer
 from retrograd.doctor._findings import Finding, counted, listed, tell
-from retrograd.doctor._graph import is_leaf_node
+from retrograd.doctor._graph import is_leaf_node, saved_value
 from retrograd.doctor._places import Place, of_node
 from retrograd.doctor._watch import Check, Run, params_of
 
@@ -145,7 +145,7 @@ class DeadGradient(Check, Listener):
         tracked = [next_node is not None for next_node, _ in node.next_functions]
         if all(tracked[:2]) and len(tracked) > 1:
             return False  # factors that block each other
-        other = getattr(node, "_saved_other", None) if tracked[0] else getattr(node, "_saved_self", None)
+        other = saved_value(node, "other" if tracked[0] else "self")
         if not isinstance(other, _C.Tensor):
             return True  # a weight that is zero, as a number: a schedule
         kept = {pointer(t) for model in _names.models() for t in [*model.buffers(), *model.parameters()]}

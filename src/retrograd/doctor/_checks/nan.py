@@ -8,6 +8,7 @@ loss tells: what its nodes have saved, and what can be computed again from that 
 from __future__ import annotations
 
 import ast
+import sys
 import weakref
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from retrograd.doctor import _bad_values as bad, _names
 from retrograd.doctor._bad_values import INF, NAN
 from retrograd.doctor._findings import Finding, found, tell
 from retrograd.doctor._graph import is_leaf_node
-from retrograd.doctor._places import Place, function_around, here, of_node
+from retrograd.doctor._places import Place, function_around, here, is_package_file, of_node, tree_of
 from retrograd.doctor._watch import BAD_GRADIENT, Check, Run, live_optimizers
 
 
@@ -99,7 +100,7 @@ class NanOrigin(Check):
             earlier, self._gradient = self._gradient, None
         else:
             earlier = None
-        if not run.loss_is_bad or _was_told():
+        if not run.loss_is_bad or _was_told() or _in_line_search():
             return
         loss = run.roots[0]
         value = f"The loss is {bad.shown(loss)}"
@@ -181,7 +182,7 @@ class NanOrigin(Check):
         if not run.accumulate:
             return  # what becomes of a grad() is seen in what is computed from it
         finding, self._gradient = self._gradient, None
-        if not run.trouble & BAD_GRADIENT or _was_told() or run.loss_is_bad or _is_scaled() or _is_guarded(run.place):
+        if not run.trouble & BAD_GRADIENT or _was_told() or run.loss_is_bad or _is_scaled() or _in_line_search() or _is_guarded(run.place):
             return
         if finding is None:
             node = bad.suspect(run.graph)
@@ -283,23 +284,30 @@ def _is_risky(value: ast.AST) -> bool:
 
 def _is_scaled() -> bool:
     """Whether a GradScaler is at work: gradients that overflow are its way of finding the scale, and it skips such a step."""
-    import sys
-
     module = sys.modules.get("retrograd.amp.grad_scaler")
     return module is not None and any(scaler.is_enabled() and scaler._scale is not None for scaler in list(module._live))
 
 
 def _is_guarded(place: Place | None) -> bool:
-    """Whether the function that called backward looks at its gradients afterwards, to drop a step that is not finite."""
-    if place is None:
-        return False
-    for node in ast.walk(function_around(place) or ast.Module([], [])):
-        if isinstance(node, ast.Call) and getattr(node, "lineno", 0) > place.line:
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in ("isfinite", "isnan", "isinf", "nan_to_num", "nan_to_num_"):
-                text = ast.unparse(node)
+    """Whether the program asks if its gradients are finite, to drop a step where they are not: in a condition, or in what a function returns."""
+    tree = tree_of(place.file) if place is not None else None
+    for node in ast.walk(tree) if tree is not None else ():
+        asked = node.test if isinstance(node, ast.If | ast.While | ast.IfExp) else node.value if isinstance(node, ast.Return) else None
+        for call in ast.walk(asked) if asked is not None else ():
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ("isfinite", "isnan", "isinf"):
+                text = ast.unparse(call)
                 if "grad" in text or "norm" in text:
                     return True
+    return False
+
+
+def _in_line_search() -> bool:
+    """Whether LBFGS is trying how far to go: a loss that is infinite tells it to go less far."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("lbfgs.py") and is_package_file(frame.f_code.co_filename):
+            return True
+        frame = frame.f_back
     return False
 
 
