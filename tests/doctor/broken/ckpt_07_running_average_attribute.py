@@ -1,7 +1,7 @@
 # code: checkpoint_side_effects
 import torch
-from torch import nn
 import torch.utils.checkpoint as cp
+from torch import nn
 
 
 class Centered(nn.Module):

@@ -2,8 +2,8 @@
 import random
 
 import torch
-from torch import nn
 import torch.utils.checkpoint as ckpt
+from torch import nn
 
 
 class Residual(nn.Module):

@@ -11,7 +11,7 @@ class MeanSquare(Function):
 
     @staticmethod
     def backward(ctx, grad):
-        x, = ctx.saved_tensors
+        (x,) = ctx.saved_tensors
         return 2 * x * grad  # LINE
 
 

@@ -1,7 +1,7 @@
 # code: inference_tensor_misuse
 import torch
-from torch import nn
 import torch.nn.functional as F
+from torch import nn
 
 
 def soft_targets(teacher, x):

@@ -1,7 +1,6 @@
 import torch
 from torch.autograd import Function
 
-
 calls = []
 
 

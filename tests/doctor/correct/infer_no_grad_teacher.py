@@ -1,6 +1,6 @@
 import torch
-from torch import nn
 import torch.nn.functional as F
+from torch import nn
 
 teacher, student = nn.Linear(3, 5), nn.Linear(3, 5)
 teacher.eval()

@@ -257,21 +257,43 @@ _RISKY = {"log", "sqrt", "rsqrt", "div", "divide", "true_divide", "std", "var", 
 
 
 def _assigned_at(name: str | None) -> Place | None:
-    """Where the program gives a variable its value, for one that was made before anybody looked: the last assignment with a risky operation in it."""
-    here_now = here()
-    if name is None or here_now is None or not name.isidentifier():
+    """Where the program gives a variable its value, for one that was made before anybody looked: the last assignment with a risky operation in it, or in
+    a function of the same file that it calls."""
+    at = here()
+    tree = tree_of(at.file) if at is not None else None
+    if name is None or at is None or tree is None:
         return None
-    scopes = [function_around(here_now), function_around(here_now._replace(line=0))]
-    for scope in scopes:
+    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    for scope in (function_around(at), tree):
         for node in reversed(list(ast.walk(scope)) if scope is not None else []):
             targets = (
                 node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) else []
             )
-            if any(isinstance(t, ast.Name) and t.id == name for t in targets):
-                value = node.value  # type: ignore[attr-defined]
-                if value is not None and (isinstance(node, ast.AugAssign) or _is_risky(value)):
-                    return here_now._replace(line=node.lineno)  # type: ignore[attr-defined]
+            value = getattr(node, "value", None)
+            if value is None or not any(isinstance(t, ast.Name) and t.id == name for t in targets):
+                continue
+            line = node.lineno if isinstance(node, ast.AugAssign) or _is_risky(value) else _risky_line(value, functions)  # type: ignore[attr-defined]
+            if line:
+                return at._replace(line=line)
     return None
+
+
+def _risky_line(value: ast.AST, functions: dict[str, ast.FunctionDef]) -> int:
+    """The last line with a risky operation of a function that an expression calls; 0 where there is none."""
+    for call in ast.walk(value):
+        if isinstance(call, ast.Call):
+            called = functions.get(call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", ""))
+            statements = (
+                [n for n in ast.walk(called) if isinstance(n, ast.Return | ast.Assign | ast.AugAssign)] if called is not None else []
+            )
+            lines = [
+                n.lineno
+                for n in statements
+                if n.value is not None and (_is_risky(n.value) or (isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Div)))
+            ]
+            if lines:
+                return max(lines)
+    return 0
 
 
 def _is_risky(value: ast.AST) -> bool:
