@@ -34,7 +34,7 @@ namespace {
 // Sentences about where the history was cut, from Python.
 std::string why_no_grad(const Tensor& t) {
   const Owned module(checked(PyImport_ImportModule("retrograd._cuts")));
-  const Owned text(checked(PyObject_CallMethod(module.get(), "explain", "O", t->object())));
+  const Owned text(checked(PyObject_CallMethod(module.get(), "explain_backward", "O", t->object())));
   const char* chars = PyUnicode_AsUTF8(text.get());
   if (!chars) throw PythonError();
   return chars;

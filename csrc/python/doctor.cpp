@@ -186,6 +186,10 @@ void tell_function(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObj
   Py_DECREF(checked(PyObject_CallMethod(the_watcher(), "function", "OOOO", cls, list.get(), ctx, results)));
 }
 
+void tell_read(const TensorImpl* t) {
+  Py_DECREF(checked(PyObject_CallMethod(the_watcher(), "read", "O", const_cast<TensorImpl*>(t)->object())));
+}
+
 namespace {
 
 void watched_node(Node* node, std::span<const Tensor> out, std::span<const Tensor> in) {
@@ -221,6 +225,11 @@ PyObject* py_state(PyObject*, PyObject*) {
 PyObject* py_forget(PyObject*, PyObject*) {
   places.forget();
   history = {};
+  Py_RETURN_NONE;
+}
+
+PyObject* py_forget_places(PyObject*, PyObject*) {
+  places.forget();
   Py_RETURN_NONE;
 }
 
@@ -349,7 +358,8 @@ PyObject* py_largest(PyObject*, PyObject* o) {
 PyMethodDef methods[] = {
     {"_doctor_set", py_set, METH_VARARGS, "(on, close, nodes): how closely the doctor looks"},
     {"_doctor_state", py_state, METH_NOARGS, "(on, close, nodes)"},
-    {"_doctor_forget", py_forget, METH_NOARGS, "Every place of the program is new again."},
+    {"_doctor_forget", py_forget, METH_NOARGS, "Nothing was met nor counted yet."},
+    {"_doctor_forget_places", py_forget_places, METH_NOARGS, "Every place is new again, and what was counted over the runs stays."},
     {"_user_site", py_site, METH_NOARGS, "(file, line, function) of the innermost frame that is the user's, or None"},
     {"_old_tensors", py_old_tensors, METH_O, "(step): living tensors whose history began before it"},
     {"_live_tensors", py_live_tensors, METH_NOARGS, "all tensors that are alive"},

@@ -42,6 +42,9 @@ void tell_return(PyObject* module, PyObject* result);                // throws
 // A custom Function was applied and recorded: its arguments, its ctx, and the tuple of its results.
 void tell_function(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* ctx, PyObject* results);  // throws
 
+// A value that became a number of Python's, in a close look.
+void tell_read(const TensorImpl* t);  // throws
+
 void init_doctor(PyObject* module);
 
 }  // namespace retrograd

@@ -88,6 +88,7 @@ PyObject* attributes(PyObject* self, void*) {
   return Py_XNewRef(e.dict);
 }
 PyObject* step(PyObject* self, void*) { return PyLong_FromUnsignedLong(node(self)->step); }
+PyObject* freed(PyObject* self, void*) { return PyBool_FromLong(node(self)->has(kFreed)); }
 
 template <class T> const T& saved(Node* n, const SavedField& f) {
   return *reinterpret_cast<const T*>(reinterpret_cast<const char*>(n) + f.offset);
@@ -251,6 +252,7 @@ PyGetSetDef getset[] = {{"next_functions", next_functions, nullptr, "((node, inp
                         {"requires_grad", requires_grad, nullptr, "True: a node is there because something requires grad.", nullptr},
                         {"__dict__", attributes, nullptr, "Attributes that were set from Python.", nullptr},
                         {"_site", site, nullptr, "(file, line) of the call that made this node", nullptr},
+                        {"_freed", freed, nullptr, "whether a backward released what this node saved", nullptr},
                         {"_step", step, nullptr, "the training step this node was made in", nullptr},
                         {"_hooks", get_slot<&NodeExtra::hooks>, set_slot<&NodeExtra::hooks>, nullptr, nullptr},
                         {"_pre_hooks", get_slot<&NodeExtra::pre_hooks>, set_slot<&NodeExtra::pre_hooks>, nullptr, nullptr},

@@ -2,6 +2,7 @@
 #include "core/transfer.h"
 #include "python/bind.h"
 #include "python/doc.h"
+#include "python/doctor.h"
 #include "python/guard.h"
 #include "python/interop.h"
 #include "python/overridable.h"
@@ -22,6 +23,7 @@ const TensorImpl* readable(const TensorImpl* t, const char* what) {
 Scalar first_element(const TensorImpl* t) {
   t = readable(t, ".item()");
   RG_CHECK(t->device.type != DeviceType::Meta, "Tensor.item() cannot be called on meta tensors: they have no values");
+  if (RG_UNLIKELY(doctor.close)) tell_read(t);
   return read_scalar(t);
 }
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import linecache
 from typing import Any
 
+from retrograd import _C
+
 Place = tuple[str, int, str, bool]  # file, line, function, whether the line is where the function is defined
 
 _HINTS = {
@@ -86,6 +88,12 @@ def reasons(tensor: Any) -> list[str]:
         return [fact, "Hint: " + hint]
     facts = [_sentence(*note) for note in notes]
     return facts + ["Hint: " + _HINTS[kind] for kind in dict.fromkeys(note[0] for note in notes)]
+
+
+def explain_backward(tensor: Any) -> str:
+    """The same for a backward from it, with its line."""
+    site = _C._user_site()
+    return explain(tensor) + ("" if site is None else f"\n  backward() was called at {_at((*site, False))}")
 
 
 def explain(tensor: Any) -> str:

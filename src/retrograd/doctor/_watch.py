@@ -26,6 +26,7 @@ from retrograd.doctor._graph import Graph
 from retrograd.doctor._places import Place, here
 
 RUNS, STEPS, MOST_RUNS, CALLS = 6, 4, 64, 40  # how long a close look lasts
+MODES = 8  # calls of train() and eval() after which known lines are new
 
 BAD_GRADIENT, GROWING, ZEROS, JUMP = 1, 2, 4, 8  # as in csrc/python/doctor.cpp
 
@@ -107,6 +108,9 @@ class Check:
     def function(self, cls: Any, args: tuple[Any, ...], ctx: Any, results: tuple[Any, ...]) -> None:
         """A custom Function was applied and recorded."""
 
+    def read(self, tensor: Any) -> None:
+        """Its value became a number of Python's."""
+
     def ending(self) -> None:
         """The program ends; warnings may still be given."""
 
@@ -124,8 +128,8 @@ class Watcher:
         self._thread = 0
         self._run: Run | None = None
         self._calls: list[Call] = []
-        self._runs = self._steps = self._modules = self._opened = 0
-        self._stepping = 0
+        self._runs = self._steps = self._modules = self.looks = 0
+        self._stepping = self._modes = 0
         self._began = time.monotonic()
         self._handler = self._op
         self._pushed = False
@@ -150,9 +154,9 @@ class Watcher:
         self._runs = self._steps = self._modules = 0
         if close:
             return
-        if not (self.always or at_once) and self._opened > 8 and time.monotonic() - self._began < 0.05 * self._opened:
+        if not (self.always or at_once) and self.looks > 8 and time.monotonic() - self._began < 0.05 * self.looks:
             return
-        self._opened += 1
+        self.looks += 1
         self._thread = threading.get_ident()
         _C._doctor_set(True, True, any(check.traces_nodes for check in self.checks))
         if any(check.traces_ops for check in self.checks) and _C._top_op_handler() is None:
@@ -311,6 +315,16 @@ class Watcher:
             self._each("op", op, args, kwargs, result)
         return result
 
+    def read(self, tensor: Any) -> None:
+        if not self._stepping:
+            self._each("read", tensor)
+
+    def mode_called(self) -> None:
+        """train() or eval() was called: the same lines may now do something else. The first few times they are looked at again."""
+        if self._modes < MODES:
+            self._modes += 1
+            _C._doctor_forget_places()
+
     def end(self) -> None:
         self._thread = threading.get_ident()
         if _C._doctor_state()[0]:
@@ -321,7 +335,7 @@ class Watcher:
         self.close()
         for check in self.checks:
             check.forget()
-        self._run, self._calls, self._stepping, self._opened, self._began = None, [], 0, 0, time.monotonic()
+        self._run, self._calls, self._stepping, self._modes, self.looks, self._began = None, [], 0, 0, 0, time.monotonic()
         _C._doctor_forget()
 
 

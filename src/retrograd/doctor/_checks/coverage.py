@@ -12,6 +12,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd.doctor import _names, _owners
+from retrograd.doctor._books import training
 from retrograd.doctor._checks.by_hand import grad_of, is_zero, pointer, total, version
 from retrograd.doctor._findings import Finding, counted, listed, tell
 from retrograd.doctor._places import Place, of_leaf
@@ -206,7 +207,8 @@ class Coverage(Check):
         )
 
     def _tell_unreached(self, optimizer: Any, unreached: list[Any], used: set[int]) -> None:
-        sure = [p for p in unreached if id(p) in used or _owners.is_never_used(p, _made_at(optimizer))]
+        sure = [p for p in unreached if p not in training.explained]
+        sure = [p for p in sure if id(p) in used or _owners.is_never_used(p, _made_at(optimizer))]
         if not sure:
             return
         place = of_leaf(sure[0])

@@ -11,6 +11,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd.doctor import _names, _owners
+from retrograd.doctor._books import training
 from retrograd.doctor._checks.by_hand import ByHand, Listener, is_zero, pointer
 from retrograd.doctor._findings import Finding, counted, listed, tell
 from retrograd.doctor._graph import is_leaf_node, saved_value
@@ -124,7 +125,7 @@ class DeadGradient(Check, Listener):
 
     def _diagnose(self, dead: list[Any], turns: list[tuple[Any, list[int], bool]]) -> None:
         """Finds the node where the gradient of the dead leaves turned into zeros: the one nearest to the loss from which they can be reached."""
-        ids = {id(leaf) for leaf in dead}
+        ids = {id(leaf) for leaf in dead if leaf not in training.explained}
         for node, zeros, meant in sorted(turns, key=lambda turn: -turn[0]._sequence_nr()):
             edges = [next_node for next_node, _ in node.next_functions]
             if all(_is_weight(edges[i]) for i in zeros) and len(zeros) < sum(edge is not None for edge in edges):

@@ -5,7 +5,7 @@ Of a call that goes down a tree of modules the outermost is noted. The notes hol
 
 from __future__ import annotations
 
-import itertools
+import sys
 import weakref
 from collections import deque
 from typing import Any, NamedTuple
@@ -19,12 +19,14 @@ class ModeCall(NamedTuple):
     module: Any  # a weak reference
     mode: bool
     site: tuple[str, int, str] | None
-    number: int  # counts calls
+    step: int  # outermost backwards before it
 
 
 calls: deque[ModeCall] = deque(maxlen=256)  # newest last
-_numbers = itertools.count(1)
 
 
 def note(module: Any, mode: bool) -> None:
-    calls.append(ModeCall(weakref.ref(module), mode, _C._user_site(), next(_numbers)))
+    calls.append(ModeCall(weakref.ref(module), mode, _C._user_site(), _C._training_step()))
+    watch = sys.modules.get("retrograd.doctor._watch")
+    if watch is not None:
+        watch.watcher.mode_called()

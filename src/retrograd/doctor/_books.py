@@ -1,0 +1,140 @@
+"""What several checks want to know of the training so far: which leaves backwards reached, and which of them optimizers moved."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+from retrograd import _C
+from retrograd.doctor._places import Place
+from retrograd.doctor._watch import Call, Check, Run, live_optimizers
+
+V = TypeVar("V")
+
+
+class WeakTable(Generic[V]):
+    """Values by the identity of objects, which it does not keep. Tensors compare element by element, so no dictionary of the library will do."""
+
+    def __init__(self) -> None:
+        self._items: dict[int, tuple[Any, V]] = {}
+
+    def __setitem__(self, key: Any, value: V) -> None:
+        number, items = id(key), self._items
+        items[number] = (weakref.ref(key, lambda _: items.pop(number, None)), value)
+
+    def __contains__(self, key: Any) -> bool:
+        return id(key) in self._items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def get(self, key: Any) -> V | None:
+        item = self._items.get(id(key))
+        return None if item is None else item[1]
+
+    def setdefault(self, key: Any, make: Callable[[], V]) -> V:
+        found = self.get(key)
+        if found is None:
+            found = self[key] = make()
+        return found
+
+    def items(self) -> Iterator[tuple[Any, V]]:
+        for ref, value in list(self._items.values()):
+            key = ref()
+            if key is not None:
+                yield key, value
+
+    def clear(self) -> None:
+        self._items.clear()
+
+
+class Leaf:
+    """What happened to a leaf, as numbers of outermost backwards."""
+
+    def __init__(self) -> None:
+        self.reached: deque[int] = deque(maxlen=16)  # the last backwards that reached it
+        self.stepped: deque[int] = deque(maxlen=16)  # the last steps of an optimizer with a gradient for it
+
+
+def tensors_in(value: Any, depth: int = 2) -> Iterator[Any]:
+    """The tensors in the arguments or the result of a call."""
+    if isinstance(value, _C.Tensor):
+        yield value
+    elif depth and isinstance(value, list | tuple):
+        for item in value:
+            yield from tensors_in(item, depth - 1)
+    elif depth and isinstance(value, dict):
+        for item in value.values():
+            yield from tensors_in(item, depth - 1)
+    elif depth and hasattr(value, "__dataclass_fields__"):
+        yield from tensors_in(dict(vars(value)), depth - 1)
+
+
+def node_of(tensor: Any) -> Any:
+    """The grad_fn of a tensor; None too for a view that has none any more, because its base was written to in another mode."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
+def parameters_of(optimizer: Any) -> list[Any]:
+    return [param for group in optimizer.param_groups for param in group["params"]]
+
+
+class Training(Check):
+    """Comes before the checks that read it."""
+
+    def __init__(self) -> None:
+        self.leaves: WeakTable[Leaf] = WeakTable()
+        self.explained: WeakTable[bool] = WeakTable()  # leaves of which a check has told why they get no gradient: others need not
+        self.forward: WeakTable[Place | None] = WeakTable()  # by model: its call in training
+
+    forget = __init__
+
+    def before_backward(self, run: Run) -> None:
+        if run.accumulate:
+            for leaf in run.graph.leaves:
+                self.leaves.setdefault(leaf, Leaf).reached.append(run.number)
+
+    def after_module(self, call: Call, result: Any) -> None:
+        if call.records and any(tensor.requires_grad for tensor in tensors_in(result)):
+            self.forward[call.module] = call.place
+
+    def before_step(self, optimizer: Any, place: Place | None) -> None:
+        for param in parameters_of(optimizer):
+            if param.grad is not None:
+                self.leaves.setdefault(param, Leaf).stepped.append(_C._training_step())
+
+    def trains(self, tensors: Iterable[Any]) -> bool:
+        """Whether an optimizer has one of them, or a backward reached it."""
+        had = in_optimizers()
+        return any(id(tensor) in had or tensor in self.leaves for tensor in tensors)
+
+    def went_on(self, leaf: Any, since: int) -> bool:
+        """Whether a leaf has been trained for some steps after a backward of this number, so that older graphs are of no use for it."""
+        facts = self.leaves.get(leaf)
+        if facts is None:
+            return False
+        if facts.stepped:
+            return sum(number > since for number in facts.stepped) >= 2
+        return sum(number > since for number in facts.reached) >= 3
+
+
+training = Training()
+
+
+def in_optimizers() -> set[int]:
+    """The identities of all tensors that optimizers have."""
+    return {id(param) for optimizer in live_optimizers() for param in parameters_of(optimizer)}
+
+
+def same_line(a: Place | None, b: Place | None) -> bool:
+    return a is not None and b is not None and a[:2] == b[:2]
+
+
+def place_of(site: Any) -> Place | None:
+    """A place from a note of a cut."""
+    return None if site is None else Place(*site[:3])

@@ -1,0 +1,119 @@
+"""silent_broadcast_loss: sizes such as (N, 1) and (N) that meet on the way to the loss and make (N, N)."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from retrograd.doctor._books import WeakTable, node_of, same_line, tensors_in
+from retrograd.doctor._findings import Finding, tell
+from retrograd.doctor._places import Place, here
+from retrograd.doctor._watch import Check, Run
+
+# Ops that take two tensors element by element, by the first part of their name; _broadcast_tensors is what losses call.
+_PAIRWISE = {
+    "sub",
+    "add",
+    "mul",
+    "div",
+    "rsub",
+    "pow",
+    "_broadcast_tensors",
+    "squared_difference",
+    "where",
+    "maximum",
+    "minimum",
+    "sub_",
+    "mul_",
+}
+_SHAPING = {"unsqueeze", "view", "reshape", "expand", "index"}
+# What may come between: element by element, with one reduction of everything.
+_ALONG = ("Pow", "Mul", "Abs", "Neg", "Add", "Sub", "Div", "Square", "Sqrt", "Exp", "Log", "Clamp", "Where", "Mean", "Sum", "Huber", "Smooth", "Mse", "L1",
+          "Softplus", "Sigmoid", "Maximum", "Minimum", "Expand", "To", "Relu", "Cosh", "Logaddexp")  # fmt: skip
+_REDUCTIONS = ("MeanBackward0", "SumBackward0", "MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss")
+
+
+class Met:
+    """Two tensors that were broadcast against each other."""
+
+    def __init__(self, node: Any, place: Place, shapes: tuple[tuple[int, ...], tuple[int, ...]], result: tuple[int, ...]) -> None:
+        self.node, self.place, self.shapes, self.result = weakref.ref(node), place, shapes, result
+
+
+def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(size for size in shape if size != 1)
+
+
+class SilentBroadcast(Check):
+    traces_ops = True
+
+    def __init__(self) -> None:
+        self.met: list[Met] = []
+        self.shaped: WeakTable[Place | None] = WeakTable()  # tensors that were given dimensions on purpose, and where
+
+    forget = __init__
+
+    def op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        name = op.__name__.partition(".")[0]
+        if name in _SHAPING:
+            for tensor in tensors_in(result, 0):
+                self.shaped[tensor] = here()
+        elif name in _PAIRWISE:
+            operands = list(tensors_in(args, 2))[-2:]
+            if len(operands) == 2:
+                self.pair(operands[0], operands[1], result)
+
+    def pair(self, a: Any, b: Any, result: Any) -> None:
+        one, two = tuple(a.shape), tuple(b.shape)
+        if len(one) == len(two) or a.requires_grad == b.requires_grad:
+            return
+        kept = _squeezed(one)
+        if not kept or kept != _squeezed(two):
+            return
+        made = next((tensor for tensor in tensors_in(result, 1) if node_of(tensor) is not None), None)
+        if made is None or made.numel() <= max(a.numel(), b.numel()):
+            return
+        place = here()
+        if place is None or any(same_line(self.shaped.get(tensor), place) for tensor in (a, b)):
+            return  # x[:, None] - y: every pair is wanted
+        self.met = [met for met in self.met[-16:] if met.node() is not None]
+        self.met.append(Met(made.grad_fn, place, (one, two), tuple(made.shape)))
+
+    def before_backward(self, run: Run) -> None:
+        met, self.met = self.met, []
+        nodes = set(run.graph.nodes) if met else set()
+        for found in met:
+            node = found.node()
+            if node in nodes and self.is_reduced(node, run):
+                (one, two), result = found.shapes, found.result
+                tell(
+                    Finding(
+                        "silent_broadcast_loss",
+                        f"sizes {one} and {two} were broadcast to {result} on the way to the loss: every element of one against every element of the other.",
+                        found.place,
+                        "the loss is over pairs that do not belong together; its gradient pulls every prediction to the mean of the targets.",
+                        "give both the same size, as in `prediction.squeeze(-1)` or `target.unsqueeze(-1)`.",
+                    )
+                )
+
+    def is_reduced(self, node: Any, run: Run) -> bool:
+        """Whether all the way to the loss goes element by element, with a reduction of everything."""
+        users: dict[Any, list[Any]] = {}
+        for user in run.graph.nodes:
+            for child, _ in user.next_functions:
+                if child is not None:
+                    users.setdefault(child, []).append(user)
+        seen, stack, reduced = {node}, [node], node.name().startswith(_REDUCTIONS)
+        while stack:
+            for user in users.get(stack.pop(), ()):
+                name = user.name()
+                if user in seen:
+                    continue
+                if not name.startswith(_ALONG):
+                    return False
+                if name.startswith(_REDUCTIONS):
+                    reduced = True
+                    continue
+                seen.add(user)
+                stack.append(user)
+        return reduced

@@ -1,0 +1,161 @@
+"""graph_leak: graphs of earlier steps that stay alive, more of them with every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from retrograd import _C
+from retrograd.doctor import _findings, _holders
+from retrograd.doctor._books import node_of, same_line, training
+from retrograd.doctor._findings import Finding, counted, tell
+from retrograd.doctor._graph import is_leaf_node, walk
+from retrograd.doctor._places import Place, of_node
+from retrograd.doctor._watch import Check, Run
+
+PATIENT = 12  # steps kept before a holder that is also emptied is told of
+
+
+def with_history() -> list[Any]:
+    """The living tensors that have a graph."""
+    return [tensor for tensor in _C._old_tensors(_C._training_step() + 1) if node_of(tensor) is not None]
+
+
+class Kept:
+    """The graphs that living tensors hold after a backward, but for what it has just run. Holds them too: for the time of one event."""
+
+    def __init__(self, run: Run) -> None:
+        just_run = set(run.graph.nodes)
+        self.tensors = [tensor for tensor in with_history() if tensor.grad_fn not in just_run]
+        self.nodes = sorted(walk(tensor.grad_fn for tensor in self.tensors), key=lambda node: node._sequence_nr())  # oldest first
+        # For every node, what can be reached from it: the steps, as bits, and whether a backward has been there. A leaf's own node is as old as the
+        # leaf, and no part of any step.
+        inner = [node for node in self.nodes if not is_leaf_node(node)]
+        first = min((node._step for node in inner), default=0)
+        self.steps: dict[Any, int] = {}
+        self.used: dict[Any, bool] = {}
+        for node in self.nodes:
+            steps, used = (0, False) if is_leaf_node(node) else (1 << (node._step - first), node._freed)
+            for child, _ in node.next_functions:
+                steps |= self.steps.get(child, 0)
+                used = used or self.used.get(child, False)
+            self.steps[node], self.used[node] = steps, used
+
+    def span(self, tensor: Any) -> int:
+        return self.steps[tensor.grad_fn].bit_count()
+
+    def is_useless(self, tensor: Any) -> bool:
+        """Whether no backward can, or none will, go through all of the graph again: a part is freed, or its parameters have long been moved."""
+        if self.used[tensor.grad_fn]:
+            return True
+        leaves = [node.variable for node in walk([tensor.grad_fn]) if is_leaf_node(node)]
+        return any(training.went_on(leaf, tensor.grad_fn._step) for leaf in leaves)
+
+
+def saved_bytes(nodes: Iterable[Any]) -> int:
+    """What nodes keep for backward, each memory once."""
+    sizes: dict[int, int] = {}
+    for node in nodes:
+        for name in dir(node) if not node._freed else ():
+            if name.startswith("_saved_"):
+                value = getattr(node, name)
+                for tensor in value if isinstance(value, tuple) else (value,):
+                    if isinstance(tensor, _C.Tensor) and tensor.layout == _C.strided:
+                        storage = tensor.untyped_storage()
+                        sizes[storage.data_ptr()] = storage.nbytes()
+    return sum(sizes.values())
+
+
+def holders_of(nodes: list[Any]) -> Iterator[tuple[Any, _holders.Holder]]:
+    """The tensors whose grad_fn is one of these, and who keeps them."""
+    tensors = [tensor for tensor in with_history() if any(tensor.grad_fn is node for node in nodes)]
+    holders = _holders.find(tensors)
+    return ((tensor, holders[id(tensor)]) for tensor in tensors if id(tensor) in holders)
+
+
+def joint(tensor: Any, steps: dict[Any, int]) -> Place | None:
+    """The op at which a chain goes on: the newest one that reads something which is a chain itself."""
+    chain = [node for node in walk([tensor.grad_fn]) if steps[node].bit_count() >= 3]
+    for node in sorted(chain, key=lambda node: -node._sequence_nr()):
+        if any(child is not None and child._step < node._step and steps[child].bit_count() >= 2 for child, _ in node.next_functions):
+            return of_node(node)
+    return of_node(tensor.grad_fn)
+
+
+class GraphLeak(Check):
+    def __init__(self) -> None:
+        self.sizes: dict[tuple[str, int], tuple[int, int]] = {}  # by the line that makes what is kept: how much, and how often that grew
+
+    forget = __init__
+
+    def after_backward(self, run: Run) -> None:
+        if any(finding.code == "retain_graph_leak" for finding in _findings.found):
+            return  # the same graphs, told of already
+        kept = Kept(run)
+        groups: dict[tuple[str, int], list[Any]] = {}
+        for tensor in kept.tensors:
+            if (site := tensor.grad_fn._site) is not None and kept.is_useless(tensor):
+                groups.setdefault(site, []).append(tensor)
+        before, self.sizes = self.sizes, {}
+        for site, tensors in groups.items():
+            # Of a chain the newest holds all; what is kept side by side counts by its number.
+            size = max(*(kept.span(tensor) for tensor in tensors), len({tensor.grad_fn._step for tensor in tensors}))
+            last, growths = before.get(site, (0, 0))
+            self.sizes[site] = size, growths + (size > last) if size >= last else 0
+        grown = [site for site, (size, growths) in self.sizes.items() if growths >= 2 and size >= 2]
+        for site in sorted(grown, key=lambda site: -self.sizes[site][0]):
+            if self.look(kept, Place(*site, ""), groups[site], self.sizes[site][1]):
+                return
+
+    def look(self, kept: Kept, line: Place, tensors: list[Any], growths: int) -> bool:
+        if growths < 3 and not all(kept.used[tensor.grad_fn] for tensor in tensors):
+            return False
+        chains = [tensor for tensor in tensors if kept.span(tensor) >= 3]
+        held = _holders.find(chains)
+        for tensor in sorted(chains, key=lambda tensor: -kept.span(tensor)):
+            if (holder := held.get(id(tensor))) is None:
+                continue
+            line = joint(tensor, kept.steps) or line
+            what = f"{holder.shown} is computed from itself, step after step, and holds the graph of every step"
+            self.say([tensor], holder, line, _holders.stored_at(holder, line), what)
+            return True
+        return self.held(line, tensors)
+
+    def held(self, line: Place, tensors: list[Any]) -> bool:
+        holders = _holders.find(tensors)
+        by_name: dict[tuple[str, str], list[Any]] = {}
+        for tensor in tensors:
+            if (holder := holders.get(id(tensor))) is not None and holder.container is not None:
+                by_name.setdefault((holder.name, holder.file), []).append(tensor)
+        if not by_name:
+            return False
+        most = max(by_name.values(), key=len)
+        holder = holders[id(most[-1])]
+        if len(most) < 2 or (holder.is_bounded and len(most) < PATIENT):
+            return False
+        base = holder.shown.rpartition("[")[0] or holder.shown
+        what = f"{base} holds {counted(len(most), 'tensor')} of earlier steps with their graphs, and more with every step"
+        self.say(most, holder, line, _holders.stored_at(holder, line), what)
+        return True
+
+    def say(self, tensors: list[Any], holder: _holders.Holder, line: Place | None, stored: Place | None, what: str) -> None:
+        nodes = [node for node in walk(tensor.grad_fn for tensor in tensors) if not is_leaf_node(node)]
+        steps = sorted(node._step for node in nodes)
+        size = saved_bytes(nodes)
+        amount = counted(len(nodes), "node") + (f", {size:,} bytes saved for backward" if size else "")
+        is_chain = same_line(line, stored) or holder.container is None
+        name = holder.name if is_chain else "loss"
+        fix = f"store the value without its history: .detach(), or .item() for a number, as in `{name} += loss.item()`" if is_chain else (
+            f"store the value without its history: `{holder.name}.append(loss.item())`, or `.detach()` for a tensor"
+        )  # fmt: skip
+        tell(
+            Finding(
+                "graph_leak",
+                f"{what}: {amount}, from steps {steps[0] + 1} to {steps[-1] + 1}, held by `{holder.shown.partition('[')[0]}`.",
+                line,
+                "memory grows with every step until it runs out, and no backward will ever use these graphs.",
+                fix,
+                stored,
+                "stored at",
+            )
+        )

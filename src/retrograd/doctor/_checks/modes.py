@@ -1,0 +1,328 @@
+"""mode_confusion: layers that behave otherwise in training (dropout, batch norm) and are in the wrong mode; evaluations that build graphs for nobody."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import weakref
+from typing import Any
+
+from retrograd import _C
+from retrograd.doctor import _holders
+from retrograd.doctor._books import WeakTable, node_of, parameters_of, same_line, tensors_in, training
+from retrograd.doctor._checks.leaks import holders_of, with_history
+from retrograd.doctor._findings import Finding, counted, listed, tell, was_told
+from retrograd.doctor._graph import is_leaf_node, walk
+from retrograd.doctor._names import model_name
+from retrograd.doctor._places import Place, of_node, tree_of
+from retrograd.doctor._watch import Call, Check, Run, watcher
+
+Line = tuple[str, int]
+
+
+def _layers(model: Any) -> list[tuple[str, Any]]:
+    """The layers below a model that do something else in training, with their names."""
+    from retrograd.nn.modules.batchnorm import _BatchNorm
+    from retrograd.nn.modules.dropout import _DropoutNd
+
+    found = []
+    for name, module in model.named_modules():
+        if (isinstance(module, _DropoutNd) and module.p > 0) or (isinstance(module, _BatchNorm) and module.track_running_stats):
+            found.append((name, module))
+    return found
+
+
+def _learns(model: Any, name: str, layer: Any) -> bool:
+    """Whether a layer is in a part of the model that learns: its own parameters do, or for one without any, those beside it."""
+    own = list(layer.parameters())
+    if own:
+        return any(param.requires_grad for param in own)
+    parent = model.get_submodule(name.rpartition(".")[0]) if name else layer
+    return any(param.requires_grad for param in parent.parameters())
+
+
+def _shown(layers: list[tuple[str, Any]]) -> str:
+    return listed([f"{type(layer).__name__} `{name}`" if name else type(layer).__name__ for name, layer in layers], most=2)
+
+
+def _mode_calls(model: Any) -> list[Any]:
+    """The calls of train() and eval() that set the mode of a model, newest last."""
+    module = sys.modules["retrograd.nn.modules._mode_calls"]
+    found = []
+    for call in module.calls:
+        called = call.module()
+        if called is not None and (called is model or any(part is model for part in called.modules())):
+            found.append(call)
+    return found
+
+
+def _in_loop_with(place: Place, attributes: tuple[str, ...]) -> bool | None:
+    """Whether a line lies in a loop, or else a function, in which one of these methods is called. None where there is no source."""
+    tree = tree_of(place.file)
+    if tree is None:
+        return None
+    around: list[ast.AST] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For | ast.While | ast.FunctionDef) and node.lineno <= place.line <= (node.end_lineno or node.lineno):
+            around.append(node)
+    for node in reversed(around):
+        if any(
+            isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in attributes for part in ast.walk(node)
+        ):
+            return True
+        if isinstance(node, ast.FunctionDef):
+            return False
+    return False
+
+
+def _repeats(place: Place) -> bool:
+    """Whether a line lies in a loop or a comprehension of its function."""
+    tree = tree_of(place.file)
+    loops = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+    return tree is None or any(
+        isinstance(node, loops) and node.lineno <= place.line <= (node.end_lineno or node.lineno) for node in ast.walk(tree)
+    )
+
+
+def _switched_off(tensor: Any) -> list[Line]:
+    """The lines that switched recording off before a tensor was made from something that is learned."""
+    if tensor.requires_grad:
+        return []
+    return [mode[:2] for kind, _, mode, _ in tensor._cut if kind in ("no_grad", "inference_mode") and mode is not None]
+
+
+_CHOICES = {"argmax", "max", "topk", "sort", "argsort", "softmax", "log_softmax", "sigmoid"}
+
+
+class Unrecorded:
+    """A line that calls, without recording, a model in training mode."""
+
+    def __init__(self, call: Call, layers: list[tuple[str, Any]]) -> None:
+        self.place = call.place
+        self.model = weakref.ref(call.module)
+        self.layers = _shown(layers)
+        self.look = watcher.looks
+        self.calls = 0
+        self.inputs: tuple[int, ...] = ()  # the identities of the last arguments
+        self.consumed = self.read = False
+
+
+class Recorded:
+    """A line that calls, recording, a model in evaluation mode."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []  # weak references to the results' nodes
+        self.most = 0  # as many were alive together
+        self.used = False  # by a backward
+
+
+class ModeConfusion(Check):
+    traces_ops = True
+
+    def __init__(self) -> None:
+        self.unrecorded: dict[Line, Unrecorded] = {}
+        self.modes: dict[Line, list[Unrecorded]] = {}  # by the line that switched recording off
+        self.for_training: set[Line] = set()  # of those lines: what is made there goes into losses
+        self.recorded: dict[Line, Recorded] = {}
+        self.in_eval: WeakTable[tuple[Any, Place | None]] = WeakTable()  # results' nodes of models in evaluation mode
+        self.trained_in_eval: list[tuple[Any, Place | None]] = []
+
+    forget = __init__
+
+    # -- calls --------------------------------------------------------------------
+
+    def after_module(self, call: Call, result: Any) -> None:
+        if call.place is None or not training.trains(call.module.parameters()):
+            return
+        if call.records:
+            if not call.training:
+                self.eval_recorded(call, result)
+        elif call.training:
+            layers = [(name, layer) for name, layer in _layers(call.module) if layer.training]
+            if layers:
+                self.train_unrecorded(call, result, layers)
+
+    # -- training mode without recording --------------------------------------------
+
+    def train_unrecorded(self, call: Call, result: Any, layers: list[tuple[str, Any]]) -> None:
+        assert call.place is not None
+        line = call.place[:2]
+        calls = _mode_calls(call.module)
+        if calls and calls[-1].mode and calls[-1].step >= _C._training_step() and training.forward.get(call.module) is not None:
+            return  # train() was called for this
+        before = self.unrecorded.get(line)
+        if before is None or before.look != watcher.looks or before.model() is not call.module:
+            before = self.unrecorded[line] = Unrecorded(call, layers)
+        inputs = tuple(id(tensor) for tensor in tensors_in([*call.args, *call.kwargs.values()]))
+        before.calls += 1
+        if before.calls > 1 and inputs == before.inputs:
+            self.drop(before)  # the same again: samples are wanted
+            return
+        before.inputs = inputs
+        if before.read and before.calls > 1:
+            self.judge(before)
+        for tensor in tensors_in(result):
+            for off in _switched_off(tensor):
+                others = self.modes.setdefault(off, [])
+                if before not in others:
+                    others.append(before)
+
+    def drop(self, found: Unrecorded) -> None:
+        assert found.place is not None
+        self.unrecorded.pop(found.place[:2], None)
+        for others in self.modes.values():
+            if found in others:
+                others.remove(found)
+
+    def op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        if not self.modes:
+            return
+        learns = any(tensor.requires_grad for tensor in tensors_in(result, 1))
+        inputs = list(tensors_in(args, 2))
+        ours = [[line for line in _switched_off(tensor) if line in self.modes] for tensor in inputs]
+        chooses = op.__name__.partition(".")[0] in _CHOICES
+        for lines in ours:
+            for line in lines:
+                if learns:
+                    self.for_training.add(line)
+                if chooses or any(
+                    line not in other for other in ours
+                ):  # a class, or a comparison with what is known: not a sample to look at
+                    for found in self.modes[line]:
+                        found.consumed = True
+
+    def read(self, tensor: Any) -> None:
+        if not self.modes or tensor.requires_grad:
+            return
+        for line in _switched_off(tensor):
+            for found in list(self.modes.get(line, ())):
+                found.read = found.consumed = True
+                # A number for the user, in a part of the program that does not train. In a loop the next call shows whether the same input comes again.
+                assert found.place is not None
+                if not _repeats(found.place) and _in_loop_with(found.place, ("backward", "step")) is False:
+                    self.judge(found)
+
+    def judge(self, found: Unrecorded) -> None:
+        """The result was not for training."""
+        model = found.model()
+        lines = [line for line, others in self.modes.items() if found in others]
+        also = training.forward.get(model)
+        if model is None or also is None or found.look != watcher.looks or any(line in self.for_training for line in lines):
+            return
+        if not found.consumed or not lines or was_told("mode_confusion", found.place):
+            return
+        self.drop(found)
+        name = model_name(model)
+        tell(
+            Finding(
+                "mode_confusion",
+                f"{name} is evaluated without gradients, and in training mode: {found.layers} draw masks or use and change the statistics of batches.",
+                found.place,
+                "the results are not those of the model that will be used, and evaluating changes it.",
+                f"call `{name}.eval()` before the evaluation and `{name}.train()` after it.",
+                also,
+                "it is trained at",
+            )
+        )
+
+    # -- evaluation mode with recording ---------------------------------------------
+
+    def eval_recorded(self, call: Call, result: Any) -> None:
+        assert call.place is not None
+        nodes = [node for tensor in tensors_in(result) if (node := node_of(tensor)) is not None]
+        if not nodes:
+            return
+        for node in nodes:
+            self.in_eval[node] = (weakref.ref(call.module), call.place)
+        spot = self.recorded.setdefault(call.place[:2], Recorded())
+        spot.nodes = [ref for ref in spot.nodes if ref() is not None] + [weakref.ref(nodes[0])]
+        spot.most = max(spot.most, len(spot.nodes))
+        if len(spot.nodes) >= 4:
+            self.kept(call.place, spot)
+
+    def kept(self, place: Place, spot: Recorded) -> None:
+        """Graphs of evaluations are alive, more than the variables of a loop hold, and no backward has been there."""
+        nodes = [node for ref in spot.nodes if (node := ref()) is not None]
+        if spot.used or len(nodes) < 2 or was_told("mode_confusion", place):
+            return
+        model = self.in_eval.get(nodes[-1])
+        model = None if model is None else model[0]()
+        if model is None:
+            return
+        own = {id(param) for param in model.parameters()}
+        if any(is_leaf_node(node) and id(node.variable) not in own for node in walk(nodes)):
+            return  # the gradient of an input is wanted
+        wanted = set(nodes)
+        tensors = [tensor for tensor in with_history() if not wanted.isdisjoint(walk([tensor.grad_fn]))]
+        holders = sorted(holders_of([tensor.grad_fn for tensor in tensors]), key=lambda pair: -_reach(pair[0], wanted))
+        also = None
+        if holders:
+            tensor, holder = next(((t, h) for t, h in holders if h.container is not None), holders[0])
+            also = _holders.stored_at(holder, of_node(tensor.grad_fn))
+        name = model_name(model)
+        tell(
+            Finding(
+                "mode_confusion",
+                f"the results of {counted(len(nodes), 'evaluation')} of {name} are kept with their graphs, and no backward used any of them.",
+                place,
+                "evaluation then takes the memory of training, more with every batch.",
+                "evaluate under `with torch.no_grad():`, or store `.item()` or `.detach()` of what is kept.",
+                also,
+                "kept at",
+            )
+        )
+
+    # -- training -------------------------------------------------------------------
+
+    def before_backward(self, run: Run) -> None:
+        nodes = set(run.graph.nodes)
+        for spot in self.recorded.values():
+            spot.used = spot.used or any(ref() in nodes for ref in spot.nodes)
+        if not run.accumulate or not training.trains(run.graph.leaves):
+            return
+        self.trained_in_eval = [found for node, found in self.in_eval.items() if node in nodes]
+        for (file, line), spot in self.recorded.items():
+            if spot.most >= 2 and not any(ref() in nodes for ref in spot.nodes):
+                self.kept(Place(file, line, ""), spot)
+        for found in list(self.unrecorded.values()):
+            if found.look == watcher.looks:
+                self.judge(found)
+
+    def zeroed(self, owner: Any, params: list[Any], place: Place | None) -> None:
+        if _C._training_step() and self.trained_in_eval:
+            self.trained_in_eval = []
+
+    def before_step(self, optimizer: Any, place: Place | None) -> None:
+        found, self.trained_in_eval = self.trained_in_eval, []
+        params = {id(param) for param in parameters_of(optimizer) if param.grad is not None}
+        for ref, call_place in found:
+            model = ref()
+            if model is None or not any(id(param) in params for param in model.parameters()):
+                continue
+            calls = _mode_calls(model)
+            layers = [(name, layer) for name, layer in _layers(model) if not layer.training and _learns(model, name, layer)]
+            if not layers or not calls or calls[-1].mode or calls[-1].site is None:
+                continue
+            site, name = Place(*calls[-1].site), model_name(model)
+            tell(
+                Finding(
+                    "mode_confusion",
+                    f"{name} is trained in evaluation mode: {_shown(layers)} do nothing, or keep the statistics they have.",
+                    site,
+                    "regularisation is off and running statistics are never learned, so the model is not the one that was meant.",
+                    f"call `{name}.train()` before the training steps.",
+                    None if same_line(site, call_place) else call_place,
+                    "it is called for training at",
+                )
+            )
+
+    def ending(self) -> None:
+        for found in list(self.unrecorded.values()):
+            self.judge(found)
+        for (file, line), spot in self.recorded.items():
+            if spot.most >= 3:
+                self.kept(Place(file, line, ""), spot)
+
+
+def _reach(tensor: Any, wanted: set[Any]) -> int:
+    return len(wanted.intersection(walk([tensor.grad_fn])))

@@ -1,0 +1,129 @@
+"""retain_graph_leak: retain_graph=True that no later backward needs, or that lets every backward run through the graphs of all earlier steps."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import weakref
+from typing import Any
+
+from retrograd.doctor import _holders
+from retrograd.doctor._findings import Finding, counted, tell, was_told
+from retrograd.doctor._graph import is_leaf_node
+from retrograd.doctor._places import Place, function_around, of_node
+from retrograd.doctor._watch import Check, Run
+
+PATIENT = 10  # times in vain, while the function has a backward that has not run yet
+
+
+class Retained:
+    """A run that kept its graph. Holds no node of it."""
+
+    def __init__(self, run: Run) -> None:
+        self.nodes = {id(node): weakref.ref(node) for node in run.graph.nodes if not is_leaf_node(node)}
+        self.size = len(self.nodes)
+
+    def has(self, node: Any) -> bool:
+        ref = self.nodes.get(id(node))
+        return ref is not None and ref() is node
+
+
+class Spot:
+    """A line with backward(retain_graph=True)."""
+
+    def __init__(self) -> None:
+        self.last: Retained | None = None  # not met by a later run so far
+        self.vain = 0  # times that it was in vain
+        self.needed = False  # at least once a later run did need it
+        self.spans: list[int] = []  # of how many earlier steps each run has met nodes
+
+
+class RetainGraphLeak(Check):
+    def __init__(self) -> None:
+        self.spots: dict[tuple[str, int], Spot] = {}
+        self.run_lines: set[tuple[str, int]] = set()  # lines with a backward that has run
+
+    forget = __init__
+
+    def before_backward(self, run: Run) -> None:
+        if run.place is None:
+            return
+        line = run.place[:2]
+        self.run_lines.add(line)
+        retains = run.keep_graph and not run.create_graph and run.accumulate
+        spot = self.spots.get(line)
+        if not retains and not self.spots:
+            return
+        inner = [node for node in run.graph.nodes if not is_leaf_node(node)]
+        if retains and spot is not None and not was_told("retain_graph_leak", run.place):
+            self.carried(run, spot, inner)
+        met = {spot.last for spot in self.spots.values() if spot.last is not None and any(spot.last.has(node) for node in inner)}
+        for other in self.spots.values():
+            if other.last in met:
+                other.last, other.needed = None, True
+        if not retains:
+            return
+        if spot is None:
+            spot = self.spots[line] = Spot()
+        if spot.last is not None:
+            spot.vain += 1
+            enough = PATIENT if self.may_come(run.place) else 2
+            if not spot.needed and spot.vain >= enough:
+                self.in_vain(run, spot, spot.last)
+        spot.last = Retained(run)
+
+    def carried(self, run: Run, spot: Spot, inner: list[Any]) -> None:
+        """Whether the run goes through graphs of more and more earlier steps. Those of one step may be of several backwards, so their number is compared."""
+        spot.spans.append(len({node._step for node in inner}))
+        last = spot.spans[-3:]
+        if len(last) < 2 or any(later <= earlier for earlier, later in itertools.pairwise(last)) or (len(last) < 3 and last[0] < 2):
+            return
+        joints = [
+            node for node in inner if any(c is not None and not is_leaf_node(c) and c._step < node._step for c, _ in node.next_functions)
+        ]
+        joint = max(joints, key=lambda node: node._sequence_nr(), default=None)
+        if joint is None or last[-1] < 3:
+            return
+        tell(
+            Finding(
+                "retain_graph_leak",
+                f"backward(retain_graph=True) runs through {counted(len(inner), 'node')} of {last[-1]} steps, and of one more with each step: something "
+                "is carried from step to step with its graph.",
+                run.place,
+                "every step takes longer than the one before and keeps the buffers of all of them.",
+                "detach what is carried where a new step begins, as in `hidden = hidden.detach()`, and leave retain_graph out.",
+                of_node(joint),
+                "the graph is carried on at",
+            )
+        )
+
+    def may_come(self, place: Place) -> bool:
+        """Whether the function has another backward that has not run so far: it may need the graph."""
+        function = function_around(place)
+        for node in ast.walk(function) if function is not None else ():
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("backward", "grad"):
+                lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+                if not any((place.file, line) in self.run_lines for line in lines):
+                    return True
+        return False
+
+    def in_vain(self, run: Run, spot: Spot, last: Retained) -> None:
+        alive = [node for ref in last.nodes.values() if (node := ref()) is not None]
+        also = None
+        if alive:
+            from retrograd.doctor._checks.leaks import holders_of
+
+            for tensor, holder in holders_of(alive):
+                if holder.container is not None or "." in holder.shown:
+                    also = _holders.stored_at(holder, of_node(tensor.grad_fn))
+        tell(
+            Finding(
+                "retain_graph_leak",
+                f"backward(retain_graph=True) kept a graph of {counted(last.size, 'node')} {spot.vain} times, and no later backward went through any of it.",
+                run.place,
+                "what the graph saved for backward stays in memory until the last tensor of it is gone, for nobody.",
+                "leave retain_graph out: `loss.backward()`.",
+                also,
+                "the graph is kept at",
+            )
+        )

@@ -1,0 +1,258 @@
+"""Who keeps a tensor: the variable, attribute or container of the user's that it hangs on, and the line that put it there.
+
+The search goes down from the variables of the running frames, as a reader of the program would: what it finds has a name. It is made once a check is sure.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import sys
+import types
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from retrograd import _C
+from retrograd.doctor import _names
+from retrograd.doctor._places import Place, is_package_file, statement_at, tree_of
+
+MOST, DEEPEST = 50_000, 7  # objects looked at, levels below a variable
+
+
+class Holder(NamedTuple):
+    """What keeps a tensor."""
+
+    shown: str  # "self.history['loss']"
+    name: str  # the variable or attribute in it that comes last: what the source calls it
+    container: Any  # the list, dict, ... that has the tensor, or None where the variable itself is it
+    file: str  # of the frame, or of the class, that the name belongs to
+
+    @property
+    def is_bounded(self) -> bool:
+        """A deque that drops its oldest, or a container that the program takes elements out of."""
+        if isinstance(self.container, deque) and self.container.maxlen is not None:
+            return True
+        return self.container is not None and _takes_out(self.file, self.name)
+
+
+class _Step(NamedTuple):
+    """An object on the way down."""
+
+    value: Any
+    shown: str
+    name: str
+    container: Any
+    file: str
+    depth: int
+
+
+def _scopes() -> Iterator[tuple[dict[str, Any], str]]:
+    """The variables of the user's frames, innermost first, and of the modules they are in."""
+    seen: set[int] = set()
+    for frame in _names.user_frames():
+        file = frame.f_code.co_filename
+        if frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+            variables = frame.f_locals
+            yield dict(variables), file
+            if type(variables) is dict and sys.gettrace() is None:
+                variables.clear()  # the interpreter's copy, which would keep what it names
+        if id(frame.f_globals) not in seen:
+            seen.add(id(frame.f_globals))
+            yield frame.f_globals, file
+
+
+def _below(step: _Step) -> Iterator[_Step]:
+    """What an object holds, with names."""
+    value, depth = step.value, step.depth + 1
+
+    def item(inner: Any, key: str) -> _Step:
+        return _Step(inner, f"{step.shown}[{key}]", step.name, value, step.file, depth)
+
+    def attribute(inner: Any, name: str, file: str) -> _Step:
+        return _Step(inner, f"{step.shown}.{name}", name, None, file, depth)
+
+    if isinstance(value, dict):
+        for key, inner in list(value.items()):
+            yield item(inner, repr(key) if isinstance(key, str | int) else "...")
+    elif isinstance(value, list | tuple | set | frozenset | deque):
+        for inner in list(value):
+            yield item(inner, "...")
+    elif isinstance(value, types.FunctionType):
+        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=False):
+            try:
+                inner = cell.cell_contents
+            except ValueError:  # not assigned yet
+                continue
+            yield _Step(inner, name, name, None, value.__code__.co_filename, depth)
+        for inner in value.__defaults__ or ():
+            yield attribute(inner, "__defaults__", value.__code__.co_filename)
+        for name, inner in list(vars(value).items()):
+            yield attribute(inner, name, value.__code__.co_filename)
+    elif isinstance(value, types.MethodType):
+        yield _Step(value.__self__, step.shown, step.name, None, step.file, depth)
+    elif isinstance(value, functools.partial):
+        yield _Step(value.func, step.shown, step.name, None, step.file, depth)
+        for inner in [*value.args, *value.keywords.values()]:
+            yield item(inner, "...")
+    elif isinstance(value, types.GeneratorType):
+        frame = value.gi_frame
+        for name, inner in list(frame.f_locals.items()) if frame is not None else ():
+            yield _Step(inner, name, name, None, value.gi_code.co_filename, depth)
+    elif not isinstance(value, types.ModuleType | _C.Tensor):
+        file = _file_of(value if isinstance(value, type) else type(value)) or step.file
+        for name, inner in list(_members(value)):
+            yield attribute(inner, name, file)
+
+
+def _members(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, type) and value.__module__.partition(".")[0] in ("retrograd", "builtins", "torch"):
+        return
+    members = getattr(value, "__dict__", None)
+    if members is not None:
+        yield from ((name, inner) for name, inner in members.items() if not name.startswith("__"))
+    for cls in () if isinstance(value, type) else type(value).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__") and hasattr(value, name):
+                yield name, getattr(value, name)
+
+
+def _file_of(cls: type) -> str | None:
+    """The file of the user's that a class is written in."""
+    files = [member.__code__.co_filename for member in vars(cls).values() if isinstance(member, types.FunctionType)]
+    return next((file for file in files if not (file.startswith("<") or is_package_file(file))), None)
+
+
+_ATOMS = (int, float, str, bytes, bool, complex, type(None), types.BuiltinFunctionType, types.CodeType)
+
+
+def _is_ours(value: Any) -> bool:
+    """Functions, generators and the doctor of the package: what they hold is not the user's doing."""
+    if isinstance(value, types.FunctionType):
+        return is_package_file(value.__code__.co_filename)
+    if isinstance(value, types.GeneratorType):
+        return is_package_file(value.gi_code.co_filename)
+    return type(value).__module__.partition(".")[2].startswith("doctor.")
+
+
+def find(tensors: Iterable[Any]) -> dict[int, Holder]:
+    """The holders of tensors, by identity, of those that have one with a name."""
+    wanted = {id(tensor) for tensor in tensors}
+    found: dict[int, Holder] = {}
+    seen: set[int] = set()
+    queue: deque[_Step] = deque()
+    for variables, file in _scopes():
+        for name, value in list(variables.items()):
+            if not (name.startswith("__") and name.endswith("__")):
+                queue.append(_Step(value, name, name, None, file, 0))
+    while queue and len(seen) < MOST and len(found) < len(wanted):
+        step = queue.popleft()
+        if isinstance(step.value, _ATOMS) or _is_ours(step.value):
+            continue
+        number = id(step.value)
+        if number in wanted and number not in found:
+            found[number] = Holder(step.shown, step.name, step.container, step.file)
+        if number in seen or step.depth >= DEEPEST:
+            continue
+        seen.add(number)
+        queue.extend(_below(step))
+    return found
+
+
+# -- the source ---------------------------------------------------------------
+
+_PUTS = {"append", "extend", "insert", "add", "appendleft", "put", "put_nowait", "setdefault", "update", "push", "register_buffer", "write"}
+_TAKES = {"pop", "popleft", "popitem", "remove"}
+
+
+def _mentions(node: ast.AST) -> set[str]:
+    """The variables and attributes that an expression names."""
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return names | {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+
+
+def _targets(statement: ast.stmt | ast.expr) -> list[ast.expr]:
+    if isinstance(statement, ast.Assign):
+        return statement.targets
+    if isinstance(statement, ast.AugAssign | ast.AnnAssign | ast.NamedExpr):
+        return [statement.target]
+    return []
+
+
+def _is_plain(value: ast.expr | None) -> bool:
+    """[] or 0.0 or deque(): a beginning, which stores nothing."""
+    if isinstance(value, ast.List | ast.Tuple | ast.Set):
+        return all(_is_plain(item) for item in value.elts)
+    if isinstance(value, ast.Dict):
+        return all(_is_plain(item) for item in value.values)
+    if isinstance(value, ast.Call):
+        return all(_is_plain(item) for item in [*value.args, *(keyword.value for keyword in value.keywords)])
+    if isinstance(value, ast.Name):
+        return value.id in ("list", "dict", "set", "int", "float")
+    return value is None or isinstance(value, ast.Constant | ast.UnaryOp)
+
+
+def _binds(target: ast.expr, name: str) -> bool:
+    if isinstance(target, ast.Tuple | ast.List):
+        return any(_binds(part, name) for part in target.elts)
+    if isinstance(target, ast.Subscript | ast.Starred):
+        return _binds(target.value, name)
+    if isinstance(target, ast.Call):  # d.setdefault(k, [])[i] = ...
+        return name in _mentions(target.func)
+    return (isinstance(target, ast.Name) and target.id == name) or (isinstance(target, ast.Attribute) and target.attr == name)
+
+
+def _stores(tree: ast.AST, name: str) -> Iterator[tuple[int, ast.AST]]:
+    """Lines that put something into what is called so, with what they put there."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr):
+            inside = any(isinstance(target, ast.Subscript) for target in _targets(node))
+            if any(_binds(target, name) for target in _targets(node)) and (inside or not _is_plain(node.value)):
+                yield node.lineno, node.value or node
+        elif isinstance(node, ast.Call) and node.args:
+            if isinstance(node.func, ast.Attribute) and node.func.attr in _PUTS and name in _mentions(node.func.value):
+                yield node.end_lineno or node.lineno, ast.Tuple(elts=node.args, ctx=ast.Load())
+            elif (
+                isinstance(node.func, ast.Name)
+                and node.func.id == "setattr"
+                and len(node.args) == 3
+                and isinstance(node.args[1], ast.Constant)
+            ):
+                yield from [(node.lineno, node.args[-1])] if node.args[1].value == name else []
+
+
+def _takes_out(file: str, name: str) -> bool:
+    """Whether the source has losses.pop(0), del losses[0], losses = losses[-10:]."""
+
+    def takes(node: ast.AST) -> bool:
+        if isinstance(node, ast.Call):
+            return isinstance(node.func, ast.Attribute) and node.func.attr in _TAKES and name in _mentions(node.func.value)
+        if isinstance(node, ast.Delete):
+            return any(name in _mentions(target) for target in node.targets)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript) and isinstance(node.value.slice, ast.Slice):
+            return any(_binds(target, name) for target in node.targets) and name in _mentions(node.value.value)
+        return False
+
+    return any(takes(node) for node in ast.walk(tree_of(file) or ast.Module([], [])))
+
+
+def stored_at(holder: Holder, made: Place | None) -> Place | None:
+    """The line that puts what was made at a line into its holder, as far as the source tells."""
+    made_names: set[str] = set()
+    if made is not None:
+        statement = statement_at(made)
+        for target in _targets(statement) if statement is not None else ():
+            made_names |= _mentions(target)
+    best: tuple[int, int, Place] | None = None
+    for file in dict.fromkeys([holder.file, *([made.file] if made else [])]):
+        tree = tree_of(file)
+        for line, value in _stores(tree, holder.name) if tree is not None else ():
+            here = made is not None and file == made.file
+            score = 8 if here and made is not None and line == made.line else 0
+            score += 4 if made_names & _mentions(value) else 0
+            distance = abs(line - made.line) if here and made is not None else 10_000
+            if best is None or (score, -distance) > best[:2]:
+                best = (score, -distance, Place(file, line, ""))
+    return None if best is None else best[2]
