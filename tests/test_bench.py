@@ -4,7 +4,9 @@ import csv
 import importlib.util
 import io
 import json
+import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -233,3 +235,12 @@ def test_a_terminal_gets_a_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", screen := Terminal())
     assert bench.main(["train", "mlp", "--batch-sizes", "2", "--seconds", "0.02", "--threads", "1"]) == 0
     assert "mlp 2 default" in screen.getvalue() and "rounds" in screen.getvalue()
+
+
+def test_the_commands_of_the_claims_page_are_commands():
+    text = (Path(__file__).parent.parent / "docs" / "claims.md").read_text()
+    commands = set(re.findall(r"retrograd (bench (?!--)[^`\n|]*)", text))
+    assert len(commands) >= 4
+    for command in commands:
+        options = bench.parser_of().parse_args(command.split()[1:])
+        assert bench.groups_of(options), command
