@@ -7,7 +7,7 @@ def attempt(what, function):
     try:
         function()
     except RuntimeError as error:
-        print(f"{what}: {str(error).split(':')[0].split('. ')[0]}")
+        print(f"{what}: {str(error).splitlines()[0].split(':')[0].split('. ')[0]}")
     else:
         print(f"{what}: fine")
 

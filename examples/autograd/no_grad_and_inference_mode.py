@@ -23,7 +23,7 @@ print("a copy is an ordinary tensor:", (w * frozen.clone()).requires_grad)
 try:
     w -= 0.1 * w.grad
 except RuntimeError as error:
-    print("a step by hand:", error)
+    print("a step by hand:", str(error).splitlines()[0])
 with torch.no_grad():
     w -= 0.1 * w.grad
 print("inside no_grad:", [round(v, 4) for v in w.tolist()])

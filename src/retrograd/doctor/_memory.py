@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from retrograd import _C
+from retrograd import _C, doctor
 from retrograd._memory import _readable
 from retrograd.doctor import _names
 from retrograd.doctor._places import Place, here
@@ -192,6 +192,7 @@ class memory:
         self.peak = self.now
         self.spans: list[Span] = []
         self._handles: list[Any] = []
+        self._doctor = False  # whether it is to be switched on again
         self._open: list[tuple[int, float, tuple[tuple[int, int], ...]]] = []
 
     def __str__(self) -> str:
@@ -222,6 +223,9 @@ class memory:
             self._handles.append(module.register_forward_pre_hook(begin, with_kwargs=True))
             self._handles.append(module.register_forward_hook(functools.partial(end, path), always_call=True))
         self.peak = self.now
+        self._doctor = _C._doctor_state()[0]
+        if self._doctor:  # what its checks compute is not the program's
+            doctor.off()
         _C._push_op_handler(self._op)
         return self
 
@@ -233,6 +237,8 @@ class memory:
 
     def __exit__(self, *exc_info: Any) -> None:
         _C._pop_op_handler()
+        if self._doctor:
+            doctor.on()
         for handle in self._handles:
             handle.remove()
         self._handles.clear()

@@ -74,6 +74,7 @@ class Recording:
         self.shapes, self.memory, self.stack, self.modules = shapes, memory, stack, modules
         self.with_flops, self.all_threads, self.overloads = with_flops, all_threads, overloads
         self._session: Any = None
+        self._doctor = False  # whether it is to be switched on again
         self._results: Any = None
         self.wall_ns = 0
 
@@ -82,11 +83,20 @@ class Recording:
             if not Recording._watching_threads:
                 threading.setprofile(_attach_new_thread)
             Recording._watching_threads += 1
+        self._doctor = _C._doctor_state()[0]
+        if self._doctor:  # what it computes in a close look is not the program's
+            from retrograd import doctor
+
+            doctor.off()
         self.wall_ns = time.time_ns()
         self._session = _C._profile_start(self.shapes or self.with_flops, self.stack, self.modules or self.stack, self.all_threads)
 
     def stop(self) -> None:
         _C._profile_stop(self._session)
+        if self._doctor:
+            from retrograd import doctor
+
+            doctor.on()
         if self.all_threads:
             Recording._watching_threads -= 1
             if not Recording._watching_threads:
