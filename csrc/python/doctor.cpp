@@ -57,7 +57,10 @@ struct Sizes {
 // Places of the program that were met before, with the code they are in. When it is full the oldest is forgotten, and is new again.
 struct Places {
   static constexpr size_t kRoom = 512;
-  struct Known : Site { Sizes sizes; };
+  struct Known : Site {
+    Sizes sizes;
+    bool again = false;  // it is to count as new
+  };
   Known known[kRoom];
 
   static size_t slot(const Site& s) { return ((reinterpret_cast<uintptr_t>(s.code) >> 4) + static_cast<size_t>(s.lasti)) % kRoom; }
@@ -66,7 +69,7 @@ struct Places {
     Known& place = known[slot(site)];
     if (RG_LIKELY(place.code == site.code && place.lasti == site.lasti)) {
       Py_DECREF(reinterpret_cast<PyObject*>(site.code));
-      return false;
+      return std::exchange(place.again, false);
     }
     const Site old = std::exchange(place, Known{site, {}});
     Py_XDECREF(reinterpret_cast<PyObject*>(old.code));
@@ -229,7 +232,7 @@ PyObject* py_forget(PyObject*, PyObject*) {
 }
 
 PyObject* py_forget_places(PyObject*, PyObject*) {
-  places.forget();
+  for (auto& place : places.known) place.again = true;
   Py_RETURN_NONE;
 }
 

@@ -208,8 +208,8 @@ class NanOrigin(Check):
 
 
 def _was_told() -> bool:
-    """The first is what counts: whatever was computed since has it in it."""
-    return any(finding.code == "nan_origin" for finding in found)
+    """The first is what counts: whatever was computed since has it in it. So it is with what grew beyond all bounds before."""
+    return any(finding.code in ("nan_origin", "exploding_gradient") for finding in found)
 
 
 def _of_value(value: str, origin: _Origin, advice: str) -> Finding:
