@@ -63,11 +63,20 @@ struct Places {
   };
   Known known[kRoom];
 
-  static size_t slot(const Site& s) { return ((reinterpret_cast<uintptr_t>(s.code) >> 4) + static_cast<size_t>(s.lasti)) % kRoom; }
+  static size_t home(const Site& s) { return ((reinterpret_cast<uintptr_t>(s.code) >> 4) + static_cast<size_t>(s.lasti)) % kRoom; }
+  bool holds(size_t slot, const Site& s) const { return known[slot].code == s.code && known[slot].lasti == s.lasti; }
+  size_t slot(const Site& s) const {
+#if PY_VERSION_HEX < 0x030c0000
+    // A call is two instructions, PRECALL and CALL. Once it is specialised the first does all of it, and is where the frame stands.
+    const Site call{s.code, s.lasti + 4};
+    if (RG_UNLIKELY(!holds(home(s), s)) && holds(home(call), call)) return home(call);
+#endif
+    return home(s);
+  }
   bool meet(Site site) {  // takes over the reference; true where it is new
     if (!site.code) return false;
     Known& place = known[slot(site)];
-    if (RG_LIKELY(place.code == site.code && place.lasti == site.lasti)) {
+    if (RG_LIKELY(place.code == site.code && (place.lasti == site.lasti || &place != &known[home(site)]))) {
       Py_DECREF(reinterpret_cast<PyObject*>(site.code));
       return std::exchange(place.again, false);
     }
@@ -127,7 +136,7 @@ void WatchedRun::begin(PyObject* roots, const RunOptions& options, PyObject* inp
   doctor.zeros = 0;
   doctor.largest = 0;
   const Site site = current_site();
-  slot_ = Places::slot(site);
+  slot_ = places.slot(site);
   const bool is_new = places.meet(site) | doctor.new_parameters;
   if (std::exchange(doctor.new_parameters, false)) places.known[slot_].sizes = {};
   const bool single = is_tensor(roots) || PySequence_Fast_GET_SIZE(roots) == 1;
