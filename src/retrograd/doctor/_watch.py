@@ -16,7 +16,7 @@ import time
 import traceback
 import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from retrograd import _C
@@ -124,6 +124,7 @@ class Watcher:
     def __init__(self) -> None:
         self.always = False  # a close look without end
         self.checks: list[Check] = []
+        self._methods: dict[str, list[Callable[..., None]]] = {}  # by event, of the checks that have one
         self._busy = False
         self._thread = 0
         self._run: Run | None = None
@@ -142,6 +143,7 @@ class Watcher:
 
         self._loaded = True
         self.checks = make_checks()
+        self._methods.clear()
         atexit.register(self.end)
 
     def open(self, at_once: bool = False) -> None:
@@ -167,11 +169,11 @@ class Watcher:
 
     def close(self) -> None:
         """Ends the close look."""
-        if self._pushed and threading.get_ident() == self._thread and _C._top_op_handler() == self._handler:
-            _C._pop_op_handler()
+        if self._pushed and threading.get_ident() == self._thread:
+            _C._drop_op_handler(self._handler)
             self._pushed = False
         if self._pushed:
-            return  # somebody's handler is above: another time
+            return  # it is on the stack of the thread that the look began in
         on = _C._doctor_state()[0]
         _C._doctor_set(on, False, False)
         _tell_python_parts(None)
@@ -181,25 +183,35 @@ class Watcher:
         self._steps += steps
         self._modules += modules
         enough = (self._runs >= RUNS and (self._steps >= STEPS or not (self._steps or live_optimizers()))) or self._runs >= MOST_RUNS
-        if not self.always and (enough or (not self._runs and self._modules >= CALLS)):
+        if not self.always and (enough or (not self._runs and max(self._modules, self._steps) >= CALLS)):
             self.close()
 
     # -- events -----------------------------------------------------------------
 
     def _each(self, event: str, *args: Any) -> None:
         """Calls the method of every check. What they compute records nothing and is not watched; where somebody else would see it, nothing is computed."""
-        if self._busy or threading.get_ident() != self._thread:
+        methods = self._methods.get(event)
+        if methods is None:
+            base = getattr(Check, event)
+            methods = [getattr(check, event) for check in self.checks if getattr(type(check), event) is not base]
+            self._methods[event] = methods
+        if not methods or self._busy or threading.get_ident() != self._thread:
             return
         if _C._in_transform() or _C._len_function_modes() or (event != "op" and _C._top_op_handler() not in (None, self._handler)):
             return
+        recording = _C.is_grad_enabled()
+        self._busy = True
+        _C._set_grad_enabled(False)
         try:
-            with self.unwatched():
-                for check in self.checks:
-                    getattr(check, event)(*args)
+            for method in methods:
+                method(*args)
         except (SilentFailureError, SilentFailureWarning):
             raise
         except Exception as error:
             self._broken(error)
+        finally:
+            _C._set_grad_enabled(recording)
+            self._busy = False
 
     @contextlib.contextmanager
     def unwatched(self) -> Iterator[None]:
