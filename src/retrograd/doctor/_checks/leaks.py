@@ -7,7 +7,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd.doctor import _findings, _holders
-from retrograd.doctor._books import node_of, same_line, training
+from retrograd.doctor._books import node_of, training
 from retrograd.doctor._findings import Finding, counted, tell
 from retrograd.doctor._graph import is_leaf_node, walk
 from retrograd.doctor._places import Place, of_node
@@ -143,18 +143,18 @@ class GraphLeak(Check):
         steps = sorted(node._step for node in nodes)
         size = saved_bytes(nodes)
         amount = counted(len(nodes), "node") + (f", {size:,} bytes saved for backward" if size else "")
-        is_chain = same_line(line, stored) or holder.container is None
-        name = holder.name if is_chain else "loss"
-        fix = f"store the value without its history: .detach(), or .item() for a number, as in `{name} += loss.item()`" if is_chain else (
-            f"store the value without its history: `{holder.name}.append(loss.item())`, or `.detach()` for a tensor"
-        )  # fmt: skip
+        base = holder.shown.partition("[")[0]
+        if holder.container is None:
+            example = f"{base} += loss.item()"
+        else:
+            example = f"{base}[...] = loss.item()" if isinstance(holder.container, dict) else f"{base}.append(loss.item())"
         tell(
             Finding(
                 "graph_leak",
-                f"{what}: {amount}, from steps {steps[0] + 1} to {steps[-1] + 1}, held by `{holder.shown.partition('[')[0]}`.",
+                f"{what}: {amount}, from steps {steps[0] + 1} to {steps[-1] + 1}, held by `{base}`.",
                 line,
                 "memory grows with every step until it runs out, and no backward will ever use these graphs.",
-                fix,
+                f"store the value without its history: .item() for a number, as in `{example}`, or .detach() for a tensor.",
                 stored,
                 "stored at",
             )

@@ -216,9 +216,9 @@ class ModeConfusion(Check):
         tell(
             Finding(
                 "mode_confusion",
-                f"{name} is evaluated without gradients, and in training mode: {found.layers} draw masks or use and change the statistics of batches.",
+                f"{name} is evaluated without gradients, and in training mode, as it is trained: {found.layers} still active.",
                 found.place,
-                "the results are not those of the model that will be used, and evaluating changes it.",
+                "dropout then draws random masks, and batch norm takes the statistics of the batch and changes its own: the results are not those of the model.",
                 f"call `{name}.eval()` before the evaluation and `{name}.train()` after it.",
                 also,
                 "it is trained at",
@@ -307,9 +307,9 @@ class ModeConfusion(Check):
             tell(
                 Finding(
                     "mode_confusion",
-                    f"{name} is trained in evaluation mode: {_shown(layers)} do nothing, or keep the statistics they have.",
+                    f"{name} is trained in evaluation mode: {_shown(layers)} switched off.",
                     site,
-                    "regularisation is off and running statistics are never learned, so the model is not the one that was meant.",
+                    "dropout then drops nothing, and batch norm does not learn its statistics.",
                     f"call `{name}.train()` before the training steps.",
                     None if same_line(site, call_place) else call_place,
                     "it is called for training at",
