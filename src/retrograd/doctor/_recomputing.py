@@ -24,6 +24,7 @@ from retrograd.doctor._watch import watcher
 
 FIRST_CALLS = 16  # that are watched whether the doctor looks closely or not
 MOST_SAVED = 4096
+SAMPLE = 4096  # elements of a tensor that its fingerprint is taken of
 
 _calls = 0
 _MUTATORS = {"append", "extend", "insert", "add", "update", "pop", "popleft", "appendleft", "setdefault", "remove", "clear", "write"}
@@ -149,7 +150,10 @@ def _quietly(function: Any, *args: Any) -> Any:
 def _fingerprint(tensor: Any) -> tuple[float, ...]:
     if tensor.device.type != "cpu" or tensor.is_sparse or _C._batch_level(tensor) or not tensor.numel():
         return ()
-    flat = tensor.detach().reshape(-1)
+    plain = tensor.detach()
+    if not plain.is_contiguous() and plain.numel() > SAMPLE:
+        plain = plain[(0,) * (plain.ndim - 1)]  # a row: a copy of all would be seen in the peak of memory
+    flat = plain.reshape(-1)[:SAMPLE]
     flat = flat.abs() if flat.is_complex() else flat
     flat = flat.double()
     ramp = _C._ops.linspace(1.0, 2.0, flat.numel(), dtype=_C.float64)
