@@ -130,13 +130,16 @@ inline bool begins_event(const OpRecord& op) {
 inline void enter_again(const OpRecord& op) {
   if (RG_UNLIKELY(thread_state.log != nullptr)) entered_op = &op;
 }
+template <class... A> [[gnu::cold, gnu::noinline]] void note_arguments(const OpenEvent& event, const A&... args) {
+  EventLog& log = *thread_state.log;
+  log.note_count(event.event(), sizeof...(A));
+  (note_argument(log, args), ...);
+}
+inline int64_t event_number() { return thread_state.grad_mode ? static_cast<int64_t>(next_sequence) : -1; }
 template <class R, class... A>
 [[gnu::cold, gnu::noinline]] R recorded(const OpRecord& op, R (*whole)(A...), std::type_identity_t<A>... args) {
-  const OpenEvent event(EventKind::Op, &op, thread_state.grad_mode ? static_cast<int64_t>(next_sequence) : -1);
-  if (EventLog& log = *thread_state.log; RG_UNLIKELY(log.wanted.arguments)) {
-    log.note_count(event.event(), sizeof...(A));
-    (note_argument(log, args), ...);
-  }
+  const OpenEvent event(EventKind::Op, &op, event_number());
+  if (RG_UNLIKELY(thread_state.log->wanted.arguments)) note_arguments(event, args...);
   entered_op = &op;
   return whole(args...);
 }
@@ -270,6 +273,12 @@ template <class R, class... A>
 [[gnu::cold, gnu::noinline]] R run_intercepted(bool& done, OpRecord& op, R (*whole)(A...), R (*kernel)(A...),
                                                std::type_identity_t<void (*)(const R&, A...)> rule, std::type_identity_t<A>... args) {
   if (begins_event(op)) {
+    if (RG_LIKELY(!op_handler() && !saved_hooks_depth) &&
+        !any_layered(args...)) {  // nobody but a profile: the kernel is all there is to see
+      const OpenEvent event(EventKind::Op, &op, event_number());
+      if (RG_UNLIKELY(thread_state.log->wanted.arguments)) note_arguments(event, args...);
+      return kernel(args...);
+    }
     done = true;
     return recorded(op, whole, args...);
   }
