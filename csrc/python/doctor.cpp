@@ -355,22 +355,6 @@ PyObject* py_top_handler(PyObject*, PyObject*) {
   return Py_NewRef(top ? top->callable : Py_None);
 }
 
-// Takes a handler off the stack, wherever on it; what is above goes on above what is below.
-PyObject* py_drop_handler(PyObject*, PyObject* callable) {
-  Handler* above = nullptr;
-  Handler* h = thread_state.handlers;
-  for (; h && h->callable != callable; h = h->next) above = h;
-  if (!h) Py_RETURN_FALSE;
-  if (above) {
-    above->next = retain(h->next);
-    set_handler_stack(thread_state.handlers);
-  } else {
-    set_handler_stack(retain(h->next));
-  }
-  release(h);
-  Py_RETURN_TRUE;
-}
-
 // The largest |x| of a tensor on the CPU, or None where that cannot be had cheaply.
 PyObject* py_largest(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
@@ -397,7 +381,6 @@ PyMethodDef methods[] = {
      "(now, last, before, runs): the largest elements of gradients at the last jump, and how many runs there were"},
     {"_doctor_forget_sizes", py_forget_sizes, METH_NOARGS, "Gradients may be of any size again."},
     {"_training_step", py_step, METH_NOARGS, "outermost backwards so far, while the doctor is on"},
-    {"_drop_op_handler", py_drop_handler, METH_O, "(handler): takes it off the stack, also from below others; whether it was there"},
     {"_top_op_handler", py_top_handler, METH_NOARGS, "the handler that sees ops first, or None"},
     {"_doctor_largest", py_largest, METH_O, "(tensor): its largest magnitude, NaN or infinity if it has one; None where it is not cheap"},
     {nullptr, nullptr, 0, nullptr}};

@@ -118,7 +118,11 @@ PyObject* adopted_outputs(const Handler* h, PyObject* outputs, PyObject* const* 
 thread_local constinit bool tangents_are_taken_care_of = false;
 thread_local constinit const OpRecord* entered_op = nullptr;
 
-PyObject* call_handler(OpRecord& op, PyObject* args) {
+namespace {
+
+thread_local PyObject* leaving = nullptr;  // borrowed: a handler that is to be taken off the stack as soon as it is on it again
+
+PyObject* call_top(OpRecord& op, PyObject* args) {
   Handler* const top = op_handler();
   const Below below(top);
   const FunctionModesOff off;  // they have seen the call that led here
@@ -132,6 +136,17 @@ PyObject* call_handler(OpRecord& op, PyObject* args) {
   Py_DECREF(args);
   Py_XDECREF(kwargs);
   return checked(result);
+}
+
+}  // namespace
+
+PyObject* call_handler(OpRecord& op, PyObject* args) {
+  PyObject* result = call_top(op, args);
+  if (RG_UNLIKELY(leaving != nullptr) && thread_state.handlers && thread_state.handlers->callable == leaving) {
+    leaving = nullptr;
+    Py_DECREF(pop_handler());
+  }
+  return result;
 }
 
 void push_handler(PyObject* callable, HandlerKind kind, int32_t level) {
@@ -241,7 +256,27 @@ PyObject* py_pop(PyObject*, PyObject*) {
   }
 }
 
-PyMethodDef methods[] = {{"_push_op_handler", py_push, METH_O, "handler(op, args, kwargs) sees every op of this thread until popped"},
+// Takes a handler off the stack, wherever on it; what is above goes on above what is below. One that is running is taken off when it returns.
+PyObject* py_drop(PyObject*, PyObject* callable) {
+  Handler* above = nullptr;
+  Handler* h = thread_state.handlers;
+  for (; h && h->callable != callable; h = h->next) above = h;
+  if (!h) {
+    if (running && running->callable == callable) leaving = callable;
+    Py_RETURN_NONE;
+  }
+  if (above) {
+    above->next = retain(h->next);
+    set_handler_stack(thread_state.handlers);
+  } else {
+    set_handler_stack(retain(h->next));
+  }
+  release(h);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {{"_drop_op_handler", py_drop, METH_O, "(handler): takes it off the stack, also from below others"},
+                         {"_push_op_handler", py_push, METH_O, "handler(op, args, kwargs) sees every op of this thread until popped"},
                          {"_push_batch_handler", py_push_batch, METH_VARARGS, "(callable, level): enters a level of vmap"},
                          {"_pop_op_handler", py_pop, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};

@@ -25,7 +25,7 @@ from retrograd.doctor._findings import SilentFailureError, SilentFailureWarning
 from retrograd.doctor._graph import Graph
 from retrograd.doctor._places import Place, here
 
-RUNS, STEPS, MOST_RUNS, CALLS = 6, 4, 64, 40  # how long a close look lasts
+RUNS, STEPS, MOST_RUNS, CALLS, OPS = 6, 4, 64, 40, 30_000  # how long a close look lasts
 MODES = 8  # calls of train() and eval() after which known lines are new
 
 BAD_GRADIENT, GROWING, ZEROS, JUMP = 1, 2, 4, 8  # as in csrc/python/doctor.cpp
@@ -135,6 +135,7 @@ class Watcher:
         self._handler = self._op
         self._pushed = False
         self._loaded = False
+        self._ops = 0  # in this look
 
     # -- how closely ------------------------------------------------------------
 
@@ -156,6 +157,7 @@ class Watcher:
         self._runs = self._steps = self._modules = 0
         if close:
             return
+        self._ops = 0
         if not (self.always or at_once) and self.looks > 8 and time.monotonic() - self._began < 0.05 * self.looks:
             return
         self.looks += 1
@@ -323,6 +325,10 @@ class Watcher:
 
     def _op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = op(*args, **kwargs)
+        self._ops += 1
+        if self._ops > OPS and not self.always:
+            self.close()
+            return result
         if not self._busy:
             self._each("op", op, args, kwargs, result)
         return result
