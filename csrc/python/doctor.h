@@ -30,7 +30,7 @@ class WatchedRun {
   void give_up() noexcept;
   bool active_ = false;
   size_t slot_ = 0;
-  bool told_ = false;  // that it began, and not yet that it ended
+  bool told_ = false;          // that it began, and not yet that it ended
   PyObject* roots_ = nullptr;  // borrowed: the caller has them
 };
 

@@ -6,8 +6,8 @@
 #include "cpu/cpu.h"
 #include "ops/engine_ops.h"
 #include "python/autograd.h"
-#include "python/doctor.h"
 #include "python/bind.h"
+#include "python/doctor.h"
 #include "python/guard.h"
 #include "python/intercept.h"
 #include "python/interpreter.h"
@@ -29,8 +29,9 @@ PyObject* set_paths(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef methods[] = {{"_set_paths", set_paths, METH_VARARGS, "(package directory, directory of the standard library, path of the BLAS library)"},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"_set_paths", set_paths, METH_VARARGS, "(package directory, directory of the standard library, path of the BLAS library)"},
+    {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "retrograd._C", "The core of retrograd.", -1, methods, nullptr, nullptr, nullptr, nullptr};
 

@@ -104,8 +104,7 @@ bool rank_fits(IntSpan input, int64_t dims) {
 
 }  // namespace
 
-PoolNumbers pool_numbers(const char* op, int64_t dims, IntSpan kernel, OptInts stride, IntSpan padding, IntSpan dilation,
-                         bool ceil_mode) {
+PoolNumbers pool_numbers(const char* op, int64_t dims, IntSpan kernel, OptInts stride, IntSpan padding, IntSpan dilation, bool ceil_mode) {
   PoolNumbers n;
   n.dims = dims;
   n.ceil_mode = ceil_mode;

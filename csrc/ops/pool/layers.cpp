@@ -29,8 +29,7 @@ Tensor image_of(const Tensor& signal) { return ops::unsqueeze(signal, -2); }
 Tensor signal_of(const Tensor& image) { return ops::squeeze_dim(image, -2); }
 
 // The words of max_pool1d, which has no indices to give.
-void check_max_pool1d(const Tensor& self, IntSpan kernel, OptInts stride, IntSpan padding, IntSpan dilation,
-                      bool ceil_mode) {
+void check_max_pool1d(const Tensor& self, IntSpan kernel, OptInts stride, IntSpan padding, IntSpan dilation, bool ceil_mode) {
   const auto one = [](IntSpan given, const char* name, const char* words) {
     RG_CHECK(given.size() == 1, "max_pool1d() ", name, " must be ", words, " of size 1 but got size ", given.size());
     return given[0];
@@ -62,24 +61,20 @@ std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntSpan k
   return {signal_of(values), signal_of(places)};
 }
 
-Tensor max_pool1d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation,
-                  bool ceil_mode) {
+Tensor max_pool1d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation, bool ceil_mode) {
   check_max_pool1d(self, kernel_size, stride, padding, dilation, ceil_mode);
   const OneRow k{{1, kernel_size[0]}}, s = stride_of("max_pool1d", kernel_size, stride), p{{0, padding[0]}}, d{{1, dilation[0]}};
   return signal_of(std::get<0>(ops::max_pool2d_with_indices(image_of(self), k, IntSpan(s), p, d, ceil_mode)));
 }
 
-Tensor max_pool2d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation,
-                  bool ceil_mode) {
+Tensor max_pool2d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation, bool ceil_mode) {
   return std::get<0>(ops::max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
-Tensor max_pool3d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation,
-                  bool ceil_mode) {
+Tensor max_pool3d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation, bool ceil_mode) {
   return std::get<0>(ops::max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
-Tensor avg_pool1d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode,
-                  bool count_include_pad) {
+Tensor avg_pool1d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode, bool count_include_pad) {
   check_signal("avg_pool1d", self);
   const char* op = "avg_pool1d";
   const OneRow k = one_row(op, "kernel_size", kernel_size, 1), s = stride_of(op, kernel_size, stride),

@@ -17,8 +17,8 @@ bool lies_channels_last(const Tensor& t, int64_t dims) {
 
 constexpr const char* kMaxPool[] = {"", "", "max_pool2d", "max_pool3d"};
 
-std::array<Spec, 2> max_rule(int64_t dims, const Tensor& self, IntSpan kernel, OptInts stride, IntSpan padding,
-                             IntSpan dilation, bool ceil_mode) {
+std::array<Spec, 2> max_rule(int64_t dims, const Tensor& self, IntSpan kernel, OptInts stride, IntSpan padding, IntSpan dilation,
+                             bool ceil_mode) {
   const PoolNumbers n = pool_numbers(kMaxPool[dims], dims, kernel, stride, padding, dilation, ceil_mode);
   const PoolSizes sizes = max_pool_sizes(n, self.sizes());
   if (self.dtype() == DType::Bool || is_complex(self.dtype())) fail_not_implemented(kMaxPool[dims], self.dtype());
@@ -31,8 +31,8 @@ void compute_max(const Tensor& self, const PoolLayout& layout, const kernels::Po
   kernels::pool(out->device).max(out.dtype(), shape, in->data, out->data, places.data<int64_t>());
 }
 
-void compute_max(int64_t dims, const Tensor& self, IntSpan kernel, OptInts stride, IntSpan padding, IntSpan dilation,
-                 bool ceil_mode, const Tensor& out, const Tensor& places) {
+void compute_max(int64_t dims, const Tensor& self, IntSpan kernel, OptInts stride, IntSpan padding, IntSpan dilation, bool ceil_mode,
+                 const Tensor& out, const Tensor& places) {
   const PoolLayout layout(out, dims);
   compute_max(self, layout, layout.shape(self, out, pool_numbers(kMaxPool[dims], dims, kernel, stride, padding, dilation, ceil_mode)), out,
               places);
@@ -189,12 +189,12 @@ void compute_unpool(int64_t dims, const Tensor& self, const Tensor& indices, con
 
 namespace rule {
 
-std::array<Spec, 2> max_pool2d_with_indices(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding,
-                                            IntSpan dilation, bool ceil_mode) {
+std::array<Spec, 2> max_pool2d_with_indices(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation,
+                                            bool ceil_mode) {
   return max_rule(2, self, kernel_size, stride, padding, dilation, ceil_mode);
 }
-std::array<Spec, 2> max_pool3d_with_indices(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding,
-                                            IntSpan dilation, bool ceil_mode) {
+std::array<Spec, 2> max_pool3d_with_indices(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation,
+                                            bool ceil_mode) {
   return max_rule(3, self, kernel_size, stride, padding, dilation, ceil_mode);
 }
 std::array<Spec, 2> adaptive_max_pool2d(const Tensor& self, IntSpan output_size) {
@@ -242,12 +242,12 @@ Spec _pool_put(const Tensor& values, const Tensor& indices, IntSpan size, int64_
 
 namespace compute {
 
-void max_pool2d_with_indices(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation,
-                             bool ceil_mode, const Tensor& out, const Tensor& places) {
+void max_pool2d_with_indices(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation, bool ceil_mode,
+                             const Tensor& out, const Tensor& places) {
   compute_max(2, self, kernel_size, stride, padding, dilation, ceil_mode, out, places);
 }
-void max_pool3d_with_indices(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation,
-                             bool ceil_mode, const Tensor& out, const Tensor& places) {
+void max_pool3d_with_indices(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation, bool ceil_mode,
+                             const Tensor& out, const Tensor& places) {
   compute_max(3, self, kernel_size, stride, padding, dilation, ceil_mode, out, places);
 }
 void adaptive_max_pool2d(const Tensor& self, IntSpan, const Tensor& out, const Tensor& places) { compute_adaptive(2, self, out, places); }

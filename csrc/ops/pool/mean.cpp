@@ -45,8 +45,8 @@ void run_mean_backward(const Tensor& grad, const PoolLayout& layout, const kerne
   kernels::pool(out->device).mean_backward(out.dtype(), shape, count, divisor, from->data, out->data);
 }
 
-void compute_avg(int64_t dims, const Tensor& self, IntSpan kernel, OptInts stride, IntSpan padding, bool ceil_mode,
-                 bool count_include_pad, std::optional<int64_t> divisor, const Tensor& out) {
+void compute_avg(int64_t dims, const Tensor& self, IntSpan kernel, OptInts stride, IntSpan padding, bool ceil_mode, bool count_include_pad,
+                 std::optional<int64_t> divisor, const Tensor& out) {
   const PoolLayout layout(out, dims);
   run_mean(self, layout, layout.shape(self, out, avg_numbers(dims, kernel, stride, padding, ceil_mode)),
            count_of(count_include_pad, divisor), divisor.value_or(1), out);
@@ -93,8 +93,8 @@ Spec avg_pool3d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan
 Spec _adaptive_avg_pool2d(const Tensor& self, IntSpan output_size) { return adaptive_rule("adaptive_avg_pool2d", 2, self, output_size); }
 Spec _adaptive_avg_pool3d(const Tensor& self, IntSpan output_size) { return adaptive_rule("adaptive_avg_pool3d", 3, self, output_size); }
 
-Spec _avg_pool_backward(const Tensor& grad, IntSpan input_size, IntSpan kernel_size, OptInts stride, IntSpan padding,
-                        bool ceil_mode, bool, std::optional<int64_t> divisor_override, int64_t dims, bool channels_last) {
+Spec _avg_pool_backward(const Tensor& grad, IntSpan input_size, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode, bool,
+                        std::optional<int64_t> divisor_override, int64_t dims, bool channels_last) {
   RG_CHECK(dims == 2 || dims == 3, "_avg_pool_backward: dims is 2 or 3, got ", dims);
   RG_CHECK(divisor_override != 0, "divisor must be not zero");
   const PoolSizes expected = avg_pool_sizes(avg_numbers(dims, kernel_size, stride, padding, ceil_mode), input_size);
@@ -113,12 +113,12 @@ Spec _adaptive_avg_pool_backward(const Tensor& grad, IntSpan input_size, int64_t
 
 namespace compute {
 
-void avg_pool2d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode,
-                bool count_include_pad, std::optional<int64_t> divisor_override, const Tensor& out) {
+void avg_pool2d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode, bool count_include_pad,
+                std::optional<int64_t> divisor_override, const Tensor& out) {
   compute_avg(2, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out);
 }
-void avg_pool3d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode,
-                bool count_include_pad, std::optional<int64_t> divisor_override, const Tensor& out) {
+void avg_pool3d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode, bool count_include_pad,
+                std::optional<int64_t> divisor_override, const Tensor& out) {
   compute_avg(3, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out);
 }
 void _adaptive_avg_pool2d(const Tensor& self, IntSpan, const Tensor& out) { compute_adaptive(2, self, out); }
@@ -140,8 +140,8 @@ void _adaptive_avg_pool_backward(const Tensor& grad, IntSpan, int64_t dims, bool
 
 namespace derivatives {
 
-Tensor avg_pool(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode,
-                bool count_include_pad, std::optional<int64_t> divisor_override, int64_t dims) {
+Tensor avg_pool(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, bool ceil_mode, bool count_include_pad,
+                std::optional<int64_t> divisor_override, int64_t dims) {
   return (dims == 2 ? ops::avg_pool2d : ops::avg_pool3d)(self, kernel_size, stride, padding, ceil_mode, count_include_pad,
                                                          divisor_override);
 }

@@ -16,8 +16,7 @@ struct PoolNumbers {
   bool ceil_mode;
 };
 // `op` is the name in errors, max_pool2d or so.
-PoolNumbers pool_numbers(const char* op, int64_t dims, IntSpan kernel, OptInts stride, IntSpan padding, IntSpan dilation,
-                         bool ceil_mode);
+PoolNumbers pool_numbers(const char* op, int64_t dims, IntSpan kernel, OptInts stride, IntSpan padding, IntSpan dilation, bool ceil_mode);
 
 // The sizes of results of a tensor of some size: that of the last dims is what pool_numbers leave of it. `op` as above.
 struct PoolSizes {
