@@ -23,6 +23,9 @@ if "PYTEST_XDIST_WORKER_COUNT" in os.environ:
     cores = len(os.sched_getaffinity(0))
     os.environ.setdefault("OMP_NUM_THREADS", str(max(2, cores // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))))
 
+# Tests do odd things on purpose, and none of them for long: the doctor would look closely all the time. tests/doctor switches it on.
+os.environ.setdefault("RETROGRAD_DOCTOR", "0")
+
 import retrograd
 
 # What runs on another device too: on the guarded one of csrc/testing/guarded.h, as the default of whatever makes a tensor. A test that has to

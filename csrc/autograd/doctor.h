@@ -11,6 +11,8 @@
 
 namespace retrograd {
 
+// Living tensors but for instances of Python subclasses, which only the collector's list of all objects knows (core/tensor_life.cpp).
+void for_each_pooled(void (*f)(TensorImpl*, void*), void* context);
 void for_each_node(void (*f)(Node*, void*), void* context);  // that is alive
 
 uint32_t training_step();  // the outermost backwards so far, while the doctor is on: what Node::step is taken from

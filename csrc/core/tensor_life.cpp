@@ -79,6 +79,12 @@ template <class F> void for_each_on(const Storage* storage, F f) {
 
 }  // namespace
 
+void for_each_pooled(void (*f)(TensorImpl*, void*), void* context);  // for the doctor, autograd/doctor.h
+void for_each_pooled(void (*f)(TensorImpl*, void*), void* context) {
+  tensor_pool.for_each([&](PyObject* o) {
+    if (Py_REFCNT(o) > 0) f(reinterpret_cast<TensorImpl*>(o), context);
+  });
+}
 void for_each_tensor(void (*f)(TensorImpl*, void*), void* context) {
   for_each_living([&](TensorImpl* t) { f(t, context); });
 }

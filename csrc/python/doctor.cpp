@@ -262,7 +262,7 @@ PyObject* py_old_tensors(PyObject*, PyObject* before) {
       unsigned long limit;
       std::vector<TensorImpl*> tensors;
     } found{limit, {}};
-    for_each_tensor(
+    for_each_pooled(
         [](TensorImpl* t, void* context) {
           auto& all = *static_cast<Found*>(context);
           if (t->grad_fn && t->grad_fn->step < all.limit && Py_REFCNT(t->object()) > 0) all.tensors.push_back(t);

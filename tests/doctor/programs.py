@@ -59,6 +59,7 @@ def _run(path: Path, mode: str) -> Outcome:
 
     retrograd.install_as_torch()
     retrograd.manual_seed(0)
+    doctor.on()
     doctor.forget()
     doctor.strict(mode == "strict")
     told: list[Told] = []

@@ -135,6 +135,7 @@ def _inside(record: Path, script: list[str]) -> int:
             report.save(record / "report.html")
 
     _findings.listeners.append(note)
+    doctor.on()
     watcher.always = True
     atexit.register(write_report)
     if options["strict"]:

@@ -231,7 +231,7 @@ class memory:
 
     def _op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = op(*args, **kwargs)
-        if _C._memory_stats()["allocated"] > 1.005 * self.peak.allocated:
+        if _C._memory_stats()["allocated"] > 1.01 * self.peak.allocated:
             self.peak = Snapshot(self.model)
         return result
 
