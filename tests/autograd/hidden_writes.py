@@ -1132,8 +1132,8 @@ def a_step_by_data_before_backward(torch):
 def numpy_after_the_save(torch):
     data, x = ramp(torch, 4), leaf(torch)
     loss = (x * data).sum()
-    array = data.numpy()  # WRITE
-    array[0] = 9.0
+    array = data.numpy()
+    array[0] = 9.0  # WRITE
     loss.backward()
     return x.grad.tolist(), [1.0, 2.0, 3.0, 4.0]
 
@@ -1142,8 +1142,8 @@ def numpy_after_the_save(torch):
 def numpy_of_a_row_after_the_save(torch):
     data, x = ramp(torch, 2, 4), leaf(torch)
     loss = (x * data).sum()
-    array = data[1].numpy()  # WRITE
-    array[3] = 9.0
+    array = data[1].numpy()
+    array[3] = 9.0  # WRITE
     loss.backward()
     return x.grad.tolist(), [6.0, 8.0, 10.0, 12.0]
 
@@ -1152,8 +1152,8 @@ def numpy_of_a_row_after_the_save(torch):
 def numpy_after_the_save_and_data_elsewhere(torch):
     data, x = ramp(torch, 2, 4), leaf(torch)
     loss = (x * data[0]).sum()
-    array = data.numpy()  # WRITE
-    array[0, 0] = 9.0
+    array = data.numpy()
+    array[0, 0] = 9.0  # WRITE
     data.data[1] = 0.0
     loss.backward()
     return x.grad.tolist(), [1.0, 2.0, 3.0, 4.0]

@@ -33,7 +33,7 @@ def test_wrong(program):
         pytest.importorskip("numpy")
     with pytest.raises(RuntimeError, match=MODIFIED) as error:
         program(torch)
-    named = re.search(r"\n  (?:changed|handed out) at .*\b(hidden_writes\.py:\d+)", str(error.value))
+    named = re.search(r"\n  (?:changed|handed out|written) at .*\b(hidden_writes\.py:\d+)", str(error.value))
     assert named and named[1] == written_at(program), str(error.value)
 
 

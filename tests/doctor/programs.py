@@ -57,6 +57,8 @@ def _run(path: Path, mode: str) -> Outcome:
     import retrograd
     from retrograd import doctor
 
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
+        del sys.modules[name]  # PyTorch itself, where other tests of this process compare with it
     retrograd.install_as_torch()
     retrograd.manual_seed(0)
     doctor.on()

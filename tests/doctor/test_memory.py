@@ -45,6 +45,7 @@ def _models():
 
 @pytest.mark.parametrize("name", ["blocks", "transformer", "convolutions"])
 def test_all_bytes_are_attributed_now_and_at_the_peak(name):
+    left = doctor.memory().now.kinds["unknown"]  # by other tests of this process
     model, x = _models()[name]
     optimizer = torch.optim.Adam(model.parameters())
     for _ in range(2):
@@ -53,7 +54,7 @@ def test_all_bytes_are_attributed_now_and_at_the_peak(name):
             model(x).pow(2).mean().backward()
         optimizer.step()
     for snapshot in (used.now, used.peak, doctor.memory(model).now):
-        assert snapshot.attributed > 0.99, str(snapshot)
+        assert snapshot.attributed + left / snapshot.allocated > 0.99, str(snapshot)
     assert used.peak.allocated > used.now.allocated
     assert used.peak.kinds["saved for backward"] > 0
     assert sum(used.peak.modules.values()) == sum(used.peak.lines.values()) == used.peak.kinds["saved for backward"]

@@ -6,11 +6,12 @@ Nobody sees such a write. But the array is usually still in a variable, or was h
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 from retrograd.doctor import _names
-from retrograd.doctor._places import Place, of_node, tree_of
+from retrograd.doctor._places import Place, function_around, of_node, tree_of
 
 _WRITING_METHODS = {"fill", "sort", "put", "partition", "itemset", "setfield", "byteswap"}
 _WRITING_FUNCTIONS = {"copyto", "put", "place", "putmask", "fill_diagonal", "shuffle"}
@@ -23,11 +24,18 @@ def writer(tensor: Any, node: Any) -> str | None:
     if saved is None or tree is None:
         return None
     writes = list(_writes(tree))
-    for names in (_array_names(tensor), _handed_over(tree)):
-        lines = [line for line, name in writes if name in names]
+    around = function_around(saved)
+    inside = range(getattr(around, "lineno", 0), getattr(around, "end_lineno", None) or sys.maxsize)
+    near = [(line, name) for line, name in writes if line in inside]
+    for names, candidates in ((_array_names(tensor), near), (_array_names(tensor), writes), (_handed_over(tree), near)):
+        lines = [line for line, name in candidates if name in names]
         after = [line for line in lines if line > saved.line]
         if lines:
             return str(Place(saved.file, min(after) if after else lines[-1], ""))
+    handed = _handed_over(tree)
+    only = {line for line, name in writes if name in handed}
+    if len(only) == 1:  # in a function that arrays are handed to, and no other line can have done it
+        return str(Place(saved.file, only.pop(), ""))
     return None
 
 

@@ -47,7 +47,6 @@ __all__ = [
     "DefaultDeviceType",
     "GraphExecGroup",
     "SelectiveCheckpointContext",
-    "auto",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
