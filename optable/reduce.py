@@ -1064,7 +1064,7 @@ op(
     batching=LOOP,
     doc="How many rows of points, or what weight of them, fall into each bin; the edges of all dimensions are one list.",
     samples=[S(T(30, 2, grad=False), T(7, values=[-1, 0, 0.5, 1, -2, 0, 2], grad=False), [3, 2])],
-    test={"compat": False},  # ours alone
+    test={"compat": False, "ours": True},
 )
 op(
     "histogram(Tensor self, Operand bins, *, float[]? range=None, Tensor? weight=None, bool density=False)"
@@ -1105,7 +1105,7 @@ op(
     variants="function method out",
     kernel=native(complex=True),
     no_grad=BITS,
-    out=Out(exact=("Expected result to be of dtype {result_cpp}, but got {out_cpp}",)),
+    out=Out(exact=("Expected result to be of dtype uint64, but got {out}",)),
     batching=along("dim"),
     doc="The exclusive or of the bits of all elements along `dim`, as uint64.",
     samples=[
@@ -1135,7 +1135,7 @@ op(
     doc="Which segment each place of a dimension is in, counted over all rows with one more for those in none, and the lengths of segments.",
     samples=[S(I(2, 2, values=(2, 1, 0, 3)), 3), S(I(3, values=(0, 2, 3)), 4, True)],
     errors=(E(S(I(2, values=(-1, 4)), 3), RuntimeError, "lengths contains negative value!"),),
-    test={"compat": False},  # ours alone
+    test={"compat": False, "ours": True},
 )
 _LENGTHS = I(4, values=(2, 0, 1, 3))
 op(

@@ -61,6 +61,7 @@ def _run(path: Path, mode: str) -> Outcome:
         del sys.modules[name]  # PyTorch itself, where other tests of this process compare with it
     retrograd.install_as_torch()
     retrograd.manual_seed(0)
+    retrograd.optim.optimizer._live.clear()  # those of other tests of this process
     doctor.on()
     doctor.forget()
     doctor.strict(mode == "strict")
