@@ -28,6 +28,9 @@ os.environ.setdefault("RETROGRAD_DOCTOR", "0")
 
 import retrograd
 
+if os.environ["RETROGRAD_DOCTOR"] == "0":  # the package may be loaded already, by its plugin for pytest
+    retrograd._C._doctor_set(False, False, False)
+
 # What runs on another device too: on the guarded one of csrc/testing/guarded.h, as the default of whatever makes a tensor. A test that has to
 # do with the CPU says why by the mark `on_cpu`.
 ELSEWHERE = """
