@@ -42,6 +42,7 @@ class Bar:
 
     def __exit__(self, *error: object) -> None:
         if self.tqdm is not None:
+            self.tqdm.refresh()  # with the last words, however quick the work was
             self.tqdm.close()
         elif self.open:
             print(file=sys.stderr)

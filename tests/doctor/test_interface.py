@@ -12,7 +12,7 @@ import pytest
 
 import retrograd as torch
 from retrograd import doctor, nn
-from retrograd.doctor import _findings
+from retrograd.doctor import _findings, _holders
 from retrograd.doctor._places import Place
 
 TRAIN = """
@@ -240,3 +240,17 @@ def test_the_plugin_fails_tests_that_fail_in_silence(tmp_path):
     )
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert "SilentFailureError" in done.stdout
+
+
+def test_a_holder_is_found_below_a_runner_that_reaches_a_hundred_thousand_objects():
+    """As below pytest, whose frames know every test of the run."""
+    runner: dict[str, object] = {}
+    source = "def run(test, config):\n    return test()\n"
+    exec(compile(source, "/usr/lib/python3/site-packages/runner.py", "exec"), runner)
+    state = {"trainer": {"history": {"loss": [torch.ones(2)]}}}
+
+    def test() -> object:
+        return _holders.find(state["trainer"]["history"]["loss"])
+
+    found = runner["run"](test, [[[] for _ in range(10)] for _ in range(20_000)])  # type: ignore[operator]
+    assert [holder.shown for holder in found.values()] == ["state['trainer']['history']['loss'][...]"]

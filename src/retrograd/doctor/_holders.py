@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from retrograd import _C
 from retrograd.doctor import _names
-from retrograd.doctor._places import Place, is_package_file, statement_at, tree_of
+from retrograd.doctor._places import Place, is_library_file, is_package_file, statement_at, tree_of
 
 MOST, DEEPEST = 50_000, 7  # objects looked at, levels below a variable
 
@@ -48,11 +48,13 @@ class _Step(NamedTuple):
     depth: int
 
 
-def _scopes() -> Iterator[tuple[dict[str, Any], str]]:
-    """The variables of the user's frames, innermost first, and of the modules they are in."""
+def _scopes(of_libraries: bool) -> Iterator[tuple[dict[str, Any], str]]:
+    """The variables of the user's frames, or of those of libraries between them, innermost first, and of the modules they are in."""
     seen: set[int] = set()
     for frame in _names.user_frames():
         file = frame.f_code.co_filename
+        if is_library_file(file) != of_libraries:
+            continue
         if frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             variables = frame.f_locals
             yield dict(variables), file
@@ -141,9 +143,17 @@ def find(tensors: Iterable[Any]) -> dict[int, Holder]:
     """The holders of tensors, by identity, of those that have one with a name."""
     wanted = {id(tensor) for tensor in tensors}
     found: dict[int, Holder] = {}
+    # Frames of libraries come last: below a test runner they reach every test there is.
+    for of_libraries in (False, True):
+        if len(found) < len(wanted):
+            _search(_scopes(of_libraries), wanted, found)
+    return found
+
+
+def _search(scopes: Iterable[tuple[dict[str, Any], str]], wanted: set[int], found: dict[int, Holder]) -> None:
     seen: set[int] = set()
     queue: deque[_Step] = deque()
-    for variables, file in _scopes():
+    for variables, file in scopes:
         for name, value in list(variables.items()):
             if not (name.startswith("__") and name.endswith("__")):
                 queue.append(_Step(value, name, name, None, file, 0))
@@ -158,7 +168,6 @@ def find(tensors: Iterable[Any]) -> dict[int, Holder]:
             continue
         seen.add(number)
         queue.extend(_below(step))
-    return found
 
 
 # -- the source ---------------------------------------------------------------

@@ -7,6 +7,7 @@ an op or a backward is computing with at the moment.
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 import time
 from collections.abc import Iterator
@@ -190,6 +191,7 @@ class memory:
         self.model = model
         self.now = Snapshot(model)
         self.peak = self.now
+        self._before = 0  # bytes allocated when the block began
         self.spans: list[Span] = []
         self._handles: list[Any] = []
         self._doctor = False  # whether it is to be switched on again
@@ -202,6 +204,8 @@ class memory:
     __repr__ = __str__
 
     def __enter__(self) -> memory:
+        gc.collect()  # garbage that went away later would hide how much the block itself takes
+        self._before = _C._memory_stats()["allocated"]
         clock = _C._ops.zeros((), requires_grad=True)
 
         def number() -> int:
@@ -231,7 +235,8 @@ class memory:
 
     def _op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = op(*args, **kwargs)
-        if _C._memory_stats()["allocated"] > 1.01 * self.peak.allocated:
+        grown = _C._memory_stats()["allocated"] - self._before
+        if grown > 1.01 * max(0, self.peak.allocated - self._before):
             self.peak = Snapshot(self.model)
         return result
 

@@ -43,11 +43,17 @@ class Place(NamedTuple):
         return f"{self} ({self.text})" if self.text else str(self)
 
 
+_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def is_package_file(file: str) -> bool:
     return file.startswith((_PACKAGE, "<frozen "))
+
+
+def is_library_file(file: str) -> bool:
+    """A file of an installed package or of the standard library, as csrc/python/interpreter.cpp knows them."""
+    return "/site-packages/" in file or "/dist-packages/" in file or file.startswith(_LIBRARY)
 
 
 def here() -> Place | None:
