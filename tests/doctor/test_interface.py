@@ -12,7 +12,7 @@ import pytest
 
 import retrograd as torch
 from retrograd import doctor, nn
-from retrograd.doctor import _findings, _holders
+from retrograd.doctor import _findings, _holders, _names
 from retrograd.doctor._places import Place
 
 TRAIN = """
@@ -254,3 +254,11 @@ def test_a_holder_is_found_below_a_runner_that_reaches_a_hundred_thousand_object
 
     found = runner["run"](test, [[[] for _ in range(10)] for _ in range(20_000)])  # type: ignore[operator]
     assert [holder.shown for holder in found.values()] == ["state['trainer']['history']['loss'][...]"]
+
+
+def test_models_of_another_program_are_forgotten():
+    model = nn.Linear(2, 2)
+    _names.remember(model)
+    assert model in _names.models()
+    doctor.forget()
+    assert _names.models() == []

@@ -21,6 +21,11 @@ def remember(module: Any) -> None:
         _modules[key] = weakref.ref(module, lambda _: _modules.pop(key, None))
 
 
+def forget() -> None:
+    """The models that were called so far are of another program."""
+    _modules.clear()
+
+
 def models() -> list[Any]:
     """The models that are alive and were called from outside of any module, in the order of their first call."""
     return [module for ref in list(_modules.values()) if (module := ref()) is not None]

@@ -353,6 +353,7 @@ class Watcher:
         self.close()
         for check in self.checks:
             check.forget()
+        _names.forget()
         self._run, self._calls, self._stepping, self._modes, self.looks, self._began = None, [], 0, 0, 0, time.monotonic()
         _C._doctor_forget()
 
