@@ -184,3 +184,39 @@ def test_code_can_be_changed_while_it_is_written():
     traced.graph.on_generate_code(lambda before: lambda body: ["print('running')\n", *body])
     traced.recompile()
     assert "print('running')" in traced.code
+
+
+def test_drawings(monkeypatch):
+    """With a stand-in for pydot, which is no part of the tests' environment; without it in words."""
+    from retrograd.fx.passes.graph_drawer import FxGraphDrawer
+    from retrograd.fx.passes.shape_prop import ShapeProp
+
+    class Part:
+        def __init__(self, *names, **more):
+            self.names, self.more, self.nodes, self.edges = names, more, [], []
+
+        def add_node(self, node):
+            self.nodes.append(node)
+
+        def add_edge(self, edge):
+            self.edges.append(edge.names)
+
+    traced = fx.symbolic_trace(nn.Sequential(nn.Linear(2, 3), nn.ReLU()))
+    monkeypatch.setitem(sys.modules, "pydot", None)
+    with pytest.raises(RuntimeError, match="pydot"):
+        FxGraphDrawer(traced, "net")
+    monkeypatch.setitem(sys.modules, "pydot", type("pydot", (), {"Dot": Part, "Node": Part, "Edge": Part}))
+    ShapeProp(traced).propagate(torch.ones(4, 2))
+    drawing = FxGraphDrawer(traced, "net").get_dot_graph()
+    assert drawing.edges == [("input_1", "_0"), ("_0", "_1"), ("_1", "output")]
+    label = next(node.more["label"] for node in drawing.nodes if node.names == ("_0",))
+    for part in ("op_code=call_module", "Linear", "weight: (3, 2)", "shape=(4, 3)", "in_features=2"):
+        assert part in label
+    assert FxGraphDrawer(traced, "net").get_all_dot_graphs().keys() == {"net"}
+
+
+def test_symbols_are_refused_in_words():
+    from retrograd.fx.experimental import symbolic_shapes
+
+    with pytest.raises(NotImplementedError, match="torch.fx.experimental.symbolic_shapes.ShapeEnv: there are no symbolic sizes"):
+        symbolic_shapes.ShapeEnv()

@@ -111,3 +111,108 @@ def notes(torch, show):
     with traceback.preserve_node_meta():
         show(traceback.has_preserved_node_meta())
     show(traceback.has_preserved_node_meta(), traceback.get_current_meta())
+
+
+def matching(torch, show, attempt):
+    from importlib import import_module
+
+    matcher = import_module(f"{torch.__name__}.fx.passes.utils.matcher_utils").SubgraphMatcher
+
+    def two(x):
+        y = torch.relu(x)
+        return y, y.neg()
+
+    def kept(a):
+        r = torch.relu(a)
+        return r.neg() + r
+
+    def once(a):
+        s = torch.sin(a)
+        return s + s
+
+    def twice(x):
+        return torch.relu(torch.relu(x))
+
+    def both(x, y):
+        return torch.sin(x), torch.cos(y)
+
+    def chain(a):
+        return torch.relu(torch.relu(a).neg()).neg()
+
+    def link(x):
+        return torch.relu(x).neg()
+
+    cases = [
+        (link, chain, {}),
+        (link, chain, {"match_output": True}),
+        (link, lambda a: torch.relu(a + 1).neg(), {"match_placeholder": True}),
+        (link, link, {"match_placeholder": True, "match_output": True}),
+        (link, kept, {}),  # what is inside is used outside
+        (twice, lambda a: torch.relu(twice(a)), {}),
+        (twice, lambda a: torch.relu(twice(a)), {"remove_overlapping_matches": False}),
+        (lambda x: x + 1, lambda a: a + 2, {}),
+        (lambda x: x + 1, lambda a: a + 2, {"ignore_literals": True}),
+        (lambda x, y: x + y, lambda a: a + 2, {}),
+        (lambda x, y: x + y, lambda a: a + a, {}),  # two parameters are two values
+        (lambda x, y: torch.sin(x) + torch.cos(y), lambda a: torch.sin(a) + torch.cos(a), {}),
+        (two, lambda a: (torch.relu(a), torch.relu(a).neg()), {}),
+        (both, lambda a, b: torch.sin(a) + torch.cos(b) + torch.sin(b), {}),
+        (both, lambda a: torch.sin(a) + torch.cos(a), {}),
+        (lambda x: torch.sin(x) + torch.sin(x), once, {}),
+        (once, lambda x: torch.sin(x) + torch.sin(x), {}),
+        (lambda x: torch.cat([x, x]), lambda a: torch.cat([a, a]) + torch.cat([a, a + 1]), {}),
+        (lambda x: x[1:], lambda a: a[1:] + a[2:], {}),
+        (lambda x: torch.flatten(x, 1), lambda a: torch.flatten(a, start_dim=1), {}),
+    ]
+    for pattern, target, options in cases:
+        found = matcher(torch.fx.symbolic_trace(pattern).graph, **options).match(torch.fx.symbolic_trace(target).graph)
+        show(len(found))
+        for m in found:
+            show([str(n) for n in m.anchors], {str(k): str(v) for k, v in m.nodes_map.items()}, m.name_node_map)
+            show([str(n) for n in m.placeholder_nodes], [str(n) for n in m.returning_nodes])
+    attempt(lambda: matcher(torch.fx.Graph()))
+
+
+def sizes(torch, show, attempt):
+    from importlib import import_module
+
+    s = import_module(f"{torch.__name__}.fx.experimental.symbolic_shapes")
+    x = torch.ones(2, 3)
+    show(
+        s.guard_or_false(3 > 2),
+        s.guard_or_true(False),
+        s.statically_known_true(True),
+        s.statically_known_false(True),
+        s.guard_size_oblivious(True),
+    )
+    show(s.guard_int(3), s.guard_float(2.0), s.guard_bool(False), s.guard_scalar(3), s.expect_true(False))
+    for call in (s.guard_or_false, s.guard_int, s.guard_float, s.guard_scalar, s.is_concrete_int, s.statically_known_true):
+        attempt(lambda call=call: call("a"))
+    show(
+        len(s.free_symbols(x)),
+        len(s.free_unbacked_symbols([3, x])),
+        s.has_free_symbols(3),
+        s.has_free_unbacked_symbols(x),
+        s.is_symbolic(3),
+    )
+    show(
+        s.has_symbolic_sizes_strides(x),
+        s.is_concrete_int(3),
+        s.is_concrete_bool(True),
+        s.is_nested_int(3),
+    )
+    show(
+        s.sym_and(True, False),
+        s.sym_and(True, True),
+        s.sym_or(False, True),
+        s.sym_eq(3, 3),
+        s.sym_eq([1, 2], [1, 3]),
+        s.sym_eq((1, 2), (1, 2)),
+        s.sym_eq([1], [1, 2]),
+    )
+    attempt(lambda: s.sym_eq("a", "a"))
+    show(s.optimization_hint(3), s.guarding_hint_or_throw(4), s.has_static_value(3), s.constrain_range(3, min=1, max=5))
+    attempt(lambda: s.constrain_range(3, min=4))
+    s.check_consistent(x, x)
+    attempt(lambda: s.check_consistent(x, torch.ones(3, 2)))
+    attempt(lambda: s.check_consistent(2, 3))

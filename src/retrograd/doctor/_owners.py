@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from retrograd.doctor import _names
-from retrograd.doctor._places import Place, of_leaf, tree_of
+from retrograd.doctor._places import Place, is_library_file, is_package_file, of_leaf, tree_of
 
 
 def _class(name: str) -> Any:
@@ -89,9 +89,29 @@ def _is_partly_trained(root: Any, leaf: Any, ids: set[int]) -> bool:
     return names.index(mine) < names.index(trained[0]) and not any(name.partition(".")[0] == child for name in trained)
 
 
+def is_left_by_a_library(leaf: Any, unreached: list[Any]) -> bool:
+    """Whether it is the class of an installed library whose part nothing comes of, such as a pooler beside the states that a program asks a model for."""
+    ids = {id(p) for p in unreached}
+    for module, _ in _until_unused(path_of(leaf) or [], ids)[::-1]:
+        codes = _codes_of(type(module))
+        if codes and not is_package_file(codes[0].co_filename):
+            return is_library_file(codes[0].co_filename)
+    return False
+
+
+def _until_unused(path: list[tuple[Any, str]], unreached: set[int]) -> list[tuple[Any, str]]:
+    """The modules on a path of which something is reached."""
+    return [(module, name) for module, name in path if any(id(p) not in unreached for p in module.parameters())]
+
+
+def _codes_of(cls: type) -> list[Any]:
+    """Of its functions: they tell where it is written, also for a class that comes from exec(), or a cell of a notebook."""
+    return [code for value in vars(cls).values() if (code := getattr(value, "__code__", None)) is not None]
+
+
 def _body_of(cls: type) -> list[ast.stmt] | None:
-    """The statements of a class, found by the lines of its functions: it may come from exec(), or a cell of a notebook."""
-    codes = [code for value in vars(cls).values() if (code := getattr(value, "__code__", None)) is not None]
+    """The statements of a class."""
+    codes = _codes_of(cls)
     tree = tree_of(codes[0].co_filename) if codes else None
     for node in ast.walk(tree) if tree else ():
         if (

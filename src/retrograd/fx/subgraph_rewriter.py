@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import retrograd as torch
 from retrograd import nn
 from retrograd.fx._symbolic_trace import symbolic_trace
 from retrograd.fx.graph import Graph
 from retrograd.fx.graph_module import GraphModule, _assign_attr
 from retrograd.fx.node import Node, nodes_in
+from retrograd.fx.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher, attribute
 
 __all__ = ["Match", "ReplacedPatterns", "replace_pattern", "replace_pattern_with_filters"]
 
@@ -34,121 +34,10 @@ class ReplacedPatterns:
     replacements: list[Node]
 
 
-@dataclass
-class InternalMatch:
-    """A match as filters see it."""
-
-    anchors: list[Node]
-    nodes_map: dict[Node, Any] = field(default_factory=dict)
-    placeholder_nodes: list[Any] = field(default_factory=list)
-    returning_nodes: list[Node] = field(default_factory=list)
-
-
 def _graph_of(pattern: Pattern) -> Graph:
     if isinstance(pattern, GraphModule):
         return pattern.graph
     return pattern if isinstance(pattern, Graph) else symbolic_trace(pattern).graph
-
-
-class _Matcher:
-    """Looks for one pattern in one graph."""
-
-    def __init__(self, pattern: Graph, gm: GraphModule, ignore_literals: bool) -> None:
-        self.pattern, self.gm, self.ignore_literals = pattern, gm, ignore_literals
-        output = pattern.output_node()
-        self.outputs = output.all_input_nodes
-        self.placeholders = [n for n in pattern.nodes if n.op == "placeholder"]
-        if not self.outputs or all(n.op == "placeholder" for n in self.outputs):
-            raise AssertionError("the pattern has to return something that it computes")
-
-    def matches(self) -> list[InternalMatch]:
-        """All that do not share nodes, from the beginning of the graph."""
-        found: list[InternalMatch] = []
-        taken: set[Node] = set()
-        for candidate in self.gm.graph.nodes:
-            for mapping in self._outputs_from(candidate):
-                inside = {n for p, n in mapping.items() if p.op != "placeholder" and isinstance(n, Node)}
-                if inside & taken or not self._contained(mapping, inside):
-                    continue
-                taken |= inside
-                found.append(
-                    InternalMatch(self.outputs, mapping, [mapping.get(p) for p in self.placeholders], [mapping[p] for p in self.outputs])
-                )
-                break
-        return found
-
-    def _outputs_from(self, candidate: Node) -> Iterator[dict[Node, Any]]:
-        """Ways to match with the first output at a node; further outputs may be anywhere."""
-        first: dict[Node, Any] = {}
-        if not self._match(self.outputs[0], candidate, first):
-            return
-        ways = [first]
-        for output in self.outputs[1:]:
-            longer = []
-            for way in ways:
-                for node in [way[output]] if output in way else self.gm.graph.nodes:
-                    trial = dict(way)
-                    if self._match(output, node, trial):
-                        longer.append(trial)
-            ways = longer
-        yield from ways
-
-    def _contained(self, mapping: dict[Node, Any], inside: set[Node]) -> bool:
-        """Whether nobody outside uses what the replacement will not compute."""
-        returned = {mapping[p] for p in self.outputs}
-        return all(user in inside for n in inside if n not in returned and n.op != "get_attr" for user in n.users)
-
-    def _match(self, pattern: Any, value: Any, mapping: dict[Node, Any]) -> bool:
-        if isinstance(pattern, Node):
-            if pattern in mapping:
-                return mapping[pattern] is value or (not isinstance(value, Node) and mapping[pattern] == value)
-            if pattern.op == "placeholder":
-                mapping[pattern] = value
-                return True
-            if not isinstance(value, Node) or value in mapping.values() or not self._same(pattern, value):
-                return False
-            mapping[pattern] = value
-            if self._match(pattern.args, value.args, mapping) and self._match(pattern.kwargs, value.kwargs, mapping):
-                return True
-            return self._match_normalized(pattern, value, mapping)
-        if isinstance(value, Node):
-            return False
-        if isinstance(pattern, (list, tuple)):
-            return (
-                isinstance(value, (list, tuple))
-                and len(pattern) == len(value)
-                and all(self._match(p, v, mapping) for p, v in zip(pattern, value, strict=True))
-            )
-        if isinstance(pattern, dict):
-            return (
-                isinstance(value, dict)
-                and pattern.keys() == value.keys()
-                and all(self._match(p, value[k], mapping) for k, p in pattern.items())
-            )
-        if isinstance(pattern, slice):
-            parts = ("start", "stop", "step")
-            return isinstance(value, slice) and all(self._match(getattr(pattern, p), getattr(value, p), mapping) for p in parts)
-        return self.ignore_literals or (type(pattern) is type(value) and pattern == value)
-
-    def _match_normalized(self, pattern: Node, value: Node, mapping: dict[Node, Any]) -> bool:
-        """Once more with both calls brought to one form: an argument by position is the same as by name."""
-        module = self.pattern.owning_module or self.gm
-        both = pattern.normalized_arguments(module), value.normalized_arguments(self.gm)
-        return None not in both and self._match(both[0], both[1], mapping)
-
-    def _same(self, pattern: Node, node: Node) -> bool:
-        if pattern.op != node.op:
-            return False
-        if pattern.op == "get_attr":
-            mine, theirs = (_attribute(m, str(n.target)) for m, n in ((self.pattern.owning_module, pattern), (self.gm, node)))
-            return isinstance(mine, torch.Tensor) and isinstance(theirs, torch.Tensor)
-        return pattern.target == node.target
-
-
-def _attribute(module: Any, path: str) -> Any:
-    for name in path.split("."):
-        module = getattr(module, name, None)
-    return module
 
 
 def replace_pattern(gm: GraphModule, pattern: Pattern, replacement: Pattern) -> list[Match]:
@@ -186,8 +75,8 @@ def _replace_pattern(
 ) -> list[ReplacedPatterns]:
     wanted = _graph_of(pattern)
     fixed = _graph_of(replacement) if replacement is not None else None
-    matcher = _Matcher(wanted, gm, ignore_literals)
-    matches = [m for m in matcher.matches() if all(f(m, gm.graph, wanted) for f in match_filters or ())]
+    matcher = SubgraphMatcher(wanted, ignore_literals=ignore_literals)
+    matches = [m for m in matcher.match(gm.graph) if all(f(m, gm.graph, wanted) for f in match_filters or ())]
     moved: dict[Node, Any] = {}  # what became of results that were replaced
     done = []
     for match in matches:
@@ -238,8 +127,8 @@ def _put(gm: GraphModule, match: InternalMatch, replacement: Graph, moved: dict[
 def _take_attributes(gm: GraphModule, source: nn.Module) -> None:
     """What the graph names and the module lacks comes from the replacement."""
     for node in gm.graph.nodes:
-        if node.op in ("call_module", "get_attr") and _attribute(gm, str(node.target)) is None:
-            found = _attribute(source, str(node.target))
+        if node.op in ("call_module", "get_attr") and attribute(gm, str(node.target)) is None:
+            found = attribute(source, str(node.target))
             if found is not None:
                 _assign_attr(found, gm, str(node.target))
     gm.graph.lint()

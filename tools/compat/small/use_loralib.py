@@ -21,5 +21,6 @@ for n in range(10):
     if n == 5:
         model.eval()
         model.train()
-state = loralib.lora_state_dict(model)
-sum((value.float() ** 2).sum() for value in state.values()).requires_grad_().backward()
+optimizer.zero_grad()
+parameters = dict(model.named_parameters())
+sum((parameters[name] ** 2).sum() for name in loralib.lora_state_dict(model)).backward()

@@ -209,6 +209,7 @@ class Coverage(Check):
     def _tell_unreached(self, optimizer: Any, unreached: list[Any], used: set[int]) -> None:
         sure = [p for p in unreached if p not in training.explained]
         sure = [p for p in sure if id(p) in used or _owners.is_never_used(p, _made_at(optimizer))]
+        sure = [p for p in sure if not _owners.is_left_by_a_library(p, unreached)]
         if not sure:
             return
         place = of_leaf(sure[0])

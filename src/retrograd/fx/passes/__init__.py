@@ -1,3 +1,3 @@
 """Passes over graphs."""
 
-from retrograd.fx.passes import shape_prop as shape_prop
+from retrograd.fx.passes import graph_drawer as graph_drawer, shape_prop as shape_prop
