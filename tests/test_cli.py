@@ -84,6 +84,69 @@ def test_a_frame_of_the_program_called_like_the_launcher_stays(tmp_path):
     assert 'run.py", line 2, in go' in found.stderr
 
 
+# -- refusals -----------------------------------------------------------------
+
+REFUSED = {
+    "run": [(["absent.py"], "no file 'absent.py'"), (["--fast"], "no option '--fast'"), (["-m"], "no module is given")],
+    "doctor": [
+        (["absent.py"], "no file 'absent.py'"),
+        (["--html"], "--html needs a file"),
+        (["--html", "no/such/r.html", "fine.py"], "there is no folder"),
+        (["--html", "/proc/r.html", "fine.py"], "cannot write in /proc"),
+        (["--html", ".", "fine.py"], "is a folder"),
+        (["--fast", "fine.py"], "no option '--fast'"),
+        (["--strict"], "no script is given"),
+    ],
+    "profile": [(["--rows", "many", "fine.py"], "invalid int value: 'many'"), (["-o", "fine.py/x", "fine.py"], "is not a folder")],
+    "bench": [
+        ([], "the following arguments are required: kind"),
+        (["speed"], "invalid choice: 'speed'"),
+        (["modes", "--batch-sizes", "two"], "invalid int value"),
+        (["modes", "--csv", "/proc/m.csv"], "cannot write in /proc"),
+        (["modes", "fine.py:model_fn"], "no function 'model_fn'"),
+    ],
+    "demo": [(["--steps", "many"], "invalid int value"), (["--output", "/proc/r.html"], "cannot write in /proc"), (["--fast"], "--fast")],
+    "shim": [(["paint"], "cannot read 'paint'"), (["install", "--target", "fine.py"], "is not a folder")],
+    "env": [(["all"], "takes no arguments, got 'all'")],
+}
+
+
+@pytest.mark.parametrize(("command", "arguments", "words"), [(name, *case) for name, cases in REFUSED.items() for case in cases])
+def test_a_refusal_is_one_line_and_leaves_nothing(tmp_path, command, arguments, words):
+    (tmp_path / "fine.py").write_text("open('ran', 'w')\n" if command != "bench" else "")
+    environment = {**os.environ, "PYTHONPATH": PACKAGE, "PYTHONDONTWRITEBYTECODE": "1"}
+    called = [sys.executable, "-m", "retrograd", command, *arguments]
+    done = subprocess.run(called, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode in (1, 2) and done.stdout == "" and len(done.stderr.splitlines()) == 1, done
+    assert done.stderr.startswith(f"retrograd {command}: ") and words in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["fine.py"]
+
+
+def test_a_reader_that_goes_away_is_no_traceback(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": PACKAGE}
+    command = f"{sys.executable} -c 'import time; time.sleep(0.2)' | {sys.executable} -m retrograd env | {sys.executable} -c pass"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_report_that_can_no_longer_be_written(tmp_path, monkeypatch, capsys):
+    """The folder is gone when the work is done: one line, a status, nothing half-written."""
+    from retrograd.cli import demo as demo_command
+
+    def gone(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(demo_command, "write_report", gone)
+    assert demo_command.main(["--steps", "1", "--sample", "1", "--no-compare", "--output", str(tmp_path / "r.html")]) == 1
+    assert capsys.readouterr().err == f"retrograd demo: cannot write {tmp_path / 'r.html'}: No space left on device\n"
+    program = "import os, shutil\nshutil.rmtree('out')\n"
+    (tmp_path / "out").mkdir()
+    found = run(tmp_path, program, launcher=("-m", "retrograd", "doctor", "--html", "out/r.html"))
+    assert found.returncode == 1 and found.stderr.splitlines()[-1].startswith("retrograd doctor: cannot write ")
+    found = run(tmp_path, "import torch\ntorch.ones(1)\nopen('out', 'w')\n", launcher=("-m", "retrograd", "profile", "-o", "out"))
+    assert found.returncode == 1 and found.stderr.splitlines() == ["retrograd profile: cannot write to 'out': File exists"]
+
+
 # -- the demo -----------------------------------------------------------------
 
 
@@ -119,7 +182,8 @@ def test_the_demo_refuses_in_words(capsys, arguments, words):
 
     with pytest.raises(SystemExit) as ended:
         main(arguments)
-    assert ended.value.code == 2 and words in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and words in said and said.count("\n") == 1
 
 
 def test_the_demo_learns():
@@ -176,9 +240,9 @@ def test_profile_of_a_program_that_fails(tmp_path):
         ((), ["nowhere.py"], "no file 'nowhere.py'"),
         ((), [], "no script is given"),
         ((), ["-m"], "no module is given"),
-        (("-o", "program.py"), None, "cannot write to 'program.py': File exists"),
-        (("-o", "program.py/deep"), None, "cannot write to 'program.py/deep': Not a directory"),
-        (("-o", "/proc/nowhere"), None, "cannot write to '/proc/nowhere': "),
+        (("-o", "program.py"), None, "program.py is not a folder"),
+        (("-o", "program.py/deep"), None, "program.py is not a folder"),
+        (("-o", "/proc/nowhere"), None, "cannot write in /proc"),
     ],
 )
 def test_profile_refuses_in_one_line(tmp_path, options, target, words):

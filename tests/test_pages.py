@@ -1,10 +1,11 @@
 """Pages that stand alone, and progress on a terminal: what reports and long commands share."""
 
+import os
 import sys
 
 import pytest
 
-from retrograd import _pages
+from retrograd import _files, _pages
 
 
 def test_charts():
@@ -30,15 +31,42 @@ def test_a_page_is_one_file_and_escapes(tmp_path):
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
-    with pytest.raises(OSError):
-        _pages.write_text(tmp_path / "no" / "p.html", "x")
+    page = tmp_path / "p.html"
+    with pytest.raises(OSError, match=r"No such file.*no/p.html"):
+        _files.write_text(tmp_path / "no" / "p.html", "x")
     with pytest.raises(UnicodeEncodeError):
-        _pages.write_text(tmp_path / "p.html", "before \ud800")
+        _files.write_text(page, "before \ud800")
     assert list(tmp_path.iterdir()) == []
-    (tmp_path / "p.html").write_text("old")
+    page.write_text("old")
     with pytest.raises(UnicodeEncodeError):
-        _pages.write_text(tmp_path / "p.html", "before \ud800")
-    assert (tmp_path / "p.html").read_text() == "old"
+        _files.write_text(page, "before \ud800")
+    with pytest.raises(OSError, match="No such file"):  # of several none
+        _files.write_all([(page, b"new"), (tmp_path / "other", b"new"), (tmp_path / "no" / "third", b"new")])
+    assert page.read_text() == "old" and list(tmp_path.iterdir()) == [page]
+    (tmp_path / "link").symlink_to(page)
+    _files.write_text(tmp_path / "link", "through a link")
+    assert page.read_text() == "through a link" and (tmp_path / "link").is_symlink()
+    _files.write_text(tmp_path / ("n" * 250), "a long name")
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_stream_is_written_to_and_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert _files.refusal(tmp_path / "pipe") is None and _files.refusal("/dev/null") is None
+    _files.write_text(tmp_path / "pipe", "into it")
+    _files.write_text("/dev/null", "gone")
+    assert os.read(reader, 100) == b"into it" and (tmp_path / "pipe").is_fifo() and not os.path.isfile("/dev/null")
+    os.close(reader)
+
+
+def test_why_nothing_can_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert _files.refusal(tmp_path / "new") is None and _files.folder_refusal(tmp_path / "a" / "b") is None
+    assert "is a folder" in _files.refusal(tmp_path) and "there is no folder" in _files.refusal(tmp_path / "a" / "b")
+    assert "is not a folder" in _files.folder_refusal(tmp_path / "file" / "b") and "cannot write in /proc" in _files.refusal("/proc/x")
+    assert "cannot write in /proc" in _files.folder_refusal("/proc/x")
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["file"]
 
 
 def test_the_bar_of_a_terminal(monkeypatch):
@@ -65,6 +93,35 @@ def test_the_bar_of_a_terminal(monkeypatch):
     with pytest.raises(KeyError):
         fails()
     assert screen.getvalue().endswith("\n")  # what is said next has a line of its own
+    before = screen.getvalue()
     quiet = Bar(True, 10, "steps")
     quiet.show(10, "loss", finished=True)
-    assert not quiet.live
+    assert not quiet.live and screen.getvalue() == before
+
+
+@pytest.mark.parametrize(("terminal", "installed"), [(True, True), (True, False), (False, True)])
+def test_a_helper_that_reads_a_loader_shows_how_far_it_is(monkeypatch, terminal, installed):
+    """With a tqdm that says what it is asked for: bars come after a second, which no test should take."""
+    import io
+    from types import SimpleNamespace
+
+    import retrograd as torch
+
+    asked = []
+
+    def tqdm(items, **options):
+        asked.append((len(items), options))
+        return items
+
+    class Stream(io.StringIO):
+        def isatty(self):
+            return terminal
+
+    monkeypatch.setattr(sys, "stderr", Stream())
+    monkeypatch.setitem(sys.modules, "tqdm", SimpleNamespace(tqdm=tqdm) if installed else None)
+    data = torch.utils.data.TensorDataset(torch.arange(40.0).reshape(20, 2))
+    model = torch.nn.BatchNorm1d(2)
+    torch.optim.swa_utils.update_bn(torch.utils.data.DataLoader(data, batch_size=5), model)
+    assert model.running_mean.tolist() == [19.0, 20.0] and model.num_batches_tracked == 4
+    wanted = [(4, {"desc": "update_bn", "unit": "batch", "delay": 1.0, "leave": False})] if terminal and installed else []
+    assert asked == wanted

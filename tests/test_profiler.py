@@ -524,6 +524,61 @@ def test_what_is_refused_in_words():
 
 # -- traces ---------------------------------------------------------------------
 
+# Perfetto's and Chrome's format, by phase: what an event has to have.
+FIELDS = {
+    "X": {"name", "cat", "pid", "tid", "ts", "dur"},
+    "M": {"name", "pid", "tid", "args"},
+    "i": {"name", "pid", "tid", "ts", "s"},
+    "s": {"name", "cat", "id", "pid", "tid", "ts"},
+    "f": {"name", "cat", "id", "pid", "tid", "ts", "bp"},
+}
+
+
+def checked_trace(path):
+    """A trace as its readers want it: strict JSON, the fields of each phase, arrows whose ends lie in a span of their thread."""
+
+    def no_such_number(text):
+        raise AssertionError(f"{text} is no JSON")
+
+    trace = json.loads(path.read_text(), parse_constant=no_such_number)
+    spans, starts = {}, {}
+    for event in trace["traceEvents"]:
+        assert event.keys() >= FIELDS[event["ph"]], event
+        if "ts" in event:
+            assert isinstance(event["ts"], float | int) and event["ts"] >= 0
+        if event["ph"] == "X":
+            assert event["dur"] >= 0
+            spans.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
+    for event in trace["traceEvents"]:
+        if event["ph"] in ("s", "f"):
+            around = spans[event["pid"], event["tid"]]
+            assert any(start <= event["ts"] <= end for start, end in around)
+            starts.setdefault(event["id"], []).append(event["ph"])
+    assert all(phases == ["s", "f"] for phases in starts.values())
+    named = {event["tid"] for event in trace["traceEvents"] if event["ph"] == "M" and event["name"] == "thread_name"}
+    assert {tid for _, tid in spans if isinstance(tid, int)} <= named
+    return trace
+
+
+@pytest.mark.parametrize("options", [{}, {"with_stack": True, "profile_memory": True}, {"record_shapes": True, "with_modules": True}])
+def test_traces_are_what_perfetto_reads(options, tmp_path):
+    step = model_step()
+
+    def hidden():
+        with record_function('a "name" with </script> and \u00e9'):
+            step()
+
+    config = profiler._ExperimentalConfig(profile_all_threads=True)
+    with profiler.profile(experimental_config=config, **options) as recorded:
+        hidden()
+        thread = threading.Thread(target=hidden)
+        thread.start()
+        thread.join()
+        torch.ones(1) / 0
+    recorded.export_chrome_trace(str(tmp_path / "trace.json"))
+    trace = checked_trace(tmp_path / "trace.json")
+    assert len({event["tid"] for event in trace["traceEvents"] if event.get("cat") == "cpu_op"}) == 2
+
 
 def test_a_trace(tmp_path):
     step = model_step()
@@ -534,7 +589,7 @@ def test_a_trace(tmp_path):
         with record_function("train"):
             step()
     recorded.export_chrome_trace(str(path))
-    trace = json.loads(path.read_text())
+    trace = checked_trace(path)
     assert trace["who"] == "me" and trace["numbers"] == [1, 2] and trace["record_shapes"] == 1 and trace["schemaVersion"] == 1
     spans = [event for event in trace["traceEvents"] if event["ph"] == "X" and event["cat"] != "Trace"]
     assert [event["name"] for event in spans] == [event.name for event in recorded.events() if event.name != "[memory]"]

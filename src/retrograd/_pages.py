@@ -12,9 +12,9 @@ import html
 import math
 import os
 import re
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
+
+from retrograd._files import write_text
 
 Series = dict[str, Sequence[tuple[float, float]]]
 
@@ -173,32 +173,6 @@ def document(title: str, body: str, style: str = "") -> str:
 def framed(text: str, height: int) -> str:
     """A page inside another, as notebooks want it: neither's style reaches the other."""
     return f'<iframe srcdoc="{escape(text)}" style="width:100%;height:{height}px;border:0"></iframe>'
-
-
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Writes a file whole or not at all."""
-    target = Path(path)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def refusal(path: str | os.PathLike[str]) -> str | None:
-    """Why no file can be written there, in words; None where it can. For commands, which ask before the long work."""
-    target = Path(path)
-    folder = target.resolve().parent
-    if not folder.is_dir():
-        return f"there is no folder {folder}"
-    if target.is_dir():
-        return f"{target} is a folder"
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            return None
-    except OSError as error:
-        return f"cannot write in {folder}: {error.strerror}"
 
 
 class Page:

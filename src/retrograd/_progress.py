@@ -6,7 +6,19 @@ import contextlib
 import importlib
 import sys
 import time
+from collections.abc import Iterable
 from typing import Any
+
+
+def each(items: Iterable[Any], words: str) -> Iterable[Any]:
+    """The items, with a bar on a terminal while there are more after a second; through tqdm, and without one where that is not installed."""
+    if not sys.stderr.isatty():
+        return items
+    try:
+        shown: Iterable[Any] = importlib.import_module("tqdm").tqdm(items, desc=words, unit="batch", delay=1.0, leave=False)
+    except ImportError:
+        return items
+    return shown
 
 
 class Bar:

@@ -1,6 +1,7 @@
 """The same program under both profilers: names in order, columns of tables, fields of traces."""
 
 import json
+import re
 
 import pytest
 
@@ -139,3 +140,134 @@ def test_fields_of_traces(tmp_path):
                 fields[event["cat"], event["ph"]] = set(event)
         found.append((set(trace), fields))
     assert found[0] == found[1]
+
+
+# -- three models ---------------------------------------------------------------
+
+
+def models(engine):
+    """Name -> model, inputs, optimizer."""
+    nn = engine.nn
+    image = [nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8 * 16, 10)]
+    return {
+        "mlp": (nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Dropout(0.1), nn.Linear(8, 3)), engine.randn(5, 4), "Adam"),
+        "images": (nn.Sequential(*image), engine.randn(2, 3, 8, 8), "SGD"),
+        "transformer": (nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), engine.randn(2, 5, 16), "AdamW"),
+    }
+
+
+def recorded_model(engine, name, **options):
+    model, inputs, kind = models(engine)[name]
+    optimizer = getattr(engine.optim, kind)(model.parameters(), lr=0.01)
+
+    def step():
+        optimizer.zero_grad()
+        with engine.profiler.record_function("forward"):
+            out = model(inputs)
+        out.square().mean().backward()
+        optimizer.step()
+
+    step()
+    config = engine.profiler._ExperimentalConfig(verbose=True)  # PyTorch fills stacks in only then
+    with engine.profiler.profile(activities=[engine.profiler.ProfilerActivity.CPU], experimental_config=config, **options) as recorded:
+        step()
+    return recorded
+
+
+def both(name, **options):
+    return [recorded_model(engine, name, **options) for engine in ENGINES]
+
+
+@pytest.mark.parametrize("name", ["mlp", "images"])
+def test_nodes_of_a_model_and_their_counts(name):
+    """Not of attention, which is made of other ops here."""
+    ours, theirs = ({row.key: row.count for row in recorded.key_averages() if row.key.endswith("Backward0")} for recorded in both(name))
+    assert ours == theirs and len(ours) > 7
+
+
+@pytest.mark.parametrize("name", ["mlp", "images", "transformer"])
+def test_modules_blocks_and_named_steps(name):
+    def calls(recorded):
+        return [e.name for e in recorded.events() if e.name.startswith(("nn.Module: ", "Optimizer.", "forward"))]
+
+    ours, theirs = map(calls, both(name, with_modules=True, with_stack=True))
+    assert ours == theirs and len(ours) > 6
+
+
+@pytest.mark.parametrize("name", ["mlp", "images", "transformer"])
+def test_ops_are_called_with_the_same_shapes(name):
+    """Of ops that both have, those that ours are called with are among PyTorch's."""
+    ours, theirs = (
+        {(row.key, str(row.input_shapes)) for row in recorded.key_averages(group_by_input_shape=True) if row.key.startswith("aten::")}
+        for recorded in both(name, record_shapes=True)
+    )
+    known = {key for key, _ in theirs}
+    left = {key for key, shapes in ours - theirs if key in known}
+    expected = {  # a mean's derivative divides one number; a bias is summed apart; attention splits its projection; gradients are copied
+        "mlp": {"aten::div"},
+        "images": {"aten::div", "aten::reshape", "aten::sum", "aten::convolution_backward", "aten::native_batch_norm_backward"},
+        "transformer": {"aten::div", "aten::add", "aten::view", "aten::clone", "aten::_unsafe_view", "aten::native_layer_norm_backward"},
+    }
+    assert left <= expected[name] and len(ours & theirs) > 8
+
+
+@pytest.mark.parametrize("name", ["mlp", "images"])
+def test_memory_of_the_forward(name):
+    rows = [{row.key: row.cpu_memory_usage for row in recorded.key_averages()} for recorded in both(name, profile_memory=True)]
+    ours, theirs = ({key: row[key] for key in ("forward", "aten::linear", "aten::square", "aten::mean")} for row in rows)
+    assert ours == theirs and ours["forward"] > ours["aten::linear"] > 0
+
+
+@pytest.mark.parametrize("name", ["mlp", "images", "transformer"])
+def test_stacks_lead_through_the_same_modules_and_functions(name, tmp_path):
+    stacks, files = [], []
+    for recorded in both(name, with_stack=True):
+        linear = next(event for event in recorded.events() if event.name == "aten::linear")
+        stacks.append([entry for entry in linear.stack if entry.startswith("nn.Module") or "test_profiler_live" in entry])
+        recorded.export_stacks(str(tmp_path / "stacks.txt"))
+        files.append((tmp_path / "stacks.txt").read_text().splitlines())
+    assert stacks[0] == stacks[1] and len(stacks[0]) >= 3
+    for lines in files:  # frames from the outermost, then whole microseconds
+        assert lines and all(re.fullmatch(r"[^ ]+ \d+", line) for line in lines)
+        assert any(f"nn.Module:_{models(retrograd)[name][0].__class__.__name__}_0" in line for line in lines)
+
+
+def test_schedules_and_what_they_hand_over():
+    logs = []
+    for engine in ENGINES:
+        profiler, log = engine.profiler, []
+
+        def ready(recorded, log=log):
+            log.append((recorded.step_num, [e.name for e in recorded.events() if e.name in ("ProfilerStep*", "aten::ones", "aten::add")]))
+
+        plan = profiler.schedule(wait=1, warmup=1, active=2, repeat=2, skip_first=1)
+        with profiler.profile(activities=[profiler.ProfilerActivity.CPU], schedule=plan, on_trace_ready=ready) as recorded:
+            for i in range(11):
+                engine.ones(2) + i
+                recorded.step()
+        logs.append(log)
+    assert logs[0] == logs[1] and [step for step, _ in logs[0]] == [5, 9]
+
+
+def test_steps_are_counted_alike():
+    counts = []
+    for engine in ENGINES:
+        tracker, profiler, seen = engine.autograd.profiler.KinetoStepTracker, engine.profiler, []
+        start = tracker.current_step()
+        with profiler.profile(activities=[profiler.ProfilerActivity.CPU]) as recorded:
+            for _ in range(3):
+                recorded.step()
+            seen.append(tracker.current_step() - start)
+        tracker.init_step_count("a")
+        seen += [tracker.increment_step(who) - start for who in ("a", "a", "b", "a", "b")]
+        seen += [tracker.erase_step_count(who) for who in ("a", "b", "c", "ProfilerStep")]
+        counts.append(seen)
+    assert counts[0] == counts[1]
+
+
+def test_signatures_of_profiles():
+    import inspect
+
+    for name in ("profile", "_KinetoProfile"):
+        ours, theirs = (inspect.signature(getattr(engine.profiler, name)).parameters for engine in ENGINES)
+        assert {p.name: p.default for p in ours.values()} == {p.name: p.default for p in theirs.values()}

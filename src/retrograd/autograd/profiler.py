@@ -240,24 +240,24 @@ class emit_itt:
 
 
 class KinetoStepTracker:
-    """Counts steps where several things count them (profilers, optimizers): the largest of their counts."""
+    """Counts steps where several things count them: the largest of their counts. A profile takes part, and counts none of its own, as in PyTorch."""
 
     _current_step = 0
-    _counts: ClassVar[dict[str, int]] = {}
+    _step_dict: ClassVar[dict[str, int]] = {}
 
     @classmethod
     def init_step_count(cls, requester: str) -> None:
-        cls._counts[requester] = cls._current_step
+        cls._step_dict[requester] = cls._current_step
 
     @classmethod
     def erase_step_count(cls, requester: str) -> bool:
-        return cls._counts.pop(requester, None) is not None
+        return cls._step_dict.pop(requester, None) is not None
 
     @classmethod
     def increment_step(cls, requester: str) -> int:
-        cls._counts.setdefault(requester, cls._current_step)
-        cls._counts[requester] += 1
-        cls._current_step = max(cls._current_step, *cls._counts.values())
+        cls._step_dict.setdefault(requester, cls._current_step)
+        cls._step_dict[requester] += 1
+        cls._current_step = max(cls._current_step, *cls._step_dict.values())
         return cls._current_step
 
     @classmethod

@@ -294,6 +294,16 @@ class EventList(list[Any]):
         columns = _columns(self, events, max_name_column_width, max_shapes_column_width, max_src_column_width, time_unit)
         return _print(self, events, columns, row_limit, header, top_level_events_only, time_unit)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the same columns and rows as a table of the page, longest first."""
+        from retrograd import _pages
+
+        events = sorted(self, key=attrgetter("self_cpu_time_total"), reverse=True)
+        columns = [c for c in _columns(self, events, -1, -1, -1, None) if c.text is not None] if events else []
+        rows = [[c.text(event) for c in columns] for event in events[:100]]
+        more = f"<div>and {len(events) - 100:,} more</div>" if len(events) > 100 else ""
+        return _pages.table([c.title for c in columns], rows) + more
+
     def key_averages(
         self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
@@ -337,7 +347,7 @@ class EventList(list[Any]):
         """Writes the stacks of the program, a line each with its time in whole microseconds: what flame graphs are drawn from."""
         if metric not in self.supported_export_stacks_metrics():
             raise ValueError(f"metric should be one of: {self.supported_export_stacks_metrics()}")
-        from retrograd.profiler import _trace
+        from retrograd._files import write_text
 
         spaces = str.maketrans(" ;\t\n", "____")
         lines = []
@@ -345,7 +355,7 @@ class EventList(list[Any]):
             value = int(getattr(event, metric.replace("cuda", "device").replace("xpu", "device").replace("privateuse1", "device")))
             if event.stack and value > 0:
                 lines.append(";".join(entry.translate(spaces) for entry in reversed(event.stack)) + f" {value}\n")
-        _trace.write_text(path, "".join(lines))
+        write_text(path, "".join(lines))
 
 
 # -- tables ---------------------------------------------------------------------

@@ -6,7 +6,9 @@ Each command is a module of this package with `main(arguments) -> int`, imported
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from collections.abc import Callable
 
 from ..version import __version__
 
@@ -19,6 +21,7 @@ COMMANDS = {
     "shim": "let a whole environment import retrograd as torch",
     "env": "print what a bug report needs: versions, machine, settings",
 }
+RUN_PROGRAMS = ("doctor", "run", "profile")  # of the user, with streams of its own
 
 
 def usage() -> str:
@@ -27,6 +30,12 @@ def usage() -> str:
         f"usage: retrograd [--version] [--help] <command> [arguments]\n\ncommands:\n{commands}\n\n"
         "`retrograd <command> --help` says more about each."
     )
+
+
+def refuse(command: str, words: str) -> int:
+    """Says in one line why a command does nothing; the exit status."""
+    print(f"retrograd {command}: {' '.join(words.split())} (`retrograd {command} --help` says more)", file=sys.stderr)
+    return 2
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -42,4 +51,16 @@ def main(arguments: list[str] | None = None) -> int:
     if name not in COMMANDS:
         print(f"retrograd: no command {name!r}\n\n{usage()}", file=sys.stderr)
         return 2
-    return importlib.import_module(f".{name}", __name__).main(rest)
+    command = importlib.import_module(f".{name}", __name__).main
+    return command(rest) if name in RUN_PROGRAMS else _speak(command, rest)
+
+
+def _speak(command: Callable[[list[str]], int], arguments: list[str]) -> int:
+    """Runs a command whose output is our own: where nobody takes it any more there is nothing left to say."""
+    try:
+        status = command(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still in the buffer
+        return 1
+    return status

@@ -22,12 +22,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from retrograd import _files
+from retrograd.cli import refuse, run
+
 _USAGE = "usage: retrograd doctor [--html FILE] [--strict] (script.py | -m module) [arguments]"
-
-
-def _refuse(words: str) -> int:
-    print(f"retrograd doctor: {words}\n{_USAGE}", file=sys.stderr)
-    return 2
 
 
 def main(arguments: list[str]) -> int:
@@ -43,19 +41,11 @@ def main(arguments: list[str]) -> int:
         if name == "--strict":
             options["strict"] = True
         elif not rest:
-            return _refuse("--html needs a file")
+            return refuse("doctor", "--html needs a file")
         else:
             options["html"] = os.path.abspath(rest.pop(0))
-    if not rest or (rest[0] == "-m" and len(rest) < 2):
-        return _refuse("no script")
-    if rest[0] != "-m" and not Path(rest[0]).exists():
-        return _refuse(f"no file {rest[0]!r}")
-    if options["html"]:
-        from retrograd import _pages
-
-        words = _pages.refusal(options["html"])
-        if words:
-            return _refuse(words)
+    if wrong := run.missing(rest) or (options["html"] and _files.refusal(options["html"])):
+        return refuse("doctor", wrong)
     return _outside(options, rest)
 
 
@@ -77,10 +67,12 @@ def _outside(options: dict[str, Any], script: list[str]) -> int:
         found = _tell(record, status)
         page = record / "report.html"
         if options["html"] and page.exists():
-            from retrograd import _pages
-
-            _pages.write_text(options["html"], page.read_text(encoding="utf-8"))
-            print(f"The report is in {options['html']}")
+            try:
+                _files.write_text(options["html"], page.read_text(encoding="utf-8"))
+                print(f"The report is in {options['html']}")
+            except OSError as error:
+                print(f"retrograd doctor: cannot write {options['html']}: {error.strerror}", file=sys.stderr)
+                found = True
     if status < 0:
         return 128 - status
     return status or int(found)
@@ -115,7 +107,6 @@ def _inside(record: Path, script: list[str]) -> int:
     import atexit
 
     from retrograd import doctor
-    from retrograd.cli import run
     from retrograd.doctor import _findings
     from retrograd.doctor._watch import watcher
 

@@ -8,6 +8,7 @@ import pathlib
 import platform
 
 import retrograd
+from retrograd.cli import refuse
 
 _OPTIONAL = ("numpy", "torch", "safetensors", "tqdm", "matplotlib")
 
@@ -49,9 +50,11 @@ def facts() -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
+    if arguments and arguments[0] in ("-h", "--help"):
+        print(f"usage: retrograd env\n\n{__doc__}")
+        return 0
     if arguments:
-        print("usage: retrograd env")
-        return 0 if arguments[0] in ("-h", "--help") else 2
+        return refuse("env", f"takes no arguments, got {arguments[0]!r}")
     table = facts()
     width = max(map(len, table))
     print("\n".join(f"{name:<{width}}  {value}" for name, value in table.items()))

@@ -12,23 +12,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from typing import Any
 
-from retrograd.profiler import _ExperimentalConfig, _trace, profile
+from retrograd import _files
+from retrograd.profiler import _ExperimentalConfig, profile
 
-from . import run
+from . import refuse, run
+from ._parser import Parser
 
 _SORTS = ("self_cpu_time_total", "cpu_time_total", "cpu_time", "count", "self_cpu_memory_usage", "cpu_memory_usage")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="retrograd profile",
-        usage="retrograd profile [options] (script.py | -m module) [arguments]",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser("profile", __doc__, usage="retrograd profile [options] (script.py | -m module) [arguments]")
     parser.add_argument("-o", "--output", default="retrograd-profile", help="the folder (default: %(default)s)")
     parser.add_argument("--shapes", action="store_true", help="tell calls of an op apart by the shapes of their inputs")
     parser.add_argument("--memory", action="store_true", help="what tensors take and give back")
@@ -41,19 +37,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _check_writable(folder: str) -> None:
-    """Makes the folder; OSError where nothing can be written to it."""
-    os.makedirs(folder, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder):
-        pass
-
-
 def _write(recorded: Any, folder: str, options: argparse.Namespace) -> bool:
     """Whether it could be."""
     trace, summary = (os.path.join(folder, name) for name in ("trace.json", "summary.txt"))
     averages = recorded.key_averages(group_by_input_shape=options.shapes)
     try:
-        _trace.write_text(summary, averages.table(sort_by=options.sort_by, row_limit=options.rows))
+        os.makedirs(folder, exist_ok=True)
+        _files.write_text(summary, averages.table(sort_by=options.sort_by, row_limit=options.rows) or "no op ran\n")
         recorded.export_chrome_trace(trace)
     except OSError as error:
         print(f"retrograd profile: cannot write to {options.output!r}: {error.strerror}", file=sys.stderr)
@@ -67,14 +57,8 @@ def main(arguments: list[str]) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     program = options.script if options.module is None else ["-m", *options.module]
-    if wrong := run.missing(program):
-        print(f"retrograd profile: {wrong}; usage: {parser.usage}", file=sys.stderr)
-        return 2
-    try:
-        _check_writable(options.output)
-    except OSError as error:
-        print(f"retrograd profile: cannot write to {options.output!r}: {error.strerror}", file=sys.stderr)
-        return 2
+    if wrong := run.missing(program) or _files.folder_refusal(options.output):
+        return refuse("profile", wrong)
     recorded = profile(
         record_shapes=options.shapes,
         profile_memory=options.memory,

@@ -17,6 +17,7 @@ import sys
 from types import ModuleType, TracebackType
 
 from retrograd._as_torch import install_as_torch
+from retrograd.cli import refuse
 from retrograd.cli.shim import PACKAGES
 
 _USAGE = "usage: retrograd run (script.py | -m module) [arguments]"
@@ -82,7 +83,9 @@ def missing(arguments: list[str]) -> str | None:
         return "no script is given"
     if arguments[0] == "-m":
         return None if len(arguments) > 1 else "no module is given"
-    return None if pathlib.Path(arguments[0]).exists() else f"no file {arguments[0]!r}"
+    if pathlib.Path(arguments[0]).exists():
+        return None
+    return f"no {'option' if arguments[0].startswith('-') else 'file'} {arguments[0]!r}"
 
 
 def execute(arguments: list[str]) -> None:
@@ -107,7 +110,6 @@ def main(arguments: list[str]) -> int:
         print(f"{_USAGE}\n\n{__doc__}")
         return 0 if arguments else 2
     if wrong := missing(arguments):
-        print(f"retrograd run: {wrong}\n{_USAGE}", file=sys.stderr)
-        return 2
+        return refuse("run", wrong)
     execute(arguments)
     return 0

@@ -22,6 +22,7 @@ import pathlib
 import subprocess
 import sys
 
+from retrograd.cli import refuse
 from retrograd.version import pytorch
 
 _USAGE = "usage: retrograd shim (install | remove | status) [--python PYTHON | --target FOLDER]"
@@ -168,8 +169,7 @@ def main(arguments: list[str]) -> int:
     elif len(options) > 1:
         option = ""
     if command not in ("install", "remove", "status") or (options and (option not in ("--python", "--target") or not value)):
-        print(f"retrograd shim: cannot read {' '.join(arguments)!r}\n{_USAGE}", file=sys.stderr)
-        return 2
+        return refuse("shim", f"cannot read {' '.join(arguments)!r}")
     try:
         there = _of_folder(value) if option == "--target" else _of_python(value or sys.executable)
         if command == "status":

@@ -104,21 +104,34 @@ class Snapshot:
         """The share of the bytes whose purpose is known."""
         return 1.0 - (self.allocated - sum(self.kinds.values()) + self.kinds["unknown"]) / max(1, self.allocated)
 
-    def __str__(self) -> str:
-        lines = [f"{_readable(self.allocated)} in tensors, {100 * self.attributed:.1f} % of it known"]
-        lines += [f"  {_readable(size):>12}  {kind}" for kind, size in self.kinds.items() if size]
-        for title, table in (
+    def _summary(self) -> str:
+        return f"{_readable(self.allocated)} in tensors, {100 * self.attributed:.1f} % of it known"
+
+    def _tables(self) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+        """Titles and rows, most bytes first."""
+        yield "by what it is for", [(kind, size) for kind, size in self.kinds.items() if size]
+        named: list[tuple[str, dict[Any, int]]] = [
             ("saved for backward, by line", self.lines),
-            ("by module", self.modules),
+            ("by module", {} if set(self.modules) == {""} else self.modules),
             ("held by variables", self.variables),
-        ):
-            rows = sorted(table.items(), key=lambda row: -row[1])[:20]
-            if rows and not (title == "by module" and set(table) == {""}):
-                lines.append(title)
-                lines += [f"  {_readable(size):>12}  {key or 'outside'}" for key, size in rows]
+        ]
+        for title, table in named:
+            if table:
+                yield title, [(str(key or "outside"), size) for key, size in sorted(table.items(), key=lambda row: -row[1])[:20]]
+
+    def __str__(self) -> str:
+        lines = [self._summary()]
+        for title, rows in self._tables():
+            lines += [title, *(f"  {_readable(size):>12}  {name}" for name, size in rows)]
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from retrograd import _pages
+
+        charts = [_pages.bar_chart(title, [(name, float(size), _readable(size)) for name, size in rows]) for title, rows in self._tables()]
+        return _pages.Page(self._summary(), [_pages.grid(charts)])._repr_html_()
 
 
 class Span(NamedTuple):
@@ -202,6 +215,10 @@ class memory:
         return text if self.peak is self.now else f"{text}\n\nat the peak, at {self.peak.place}:\n{self.peak}"
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        text = self.now._repr_html_()
+        return text if self.peak is self.now else f"{text}<div>at the peak, at {self.peak.place}:</div>{self.peak._repr_html_()}"
 
     def __enter__(self) -> memory:
         gc.collect()  # garbage that went away later would hide how much the block itself takes

@@ -10,6 +10,7 @@ from typing import Any
 
 import retrograd as torch
 from retrograd._C import Tensor
+from retrograd._progress import each
 from retrograd.nn.modules.module import Module
 from retrograd.optim.lr_scheduler import LRScheduler, _per_group
 from retrograd.optim.optimizer import Optimizer
@@ -136,6 +137,8 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     Args:
         loader: of batches, or of tuples whose first element is one.
         device: to bring them to.
+
+    On a terminal a bar shows how far it is, where it takes longer than a second.
     """
     norms: dict[Any, Any] = {}
     for module in model.modules():
@@ -148,7 +151,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     model.train()
     for module in norms:
         module.momentum = None  # plain means
-    for batch in loader:
+    for batch in each(loader, "update_bn"):
         input = batch[0] if isinstance(batch, (list, tuple)) else batch
         model(input if device is None else input.to(device))
     for module, momentum in norms.items():

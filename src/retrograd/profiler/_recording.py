@@ -31,13 +31,26 @@ def _flipped(tensor: Any, flip: bool = True) -> Any:
     return (dtype, sizes[::-1], strides[::-1]) if flip else tensor
 
 
+def _product(given: list[Any]) -> list[Any]:
+    left, right, left_flipped, right_flipped, columnwise = given
+    if columnwise:  # what PyTorch computes then is the transposed product
+        return [_flipped(right, not right_flipped), _flipped(left, not left_flipped)]
+    return [_flipped(left, left_flipped), _flipped(right, right_flipped)]
+
+
 # Ops of ours that compute what PyTorch has a name for, and their arguments as PyTorch would give them: a product with its transposes
-# folded in, a product with a bias, a sum to the shape of an input, a copy.
+# folded in, a product with a bias, a sum to the shape of an input and the way back, a product with a number, a copy, random zeros and
+# ones, and the parts of a convolution's derivative.
 _KNOWN_AS: dict[str, tuple[str, Callable[[list[Any]], list[Any]]]] = {
-    "_mm": ("mm", lambda given: [_flipped(given[0], given[2]), _flipped(given[1], given[3])]),
+    "_mm": ("mm", _product),
     "_linear": ("addmm", lambda given: [given[2], given[0], _flipped(given[1]), 1, 1]),
-    "_sum_to": ("sum", lambda given: given),
-    "_clone_as": ("clone", lambda given: given),
+    "_sum_to": ("sum", lambda given: [given[0], given[1], True, None]),
+    "_expand_reduced": ("expand", lambda given: [given[0], given[1], False]),
+    "_scaled_product": ("mul", lambda given: given[:2]),
+    "_clone_as": ("clone", lambda given: [given[0], None]),
+    "_bernoulli_like": ("bernoulli_", lambda given: [*given, None]),
+    "_convolution_input": ("convolution_backward", lambda given: given),
+    "_convolution_weight": ("convolution_backward", lambda given: given),
 }
 
 

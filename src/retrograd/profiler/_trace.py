@@ -6,41 +6,18 @@ import gzip
 import json
 import os
 import socket
-import tempfile
 import uuid
 from collections.abc import Iterable
 from typing import Any
 
+from retrograd._files import write_all
 from retrograd.autograd.profiler_util import MEMORY_EVENT_NAME
-
-# -- files: whole or not at all -------------------------------------------------
-
-
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """A file with this text, packed if it is named so; what was there stays as it is when writing fails."""
-    path = os.fspath(path)
-    data = text.encode("utf-8", "surrogateescape")
-    if path.endswith(".gz"):
-        data = gzip.compress(data)
-    folder = os.path.dirname(path) or "."
-    try:
-        handle, beside = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)[:40]}.")
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, path) from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(beside, 0o666 & ~mask)
-        os.replace(beside, path)
-    except BaseException:
-        os.unlink(beside)
-        raise
 
 
 def write(path: str | os.PathLike[str], trace: dict[str, Any]) -> None:
-    write_text(path, json.dumps({**trace, "traceName": os.fspath(path)}))
+    """Writes a trace, packed where the name ends in .gz."""
+    data = json.dumps({**trace, "traceName": os.fspath(path)}).encode()
+    write_all([(path, gzip.compress(data) if os.fspath(path).endswith(".gz") else data)])
 
 
 # -- events ---------------------------------------------------------------------

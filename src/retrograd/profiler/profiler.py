@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import json
 import os
@@ -132,37 +133,31 @@ def schedule(
     return action
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class _KinetoProfile:
     """One recording by hand: start(), stop(), and what there is to read after."""
 
-    def __init__(
-        self,
-        *,
-        activities: Iterable[Any] | None = None,
-        record_shapes: bool = False,
-        profile_memory: bool = False,
-        with_stack: bool = False,
-        with_flops: bool = False,
-        with_modules: bool = False,
-        experimental_config: Any = None,
-        execution_trace_observer: Any = None,
-        acc_events: bool = False,
-        custom_trace_id_callback: Callable[[], str] | None = None,
-        post_processing_timeout_s: float | None = None,
-    ) -> None:
-        asked = (
-            supported_activities() if activities is None else {a for one in activities for a in (one if isinstance(one, dict) else (one,))}
-        )
+    activities: Any = None  # of ProfilerActivity, a set of them once it is made
+    record_shapes: bool = False
+    profile_memory: bool = False
+    with_stack: bool = False
+    with_flops: bool = False
+    with_modules: bool = False
+    experimental_config: Any = None
+    execution_trace_observer: Any = None
+    acc_events: bool = False
+    custom_trace_id_callback: Callable[[], str] | None = None
+    post_processing_timeout_s: float | None = None
+
+    def __post_init__(self) -> None:
+        given = supported_activities() if self.activities is None else self.activities
+        asked = {a for one in given for a in (one if isinstance(one, dict) else (one,))}
         if not asked:
             raise AssertionError("No valid profiler activities found")
         wrong = [a for a in asked if not isinstance(a, ProfilerActivity)]
         if wrong:
             raise TypeError(f"profile: activities must be of ProfilerActivity, got {wrong[0]!r}")
         self.activities = asked
-        self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
-        self.with_flops, self.with_modules, self.experimental_config = with_flops, with_modules, experimental_config
-        self.execution_trace_observer, self.acc_events = execution_trace_observer, acc_events
-        self.custom_trace_id_callback, self.post_processing_timeout_s = custom_trace_id_callback, post_processing_timeout_s
         self.profiler: prof.profile | None = None
         self.use_device: str | None = None
         self.preset_metadata: dict[str, str] = {}
@@ -179,6 +174,12 @@ class _KinetoProfile:
             warnings.warn(f"{activity.name} is not available, disabling {activity.name} profiling", stacklevel=2)
         if ProfilerActivity.CPU not in self.activities:
             raise AssertionError("No activities specified for the profiler")
+        if self.profiler is not None and not self.acc_events:
+            warnings.warn(
+                "Profiler clears events at the end of each cycle. Only events from the current cycle will be reported. "
+                "To keep events across cycles, set acc_events=True.",
+                stacklevel=5,
+            )
         if self.profiler is None or not self.acc_events:
             self.profiler = prof.profile(
                 record_shapes=self.record_shapes,
@@ -248,6 +249,7 @@ class _KinetoProfile:
         raise NotImplementedError("toggle_collection_dynamic: use a schedule, or start() and stop(), to choose what is recorded")
 
 
+@dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class profile(_KinetoProfile):
     """Records the ops, nodes and named blocks of this thread inside a `with` block, or in the steps that a schedule picks.
 
@@ -262,47 +264,23 @@ class profile(_KinetoProfile):
         with_modules: which modules they are part of.
     """
 
-    def __init__(
-        self,
-        *,
-        activities: Iterable[Any] | None = None,
-        schedule: Callable[[int], ProfilerAction] | None = None,
-        on_trace_ready: Callable[..., Any] | None = None,
-        record_shapes: bool = False,
-        profile_memory: bool = False,
-        with_stack: bool = False,
-        with_flops: bool = False,
-        with_modules: bool = False,
-        experimental_config: Any = None,
-        execution_trace_observer: Any = None,
-        acc_events: bool = False,
-        use_cuda: bool | None = None,
-        custom_trace_id_callback: Callable[[], str] | None = None,
-        post_processing_timeout_s: float | None = None,
-    ) -> None:
-        asked = supported_activities() if activities is None else set(activities)
+    schedule: Any = None  # from the number of a step to a ProfilerAction
+    on_trace_ready: Callable[..., Any] | None = None
+    use_cuda: dataclasses.InitVar[bool | None] = None
+
+    def __post_init__(self, use_cuda: bool | None) -> None:
         if use_cuda is not None:
-            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
-            asked |= {ProfilerActivity.CUDA} if use_cuda else set()
-        super().__init__(
-            activities=asked,
-            record_shapes=record_shapes,
-            profile_memory=profile_memory,
-            with_stack=with_stack,
-            with_flops=with_flops,
-            with_modules=with_modules,
-            experimental_config=experimental_config,
-            execution_trace_observer=execution_trace_observer,
-            acc_events=acc_events,
-            custom_trace_id_callback=custom_trace_id_callback,
-            post_processing_timeout_s=post_processing_timeout_s,
-        )
-        self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
-        self.record_steps = schedule is not None
-        self.on_trace_ready = on_trace_ready
+            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=3)
+            asked = supported_activities() if self.activities is None else self.activities
+            self.activities = [*asked, ProfilerActivity.CUDA] if use_cuda else asked
+        super().__post_init__()
+        self.record_steps = self.schedule is not None
+        if self.schedule is None:
+            self.schedule = lambda step: ProfilerAction.RECORD
         self.step_num = 0
         self.current_action = self.schedule(self.step_num)
         self.step_rec_fn: prof.record_function | None = None
+        KinetoStepTracker.init_step_count(PROFILER_STEP_NAME)
 
     def __enter__(self) -> profile:
         self.start()
@@ -327,7 +305,6 @@ class profile(_KinetoProfile):
         self.step_num += 1
         self.current_action = self.schedule(self.step_num)
         self._move(before, self.current_action)
-        KinetoStepTracker.increment_step(PROFILER_STEP_NAME)
         self._begin_step()
 
     def _begin_step(self) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from retrograd import Tensor
-from retrograd._pages import framed, write_text
+from retrograd._files import write_text
+from retrograd._pages import framed
 from retrograd.viz import _draw, _page
 from retrograd.viz._collect import Node, collect
 from retrograd.viz._layout import Tree

@@ -16,14 +16,14 @@ import argparse
 import importlib.util
 import math
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import retrograd
+from retrograd import _files
 
-from ..._pages import refusal
 from ..._progress import Bar
+from .._parser import Parser
 from . import show
 from .measure import ROUNDS, Engine, Row, compare, rounds
 from .models import BUILT_IN, BenchError, load
@@ -41,7 +41,7 @@ PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def parser_of() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="retrograd bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser("bench", __doc__)
     parser.add_argument("kind", choices=KINDS, help="; ".join(f"{name}: {text}" for name, text in KINDS.items()))
     models = "; ".join(f"{name}: {built_in.about}" for name, built_in in BUILT_IN.items())
     parser.add_argument("subjects", nargs="*", metavar="model", help=f"script.py:model_fn, or built in ({models}); for ops: names of ops")
@@ -82,25 +82,14 @@ def check(options: argparse.Namespace) -> None:
     if options.plot and importlib.util.find_spec("matplotlib") is None:
         raise BenchError("--plot needs matplotlib, which is not installed: pip install matplotlib")
     for path in filter(None, (options.csv, options.json)):
-        if why := refusal(path):
+        if why := _files.refusal(path):
             raise BenchError(why)
-    if options.plot:
-        check_folder(options.plot)
+    if options.plot and (why := _files.folder_refusal(options.plot)):
+        raise BenchError(f"--plot: {why}")
     if options.kind != "ops":
         for name in options.subjects:
             if name not in BUILT_IN and ":" not in name:
                 load(name)  # says what could be meant
-
-
-def check_folder(folder: Path) -> None:
-    existing = next(p for p in (folder.resolve(), *folder.resolve().parents) if p.exists())
-    if not existing.is_dir():
-        raise BenchError(f"--plot: {existing} is not a folder")
-    try:
-        with tempfile.TemporaryFile(dir=existing):
-            pass
-    except OSError as error:
-        raise BenchError(f"--plot: cannot write in {existing}: {error.strerror}") from error
 
 
 # -- what is compared ---------------------------------------------------------
@@ -235,7 +224,7 @@ def run(options: argparse.Namespace) -> None:
         print("\n" + "\n".join(lines))
     if skipped:
         print(f"\n{len(skipped)} ops need other arguments than matrices and are left out: {', '.join(skipped)}")
-    show.write_all(files)
+    _files.write_all(files.items())
     for path in files:
         print(f"written: {path}")
 

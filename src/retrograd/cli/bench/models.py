@@ -108,7 +108,7 @@ def load(name: str) -> Callable[..., Any]:
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BenchError(f"{path} cannot be imported: {one_line(error, path)}") from error
     function = getattr(module, attribute, None)
     if not callable(function):
@@ -124,7 +124,7 @@ def subject(torch: Any, name: str, batch: int, depth: int | None) -> Subject:
     function = load(name)
     try:
         given = function(batch)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BenchError(f"{name}({batch}) failed: {one_line(error, name.rpartition(':')[0])}") from error
     if not isinstance(given, tuple) or len(given) != 2 or not callable(given[0]):
         raise BenchError(

@@ -115,10 +115,13 @@ def build(torch: Any, specs: list[Spec]) -> tuple[list[Program], int | None]:
     first = specs[0]
     torch.manual_seed(0)
     made = None if first["kind"] == "ops" else subject(torch, first["model"], first["batch"], first.get("depth"))
-    programs = [MAKERS[spec["kind"]](torch, spec, made) for spec in specs]
-    for spec, program in zip(specs, programs, strict=True):
+    programs = []
+    for spec in specs:
         try:
-            run(program)
+            programs.append(MAKERS[spec["kind"]](torch, spec, made))
+            run(programs[-1])
+        except BenchError:
+            raise
         except Exception as error:
             if first["kind"] == "ops":
                 raise BenchError(one_line(error)) from error

@@ -11,7 +11,6 @@ import statistics
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from .measure import Difference, Row, compare
@@ -217,18 +216,3 @@ def bars(pyplot: Any, results: Sequence[Result]) -> bytes:
     axis.set(xlabel="milliseconds", xscale="log")
     axis.legend(fontsize=8)
     return picture(pyplot, figure)
-
-
-def write_all(files: dict[Path, bytes]) -> None:
-    """Writes files, each whole or not at all; none of those before remains should one fail."""
-    written: list[Path] = []
-    try:
-        for path, content in files.items():
-            part = path.with_name(f".{path.name}.part")
-            part.write_bytes(content)
-            written.append(part)
-        for path, part in zip(files, written, strict=True):
-            part.replace(path)
-    finally:
-        for part in written:
-            part.unlink(missing_ok=True)

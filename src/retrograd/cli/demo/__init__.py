@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib
 import importlib.util
@@ -15,8 +14,10 @@ from pathlib import Path
 import retrograd
 from retrograd.profiler import profile
 
-from ..._pages import Page, bar_chart, card, facts as fact_table, grid, line_chart, preformatted, refusal
+from ..._files import refusal
+from ..._pages import Page, bar_chart, card, facts as fact_table, grid, line_chart, preformatted
 from ..._progress import Bar
+from .._parser import Parser
 from .model import BATCH, BLOCK, Corpus, Trainer, docstrings
 
 COMPARED, PATIENCE = 12, 10.0  # steps timed on both engines, after two that are not, and the seconds after which fewer will do
@@ -66,14 +67,21 @@ def train(trainer: Trainer, seconds: float, steps: int | None, quiet: bool) -> R
     return run
 
 
-def time_by_op(trainer: Trainer, steps: int = 5) -> list[tuple[str, float, int]]:
-    """Seconds and calls of each op in a few steps, derivatives included, longest first; of an op that is made of others, what is its own."""
-    with profile() as recorded:
-        for _ in range(steps):
+def time_by_op(trainer: Trainer, steps: int = 9) -> list[tuple[str, float, int]]:
+    """Seconds and calls of each op in a step, derivatives included, longest first; of an op that is made of others, what is its own.
+
+    The step is the one that took the middle time of a few: what else the machine does makes single steps longer, and their sum.
+    """
+    recorded = []
+    for _ in range(steps):
+        start = time.perf_counter()
+        with profile() as step:
             trainer.step(1.0)
-    ops = [row for row in recorded.key_averages() if row.key.startswith("aten::")]
+        recorded.append((time.perf_counter() - start, step))
+    middle = sorted(recorded, key=lambda pair: pair[0])[steps // 2][1]
+    ops = [row for row in middle.key_averages() if row.key.startswith("aten::")]
     ops.sort(key=lambda row: -row.self_cpu_time_total)
-    return [(row.key.removeprefix("aten::"), row.self_cpu_time_total / 1e6 / steps, row.count // steps) for row in ops]
+    return [(row.key.removeprefix("aten::"), row.self_cpu_time_total / 1e6, row.count) for row in ops]
 
 
 @dataclass
@@ -145,7 +153,7 @@ def write_report(path: Path, run: Run, ops: list[tuple[str, float, int]], facts:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="retrograd demo", description=__doc__)
+    parser = Parser("demo", __doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="how long to train (default: %(default)g)")
     parser.add_argument("--steps", type=int, help="how many steps to train, instead of a time")
     parser.add_argument("--output", type=Path, default=Path("report.html"), help="where the report goes (default: %(default)s)")
@@ -192,6 +200,10 @@ def main(arguments: list[str]) -> int:
     elif not options.no_compare:
         facts.append(("PyTorch", "not installed, so there is nothing to compare with"))
     print("\n".join(f"  {name:<10}{words}" for name, words in facts))
-    write_report(options.output, run, time_by_op(trainer), facts, sample)
+    try:
+        write_report(options.output, run, time_by_op(trainer), facts, sample)
+    except OSError as error:  # it could be written to a minute ago
+        print(f"retrograd demo: cannot write {options.output}: {error.strerror}", file=sys.stderr)
+        return 1
     print(f"  {'report':<10}{options.output}")
     return 0
