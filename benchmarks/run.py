@@ -3,7 +3,7 @@
     python benchmarks/run.py                     every case
     python benchmarks/run.py --filter matmul     cases whose name contains a word
     python benchmarks/run.py --ops add sum.dim   a row for each of these ops of the table; --ops alone: for all
-    python benchmarks/run.py --markdown          the table of the README
+    python benchmarks/run.py --update README.md docs/guide/performance.md     the tables of both, measured anew
     python benchmarks/run.py --smoke             two short rounds: does everything run?
     python benchmarks/run.py --engines retrograd@../before/src retrograd@src     two builds of one engine
 
@@ -19,6 +19,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -179,6 +180,31 @@ class Table:
         print("  ".join([first.ljust(self.widths[0]), *aligned]).rstrip(), flush=True)
 
 
+# -- tables of documents ----------------------------------------------------------
+
+MARKED = re.compile(r"(?<=<!-- benchmarks -->\n\n)(?P<about>.*)\n\n(?P<head>\|.*\n\|.*\n)(?P<rows>(?:\|.*\n)*)(?=\n<!-- /benchmarks -->)")
+
+
+def marked(file: str) -> re.Match[str]:
+    found = MARKED.search(pathlib.Path(file).read_text())
+    if found is None:
+        sys.exit(f"{file} has no table between <!-- benchmarks --> and <!-- /benchmarks -->")
+    return found
+
+
+def named_in(file: str) -> list[str]:
+    """The cases that the table of a document has."""
+    return [line.split("|")[1].strip() for line in marked(file)["rows"].splitlines()]
+
+
+def update(file: str, about: str, rows: list[Row]) -> None:
+    """Writes what was measured into the table of a document; rows that were not measured stay."""
+    found, fresh = marked(file), {row.name: "| " + " | ".join(cells(row, 2)) + " |" for row in rows if not row.error}
+    lines = [fresh.get(name, line) for name, line in zip(named_in(file), found["rows"].splitlines(), strict=True)]
+    text = found.string[: found.start()] + f"{about}\n\n{found['head']}" + "\n".join(lines) + "\n" + found.string[found.end() :]
+    pathlib.Path(file).write_text(text)
+
+
 def cpu_name() -> str:
     try:
         lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
@@ -220,6 +246,13 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--smoke", action="store_true", help="two very short rounds; fails if a case does not run")
     parser.add_argument("--strict", action="store_true", help="fail if a target is missed")
     parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    parser.add_argument(
+        "--update",
+        metavar="FILE",
+        nargs="+",
+        default=[],
+        help="measure the cases that the tables of these Markdown files have, and write them there",
+    )
     parser.add_argument("--json", metavar="FILE", help="also write every measurement to FILE")
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
     options = parser.parse_args()
@@ -227,6 +260,8 @@ def parse_arguments() -> argparse.Namespace:
         options.rounds, options.seconds = 2, 0.001
     if len(options.engines) > 2:
         parser.error("--engines takes one or two modules")
+    if options.update and (options.smoke or options.engines != ["torch", "retrograd"]):
+        parser.error("--update is for whole rounds of PyTorch and retrograd")
     return options
 
 
@@ -242,6 +277,9 @@ def main() -> int:
     options = parse_arguments()
     wanted = [w.lower() for w in options.filter]
     cases = [c for c in offered(options.ops) if not wanted or any(w in c.name.lower() for w in wanted)]
+    if options.update:
+        named = {name for file in options.update for name in named_in(file)}
+        cases = [c for c in cases if c.name in named]
     if options.smoke or len({name.partition("@")[0] for name in options.engines}) == 1:
         cases = [
             replace(c, target=None) for c in cases
@@ -252,7 +290,8 @@ def main() -> int:
 
     engines = start(options.engines, options.threads)
     versions = ", ".join(f"{e.name} {e.version}" for e in engines)
-    print(f"{versions}; Python {platform.python_version()}; {cpu_name()}, {options.threads} threads\n")
+    about = f"{versions}; Python {platform.python_version()}; {cpu_name()}, {options.threads} threads"
+    print(f"{about}\n")
     warn_if_busy()
     table = Table([e.name for e in engines], cases, options.markdown)
     rows = []
@@ -262,6 +301,8 @@ def main() -> int:
     for engine in engines:
         engine.close()
 
+    for file in options.update:
+        update(file, about, rows)
     if options.json:
         machine = {"cpu": cpu_name(), "threads": options.threads, "python": platform.python_version()}
         result = {"engines": {e.name: e.version for e in engines}, "machine": machine}

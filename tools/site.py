@@ -1,35 +1,39 @@
-"""What the documentation site has beside the files of docs/: pages made from the package, from the documents at the top, and pictures from the viewer.
+"""What the documentation site has beside the files of docs/: a reference made from the package, and the documents at the top of the repository.
 
 A hook of MkDocs (mkdocs.yml). By itself:
 
-    python tools/site.py coverage    counts the names of PyTorch that are here, in docs/coverage.json; needs PyTorch
-    python tools/site.py picture     draws docs/graph.svg, the picture of the README
+    python tools/site.py pictures    draws the graphs of the guides' code, and that of the README, in docs/pictures
+    python tools/site.py coverage    counts the names of PyTorch that are here, in docs/guide/from-pytorch.md; needs PyTorch
 """
 
 from __future__ import annotations
 
+import importlib
 import inspect
-import json
 import pathlib
+import pkgutil
 import re
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-COVERAGE = ROOT / "docs" / "coverage.json"
+DOCS = ROOT / "docs"
 
 # Documents at the top of the repository, and what they are on the site.
 TOP = {"ARCHITECTURE.md": "contributing/architecture.md", "CONTRIBUTING.md": "contributing/contributing.md", "README.md": "readme.md"}
 
-NAMESPACES = (
-    "", "Tensor", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "autograd", "autograd.functional", "func", "linalg", "special", "fft", "amp", "distributions",
-    "utils.data", "utils.checkpoint", "sparse", "nested", "fx", "library", "profiler", "testing", "doctor", "viz",
+# Whose names are counted against PyTorch's.
+COUNTED = (
+    "", "Tensor", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "autograd", "func", "linalg", "special", "fft", "distributions", "amp", "sparse", "utils.data",
+    "utils.checkpoint", "profiler", "testing", "fx",
 )  # fmt: skip
 
 
-def member(name: str) -> Any:
-    import importlib
+# -- the reference ----------------------------------------------------------------
 
+
+def member(name: str) -> Any:
     import retrograd
 
     if name in ("", "Tensor"):
@@ -40,6 +44,38 @@ def member(name: str) -> Any:
 def public_names(owner: Any) -> list[str]:
     names = getattr(owner, "__all__", None) or [name for name in dir(owner) if not name.startswith("_")]
     return sorted({name for name in names if not inspect.ismodule(getattr(owner, name, None)) and not name.startswith("_")})
+
+
+def own_names(owner: Any) -> list[str]:
+    """The public names, without what a module that does not list them only imports or notes."""
+    names = [name for name in public_names(owner) if hasattr(owner, name)]
+    if not inspect.ismodule(owner) or hasattr(owner, "__all__"):
+        return names
+    home = owner.__name__
+    return [
+        name
+        for name in names
+        if inspect.isbuiltin(value := getattr(owner, name)) or (getattr(value, "__module__", None) or "").startswith(home)
+    ]
+
+
+def namespaces() -> Iterator[tuple[str, list[str]]]:
+    """Every namespace that has names of its own, which are not there further up, and all of its names; those further up first."""
+    import retrograd
+
+    found = [i.name.removeprefix("retrograd.") for i in pkgutil.walk_packages(retrograd.__path__, "retrograd.", onerror=lambda _: None)]
+    public = [name for name in found if not any(part.startswith("_") for part in name.split(".")) and name.partition(".")[0] != "cli"]
+    listed: set[int] = set()
+    for path in ["", "Tensor", *sorted(public, key=lambda name: (name.count("."), name))]:
+        try:
+            owner = member(path)
+        except ImportError:
+            continue  # of a library that is not installed
+        names = own_names(owner)
+        values = {id(getattr(owner, name)) for name in names}
+        if values - listed:
+            yield path, names
+        listed |= values
 
 
 def _anchor(name: str) -> str:
@@ -63,13 +99,12 @@ def entry(path: str, name: str, value: Any) -> str:
 def api_pages() -> dict[str, str]:
     """Path on the site -> Markdown, of a page for each namespace and one that lists them."""
     pages, rows = {}, []
-    for path in NAMESPACES:
+    for path, names in namespaces():
         owner = member(path)
-        names = public_names(owner)
         title = f"torch.{path}" if path else "torch"
         file = f"{path or 'torch'}.md"
         first = (inspect.getdoc(owner) or "").partition("\n")[0]
-        body = "".join(entry(path, name, getattr(owner, name)) for name in names if hasattr(owner, name))
+        body = "".join(entry(path, name, getattr(owner, name)) for name in names)
         pages[f"api/{file}"] = f"# {title}\n\n{first}\n\n{len(names)} names.\n\n{body}"
         rows.append(f"| [`{title}`]({file}) | {len(names)} | {first.replace('|', ' ')} |")
     pages["api/index.md"] = (
@@ -78,33 +113,55 @@ def api_pages() -> dict[str, str]:
     return pages
 
 
-def coverage_table() -> str:
-    counts = json.loads(COVERAGE.read_text())
-    rows = [f"| `{name}` | {here} of {there} | {100 * here / there:.1f} % |" for name, (here, there) in counts["names"].items()]
-    return f"Public names of PyTorch {counts['version']} that are here:\n\n| namespace | names | |\n|---|---|---|\n" + "\n".join(rows)
+# -- what is written into docs/ ---------------------------------------------------
+
+_DRAWN = re.compile(r"^```python\n(?P<code>.*?)^```$|^<!-- graph: (?P<graph>.*?) -->\n!\[[^\]]*\]\((?P<file>[^)\s]+)\)$", re.M | re.S)
 
 
-def picture() -> str:
-    """The graph of the guide's example."""
-    import retrograd as torch
+def drawn(page: pathlib.Path) -> Iterator[tuple[pathlib.Path, str]]:
+    """The pictures of a page, as SVG: its code runs, and a comment before each picture says of what it is the graph."""
+    from retrograd import viz
 
-    torch.manual_seed(0)
-    w = torch.randn(3, requires_grad=True)
-    loss = (torch.tanh(torch.randn(8, 3) @ w) - 1).pow(2).mean()
-    return str(torch.viz.graph(loss, names={"w": w}).svg()).replace("\n\n", "\n")
+    space: dict[str, Any] = {"__name__": page.stem}
+    for part in _DRAWN.finditer(page.read_text()):
+        if part["code"] is not None:
+            exec(compile(part["code"], page.name, "exec"), space)
+        else:
+            leaves = {
+                name: value for name, value in space.items() if getattr(value, "is_leaf", False) and getattr(value, "requires_grad", False)
+            }
+            asked = eval(f"dict({part['graph']})", space) if "=" in part["graph"] else {"loss": eval(part["graph"], space)}
+            depth = asked.pop("depth", None)
+            yield page.parent / part["file"], viz.graph(asked.pop("loss"), names=leaves, **asked).svg(depth)
 
 
-def model_picture() -> str:
-    """The graph of a small network, by module."""
-    import retrograd as torch
-    from retrograd import nn
+def pages_with_pictures() -> list[pathlib.Path]:
+    return [page for page in sorted(DOCS.glob("**/*.md")) if "<!-- graph: " in page.read_text()]
 
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
-    with torch.viz.watch(model):
-        out = model(torch.randn(16, 3))
-    loss = nn.functional.mse_loss(out, torch.randn(16, 1))
-    return str(torch.viz.graph(loss, model=model).svg())
+
+def coverage() -> tuple[str, dict[str, tuple[int, int]]]:
+    """PyTorch's version, and by namespace how many of its public names are here, of how many."""
+    import torch
+
+    counts = {}
+    for path in COUNTED:
+        theirs = torch.Tensor if path == "Tensor" else importlib.import_module(f"torch.{path}".rstrip("."))
+        wanted = own_names(theirs)
+        ours = member(path)
+        counts[f"torch.{path}".rstrip(".")] = (sum(hasattr(ours, name) for name in wanted), len(wanted))
+    return torch.__version__.partition("+")[0], counts
+
+
+def coverage_table(version: str, counts: dict[str, tuple[int, int]]) -> str:
+    rows = [f"| `{name}` | {here} of {there} | {100 * here / there:.1f} % |" for name, (here, there) in counts.items()]
+    return f"Public names of PyTorch {version} that are here:\n\n| namespace | names | |\n|---|---|---|\n" + "\n".join(rows)
+
+
+def written_between(text: str, mark: str, inside: str) -> str:
+    """The text with something else between <!-- mark ... --> and <!-- /mark -->."""
+    found = re.compile(rf"(<!-- {mark}\b.*?-->\n\n).*?(\n\n<!-- /{mark} -->)", re.S)
+    assert found.search(text), f"no place for {mark}"
+    return found.sub(lambda match: match[1] + inside + match[2], text)
 
 
 # -- what MkDocs calls ----------------------------------------------------------
@@ -136,64 +193,29 @@ def _relinked(markdown: str, here: str) -> str:
             else:
                 parts.append(part)
         path = "/".join(parts)
-        place = TOP.get(path, path.removeprefix("docs/") if path.startswith("docs/") and path.endswith(".md") else None)
+        place = TOP.get(path, path.removeprefix("docs/") if path.startswith("docs/") and path.endswith((".md", ".svg")) else None)
         if place is None:
             return f"{text} (`{path}`)"
         up = "../" * len(folder.parts)
         return f"[{text}]({up}{place}{anchor})"
 
-    return re.sub(r"(?<!!)\[([^\]]+)\]\(([^)#\s]*)(#[^)\s]*)?\)", link, markdown)
+    return re.sub(r"\[([^\]]+)\]\(([^)#\s]*)(#[^)\s]*)?\)", link, markdown)
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     here = page.file.src_uri
     if not here.startswith("api/"):
         markdown = _relinked(markdown, here)
-    return (
-        markdown.replace("{{coverage}}", coverage_table())
-        if "{{coverage}}" in markdown
-        else markdown.replace("{{picture}}", picture())
-        if "{{picture}}" in markdown
-        else markdown
-    )
-
-
-# -- counting -------------------------------------------------------------------
-
-
-def count_coverage() -> None:
-    import importlib
-
-    import torch
-
-    names = {}
-    for path in (
-        "",
-        "Tensor",
-        "nn",
-        "nn.functional",
-        "nn.init",
-        "optim",
-        "autograd",
-        "func",
-        "linalg",
-        "special",
-        "fft",
-        "distributions",
-        "utils.data",
-        "utils.checkpoint",
-    ):
-        theirs = torch.Tensor if path == "Tensor" else importlib.import_module(f"torch.{path}".rstrip("."))
-        wanted = public_names(theirs)
-        ours = member(path)
-        names[f"torch.{path}".rstrip(".")] = (sum(hasattr(ours, name) for name in wanted), len(wanted))
-    COVERAGE.write_text(json.dumps({"version": torch.__version__.partition("+")[0], "names": names}, indent=2) + "\n")
+    return markdown
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["coverage"]:
-        count_coverage()
-    elif sys.argv[1:] == ["picture"]:
-        (ROOT / "docs" / "graph.svg").write_text(model_picture() + "\n")
+        guide = DOCS / "guide" / "from-pytorch.md"
+        guide.write_text(written_between(guide.read_text(), "coverage", coverage_table(*coverage())))
+    elif sys.argv[1:] == ["pictures"]:
+        for page in pages_with_pictures():
+            for file, text in drawn(page):
+                file.write_text(text)
     else:
         sys.exit(__doc__)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from retrograd import doctor
-from tests.doctor.page import sections, shown, told
+from tests.doctor.page import PAGE, sections, shown, told
 
 SECTIONS = sections()
 
@@ -15,6 +15,12 @@ SECTIONS = sections()
 def _without_numbers(text: str) -> str:
     """Norms, times and random values differ between machines."""
     return re.sub(r"(?<![:\w.])\d[\d,]*(\.\d+)?(e[-+]?\d+)?\b", "#", text)
+
+
+def test_the_page_opens_with_code_that_runs():
+    opening = PAGE.read_text().partition("## How closely")[0]
+    (block,) = re.findall(r"^```python\n(.*?)^```$", opening, re.M | re.S)
+    exec(compile(block, PAGE.name, "exec"), {})
 
 
 def test_every_code_has_a_section():

@@ -4,8 +4,10 @@ Shown by `_softbump`, an entry of optable/pointwise.py that no other file of the
 """
 
 import functools
+import importlib
 import inspect
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -170,7 +172,23 @@ def test_an_entry_changes_the_files_of_its_family_alone():
     assert opgen.generate() == plain
 
 
+@pytest.mark.parametrize(("document", "node"), [("CONTRIBUTING.md", "CubeBackward0"), ("optable/README.md", "TanhBackward0")])
+def test_the_entries_that_documents_show(document, node):
+    (code,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / document).read_text(), re.M | re.S)
+    before = list(optable.load())
+    optable.entries[:] = [entry for entry in before if entry.name != "tanh"]  # which is shown in a shorter form
+    try:
+        exec(compile(code, document, "exec"), dict(vars(importlib.import_module("optable.pointwise"))))
+        (made,) = [entry for entry in optable.entries if entry not in before]
+        files = opgen.generate() if made.name == "cube" else {}
+    finally:
+        optable.entries[:] = before
+    assert made.node == node and made.samples and made.variants == {"function", "method", "inplace", "out"}
+    assert not files or any("struct CubeBackward0" in text for text in files.values())
+
+
 def test_an_entry_that_is_wrong_is_refused():
+    optable.load()
     with pytest.raises(ValueError, match="cannot read schema"):
         optable.op("nonsense", kernel=optable.native())
     with pytest.raises(ValueError, match="cannot read parameter 'Tensr self'"):

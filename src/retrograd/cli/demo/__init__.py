@@ -152,7 +152,7 @@ def write_report(path: Path, run: Run, ops: list[tuple[str, float, int]], facts:
     Page("retrograd: a minute of training", [fact_table(facts), grid(charts), card("What it writes", preformatted(sample))]).save(path)
 
 
-def main(arguments: list[str]) -> int:
+def parser_of() -> Parser:
     parser = Parser("demo", __doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="how long to train (default: %(default)g)")
     parser.add_argument("--steps", type=int, help="how many steps to train, instead of a time")
@@ -161,6 +161,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--sample", type=int, default=500, help="how many characters it writes at the end (default: %(default)s)")
     parser.add_argument("--no-compare", action="store_true", help="leave PyTorch alone, where it is installed")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    parser = parser_of()
     options = parser.parse_args(arguments)
     if options.steps is not None and options.steps < 1:
         parser.error("--steps has to be at least 1")
