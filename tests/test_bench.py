@@ -238,9 +238,17 @@ def test_a_terminal_gets_a_bar(monkeypatch):
 
 
 def test_the_commands_of_the_claims_page_are_commands():
+    """Each table follows the command that measures it, and has a figure in every cell but the first."""
     text = (Path(__file__).parent.parent / "docs" / "claims.md").read_text()
     commands = set(re.findall(r"retrograd (bench (?!--)[^`\n|]*)", text))
     assert len(commands) >= 4
     for command in commands:
         options = bench.parser_of().parse_args(command.split()[1:])
         assert bench.groups_of(options), command
+    for section in re.split(r"^## ", text, flags=re.M)[1:]:
+        tables = section.split("\n| ")
+        if len(tables) > 1:
+            assert "`retrograd bench " in tables[0] or "The first command above" in tables[0], section.splitlines()[0]
+    rows = [line.split("|")[2:-1] for line in text.splitlines() if line.startswith("| ") and "|---" not in line]
+    figures = [cell for row in rows for cell in row if re.search(r"\d", cell) or "no difference" in cell]
+    assert len(rows) > 25 and len(figures) >= sum(map(len, rows)) - 20  # heads have none

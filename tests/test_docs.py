@@ -65,8 +65,21 @@ def test_profiler_page(tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["stacks.txt", "trace.json.gz"]
 
 
-def test_readme_has_an_example_that_prints():
-    assert any("print(" in code for code in blocks(ROOT / "README.md", "python"))
+def test_what_the_readme_has():
+    """Two commands, an example of fifteen lines that prints, a picture, every code of the doctor, the speed table with its command."""
+    text = (ROOT / "README.md").read_text()
+    (example,) = blocks(ROOT / "README.md", "python")
+    assert len([line for line in example.splitlines() if line]) == 15 and "print(" in example
+    assert blocks(ROOT / "README.md", "console")[0].count("$ ") == 2 and "](docs/pictures/model.svg)" in text
+    table = text.partition("| mistake | PyTorch | retrograd |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", table)) >= set(retrograd.doctor.CODES) - {
+        "backward_twice",
+        "non_scalar_backward",
+        "inference_tensor_misuse",
+    }
+    speed = text.partition("<!-- benchmarks -->")[2].partition("<!-- /benchmarks -->")[0]
+    assert speed.count("|\n") > 10 and "benchmarks/run.py --update README.md" in text
+    assert "## State" in text and "## Contributing, citing" in text
 
 
 def walk():

@@ -28,6 +28,7 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--back); max-width: 1340px; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.05rem; margin: 0 0 .4rem; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 520px), 1fr)); gap: 1.2rem; margin: 1.2rem 0; }
+.card + .card { margin-top: 1.2rem; } .charts .card { margin-top: 0; }
 .card { background: var(--soft); border-radius: 8px; padding: 1rem; overflow-x: auto; }
 svg { width: 100%; height: auto; display: block; } svg text { fill: var(--ink); font: 11px system-ui, sans-serif; }
 table { border-collapse: collapse; } td, th { padding: .15rem 1.2rem .15rem 0; vertical-align: top; text-align: left; }

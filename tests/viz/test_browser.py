@@ -10,7 +10,7 @@ import retrograd as torch
 from retrograd import viz
 from retrograd.viz._draw import widths_of
 from retrograd.viz._layout import place
-from tests.viz.test_graph import Net, loss_of
+from tests.viz.test_graph import Block, Net, loss_of
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pages are tested in a browser through playwright, which is not installed")
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -23,7 +23,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        launched = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--enable-precise-memory-info"])
         yield launched
         launched.close()
 
@@ -159,22 +159,45 @@ def test_hostile_names_are_shown_as_text(open_page):
     assert bad in page.locator("#side h2").inner_text() and page.title() == bad
 
 
-def test_fifty_thousand_nodes_stay_usable(open_page):
+def tangle():
+    """50,000 nodes without modules, whose edges lead far."""
     values = [torch.ones(2, requires_grad=True) for _ in range(50)]
     for i in range(50_000):
         values.append(values[-1] * values[-1 - i * 7 % 40])
-    graph = viz.graph(torch.stack(values[-50:]).sum())
+    return viz.graph(torch.stack(values[-50:]).sum()), "stack", "StackBackward0"
+
+
+def deep_model():
+    """As many in modules three deep."""
+    model = torch.nn.Sequential(*(torch.nn.Sequential(*(Block(4) for _ in range(40))) for _ in range(80)))
+    with viz.watch(model):
+        loss = model(torch.ones(2, 4)).sum()
+    return viz.graph(loss, model=model), "57.3.up.weight", "57.3.up (Linear)"
+
+
+@pytest.mark.parametrize("make", [tangle, deep_model])
+def test_fifty_thousand_nodes_stay_usable(open_page, make):
+    """The limits are for a machine that has much else to do. With nothing else a page opens in about one second, all boxes are drawn in 50 ms, a search takes 80 ms, and the page takes 70 MB."""
+    graph, asked, shown = make()
     assert len(graph.nodes) > 40_000
     text = graph.html()
+    assert len(text) < 8_000_000
     start = time.perf_counter()
     page = open_page(text)
     page.wait_for_function("window.viewer && viewer.ready")
     loaded = time.perf_counter() - start
-    page.fill("#search", "stack")
+    page.fill("#search", asked)
     page.press("#search", "Enter")
-    assert "StackBackward0" in page.locator("#side").inner_text()
+    assert shown in page.locator("#side").inner_text()
+    timed = "(() => { const start = performance.now(); %s; return performance.now() - start; })()"
+    assert page.evaluate(timed % f"viewer.search({asked!r})") < 3000
+    if graph.tree.paths:
+        few = len(page.evaluate("(viewer.foldAll(true), viewer.boxes())"))
+        assert page.evaluate(timed % "viewer.foldAll(false)") < 10_000 and few < 200
+        assert len(page.evaluate("viewer.boxes()")) == len(graph.nodes)
+    assert page.evaluate("performance.memory.usedJSHeapSize") < 300e6
     frames = "new Promise((done) => { const start = performance.now(); let n = 0; const go = () => { viewer.view.x += 1; window.dispatchEvent(new Event('x')); document.getElementById('fit').click(); ++n < 5 ? requestAnimationFrame(go) : done((performance.now() - start) / 5); }; go(); })"
-    assert loaded < 20 and page.evaluate(frames) < 2000  # about one second and 50 ms on an idle machine
+    assert loaded < 20 and page.evaluate(frames) < 2000
 
 
 def test_the_demo_report_and_notebook_frames(open_page):

@@ -40,7 +40,7 @@ def _product(given: list[Any]) -> list[Any]:
 
 # Ops of ours that compute what PyTorch has a name for, and their arguments as PyTorch would give them: a product with its transposes
 # folded in, a product with a bias, a sum to the shape of an input and the way back, a product with a number, a copy, random zeros and
-# ones, and the parts of a convolution's derivative.
+# ones, attention, and derivatives.
 _KNOWN_AS: dict[str, tuple[str, Callable[[list[Any]], list[Any]]]] = {
     "_mm": ("mm", _product),
     "_linear": ("addmm", lambda given: [given[2], given[0], _flipped(given[1]), 1, 1]),
@@ -49,6 +49,10 @@ _KNOWN_AS: dict[str, tuple[str, Callable[[list[Any]], list[Any]]]] = {
     "_scaled_product": ("mul", lambda given: given[:2]),
     "_clone_as": ("clone", lambda given: [given[0], None]),
     "_bernoulli_like": ("bernoulli_", lambda given: [*given, None]),
+    "_gelu_backward": ("gelu_backward", lambda given: [*given, None]),
+    "_gelu_tanh_backward": ("gelu_backward", lambda given: [*given, None]),
+    "_attention": ("_scaled_dot_product_flash_attention_for_cpu", lambda given: [*given[:3], 0.0, *given[4:]]),
+    "_attention_backward": ("_scaled_dot_product_flash_attention_for_cpu_backward", lambda given: given),
     "_convolution_input": ("convolution_backward", lambda given: given),
     "_convolution_weight": ("convolution_backward", lambda given: given),
 }

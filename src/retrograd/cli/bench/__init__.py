@@ -167,21 +167,22 @@ def results_of(engines: list[Engine], groups: list[list[Spec]], options: argpars
                 skipped.append(specs[0]["op"])  # of the whole table some need more than matrices
                 continue
             for i, spec in enumerate(specs):
-                base = rows[0][0] if len(specs) > 1 else None
-                results.append(show.Result(labels_of(spec), rows[0][i], base, rows[1][i] if len(rows) > 1 else None))
+                pairs = [(found[i], found[0] if len(specs) > 1 else None) for found in rows]
+                results.append(show.Result(labels_of(spec), *pairs[0], *(pairs[1] if len(pairs) > 1 else ())))
         bar.show(bar.total, "", finished=True)
     return results, sorted(set(skipped))
 
 
 def statements(results: list[show.Result]) -> list[str]:
-    """Whether differences exceed the noise, in words: one sentence for each comparison."""
+    """Whether differences exceed the noise, in words: one sentence for each comparison on each engine."""
     found = []
     for before, result in zip([None, *results], results, strict=False):
-        where = " ".join(map(str, result.labels.values()))
-        if result.base is not None and result.base is not result.row:
-            found.append(f"{where}: {sentence(result.base, result.row)}")
-        if before is not None and result.row.spec.get("mode") == "inference_mode":  # what comes before it is no_grad
-            found.append(f"{where} against no_grad: {sentence(before.row, result.row)}")
+        for side, (row, base) in enumerate(result.sides):
+            where = " ".join(map(str, result.labels.values())) + (", PyTorch" if side else "")
+            if base is not None and base is not row:
+                found.append(f"{where}: {sentence(base, row)}")
+            if before is not None and row.spec.get("mode") == "inference_mode":  # what comes before it is no_grad
+                found.append(f"{where} against no_grad: {sentence(before.sides[side][0], row)}")
     return found
 
 

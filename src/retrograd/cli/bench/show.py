@@ -24,6 +24,12 @@ class Result:
     row: Row
     base: Row | None = None
     other: Row | None = None
+    other_base: Row | None = None
+
+    @property
+    def sides(self) -> list[tuple[Row, Row | None]]:
+        """What was measured on each engine, and what it is compared with there."""
+        return [(row, base) for row, base in ((self.row, self.base), (self.other, self.other_base)) if row is not None]
 
     @property
     def difference(self) -> Difference | None:
@@ -101,13 +107,12 @@ def records(results: Sequence[Result]) -> list[dict[str, Any]]:
     """Plain numbers, a record for each program on each engine."""
     found = []
     for result in results:
-        for row in filter(None, (result.row, result.other)):
+        for row, base in result.sides:
             ours = row is result.row
-            difference = result.difference if ours else None
+            difference = None if base is None or base is row else compare(base, row)
             batch = row.spec.get("batch")
             record = {"engine": row.engine, **result.labels, "seconds": row.seconds, "spread": row.spread, "rounds": len(row.samples)}
             record |= {"samples_per_second": batch / row.seconds if batch else None, "peak_bytes": row.peak, "kept_bytes": row.kept}
-            base = result.base if ours else None
             record["memory_ratio"] = row.peak / base.peak if base is not None and base.peak else None
             for name, value in (("ratio", difference), ("against", result.against if not ours else None)):
                 record[f"time_{name}"] = None if value is None else value.ratio
@@ -128,7 +133,7 @@ def csv_text(results: Sequence[Result]) -> str:
 
 def json_text(results: Sequence[Result], facts: dict[str, Any]) -> str:
     rows = records(results)
-    samples = [row.samples for result in results for row in (result.row, result.other) if row is not None]
+    samples = [row.samples for result in results for row, _ in result.sides]
     return json.dumps({**facts, "rows": [{**row, "samples": s} for row, s in zip(rows, samples, strict=True)]}, indent=1) + "\n"
 
 
