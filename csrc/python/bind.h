@@ -15,6 +15,7 @@
 #include "core/tensor.h"
 #include "ops/record.h"
 #include "param_kinds.h"  // generated from optable/types.py
+#include "python/torch_function.h"
 #include "python/wrap.h"
 
 namespace retrograd {
@@ -96,8 +97,19 @@ class Parsed {
   PyObject* out_object() const { return reinterpret_cast<PyObject*>(out_); }
 
   // Reads one argument; false when it does not fit (no error set). Throws only for values that fit the kind but are bad (overflow).
-  bool read(int i, const ParamSpec& spec, PyObject* object);
-  void fill_default(int i, const ParamSpec& spec);
+  bool read(int i, const ParamSpec& spec, PyObject* object) {
+    const bool tensor = spec.kind == Kind::Tensor || spec.kind == Kind::TensorOpt || spec.kind == Kind::Operand;
+    if (RG_UNLIKELY(!tensor || !is_plain_tensor(object))) return read_other(i, spec, object);
+    v_[i].none = false;
+    v_[i].tensor = reinterpret_cast<TensorImpl*>(object);
+    note_device(v_[i].tensor);
+    return true;
+  }
+  void fill_default(int i, const ParamSpec& spec) {
+    v_[i].none = spec.fallback.none;
+    v_[i].tensor = nullptr;
+    if (!spec.fallback.none) fill_value(i, spec);
+  }
   bool read_ints(int i, PyObject* const* items, Py_ssize_t count);
   bool set_out(PyObject* object);
   void reset() {
@@ -122,6 +134,8 @@ class Parsed {
     const int64_t* ints;
     std::string_view text;
   };
+  bool read_other(int i, const ParamSpec& spec, PyObject* object);
+  void fill_value(int i, const ParamSpec& spec);
   bool read_tensor_list(int i, PyObject* object, bool optional_items);
   void note_device(const TensorImpl* t) {
     const bool scalar = t->ndim == 0 && t->storage->device.is_cpu();

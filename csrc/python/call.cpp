@@ -1,5 +1,6 @@
 // Calling a group: matching arguments against its signatures, and explaining why none fits.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -32,15 +33,25 @@ PyObject* interned_out() {
 }
 
 // NumPy's names for the same thing.
+constexpr struct {
+  const char *param, *given;
+} kAliases[] = {{"dim", "axis"}, {"keepdim", "keepdims"}, {"input", "x"}, {"input", "a"}, {"input", "x1"}, {"other", "x2"}};
 bool is_alias(const char* param, const char* given) {
-  auto pair = [&](const char* p, const char* g) { return std::strcmp(param, p) == 0 && std::strcmp(given, g) == 0; };
-  return pair("dim", "axis") || pair("keepdim", "keepdims") || pair("input", "x") || pair("input", "a") || pair("input", "x1") ||
-         pair("other", "x2");
+  return std::ranges::any_of(kAliases, [&](const auto& a) { return std::strcmp(param, a.param) == 0 && std::strcmp(given, a.given) == 0; });
+}
+bool is_any_alias(PyObject* interned) {
+  static const auto names = [] {
+    std::array<PyObject*, std::size(kAliases)> all;
+    std::ranges::transform(kAliases, all.begin(), [](const auto& a) { return PyUnicode_InternFromString(a.given); });
+    return all;
+  }();
+  return std::ranges::find(names, interned) != names.end();
 }
 
 bool keyword_is(PyObject* given, const ParamSpec& spec) {
   PyObject* name = interned_name(spec);
   if (given == name) return true;
+  if (RG_LIKELY(PyUnicode_CHECK_INTERNED(given)) && !is_any_alias(given)) return false;  // as it is in all calls that programs spell out
   if (PyUnicode_Compare(given, name) == 0) return true;
   const char* text = PyUnicode_AsUTF8(given);
   if (!text) {
@@ -71,16 +82,14 @@ bool match(const Signature& s, const Args& a, Parsed& p) {
     if (!count || !p.read(0, s.params[0], a.self)) return false;
     first = 1;
   }
-  int positional_params = 0;
-  for (int i = first; i < count && !(s.params[static_cast<size_t>(i)].flags & kKeywordOnly); ++i) ++positional_params;
   Py_ssize_t used_keywords = 0;
   Py_ssize_t next = 0;  // positional argument
   for (int i = first; i < count; ++i) {
     const ParamSpec& spec = s.params[static_cast<size_t>(i)];
     if (next < a.positional && (a.flat || !(spec.flags & kKeywordOnly))) {
       // view(2, 3): a lone list of ints may be spread over the positional arguments.
-      if (positional_params == 1 && !a.flat && a.positional != 1 &&
-          (spec.kind == Kind::Ints || (spec.kind == Kind::IntsOpt && count == first + 1)) && all_ints(a)) {
+      if ((spec.kind == Kind::Ints || (spec.kind == Kind::IntsOpt && count == first + 1)) && a.positional != 1 && !a.flat && i == first &&
+          (count == first + 1 || (s.params[static_cast<size_t>(first) + 1].flags & kKeywordOnly)) && all_ints(a)) {
         if (!p.read_ints(i, a.items, a.positional)) return false;
         next = a.positional;
         continue;
@@ -216,13 +225,8 @@ void check_devices(const Group& g, const OpRecord& op, uint8_t devices) {
        "() got tensors on the cpu and on another device");
 }
 
-// addcmul(x, 2, a, b) and its like, see retrograd/_legacy.py. Null where the call is in no such order.
-PyObject* call_in_older_order(const Group& g, const Args& a) {
-  bool number = false;
-  for (Py_ssize_t i = 0; i < a.positional; ++i)
-    number |= PyLong_Check(a.items[i]) || PyFloat_Check(a.items[i]) || PyComplex_Check(a.items[i]) ||
-              (is_tensor(a.items[i]) && reinterpret_cast<TensorImpl*>(a.items[i])->ndim == 0);
-  if (!number) return nullptr;
+// addcmul(x, 2, a, b), x.set_(storage): see retrograd/_legacy.py. Null where the call is none of these.
+PyObject* call_nonetheless(const Group& g, const Args& a) {
   PyObject* module = checked(PyImport_ImportModule("retrograd._legacy"));
   const Py_ssize_t shift = a.self ? 1 : 0;
   PyObject* positional = PyTuple_New(a.positional + shift);
@@ -262,7 +266,7 @@ PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_
     }
     if (any_overloaded(items, args.positional + args.keywords()))  // in a place where no signature wants a tensor
       return call_torch_function(g.callable, self, items, args.positional, kwnames);
-    if (PyObject* result = call_in_older_order(g, args)) return result;
+    if (PyObject* result = call_nonetheless(g, args)) return result;
     explain(g, args);
   } catch (const MissingKernel& e) {
     PyErr_SetString(PyExc_NotImplementedError, e.of(g.name).c_str());

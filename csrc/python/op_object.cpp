@@ -63,7 +63,7 @@ PyObject* op_call(PyObject* self, PyObject* const* args, size_t nargs, PyObject*
 
 // ---- what it says about itself ----
 
-PyTypeObject parameter_type;  // a named tuple
+PyTypeObject type_of_parameters;  // a named tuple
 PyStructSequence_Field parameter_fields[] = {{"name", nullptr},
                                              {"type", "as schemas spell it: Tensor, int[], Scalar?"},
                                              {"default", "None where there is none, too: see required"},
@@ -83,7 +83,7 @@ PyObject* words(const char* const* list) {
 }
 
 PyObject* parameter(const char* name, const char* type, PyObject* fallback, bool keyword_only, bool required) {
-  PyObject* p = checked(PyStructSequence_New(&parameter_type));
+  PyObject* p = checked(PyStructSequence_New(&type_of_parameters));
   PyStructSequence_SET_ITEM(p, 0, PyUnicode_InternFromString(name));
   PyStructSequence_SET_ITEM(p, 1, PyUnicode_InternFromString(type));
   PyStructSequence_SET_ITEM(p, 2, fallback);
@@ -268,9 +268,9 @@ void register_op(OpRecord& op) { ops_by_name().emplace(op.name, &op); }
 
 void init_op_object(PyObject* module) {
   op_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&op_spec)));
-  if (PyStructSequence_InitType2(&parameter_type, &parameter_desc) != 0) throw PythonError();
+  if (PyStructSequence_InitType2(&type_of_parameters, &parameter_desc) != 0) throw PythonError();
   PyModule_AddFunctions(module, methods);
-  if (PyModule_AddType(module, op_type) != 0 || PyModule_AddType(module, &parameter_type) != 0) throw PythonError();
+  if (PyModule_AddType(module, op_type) != 0 || PyModule_AddType(module, &type_of_parameters) != 0) throw PythonError();
 }
 
 }  // namespace retrograd

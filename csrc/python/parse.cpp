@@ -196,7 +196,7 @@ bool Parsed::read_tensor_list(int i, PyObject* o, bool optional_items) {
   return true;
 }
 
-bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
+bool Parsed::read_other(int i, const ParamSpec& spec, PyObject* o) {
   Value& v = v_[i];
   v.none = false;
   switch (spec.kind) {
@@ -208,11 +208,6 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
       }
       [[fallthrough]];
     case Kind::Tensor:
-      if (RG_LIKELY(is_plain_tensor(o))) {
-        v.tensor = reinterpret_cast<TensorImpl*>(o);
-        note_device(v.tensor);
-        return true;
-      }
       if (is_tensor(o)) {
         overloaded_ = true;
         v.tensor = reinterpret_cast<TensorImpl*>(o);
@@ -226,11 +221,6 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
       }
       return false;
     case Kind::Operand:
-      if (RG_LIKELY(is_plain_tensor(o))) {
-        v.tensor = reinterpret_cast<TensorImpl*>(o);
-        note_device(v.tensor);
-        return true;
-      }
       v.tensor = nullptr;
       if (read_scalar(o, v.scalar)) return true;
       if (is_tensor(o)) {
@@ -339,11 +329,9 @@ bool Parsed::read(int i, const ParamSpec& spec, PyObject* o) {
   return false;
 }
 
-void Parsed::fill_default(int i, const ParamSpec& spec) {
+void Parsed::fill_value(int i, const ParamSpec& spec) {
   Value& v = v_[i];
   const DefaultValue& d = spec.fallback;
-  v.none = d.none;
-  v.tensor = nullptr;
   switch (spec.kind) {
     case Kind::Float:
     case Kind::FloatOpt: v.scalar = Scalar(d.d); break;

@@ -1,4 +1,5 @@
-"""Argument orders of old: numbers before tensors, as in addcmul(input, value, tensor1, tensor2). Accepted with a warning, as PyTorch does."""
+"""Calls that fit no signature of an op and are accepted nonetheless, as PyTorch does: Tensor.set_() of a storage; and, with a warning, argument orders of
+old, numbers before tensors, as in addcmul(input, value, tensor1, tensor2)."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from retrograd._C import Tensor
 
 def call(function: Callable[..., Any], name: str, is_method: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The call in today's order; NotImplemented where it is in no order that ever was. Asked for what fits no signature."""
+    if name == "set_":
+        return _set_storage(function, args, kwargs)
     older = _order(name.rstrip("_"), is_method, args)
     if older is None or not kwargs.keys().isdisjoint(older[1]):
         return NotImplemented
@@ -20,11 +23,29 @@ def call(function: Callable[..., Any], name: str, is_method: bool, args: tuple[A
     return function(*positional, **named, **kwargs)
 
 
+_WITH_NUMBERS = {"addcmul", "addcdiv", "add", "sub", "addmm", "addbmm", "baddbmm", "addmv", "addr"}
+
+
+def _set_storage(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    from retrograd.overrides import handle_torch_function, has_torch_function
+    from retrograd.storage import StorageBase, memory_of
+
+    self, *rest = args
+    source = rest.pop(0) if rest else kwargs.get("source")
+    if not isinstance(source, StorageBase):
+        return NotImplemented
+    if has_torch_function((self,)):
+        return handle_torch_function(function, (self,), *args, **kwargs)
+    return function(self, memory_of(source, self.dtype), *rest, **{name: given for name, given in kwargs.items() if name != "source"})
+
+
 def _is_number(a: Tensor) -> bool:
     return a.dim() == 0 and not a.requires_grad
 
 
 def _order(name: str, is_method: bool, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    if name not in _WITH_NUMBERS:
+        return None
     args = (*args[:1], *(a.item() if isinstance(a, Tensor) and _is_number(a) else a for a in args[1:-1]), *args[1:][-1:])
     numbers = [isinstance(a, (int, float, complex)) for a in args]
     match name, numbers:

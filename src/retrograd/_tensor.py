@@ -656,19 +656,3 @@ def storage(self: Tensor):
 
 
 _METHODS["_typed_storage"] = storage
-_set_memory = Tensor.set_
-
-
-@_method
-@overridable
-def set_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Takes the memory of a tensor or a storage: set_(source), or set_(source, storage_offset, size, stride)."""
-    source = args[0] if args else kwargs.get("source")
-    if source is not None and not isinstance(source, Tensor):
-        from retrograd.storage import StorageBase, memory_of
-
-        if isinstance(source, StorageBase):
-            memory = memory_of(source, self.dtype)
-            args = (memory, *args[1:])
-            kwargs.pop("source", None)
-    return _set_memory(self, *args, **kwargs)
