@@ -8,7 +8,6 @@ void Spec::fail_dims(size_t count) { fail(ErrorKind::Runtime, "a tensor has at m
 
 Spec Spec::strided_like(const Tensor& t, DType dtype, MemoryFormat format) {
   Spec spec(t.sizes(), dtype, t->device);
-  if (format != MemoryFormat::Preserve) return spec.in_format(format);
   spec.form_ = Form::Strided;
   like_strides(t.get(), format, spec.strides_);
   return spec;

@@ -9,6 +9,7 @@
 #include "core/format.h"
 #include "core/inline_storage.h"
 #include "core/launch.h"
+#include "core/spec.h"
 #include "core/state.h"
 #include "core/tensor_pool.h"
 #include "kernels/copy.h"
@@ -94,20 +95,29 @@ bool geometry_is_contiguous(IntSpan sizes, IntSpan strides) {
   return contiguous;
 }
 
-void set_geometry(TensorImpl* t, IntSpan sizes, IntSpan strides) {
-  const int ndim = static_cast<int>(sizes.size());
-  // The spans may point into t itself.
-  int64_t copy[2 * kMaxDims];
-  RG_CHECK(ndim <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", ndim);
-  std::copy(sizes.begin(), sizes.end(), copy);
-  std::copy(strides.begin(), strides.end(), copy + ndim);
-  int64_t* dims = reserve_dims(t, ndim);
-  std::memcpy(dims, copy, sizeof(int64_t) * 2 * sizes.size());
+namespace {
+
+// Dims that were just put together are copied one by one: a wider load would have to wait until they are all written.
+void write_geometry(TensorImpl* t, IntSpan sizes, IntSpan strides) {
+  RG_CHECK(sizes.size() <= static_cast<size_t>(kMaxDims), "a tensor has at most ", kMaxDims, " dimensions, got ", sizes.size());
+  int64_t* dims = reserve_dims(t, static_cast<int>(sizes.size()));
+  copy_dims(dims, sizes.data(), sizes.size());
+  copy_dims(dims + sizes.size(), strides.data(), sizes.size());
   int64_t n = 1;
-  for (int d = 0; d < ndim; ++d) n *= dims[d];
+  for (const int64_t size : sizes) n *= size;
   t->numel = n;
-  const bool contiguous = geometry_is_contiguous({dims, sizes.size()}, {dims + ndim, sizes.size()});
+  const bool contiguous = geometry_is_contiguous(sizes, strides);
   t->flags = static_cast<uint16_t>((t->flags & ~kContiguous) | (contiguous ? kContiguous : 0));
+}
+
+}  // namespace
+
+void set_geometry(TensorImpl* t, IntSpan sizes, IntSpan strides) {
+  RG_CHECK(sizes.size() <= static_cast<size_t>(kMaxDims), "a tensor has at most ", kMaxDims, " dimensions, got ", sizes.size());
+  int64_t copy[2 * kMaxDims];  // the spans may point into t itself
+  copy_dims(copy, sizes.data(), sizes.size());
+  copy_dims(copy + kMaxDims, strides.data(), sizes.size());
+  write_geometry(t, {copy, sizes.size()}, {copy + kMaxDims, sizes.size()});
 }
 
 static void without_note(TensorImpl*) {}
@@ -178,9 +188,11 @@ Tensor empty_dense(const TensorImpl* source, DType dtype) {
   return owner;
 }
 
-Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device) {
-  RG_CHECK(sizes.size() == strides.size(), "mismatch in length of strides and shape: ", strides, " and ", sizes);
-  const int64_t numel = checked_numel(sizes);
+namespace {
+
+// How many elements of memory there have to be, where that is nothing ordinary: few sizes are negative, or too large.
+[[gnu::cold, gnu::noinline]] int64_t unusual_extent(IntSpan sizes, IntSpan strides) {
+  checked_numel(sizes);
   int64_t extent = 1;
   for (size_t d = 0; d < sizes.size(); ++d) {
     RG_CHECK(strides[d] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
@@ -188,20 +200,38 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device)
     RG_CHECK(!__builtin_mul_overflow(sizes[d] > 0 ? sizes[d] - 1 : 0, strides[d], &reach) &&
                  !__builtin_add_overflow(extent, reach, &extent) && extent < (INT64_MAX >> 4),
              "Storage size calculation overflowed with sizes=", sizes, " and strides=", strides);
-    if (sizes[d] == 0) {
-      extent = 0;
-      break;
-    }
+    if (sizes[d] == 0) return 0;
+  }
+  return extent;
+}
+
+}  // namespace
+
+Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device) {
+  RG_CHECK(sizes.size() == strides.size(), "mismatch in length of strides and shape: ", strides, " and ", sizes);
+  constexpr int64_t kLarge = int64_t{1} << 31;  // products of two that are not fit 64 bits
+  const size_t ndim = sizes.size();
+  int64_t numel = 1, extent = 1;
+  bool unusual = ndim > static_cast<size_t>(kMaxDims);
+  for (size_t d = 0; d < ndim && !unusual; ++d) {
+    const uint64_t steps = static_cast<uint64_t>(sizes[d]) - 1, stride = static_cast<uint64_t>(strides[d]);
+    unusual = steps >= kLarge || stride >= kLarge || numel >= kLarge || extent >= kLarge;
+    numel = static_cast<int64_t>(static_cast<uint64_t>(numel) * (steps + 1));
+    extent = static_cast<int64_t>(static_cast<uint64_t>(extent) + steps * stride);
+  }
+  if (RG_UNLIKELY(unusual)) {
+    extent = unusual_extent(sizes, strides);
+    numel = checked_numel(sizes);
   }
   Tensor t = new_tensor_object();
-  int64_t* dims = reserve_dims(t.get(), static_cast<int>(sizes.size()));
+  int64_t* dims = reserve_dims(t.get(), static_cast<int>(ndim));
   std::ranges::copy(sizes, dims);
-  std::ranges::copy(strides, dims + sizes.size());
+  std::ranges::copy(strides, dims + ndim);
   t->numel = numel;
   if (geometry_is_contiguous(sizes, strides)) t->flags |= kContiguous;
   t->dtype = dtype;
   t->device = device;
-  t->storage = new_storage(static_cast<size_t>(extent) * static_cast<size_t>(itemsize(dtype)), device);
+  t->storage = storage_for(static_cast<size_t>(extent) * static_cast<size_t>(itemsize(dtype)), device);
   t->data = t->storage->data;
   if (RG_UNLIKELY(thread_state.inference_mode)) born_in_inference(t.get());
   return t;
@@ -246,17 +276,17 @@ Tensor empty_like(const Tensor& t, DType dtype) {
 
 namespace {
 
-// A tensor on the same storage. Shares the version counter.
+// A tensor on the same storage, without dims so far. Shares the version counter.
 Tensor share(const TensorImpl* source) {
-  Tensor t = new_tensor_object();
+  TensorImpl* t = take_tensor();
   t->storage = source->storage;
   retain(t->storage);
-  t->dtype = source->dtype;
-  t->device = source->device;
-  t->flags = static_cast<uint16_t>((t->flags & ~kBirth) | (source->flags & (kInference | kLazy | kBirth)));
-  if (RG_UNLIKELY(source->has(kOwnVersion))) share_version(t.get(), source);
+  set_traits(t, (traits_word(source) & (kDtypeBits | kDeviceBits | flag_bits(kInference | kLazy | kBirth))) | flag_bits(kPooled));
+  t->dims = t->inline_dims;
+  Tensor owner = Tensor::steal(t);
+  if (RG_UNLIKELY(source->has(kOwnVersion))) share_version(t, source);
   if (RG_UNLIKELY(source->has(kInference))) t->cut = source->cut;
-  return t;
+  return owner;
 }
 
 void share_batch(TensorImpl* t, const TensorImpl* source) {
@@ -287,7 +317,7 @@ Tensor alias_as(const Tensor& source, IntSpan sizes, IntSpan strides, int64_t of
   RG_CHECK(!source->has(kBatched), "a tensor that belongs to a vmap was used where its memory is needed; it may have outlived the vmap");
   Tensor t = share(source.get());
   t->data = static_cast<char*>(source->storage->data) + offset * itemsize(source.dtype());
-  set_geometry(t.get(), sizes, strides);
+  write_geometry(t.get(), sizes, strides);
   return t;
 }
 
@@ -297,7 +327,7 @@ Tensor from_storage(Storage* storage, DType dtype, IntSpan sizes, IntSpan stride
   t->dtype = dtype;
   t->device = storage->device;
   t->data = static_cast<char*>(storage->data) + offset * itemsize(dtype);
-  set_geometry(t.get(), sizes, strides);
+  write_geometry(t.get(), sizes, strides);
   if (RG_UNLIKELY(thread_state.inference_mode)) born_in_inference(t.get());
   return t;
 }
@@ -325,7 +355,7 @@ Tensor batched(const Tensor& whole, int64_t dim, int32_t level) {
     sizes[n] = whole.size(d);
     strides[n++] = whole.stride(d);
   }
-  set_geometry(t.get(), {sizes, n}, {strides, n});
+  write_geometry(t.get(), {sizes, n}, {strides, n});
   t->dtype = whole.dtype();
   t->device = Device{DeviceType::Meta};
   t->storage = new_storage(0, whole.device());
