@@ -12,16 +12,17 @@ from .text import fill, truth
 
 # ---- the kernel ----
 
+# With impl:: inside it, for which it takes to be flattened: most calls go straight through, and each call less counts.
 KERNEL = """
-$ret ${name}_kernel($params) {
+[[gnu::flatten]] $ret ${name}_kernel($params) {
   $guard
   return impl::$name($args);
 }
 """
-INPLACE_KERNEL = """
-void ${name}_kernel($params) {
-  $guard
-  impl::$name($args);
+# Apart, so that others need no such frame.
+UNUSUAL = """
+[[gnu::cold, gnu::noinline]] $ret ${name}_unusual($params) {
+  $run
 }
 """
 
@@ -30,7 +31,7 @@ def kernel_name(op: Op) -> str:
     return f"{op.cname}_kernel" if op.kernel.kind == "native" else f"impl::{op.cname}"
 
 
-# Guest dtypes, where integers that the kernel knows can stand in for them: see Note [Guest dtypes]. Apart, so that others need no such frame.
+# Guest dtypes, where integers that the kernel knows can stand in for them: see Note [Guest dtypes].
 STAND_IN = """
 [[gnu::cold, gnu::noinline]] $ret ${name}_guest($params) {
   $wanted
@@ -89,18 +90,23 @@ def guards(op: Op) -> str:
             call = f"impl::{op.cname}({', '.join(f'stand_in({p.name})' if p.name in replaced else p.name for p in op.params)})"
             out.append(fill(STAND_IN, **shared, name=op.cname, **stood_in(op, call)))
             run = f"if ({guest}) return {op.cname}_guest({names(op)}); {run}"
-        guard = f"if (RG_UNLIKELY({unusual})) {{{check} {run} }}" if unusual else ""
-        out.append(fill(KERNEL, ret=return_type(op), name=op.cname, params=parameters(op), args=names(op), guard=guard))
+        out.append(guarded(op, op.cname, return_type(op), unusual, f"{check} {run}"))
     if op.inplace:
         plain = ", ".join("held" if p.name == "self" else f"plain({p.name})" if p.is_tensor else p.name for p in op.params)
-        run = f"const Tensor held = plain(self); impl::{op.inplace}({plain}); if (!held.is(self)) copy_data(self, held); return;"
+        run = f"const Tensor held = plain(self); impl::{op.inplace}({plain}); if (!held.is(self)) copy_data(self, held);"
         if guest:
             args = ", ".join("held" if p.name == "self" else f"stand_in({p.name})" if p.name in replaced else p.name for p in op.params)
             out.append(fill(STAND_IN_INPLACE, **shared, name=op.inplace, args=names(op), given=args))
             run = f"if ({guest}) return {op.inplace}_guest({names(op)}); {run}"
-        guard = f"if (RG_UNLIKELY({unusual})) {{{check} {run} }}" if unusual else ""
-        out.append(fill(INPLACE_KERNEL, name=op.inplace, params=parameters(op), args=names(op), guard=guard))
+        out.append(guarded(op, op.inplace, "void", unusual, f"{check} {run}"))
     return "".join(out)
+
+
+def guarded(op: Op, name: str, ret: str, unusual: str, run: str) -> str:
+    shared = {"ret": ret, "name": name, "params": parameters(op)}
+    text = fill(UNUSUAL, **shared, run=run) if unusual else ""
+    guard = f"if (RG_UNLIKELY({unusual})) return {name}_unusual({names(op)});" if unusual else ""
+    return text + fill(KERNEL, **shared, args=names(op), guard=guard)
 
 
 def stood_in(op: Op, call: str) -> dict[str, str]:
