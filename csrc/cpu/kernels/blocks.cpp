@@ -18,7 +18,10 @@ constexpr int kMaxInputs = 3;
 template <class T> void gather(int64_t n, const char* from, int64_t stride, char* buffer) {
   auto* __restrict to = reinterpret_cast<compute_t<T>*>(buffer);
   int64_t i = 0;
-  if (stride == static_cast<int64_t>(sizeof(T))) {
+  if (stride == 0) {
+    const auto one = static_cast<compute_t<T>>(*reinterpret_cast<const T*>(from));
+    for (; i < n; ++i) to[i] = one;
+  } else if (stride == static_cast<int64_t>(sizeof(T))) {
     const T* p = reinterpret_cast<const T*>(from);
 #if defined(__F16C__)
     if constexpr (std::is_same_v<T, Half>)  // the compiler does not vectorise this conversion

@@ -74,41 +74,53 @@ inline bool is_ordinary(const TensorImpl* t) {
   return (traits_word(t) & (kNotCpuBits | kLazyBits | kGuestBits | flag_bits(kContiguous))) == flag_bits(kContiguous);
 }
 
-// The common cases, decided by a few loads: tensors alike in dtype and sizes, contiguous, and numbers of no higher category.
+// The common cases, decided by a few loads: contiguous tensors alike in dtype and sizes, and beside them numbers, and tensors without dims,
+// of no higher category.
 struct Flat {
+  const TensorImpl* a = nullptr;  // the first tensor, or the first that has dims, says what "alike" means
   void* data[kMaxInputs + 1];
   int64_t items[kMaxInputs + 1];
   alignas(16) char numbers[kMaxInputs][kMaxItemSize];
 
-  // The first input decides what "alike" means.
   bool inputs(const PointwiseInfo& op, std::span<const Operand> in) {
-    const TensorImpl* a = in[0].tensor;
-    if (!a || !is_ordinary(a)) return false;
-    const DType dtype = a->dtype;
-    if (op.out == PointwiseOut::Float && !is_differentiable(dtype)) return false;
-    data[1] = a->data;
-    items[1] = itemsize(dtype);
-    for (size_t k = 1; k < in.size(); ++k) {
+    for (const Operand& o : in)
+      if (o.tensor && (!a || (a->ndim == 0 && o.tensor->ndim != 0))) a = o.tensor;
+    if (!a || !is_ordinary(a) || (op.out == PointwiseOut::Float && !is_differentiable(a->dtype))) return false;
+    for (size_t k = 0; k < in.size(); ++k) {
       const TensorImpl* b = in[k].tensor;
-      if (b) {
-        if (b->dtype != dtype || !b->is_contiguous() || !same_sizes(a, b) || b->device != a->device || (b->flags & kLazy)) return false;
-        data[k + 1] = b->data;
-        items[k + 1] = items[1];
-      } else {
-        if (!number_fits(in[k].scalar, dtype)) return false;
-        in[k].scalar.store(dtype, numbers[k]);
-        data[k + 1] = numbers[k];
-        items[k + 1] = 0;
+      if (!b) {
+        if (!number(k, in[k].scalar)) return false;
+        continue;
       }
+      const uint64_t unlike = traits_word(a) ^ traits_word(b);
+      if (unlike & (kDeviceBits | kLazyBits | kGuestBits | flag_bits(kContiguous))) return false;
+      const bool one = b->ndim == 0 && a->ndim != 0;
+      if (unlike & kDtypeBits) {
+        if (!one || !number(k, read_scalar(b))) return false;
+        continue;
+      }
+      if (!one && !same_sizes(a, b)) return false;
+      data[k + 1] = b->data;
+      items[k + 1] = one ? 0 : itemsize(a->dtype);
     }
     return true;
   }
 
-  void run(const PointwiseInfo& op, std::span<const Operand> in, const void* params, TensorImpl* out) {
-    if (RG_UNLIKELY(!has_loop(op, in[0].tensor->dtype))) fail_dtype(op, in[0].tensor->dtype);
+  bool number(size_t k, const Scalar& value) {
+    if (!number_fits(value, a->dtype)) return false;
+    value.store(a->dtype, numbers[k]);
+    data[k + 1] = numbers[k];
+    items[k + 1] = 0;
+    return true;
+  }
+
+  void check(const PointwiseInfo& op) const {
+    if (RG_UNLIKELY(!has_loop(op, a->dtype))) fail_dtype(op, a->dtype);
+  }
+  void run(const PointwiseInfo& op, size_t count, const void* params, TensorImpl* out) {
     data[0] = out->data;
     items[0] = itemsize(out->dtype);
-    run_flat(op, in[0].tensor->dtype, out->numel, static_cast<int>(in.size()) + 1, data, items, params);
+    run_flat(op, a->dtype, out->numel, static_cast<int>(count) + 1, data, items, params);
   }
 };
 
@@ -136,10 +148,9 @@ template <class... Others> inline Tensor run_easy(const PointwiseInfo& op, const
 Tensor try_fast(const PointwiseInfo& op, std::span<const Operand> in, const void* params) {
   Flat flat;
   if (!flat.inputs(op, in)) return {};
-  const TensorImpl* a = in[0].tensor;
-  if (RG_UNLIKELY(!has_loop(op, a->dtype))) fail_dtype(op, a->dtype);  // before there is an output
-  Tensor out = empty_dense(a, result_dtype(op, a->dtype));
-  flat.run(op, in, params, out.get());
+  flat.check(op);  // before there is an output
+  Tensor out = empty_dense(flat.a, result_dtype(op, flat.a->dtype));
+  flat.run(op, in.size(), params, out.get());
   return out;
 }
 
@@ -149,8 +160,9 @@ bool try_fast_inplace(const PointwiseInfo& op, std::span<const Operand> in, cons
   for (const Operand& o : in)
     if (o.tensor && o.tensor != out && o.tensor->storage == out->storage) return false;
   Flat flat;
-  if (!flat.inputs(op, in)) return false;
-  flat.run(op, in, params, out);
+  if (!flat.inputs(op, in) || flat.a != out) return false;
+  flat.check(op);
+  flat.run(op, in.size(), params, out);
   return true;
 }
 
