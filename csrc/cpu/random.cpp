@@ -506,39 +506,41 @@ void bernoulli_each(Generator& g, void* out, DType dtype, int64_t n, const void*
   });
 }
 
-void random_from(Generator& g, void* out, DType dtype, int64_t n, int64_t from, uint64_t range) {
-  const auto draw_all = [&](auto zero) {
-    using T = decltype(zero);
-    T* o = static_cast<T*>(out);
-    const auto shifted = [&](uint64_t x) { return cast_int<T>(static_cast<int64_t>(x + static_cast<uint64_t>(from))); };
-    if (range != 0 && range < (uint64_t{1} << 28)) {      // few enough values for 32 bits to be fair
-      const uint64_t inverse = ~uint64_t{0} / range + 1;  // draw % range by two products (Lemire, Kaser and Kurz 2019)
-      each_draw32(g, n, [&](int64_t i, uint32_t draw) {
-        o[i] = shifted(static_cast<uint64_t>((static_cast<unsigned __int128>(inverse * draw) * range) >> 64));
-      });
-    } else {
-      for (int64_t i = 0; i < n; ++i) {
-        const uint64_t draw = g.random64();
-        o[i] = range ? shifted(draw % range) : cast_int<T>(static_cast<int64_t>(draw));
-      }
+template <class T> RG_INLINE void draw_integers(Generator& g, void* out, int64_t n, int64_t from, uint64_t range) {
+  T* o = static_cast<T*>(out);
+  const auto shifted = [from](uint64_t x) { return cast_int<T>(static_cast<int64_t>(x + static_cast<uint64_t>(from))); };
+  if (range != 0 && range < (uint64_t{1} << 28)) {      // few enough values for 32 bits to be fair
+    const uint64_t inverse = ~uint64_t{0} / range + 1;  // draw % range by two products (Lemire, Kaser and Kurz 2019)
+    each_draw32(g, n, [=](int64_t i, uint32_t draw) {
+      o[i] = shifted(static_cast<uint64_t>((static_cast<unsigned __int128>(inverse * draw) * range) >> 64));
+    });
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      const uint64_t draw = g.random64();
+      o[i] = range ? shifted(draw % range) : cast_int<T>(static_cast<int64_t>(draw));
     }
-  };
+  }
+}
+
+void random_from(Generator& g, void* out, DType dtype, int64_t n, int64_t from, uint64_t range) {
+  const auto draw_all = [&](auto zero) { draw_integers<decltype(zero)>(g, out, n, from, range); };
   is_guest(dtype) ? visit_guest(dtype, draw_all) : visit_dtype(dtype, draw_all);
 }
 
+// The ranges are constants here, which saves a division.
 void random_full(Generator& g, void* out, DType dtype, int64_t n) {
   switch (dtype) {
-    case DType::Bool: return random_from(g, out, dtype, n, 0, 2);
-    case DType::UInt8: return random_from(g, out, dtype, n, 0, 1u << 8);
-    case DType::Int8: return random_from(g, out, dtype, n, 0, 1u << 7);
-    case DType::Int16: return random_from(g, out, dtype, n, 0, 1u << 15);
+    case DType::Bool: return draw_integers<bool>(g, out, n, 0, 2);
+    case DType::UInt8: return draw_integers<uint8_t>(g, out, n, 0, 1u << 8);
+    case DType::Int8: return draw_integers<int8_t>(g, out, n, 0, 1u << 7);
+    case DType::Int16: return draw_integers<int16_t>(g, out, n, 0, 1u << 15);
     case DType::Int32:  // 32-bit draws, though the range would ask for 64
       return each_draw32(g, n, [&](int64_t i, uint32_t d) { static_cast<int32_t*>(out)[i] = static_cast<int32_t>(d & 0x7fffffffu); });
-    case DType::Int64: return random_from(g, out, dtype, n, 0, uint64_t{1} << 63);
-    case DType::Float16: return random_from(g, out, dtype, n, 0, (1u << 11) + 1);
-    case DType::BFloat16: return random_from(g, out, dtype, n, 0, (1u << 8) + 1);
-    case DType::Float32: return random_from(g, out, dtype, n, 0, (1u << 24) + 1);
-    case DType::Float64: return random_from(g, out, dtype, n, 0, (uint64_t{1} << 53) + 1);
+    case DType::Int64: return draw_integers<int64_t>(g, out, n, 0, uint64_t{1} << 63);
+    case DType::Float16: return draw_integers<Half>(g, out, n, 0, (1u << 11) + 1);
+    case DType::BFloat16: return draw_integers<BFloat16>(g, out, n, 0, (1u << 8) + 1);
+    case DType::Float32: return draw_integers<float>(g, out, n, 0, (1u << 24) + 1);
+    case DType::Float64: return draw_integers<double>(g, out, n, 0, (uint64_t{1} << 53) + 1);
     case DType::Complex64:
     case DType::Complex128: return;  // the op refuses them
   }

@@ -9,14 +9,8 @@ int64_t wrap_unusual_dim(int64_t dim, int64_t ndim) {
   return dim < 0 ? dim + n : dim;
 }
 
-uint64_t listed_dims(IntSpan dims, int64_t ndim, const char* op) {
-  uint64_t mask = 0;
-  for (const int64_t d : dims) {
-    const uint64_t bit = uint64_t{1} << wrap_dim(d, ndim);
-    RG_CHECK(!(mask & bit), "dim ", wrap_dim(d, ndim), " appears multiple times in the list of dims (", op, ")");
-    mask |= bit;
-  }
-  return mask & every_dim(ndim);
+void fail_repeated_dim(int64_t dim, const char* op) {
+  fail(ErrorKind::Runtime, "dim ", dim, " appears multiple times in the list of dims (", op, ")");
 }
 
 }  // namespace retrograd

@@ -16,11 +16,16 @@ inline int64_t wrap_dim(int64_t dim, int64_t ndim) {
 }
 inline constexpr uint64_t every_dim(int64_t ndim) { return ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1; }
 // A bit per dimension; none or empty = all.
-uint64_t listed_dims(IntSpan dims, int64_t ndim, const char* op);
+[[noreturn, gnu::cold]] void fail_repeated_dim(int64_t dim, const char* op);
 inline uint64_t dim_mask(OptInts dims, int64_t ndim, const char* op) {
-  if (RG_LIKELY(dims && dims->size() == 1 && ndim != 0)) return uint64_t{1} << wrap_dim(dims->front(), ndim);
   if (!dims || dims->empty()) return every_dim(ndim);
-  return listed_dims(*dims, ndim, op);
+  uint64_t mask = 0;
+  for (const int64_t d : *dims) {
+    const uint64_t bit = uint64_t{1} << wrap_dim(d, ndim);
+    if (RG_UNLIKELY(mask & bit)) fail_repeated_dim(wrap_dim(d, ndim), op);
+    mask |= bit;
+  }
+  return mask & every_dim(ndim);
 }
 
 inline IntSpan ints(std::initializer_list<int64_t> list) { return {list.begin(), list.size()}; }

@@ -405,6 +405,7 @@ class Reducer {
     if (in.sizes[d] != 1 && in.strides[d] != n) return false;
     n *= in.sizes[d];
   }
+  if (n == 1 && d >= 0) return false;  // the innermost dim is kept
   for (; d >= 0; --d) {
     if (in.sizes[d] == 1) continue;
     if (in.strides[d] != rows * n || out0[d] != rows || out1[d] != rows) return false;

@@ -69,11 +69,12 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
 namespace {
 
 // The shapes and dtypes of a layer. All else is left to the ops that it is made of, and their words about what does not fit.
+[[gnu::cold, gnu::noinline]] bool differs(const Tensor& a, const Tensor& b) {
+  return a.dtype() != b.dtype() || a.device() != b.device();  // a sample of a vmap is on meta, and says where it is from
+}
 inline bool is_layer(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   const auto unlike = [&](const Tensor& t) {
-    const uint64_t differs = (traits_word(t.get()) ^ traits_word(input.get())) & (kDtypeBits | kDeviceBits);
-    return RG_UNLIKELY(differs) &&
-           ((differs & kDtypeBits) || t.device() != input.device());  // a sample of a vmap is on meta, and says where it is from
+    return RG_UNLIKELY((traits_word(t.get()) ^ traits_word(input.get())) & (kDtypeBits | kDeviceBits)) && differs(t, input);
   };
   if (unlike(weight) || input.dtype() == DType::Bool || input->ndim < 1 || weight->ndim != 2) return false;
   if (input->size(input->ndim - 1) != weight->size(1)) return false;

@@ -16,18 +16,18 @@ namespace {
 // Old programs join with torch.tensor([]), whatever the shape of the rest: a 1-d tensor without elements is left out.
 bool is_skipped(const Tensor& t) { return t.dim() == 1 && t.size(0) == 0; }
 
-DType joined_dtype(std::span<const Tensor> tensors) {
-  bool same = true;
-  for (const Tensor& t : tensors) same &= t.dtype() == tensors[0].dtype();
-  if (RG_LIKELY(same)) return tensors[0].dtype();
+// Of tensors on one device.
+DType joined_dtype(std::span<const Tensor> tensors, const char* op) {
+  const uint64_t first = traits_word(tensors[0].get());
+  uint64_t unlike = first & kNotCpuBits;
+  for (const Tensor& t : tensors) unlike |= (traits_word(t.get()) ^ first) & (kDtypeBits | kDeviceBits);
+  if (RG_LIKELY(!unlike)) return tensors[0].dtype();
   Promotion promotion;
-  for (const Tensor& t : tensors) promotion.add(t.get());
-  return promotion.result();
-}
-
-void check_devices(std::span<const Tensor> tensors, const char* op) {
-  for (const Tensor& t : tensors)
+  for (const Tensor& t : tensors) {
     if (t.device() != tensors[0].device()) check_same_device(tensors[0].get(), t.get(), op);
+    promotion.add(t.get());
+  }
+  return unlike & kDtypeBits ? promotion.result() : tensors[0].dtype();
 }
 
 // A format that all tensors have.
@@ -70,8 +70,7 @@ Spec cat(std::span<const Tensor> tensors, int64_t dim) {
     RG_CHECK(tensors[i].dim() > 0, "zero-dimensional tensor (at position ", i, ") cannot be concatenated");
     if (!model && !is_skipped(tensors[i])) model = &tensors[i];
   }
-  check_devices(tensors, "cat");
-  Spec spec(joined_dtype(tensors), tensors[0]->device);
+  Spec spec(joined_dtype(tensors, "cat"), tensors[0]->device);
   if (!model) {
     wrap_dim(dim, 1);
     spec.add_dim(0);
@@ -101,8 +100,7 @@ Spec stack(std::span<const Tensor> tensors, int64_t dim) {
   for (size_t i = 1; i < tensors.size(); ++i)
     RG_CHECK(same_sizes(first.get(), tensors[i].get()), "stack expects each tensor to be equal size, but got ", first.sizes(),
              " at entry 0 and ", tensors[i].sizes(), " at entry ", i);
-  check_devices(tensors, "stack");
-  Spec spec(joined_dtype(tensors), first->device);
+  Spec spec(joined_dtype(tensors, "stack"), first->device);
   for (int64_t k = 0; k < d; ++k) spec.add_dim(first.size(k));
   spec.add_dim(count);
   for (int64_t k = d; k < first.dim(); ++k) spec.add_dim(first.size(k));
@@ -127,8 +125,7 @@ Spec _block_diag(std::span<const Tensor> tensors) {
     rows += height(tensors[i]);
     columns += width(tensors[i]);
   }
-  check_devices(tensors, "block_diag");
-  return Spec(ints({rows, columns}), joined_dtype(tensors), tensors[0]->device);
+  return Spec(ints({rows, columns}), joined_dtype(tensors, "block_diag"), tensors[0]->device);
 }
 
 }  // namespace rule
