@@ -113,6 +113,7 @@ class Kernel:
     check: str = ""  # C++ statement run before a pointwise kernel (argument checks)
     label: str = ""  # pointwise: the name in "..._cpu not implemented for 'Bool'", when it is not the op's
     rare: tuple[str, str] | tuple[()] = ()  # pointwise: a test of the inputs, and the expression for the few elements that pass it
+    lanes: bool = False  # pointwise: the expression is one of several elements at once, as doubles (csrc/cpu/lanes.h)
     target: str = ""  # python: "module:function"; alias: cname of the op it is another name of
     exact_numbers: bool = False  # pointwise, two inputs: a number beside a 16-bit tensor is not rounded to its dtype
     complex: str = ""  # pointwise: the expression for complex elements, if there is one; native: "yes" when the kernel takes them, "lazy" when conjugates too
@@ -243,6 +244,7 @@ def pointwise(
     check: str = "",
     label: str = "",
     rare: tuple[str, str] | tuple[()] = (),
+    lanes: bool = False,
     exact_numbers: bool = False,
     any_overlap: bool = False,
     complex: bool | str = False,
@@ -266,6 +268,7 @@ def pointwise(
         check,
         label,
         rare,
+        lanes,
         exact_numbers=exact_numbers,
         complex=for_complex,
         any_overlap=any_overlap,

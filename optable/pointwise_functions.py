@@ -588,8 +588,9 @@ op(
     reference="scipy.special.erfinv",
 )
 
-# Where floats are not computed by the vectorised expression.
+# Where floats are not computed by the vectorised expression, and what is computed in lanes.
 _RARE = {"lgamma": ("lgamma_is_unusual(x)", "lgamma_(x)"), "special_ndtri": ("x > 0 && x < T(1e-8)", "ndtri_(x)")}
+_LANES = {"digamma", "i0", "special_i0e", "special_i1", "special_i1e", "special_erfcx", "special_log_ndtr"}
 for name, expr, low, high, formula, words in (
     ("lgamma", "lgamma_usual(x)", 0.3, 5, "grad * ops::digamma(self)", "Logarithm of the absolute gamma function"),
     ("digamma", "digamma_(x)", 0.3, 5, "grad * ops::polygamma(1, self)", "Derivative of lgamma"),
@@ -623,8 +624,9 @@ for name, expr, low, high, formula, words in (
             expr,
             dtypes=("f32", "f64") if name in ("special_erfcx", "special_ndtri", "special_log_ndtr") else FLOATING,
             out="float",
-            cost=20 if name in _RARE else 200,
+            cost=50 if name in _LANES else 20,
             rare=_RARE.get(name, ()),
+            lanes=name in _LANES,
         ),
         grad={"self": formula},
         node={"special_i0e": "SpecialI0EBackward0", "special_i1e": "SpecialI1EBackward0"}.get(name, ""),
@@ -643,7 +645,7 @@ for name, expr, curve, of in (
     op(
         f"{name}(Operand grad_output, Tensor self) -> Tensor",
         variants="internal",
-        kernel=pointwise(f"x * {expr}(y)", dtypes=("f32", "f64"), out="float", cost=200),
+        kernel=pointwise(f"x * {expr}(y)", dtypes=("f32", "f64"), out="float", cost=70, lanes=True),
         grad={"grad_output": f"ops::{name}(grad, self)", "self": f"grad * grad_output * {curve}"},
         jvp="elementwise",
         doc=f"Gradient of {of}.",
@@ -651,7 +653,7 @@ for name, expr, curve, of in (
 op(
     "_log_ndtr_curve(Tensor self) -> Tensor",
     variants="internal",
-    kernel=pointwise("log_ndtr_curve(x)", dtypes=("f32", "f64"), out="float", cost=200),
+    kernel=pointwise("log_ndtr_curve(x)", dtypes=("f32", "f64"), out="float", cost=70, lanes=True),
     grad={"self": "log_ndtr_third(grad, self, result)"},
     jvp="elementwise",
     doc="Second derivative of special.log_ndtr.",
@@ -660,7 +662,7 @@ op(
     "polygamma(int n, Tensor self) -> Tensor",
     variants="function out",
     kernel=pointwise(
-        "polygamma_(static_cast<int>(n), x)", dtypes=FLOATING, out="float", params=("n",), cost=200, check="check_polygamma(n);"
+        "polygamma_(static_cast<int>(n), x)", dtypes=FLOATING, out="float", params=("n",), cost=200, check="check_polygamma(n);", lanes=True
     ),
     grad={"self": "grad * ops::polygamma(n + 1, self)"},
     jvp="elementwise",
@@ -690,7 +692,7 @@ op(
     "_mvlgamma(Tensor self, int p) -> Tensor",
     variants="internal",
     kernel=pointwise(
-        "mvlgamma_of(x, p)", dtypes=FLOATING, out="float", params=("p",), cost=250, check="check_mvlgamma(self, p);", label="mvlgamma"
+        "mvlgamma_of<T>(x, p)", dtypes=FLOATING, out="float", params=("p",), cost=60, check="check_mvlgamma(self, p);", label="mvlgamma", lanes=True
     ),
     no_grad=PART,
     doc="mvlgamma, whatever the layout of self.",
@@ -699,7 +701,7 @@ for name, words, full in (("igamma", "lower", "gammainc"), ("igammac", "upper", 
     op(
         f"{name}(Tensor self, Tensor other) -> Tensor",
         variants=EVERYWHERE,
-        kernel=pointwise(f"{name}_(x, y)", dtypes=FLOATING, out="float", cost=250),
+        kernel=pointwise(f"{name}_<T>(x, y)", dtypes=FLOATING, out="float", cost=250, lanes=True),
         grad={
             "self": f'not_implemented("{name} for its first argument")',
             "other": f"{'-' if name == 'igammac' else ''}igamma_backward(grad, self, other)",
@@ -717,7 +719,7 @@ for name, words, full in (("igamma", "lower", "gammainc"), ("igammac", "upper", 
 op(
     "_standard_gamma_grad(Tensor self, Tensor output) -> Tensor",
     variants="function",
-    kernel=pointwise("gamma_slope_(x, y)", dtypes=("f32", "f64"), cost=250),
+    kernel=pointwise("gamma_slope_<T>(x, y)", dtypes=("f32", "f64"), cost=250, lanes=True),
     grad=dict.fromkeys(("self", "output"), 'not_implemented("_standard_gamma_grad")'),
     jvp="elementwise",
     doc="How a number that `_standard_gamma` drew moves with the parameter.",
@@ -727,7 +729,7 @@ op(
 op(
     "_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor",
     variants="function",
-    kernel=pointwise("beta_slope_(x, y, z)", dtypes=("f32", "f64"), cost=250),
+    kernel=pointwise("beta_slope_<T>(x, y, z)", dtypes=("f32", "f64"), cost=250, lanes=True),
     grad=dict.fromkeys(("x", "alpha", "total"), 'not_implemented("_dirichlet_grad")'),
     jvp="elementwise",
     doc="How a number that `_sample_dirichlet` drew moves with its parameter, over what is left of 1.",
@@ -768,7 +770,7 @@ for name, first, second in (("", "Tensor", "Tensor"), (".scalar", "Tensor", "Ope
     op(
         f"special_zeta{name}({first} self, {second} other) -> Tensor",
         variants="function out",
-        kernel=pointwise("zeta_(x, y)", dtypes=("f32", "f64"), out="float", cost=200),
+        kernel=pointwise("zeta_(x, y)", dtypes=("f32", "f64"), out="float", cost=250, lanes=True),
         grad=(
             {"self": 'not_implemented("zeta for its first argument")', "other": "zeta_backward_other(grad, self, other)"}
             if not name

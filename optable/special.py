@@ -82,7 +82,7 @@ for name, expr, low, formula, words, like in (
     op(
         f"special_{name}(Tensor self) -> Tensor",
         variants="function out",
-        kernel=pointwise(expr, dtypes=DOUBLE, out="float", cost=150, label=name),
+        kernel=pointwise(expr, dtypes=DOUBLE, out="float", cost=50, label=name, lanes=name.startswith(("bessel", "modified_bessel_i"))),
         grad={"self": formula},
         jvp="elementwise",
         home="special",
@@ -127,12 +127,12 @@ for name, expr, formula, words in (
     ("chebyshev_polynomial_w", "chebyshev_w({}, y)", "chebyshev_vw_backward({}, 1)", "Chebyshev polynomial of the fourth kind"),
     ("hermite_polynomial_h", "hermite_h(x, y)", "hermite_h_backward(grad, x, n)", "Hermite polynomial of the physicists"),
     ("hermite_polynomial_he", "hermite_he(x, y)", "hermite_he_backward(grad, x, n)", "Hermite polynomial of the statisticians"),
-    ("laguerre_polynomial_l", "laguerre_l(x, y, T(0))", "laguerre_backward(grad, x, n)", "Laguerre polynomial"),
+    ("laguerre_polynomial_l", "laguerre_l(x, y, 0)", "laguerre_backward(grad, x, n)", "Laguerre polynomial"),
     ("legendre_polynomial_p", "legendre_p(x, y)", "legendre_backward(grad, x, n)", "Legendre polynomial"),
 ):
     for shifted in (False, True) if "{}" in expr else (False,):
         full = f"special_{'shifted_' * shifted}{name}"
-        of = "(2 * static_cast<double>(x) - 1)" if shifted else "x"
+        of = "2 * x - 1" if shifted else "x"
         arguments = "grad * 2, x * 2 - 1, n" if shifted else "grad, x, n"
         low, high = (0.05, 1.3) if shifted else (-1.3, 1.3)
         for overload, first, second in (("", "Tensor", "Tensor"), (".x_scalar", "Operand", "Tensor"), (".n_scalar", "Tensor", "Operand")):
@@ -149,7 +149,7 @@ for name, expr, formula, words in (
             op(
                 f"{full}{overload}({first} x, {second} n) -> Tensor",
                 variants="function out",
-                kernel=pointwise(expr.format(of), dtypes=DOUBLE, out="float", cost=100, label=full.removeprefix("special_")),
+                kernel=pointwise(expr.format(of), dtypes=DOUBLE, out="float", cost=30, label=full.removeprefix("special_"), lanes=True),
                 **(
                     {"no_grad": DEGREE}
                     if overload == ".x_scalar"
@@ -172,7 +172,7 @@ for name, expr, formula, words in (
     op(
         f"{name}(Tensor x, Tensor n, float order) -> Tensor",
         variants="internal",
-        kernel=pointwise(expr, dtypes=DOUBLE, out="float", params=("order",), cost=100),
+        kernel=pointwise(expr, dtypes=DOUBLE, out="float", params=("order",), cost=30, lanes=True),
         grad={"x": formula},
         nondiff=("n",),
         jvp="elementwise",

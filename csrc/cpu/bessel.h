@@ -1,4 +1,4 @@
-// Bessel's functions of orders 0 and 1, and Airy's: scalar code in double, rounded once for float, like vecmath_special.h. Near 0 they are
+// Bessel's functions of orders 0 and 1, and Airy's: in double, rounded once for float, like vecmath_special.h; in lanes where x <= 8 is the rule. Near 0 they are
 // polynomials part by part (bessel_tables.h), far from it an amplitude and a phase. Error: 4 units in the last place, of the amplitude
 // where the function oscillates.
 #pragma once
@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "cpu/bessel_tables.h"
-#include "cpu/vecmath.h"
+#include "cpu/lanes.h"
 
 namespace retrograd::cpu::RG_LEVEL_NS {
 namespace {
@@ -38,50 +38,78 @@ inline double bessel_far(const double (&p)[N][P], const double (&q)[N][Q], doubl
   return 0.5641895835477563 / std::sqrt(x) * (pieces(p, N * z) * first + pieces(q, N * z) / x * second);
 }
 
-[[gnu::noinline, maybe_unused]] double bessel_j0(double x) {
-  x = __builtin_fabs(x);
-  if (x <= 8) return pieces(kBesselJ0, 2 * x);
-  if (x != x) return x;
+// Lanes at u >= 0 of tables of 16 parts; beyond 16, anything.
+template <int D> RG_INLINE Lanes pieces(const double (&table)[D][16], Lanes u) {
+  u = u <= 16 ? u : spread(0);
+  const Lanes whole = trunc_(u), start = whole < 15 ? whole : spread(15), t = 2 * (u - start) - 1;
+  const Mask part = __builtin_convertvector(start, Mask);
+  const auto coefficients = [&](const double (&c)[16]) __attribute__((always_inline)) {
+#if defined(__AVX512F__)
+    Lanes low, high;
+    std::memcpy(&low, c, sizeof low);
+    std::memcpy(&high, c + kLaneCount, sizeof high);
+    return __builtin_shuffle(low, high, part);
+#else
+    Lanes found;
+    for (int i = 0; i < kLaneCount; ++i) found[i] = c[part[i]];
+    return found;
+#endif
+  };
+  Lanes y = coefficients(table[D - 1]);
+  for (int k = D - 2; k >= 0; --k) y = y * t + coefficients(table[k]);
+  return y;
+}
+
+[[maybe_unused]] inline double bessel_j0_far(double x) {
   const auto [s, c] = wave(x);
   return bessel_far(kBesselP0, kBesselQ0, x, c, -s);
 }
-
-[[gnu::noinline, maybe_unused]] double bessel_j1(double x) {
-  const double a = __builtin_fabs(x);
-  if (a <= 8) return x * pieces(kBesselJ1, 2 * a);
-  if (x != x) return x;
-  const auto [s, c] = wave(a);
-  return __builtin_copysign(1.0, x) * bessel_far(kBesselP1, kBesselQ1, a, s, c);
+[[maybe_unused]] inline double bessel_j1_far(double x) {
+  const auto [s, c] = wave(x);
+  return bessel_far(kBesselP1, kBesselQ1, x, s, c);
 }
-
-constexpr double kTwoOverPi = 0.6366197723675814;
-
-[[gnu::noinline, maybe_unused]] double bessel_y0(double x) {
-  if (x == 0) return -kInf<double>;
-  if (!(x > 0)) return kNaN<double>;
-  if (x <= 8) return kTwoOverPi * log_(0.5 * x) * pieces(kBesselJ0, 2 * x) + pieces(kBesselY0, 2 * x);
+[[maybe_unused]] inline double bessel_y0_far(double x) {
   const auto [s, c] = wave(x);
   return bessel_far(kBesselP0, kBesselQ0, x, s, c);
 }
-
-[[gnu::noinline, maybe_unused]] double bessel_y1(double x) {
-  if (x == 0) return -kInf<double>;
-  if (!(x > 0)) return kNaN<double>;
-  if (x <= 8) return x * (kTwoOverPi * log_(0.5 * x) * pieces(kBesselJ1, 2 * x) + pieces(kBesselY1, 2 * x)) - kTwoOverPi / x;
+[[maybe_unused]] inline double bessel_y1_far(double x) {
   const auto [s, c] = wave(x);
   return bessel_far(kBesselP1, kBesselQ1, x, -c, s);
 }
 
-// I0 and I1 times e^-|x|.
-[[gnu::noinline, maybe_unused]] double i0e(double x) {
-  x = __builtin_fabs(x);
-  if (x <= 8) return pieces(kBesselI0Scaled, 2 * x);
-  return x != x ? x : pieces(kBesselI0Far, 32 / x) / std::sqrt(x);
+[[gnu::noinline, maybe_unused]] Lanes bessel_j0(Lanes x) {
+  const Lanes a = abs_(x), y = x == x ? pieces(kBesselJ0, 2 * a) : x;
+  return except(a > 8, y, [&](int i) { return bessel_j0_far(a[i]); });
 }
-[[gnu::noinline, maybe_unused]] double i1e(double x) {
-  const double a = __builtin_fabs(x);
-  if (a <= 8) return x * pieces(kBesselI1Scaled, 2 * a);
-  return x != x ? x : __builtin_copysign(pieces(kBesselI1Far, 32 / a) / std::sqrt(a), x);
+
+[[gnu::noinline, maybe_unused]] Lanes bessel_j1(Lanes x) {
+  const Lanes a = abs_(x), y = x == x ? x * pieces(kBesselJ1, 2 * a) : x;
+  return except(a > 8, y, [&](int i) { return __builtin_copysign(1.0, x[i]) * bessel_j1_far(a[i]); });
+}
+
+constexpr double kTwoOverPi = 0.6366197723675814;
+
+// Of functions of the second kind, which begin at -inf.
+RG_INLINE Lanes from_zero(Lanes x, Lanes y) { return x > 0 ? y : x == 0 ? spread(-kInf<double>) : spread(kNaN<double>); }
+
+[[gnu::noinline, maybe_unused]] Lanes bessel_y0(Lanes x) {
+  const Lanes y = kTwoOverPi * log_(0.5 * x) * pieces(kBesselJ0, 2 * abs_(x)) + pieces(kBesselY0, 2 * abs_(x));
+  return except(x > 8, from_zero(x, y), [&](int i) { return bessel_y0_far(x[i]); });
+}
+
+[[gnu::noinline, maybe_unused]] Lanes bessel_y1(Lanes x) {
+  const Lanes part = kTwoOverPi * log_(0.5 * x) * pieces(kBesselJ1, 2 * abs_(x)) + pieces(kBesselY1, 2 * abs_(x));
+  return except(x > 8, from_zero(x, x * part - kTwoOverPi / x), [&](int i) { return bessel_y1_far(x[i]); });
+}
+
+// I0 and I1 times e^-|x|.
+[[gnu::noinline, maybe_unused]] Lanes i0e(Lanes x) {
+  const Lanes a = abs_(x), y = x == x ? pieces(kBesselI0Scaled, 2 * a) : x;
+  return except(a > 8, y, [&](int i) { return pieces(kBesselI0Far, 32 / a[i]) / std::sqrt(a[i]); });
+}
+[[gnu::noinline, maybe_unused]] Lanes i1e(Lanes x) {
+  const Lanes a = abs_(x), y = x == x ? x * pieces(kBesselI1Scaled, 2 * a) : x;
+  return except(a > 8, y, [&](int i) { return __builtin_copysign(pieces(kBesselI1Far, 32 / a[i]) / std::sqrt(a[i]), x[i]); });
 }
 
 [[gnu::noinline, maybe_unused]] double bessel_k0(double x, bool scaled) {
@@ -133,14 +161,14 @@ inline AiryPhase airy_phase(double s) {
 
 }  // namespace vm
 
-template <class T> RG_INLINE T bessel_j0_(T x) { return static_cast<T>(vm::bessel_j0(x)); }
-template <class T> RG_INLINE T bessel_j1_(T x) { return static_cast<T>(vm::bessel_j1(x)); }
-template <class T> RG_INLINE T bessel_y0_(T x) { return static_cast<T>(vm::bessel_y0(x)); }
-template <class T> RG_INLINE T bessel_y1_(T x) { return static_cast<T>(vm::bessel_y1(x)); }
-template <class T> RG_INLINE T i0e_(T x) { return static_cast<T>(vm::i0e(x)); }
-template <class T> RG_INLINE T i1e_(T x) { return static_cast<T>(vm::i1e(x)); }
-template <class T> RG_INLINE T i0_(T x) { return static_cast<T>(exp_(__builtin_fabs(static_cast<double>(x))) * vm::i0e(x)); }
-template <class T> RG_INLINE T i1_(T x) { return static_cast<T>(exp_(__builtin_fabs(static_cast<double>(x))) * vm::i1e(x)); }
+RG_INLINE Lanes bessel_j0_(Lanes x) { return vm::bessel_j0(x); }
+RG_INLINE Lanes bessel_j1_(Lanes x) { return vm::bessel_j1(x); }
+RG_INLINE Lanes bessel_y0_(Lanes x) { return vm::bessel_y0(x); }
+RG_INLINE Lanes bessel_y1_(Lanes x) { return vm::bessel_y1(x); }
+RG_INLINE Lanes i0e_(Lanes x) { return vm::i0e(x); }
+RG_INLINE Lanes i1e_(Lanes x) { return vm::i1e(x); }
+RG_INLINE Lanes i0_(Lanes x) { return exp_(abs_(x)) * vm::i0e(x); }
+RG_INLINE Lanes i1_(Lanes x) { return exp_(abs_(x)) * vm::i1e(x); }
 template <class T> RG_INLINE T bessel_k0_(T x) { return static_cast<T>(vm::bessel_k0(x, false)); }
 template <class T> RG_INLINE T bessel_k1_(T x) { return static_cast<T>(vm::bessel_k1(x, false)); }
 template <class T> RG_INLINE T scaled_bessel_k0_(T x) { return static_cast<T>(vm::bessel_k0(x, true)); }

@@ -1,49 +1,45 @@
-// The scaled complementary error function, the logarithm of the normal distribution function, and its inverse: scalar code in double, like
-// vecmath_special.h.
+// The scaled complementary error function, the logarithm of the normal distribution function, and its inverse: in lanes,
+// like vecmath_special.h.
 #pragma once
 
 #include <cmath>
 
-#include "cpu/vecmath.h"
+#include "cpu/lanes.h"
 
 namespace retrograd::cpu::RG_LEVEL_NS {
 namespace {
 namespace vm {
 
-[[maybe_unused]] double erfcx(double x) {
-  if (x < 0.5) return x < -26.7 ? kInf<double> : std::exp(x * x) * std::erfc(x);
-  return x > 1e300 ? 1 / (x * 1.77245385090551602730) : erfcx_large(x);
+[[gnu::noinline, maybe_unused]] Lanes erfcx(Lanes x) {
+  const Mask left = x < 0.5;
+  const Lanes y = x > 1e300 ? 0.56418958354775628695 / x : erfcx_large(x);
+  return any(left) ? (left ? exp_(x * x) * erfc_(x) : y) : y;
 }
 
-[[maybe_unused]] double log_ndtr(double x) {
-  if (x < -1e154) return -kInf<double>;  // the square overflows
-  const double t = x * 0.70710678118654752440;
-  return x < -1 ? std::log(0.5 * erfcx(-t)) - t * t : std::log1p(-0.5 * std::erfc(t));
+[[gnu::noinline, maybe_unused]] Lanes log_ndtr(Lanes x) {
+  const Mask left = x < -1;
+  const Lanes t = x * 0.70710678118654752440, y = log1p_(-0.5 * erfc_(t));
+  if (!any(left)) return y;
+  return x < -1e154 ? spread(-kInf<double>) : left ? log_(0.5 * erfcx_large(-t)) - t * t : y;  // far on the left the square overflows
 }
 
 // 2 x erfcx(x) - 2 / sqrt(pi), whose terms cancel for large x: there it is the asymptotic series.
-[[maybe_unused]] double erfcx_slope(double x) {
+[[maybe_unused]] inline Lanes erfcx_slope(Lanes x) {
   constexpr double root = 1.12837916709551257390;
-  if (x < 50) return 2 * x * erfcx(x) - root;
-  const double u = 1 / (x * x);
-  return root * u * (-0.5 + u * (0.75 + u * (-1.875 + u * 6.5625)));
+  const Lanes u = 1 / (x * x);
+  return x >= 50 ? root * u * (-0.5 + u * (0.75 + u * (-1.875 + u * 6.5625))) : 2 * x * erfcx(x) - root;
 }
 
 // The normal density over the distribution function, h = log_ndtr'.
-[[maybe_unused]] double log_ndtr_slope(double x) {
-  if (x < -1e300) return -x;
-  return x < 0 ? 0.79788456080286535588 / erfcx(x * -0.70710678118654752440)
-               : 0.79788456080286535588 * std::exp(-0.5 * x * x) / std::erfc(x * -0.70710678118654752440);
+[[maybe_unused]] inline Lanes log_ndtr_slope(Lanes x) {
+  const Lanes t = x * -0.70710678118654752440;
+  return x < -1e300 ? -x : 0.79788456080286535588 / (x < 0 ? erfcx(t) : exp_(0.5 * x * x) * erfc_(t));
 }
 
 // h' = -h (x + h). Far on the left h is nearly -x.
-[[maybe_unused]] double log_ndtr_curve(double x) {
-  if (x < -1e4) {
-    const double u = 1 / (x * x);
-    return -1 + u - 6 * u * u;
-  }
-  const double h = log_ndtr_slope(x);
-  return h == 0 ? -h : -h * (x + h);
+[[maybe_unused]] inline Lanes log_ndtr_curve(Lanes x) {
+  const Lanes u = 1 / (x * x), h = log_ndtr_slope(x);
+  return x < -1e4 ? -1 + u - 6 * u * u : h == 0 ? -h : -h * (x + h);
 }
 
 // From the inverse error function, whose argument is exact from 1/4 on; below, where it is rounded, with a step of Halley's method, and in the
@@ -64,7 +60,8 @@ namespace vm {
   } else {
     x = -std::sqrt(-2 * std::log(q * std::sqrt(-4 * 3.141592653589793 * std::log(q))));
     for (int step = 0; step < 4; ++step) {
-      const double move = (log_ndtr(x) - std::log(q)) * 1.25331413731550025121 * erfcx(-x * 0.70710678118654752440);
+      const double tail = erfcx_large(x * -0.70710678118654752440);
+      const double move = (std::log(0.5 * tail) - 0.5 * x * x - std::log(q)) * 1.25331413731550025121 * tail;
       x -= move;
       if (std::fabs(move) < 1e-15 * std::fabs(x)) break;
     }
@@ -74,15 +71,15 @@ namespace vm {
 
 }  // namespace vm
 
-template <class T> RG_INLINE T erfcx_(T x) { return static_cast<T>(vm::erfcx(x)); }
-template <class T> RG_INLINE T erfcx_slope(T x) { return static_cast<T>(vm::erfcx_slope(x)); }
-template <class T> RG_INLINE T log_ndtr_slope(T x) { return static_cast<T>(vm::log_ndtr_slope(x)); }
-template <class T> RG_INLINE T log_ndtr_curve(T x) { return static_cast<T>(vm::log_ndtr_curve(x)); }
+RG_INLINE Lanes erfcx_(Lanes x) { return vm::erfcx(x); }
+RG_INLINE Lanes erfcx_slope(Lanes x) { return vm::erfcx_slope(x); }
+RG_INLINE Lanes log_ndtr_slope(Lanes x) { return vm::log_ndtr_slope(x); }
+RG_INLINE Lanes log_ndtr_curve(Lanes x) { return vm::log_ndtr_curve(x); }
 template <class T> RG_INLINE T ndtri_(T x) { return static_cast<T>(vm::ndtri(x)); }
 // Of floats above 1e-8, and of those that have no value: the argument of erfinv_ is exact, or its rounding is not seen.
 RG_INLINE float ndtri_usual(float x) { return static_cast<float>(1.41421356237309504880 * erfinv_(2 * static_cast<double>(x) - 1)); }
 RG_INLINE double ndtri_usual(double x) { return vm::ndtri(x); }
-template <class T> RG_INLINE T log_ndtr_(T x) { return static_cast<T>(vm::log_ndtr(x)); }
+RG_INLINE Lanes log_ndtr_(Lanes x) { return vm::log_ndtr(x); }
 
 }  // namespace
 }  // namespace retrograd::cpu::RG_LEVEL_NS

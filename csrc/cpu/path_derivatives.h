@@ -1,5 +1,5 @@
 // How a random number moves with the parameter of its distribution while its quantile stays (implicit reparameterisation): minus the
-// derivative of the distribution function for the parameter, over the density. Scalar code in double, like vecmath_special.h.
+// derivative of the distribution function for the parameter, over the density. In lanes, like vecmath_special.h, but for integrals.
 // Error: a few units of 1e-14 for double, below 1e-8 for what is rounded to float.
 #pragma once
 
@@ -42,49 +42,39 @@ template <class F> RG_INLINE double reach(double guess, double depth, F exponent
   return guess;
 }
 
-// Of x drawn from Gamma(a, 1), for a. With t = x e^w the tail of the distribution over its density is x times the integral of
-// e^(a w - x (e^w - 1)) (log(x / e^psi(a)) + w); below the middle t = x e^-w, or the series of the lower incomplete gamma function,
-// all of whose terms are positive there.
-[[gnu::noinline, maybe_unused]] double gamma_slope(double a, double x, bool single) {
-  if (!(a > 0) || !(x >= 0) || a == kInf<double> || x == kInf<double>) return kNaN<double>;
-  if (x == 0) return 0;
-  const double log_x = std::log(x), psi = digamma(a + 1);
-  if (log_x <= psi && a < 64) {
-    const double enough = single ? 1e-9 : 1e-17;
-    double factor = 1 / a, slope = psi, sum = 0;
-    for (int k = 1;; ++k) {
-      const double term = factor * (slope - log_x);
-      sum += term;
-      if (!(term > enough * sum)) return x * sum;
-      const double step = 1 / (a + k);
-      factor *= x * step;
-      slope += step;
-    }
-  }
-  const double depth = single ? 22 : 42, side = log_x > psi ? 1 : -1, offset = side * (log_x - psi + 1 / a);
+// Of x drawn from Gamma(a, 1), for a, with offset = log(x / e^psi(a)): with t = x e^w the tail of the distribution over its density is x times
+// the integral of e^(a w - x (e^w - 1)) (offset + w); below the middle t = x e^-w.
+[[gnu::noinline, maybe_unused]] double gamma_slope_integral(double a, double x, double offset, bool above, bool single) {
+  const double depth = single ? 22 : 42, side = above ? 1 : -1;
   const auto exponent = [=](double w) RG_INLINED { return side * a * w - x * expm1_(side * w); };
   const double rate = std::max(0.0, side * (x - a));
   const double end = reach(2 * depth / (rate + std::sqrt(rate * rate + 2 * x * depth)), depth, exponent);
-  return x * gauss(end, single ? 2 : 3, [=](double w) RG_INLINED { return exp_(exponent(w)) * (offset + w); });
+  return x * gauss(end, single ? 2 : 3, [=](double w) RG_INLINED { return exp_(exponent(w)) * (side * offset + w); });
 }
 
-// Of x drawn from Beta(a, total - a), for a, over 1 - x. As above: below the middle t = x e^-w, above it 1 - t = (1 - x) e^-w. The
-// logarithm in the exponent has its pole at w = -scale, which w = scale (e^u - 1) takes far away.
-[[gnu::noinline, maybe_unused]] double beta_slope(double x, double a, double total, bool single) {
-  const double b = total - a;
-  if (!(a > 0) || !(b > 0) || total == kInf<double> || !(x >= 0 && x <= 1)) return kNaN<double>;
-  if (x == 0) return 0;
-  const double offset = std::log(x) + (digamma(total) - digamma(a));
-  if (x == 1) return offset / b;
-  if (single && offset < 0 && x <= 0.25 && b * x <= 2) {  // the series of the incomplete beta function, whose terms hardly cancel here
-    double factor = 1, sum = 0;
-    for (int k = 0;; ++k) {
-      const double r = 1 / (a + k), term = factor * r * (r - offset);
-      sum += term;
-      if (!(__builtin_fabs(term) > 1e-9 * sum)) return x * std::pow(1 - x, -b) * sum;
-      factor *= x * (k + 1 - b) / (k + 1);
-    }
+// Below the middle by the series of the lower incomplete gamma function, all of whose terms are positive there; floats go on with it, having
+// digits to lose.
+template <bool single> [[gnu::noinline, maybe_unused]] Lanes gamma_slope(Lanes a, Lanes x) {
+  constexpr double enough = single ? 1e-10 : 1e-17, inf = kInf<double>;
+  const Mask allowed = (a > 0) & (a < inf) & (x >= 0) & (x < inf), inner = allowed & (x > 0);
+  const Lanes log_x = log_(x), psi = digamma(a + 1);
+  const Mask below = log_x <= psi, by_series = inner & (a < 64) & (single ? below | (x < 4 + a + 4 * sqrt_(a)) : below);
+  Lanes factor = 1 / a, slope = psi - log_x, sum{}, at = a;
+  for (Mask going = by_series; any(going); going &= ~((x < at) & (factor * (1 + abs_(slope)) <= enough * abs_(sum)))) {
+    sum += going ? factor * slope : spread(0);
+    at += 1;
+    const Lanes step = 1 / at;
+    factor *= x * step;
+    slope += step;
   }
+  const Lanes y = inner ? x * sum : allowed ? spread(0) : spread(kNaN<double>);
+  return except(inner & ~by_series, y,
+                [&](int i) { return gamma_slope_integral(a[i], x[i], log_x[i] - psi[i] + 1 / a[i], !below[i], single); });
+}
+
+// Of x drawn from Beta(a, total - a), for a, over 1 - x, with offset = log(x) + psi(total) - psi(a). As above: below the middle t = x e^-w, above
+// it 1 - t = (1 - x) e^-w. The logarithm in the exponent has its pole at w = -scale, which w = scale (e^u - 1) takes far away.
+[[gnu::noinline, maybe_unused]] double beta_slope_integral(double x, double a, double b, double offset, bool single) {
   const bool above = offset > (x > 0.5 ? 0 : 0.5 / a);
   const double p = above ? b : a, q = (above ? a : b) - 1, odds = above ? (1 - x) / x : x / (1 - x), scale = std::log1p(1 / odds);
   const double depth = single ? 22 : 42;
@@ -99,10 +89,40 @@ template <class F> RG_INLINE double reach(double guess, double depth, F exponent
   return scale * (above ? sum : odds * sum);
 }
 
+// By the series of the incomplete beta function whose terms are positive, in x below the middle or in 1 - x above it; floats go on with them,
+// having digits to lose.
+template <bool single> [[gnu::noinline, maybe_unused]] Lanes beta_slope(Lanes x, Lanes a, Lanes total) {
+  constexpr double enough = single ? 1e-10 : 1e-17;
+  const Lanes b = total - a, offset = log_(x) + (digamma(total) - digamma(a));
+  const Mask allowed = (a > 0) & (b > 0) & (total < kInf<double>)&(x >= 0) & (x <= 1), inner = allowed & (x > 0) & (x < 1);
+  Mask can_low = offset <= 0, can_high = offset >= 0;
+  if (single) {
+    const Lanes mean = a / total, far = 4 * sqrt_(mean * (1 - mean) / (total + 1));
+    can_low |= (a > 1e-4) & (x < mean + far);
+    can_high |= (b > 1e-4) & (x > mean - far);
+  }
+  can_low &= x < 0.85;
+  can_high &= x > 0.15;
+  const Mask low = can_low & ((x <= 0.5) | ~can_high), by_series = inner & (total < 256) & (can_low | can_high);
+  // `factor` is a term, `slope` the derivative of its logarithm.
+  const Lanes z = low ? x : 1 - x, of = low ? a : b;
+  Lanes factor = 1 / of, slope = low ? offset - factor : offset, sum{}, over = total, under = of + 1;
+  for (Mask going = by_series; any(going); going &= ~((z * over < 0.9 * under) & (factor * (1 + abs_(slope)) <= enough * abs_(sum)))) {
+    sum += going ? factor * slope : spread(0);
+    const Lanes r = 1 / (over * under), over_step = r * under, under_step = r * over;
+    slope += low ? over_step - under_step : over_step;
+    factor *= z * over * under_step;
+    over += 1;
+    under += 1;
+  }
+  const Lanes end = x == 0 ? spread(0) : offset / b, y = inner ? (low ? -x * sum : x * sum) : allowed ? end : spread(kNaN<double>);
+  return except(inner & ~by_series, y, [&](int i) { return beta_slope_integral(x[i], a[i], b[i], offset[i], single); });
+}
+
 }  // namespace vm
 
-template <class T> RG_INLINE T gamma_slope_(T a, T x) { return static_cast<T>(vm::gamma_slope(a, x, sizeof(T) == 4)); }
-template <class T> RG_INLINE T beta_slope_(T x, T a, T total) { return static_cast<T>(vm::beta_slope(x, a, total, sizeof(T) == 4)); }
+template <class T> RG_INLINE Lanes gamma_slope_(Lanes a, Lanes x) { return vm::gamma_slope<sizeof(T) == 4>(a, x); }
+template <class T> RG_INLINE Lanes beta_slope_(Lanes x, Lanes a, Lanes total) { return vm::beta_slope<sizeof(T) == 4>(x, a, total); }
 
 }  // namespace
 }  // namespace retrograd::cpu::RG_LEVEL_NS

@@ -8,6 +8,7 @@
 #include "cpu/isa.h"
 #include "cpu/iterate.h"
 #include "cpu/kernels/blocks.h"
+#include "cpu/lanes.h"
 #include "cpu/pointwise_math.h"
 #include "kernels/element.h"
 #include "kernels/kernel_param.h"
@@ -33,7 +34,15 @@ template <template <class> class F, class T, class Out, int N>
     if constexpr (N == 2) return g(element(x + i), element(y + i));
     if constexpr (N == 3) return g(element(x + i), element(y + i), element(z + i));
   };
-  if constexpr (requires { &F<T>::is_rare; }) {
+  if constexpr (requires { F<T>::in_lanes; }) {
+    for (int64_t start = 0; start < n; start += kLaneCount) {
+      const int64_t m = n - start < kLaneCount ? n - start : kLaneCount;
+      const auto load = [&](const T* from) __attribute__((always_inline)) { return load_lanes(from + start, m); };
+      if constexpr (N == 1) store_lanes(out + start, f(load(x)), m);
+      if constexpr (N == 2) store_lanes(out + start, f(load(x), load(y)), m);
+      if constexpr (N == 3) store_lanes(out + start, f(load(x), load(y), load(z)), m);
+    }
+  } else if constexpr (requires { &F<T>::is_rare; }) {
     // Block by block, and before writing: the output may be one of the inputs.
     for (int64_t start = 0; start < n; start += kBlockItems) {
       const int64_t end = n - start < kBlockItems ? n : start + kBlockItems;

@@ -196,10 +196,10 @@ template <class T> RG_INLINE T less_exponent(T x, T y) {
   return x * power(half) * power(e - half);
 }
 
-template <class T> RG_INLINE T mvlgamma_of(T x, T p) {
-  double sum = 0.25 * p * (p - 1) * 1.1447298858494002;  // log(pi)
-  for (int j = 0; j < static_cast<int>(p); ++j) sum += vm::lgamma(x - 0.5 * j);
-  return static_cast<T>(sum);
+template <class T> RG_INLINE Lanes mvlgamma_of(Lanes x, T p) {
+  Lanes sum = spread(0.25 * p * (p - 1) * 1.1447298858494002);  // log(pi)
+  for (int j = 0; j < static_cast<int>(p); ++j) sum += vm::lgamma<T>(x - 0.5 * j);
+  return sum;
 }
 
 template <class T> RG_INLINE T gcd_of(T a, T b) {

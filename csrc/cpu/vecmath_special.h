@@ -1,10 +1,10 @@
-// Special functions that need loops or branches: scalar code, computed in double and rounded once for float. Same conventions and
+// Special functions that need loops: in lanes (lanes.h), computed in double and rounded once for float. Same conventions and
 // namespace as vecmath.h. Error: a few ulp of double away from zeros of the function, so float results are right to the last bit or nearly.
 #pragma once
 
 #include <cmath>
 
-#include "cpu/vecmath.h"
+#include "cpu/lanes.h"
 
 namespace retrograd::cpu::RG_LEVEL_NS {
 namespace {
@@ -12,60 +12,67 @@ namespace vm {
 
 constexpr double kPiD = 3.141592653589793;
 
-template <int N> inline double horner(double x, const double (&c)[N]) {
-  double y = c[N - 1];
+template <int N> RG_INLINE Lanes horner(Lanes x, const double (&c)[N]) {
+  Lanes y = spread(c[N - 1]);
   for (int i = N - 2; i >= 0; --i) y = y * x + c[i];
   return y;
 }
 
-// psi: recurrence up to 10, then the asymptotic series; reflection for negative arguments.
-[[maybe_unused]] inline double digamma(double x) {
-  if (x == 0) return __builtin_copysign(kInf<double>, -x);
-  double y = 0;
-  if (x < 0) {
-    const double whole = __builtin_trunc(x);
-    if (x == whole) return kNaN<double>;
-    y = -kPiD / std::tan(kPiD * (x - whole));
-    x = 1 - x;
+// psi: the asymptotic series from 10 on, below it ten steps up, whose reciprocals are summed as D / P; reflection for negative arguments.
+[[gnu::noinline, maybe_unused]] Lanes digamma(const Lanes at) {
+  const Mask left = at < 0;
+  const Lanes x = left ? 1 - at : at;
+  const Mask low = x < 10;
+  Lanes P = x, D = spread(1);
+  for (int k = 1; k < 10; ++k) {
+    const Lanes next = x + k;
+    D = D * next + P;
+    P *= next;
   }
-  for (; x < 10; ++x) y -= 1 / x;
-  if (x == 10) return y + 2.251752589066721;
   static constexpr double c[] = {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12};  // B_2k / 2k
-  const double z = 1 / (x * x);
-  return y + (std::log(x) - 0.5 / x - z * horner(z, c));
+  const Lanes far = low ? x + 10 : x, r = 1 / far, z = r * r;
+  Lanes y = log_(far) - 0.5 * r - z * horner(z, c);
+  y -= low ? D / P : spread(0);
+  if (any(left)) {
+    const Lanes whole = trunc_(at);
+    y -= left ? (at == whole ? spread(kNaN<double>) : kPiD / tan_(kPiD * (at - whole))) : spread(0);
+  }
+  return at == 0 ? each(at, [](double v) { return __builtin_copysign(kInf<double>, -v); }) : y;
 }
 
-[[maybe_unused]] inline double trigamma(double x) {
-  double sign = 1, y = 0;
-  if (x < 0.5) {
-    const double s = std::sin(kPiD * (x - 2 * __builtin_rint(0.5 * x)));
-    y = -(kPiD * kPiD) / (s * s);
-    sign = -1;
-    x = 1 - x;
+[[gnu::noinline, maybe_unused]] Lanes trigamma(Lanes x) {
+  const Mask left = x < 0.5;
+  Lanes y{};
+  if (any(left)) {
+    const Lanes s = sin_(kPiD * (x - 2 * rint_(0.5 * x)));
+    y = left ? kPiD * kPiD / (s * s) : y;
+    x = left ? 1 - x : x;
   }
-  for (; x < 10; ++x) y += 1 / (x * x);
+  for (Mask low = x < 10; any(low); low = x < 10) {
+    const Lanes r = 1 / (x * x);
+    y += low ? (left ? -r : r) : spread(0);
+    x += low ? spread(1) : spread(0);
+  }
   static constexpr double c[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6};  // B_2k
-  const double z = 1 / (x * x);
-  return sign * (y + (1 + 0.5 / x + z * horner(z, c)) / x);
+  const Lanes r = 1 / x, z = r * r, rest = (1 + 0.5 * r + z * horner(z, c)) * r;
+  return left ? y - rest : y + rest;
 }
 
 // Hurwitz's zeta, sum of (q + k)^-s: the first terms, then Euler and Maclaurin's formula.
-[[maybe_unused]] inline double zeta(double s, double q) {
-  if (s == 1) return kInf<double>;
-  if (!(s > 1)) return kNaN<double>;
-  if (q <= 0) {
-    if (q == __builtin_floor(q)) return kInf<double>;
-    if (s != __builtin_floor(s)) return kNaN<double>;
+[[gnu::noinline, maybe_unused]] Lanes zeta(Lanes s, Lanes q) {
+  const Mask whole = q == floor_(q), pole = (s == 1) | ((s > 1) & (q <= 0) & whole);
+  const Mask none = ~pole & (~(s > 1) | ((q <= 0) & (s != floor_(s))));
+  Mask going = ~pole & ~none;
+  Lanes sum{};
+  for (int terms = 0;; ++terms) {
+    const Mask more = terms < 10 ? going : going & (q < 10);
+    if (!any(more)) break;
+    const Lanes t = pow_(q, -s);
+    sum += more ? t : spread(0);
+    const Mask done = more & (q > 0) & (t < 1e-17 * sum);
+    going &= ~done;
+    q += more & ~done ? spread(1) : spread(0);
   }
-  double sum = 0;
-  int terms = 0;
-  for (; terms < 10 || q < 10; ++terms, ++q) {
-    const double t = std::pow(q, -s);
-    sum += t;
-    if (q > 0 && t < 1e-17 * sum) return sum;
-  }
-  const double t = std::pow(q, -s);
-  sum += t * q / (s - 1) + 0.5 * t;
   static constexpr double b[] = {1.0 / 12,
                                  -1.0 / 720,
                                  1.0 / 30240,
@@ -75,15 +82,19 @@ template <int N> inline double horner(double x, const double (&c)[N]) {
                                  1.0 / 74724249600.0,
                                  -3617.0 / 10670622842880000.0,
                                  43867.0 / 5109094217170944000.0};  // B_2k / (2k)!
-  double factor = s, power = t / q;
-  for (int k = 0; k < 9; ++k) {
-    const double term = b[k] * factor * power;
-    sum += term;
-    if (__builtin_fabs(term) < 1e-17 * __builtin_fabs(sum)) break;
-    factor *= (s + 2 * k + 1) * (s + 2 * k + 2);
-    power /= q * q;
+  if (any(going)) {
+    const Lanes t = pow_(q, -s), r = 1 / q, square = r * r;
+    sum += going ? t * q / (s - 1) + 0.5 * t : spread(0);
+    Lanes factor = s, power = t * r;
+    for (int k = 0; k < 9 && any(going); ++k) {
+      const Lanes term = b[k] * factor * power;
+      sum += going ? term : spread(0);
+      going &= ~(abs_(term) < 1e-17 * abs_(sum));
+      factor *= (s + 2 * k + 1) * (s + 2 * k + 2);
+      power *= square;
+    }
   }
-  return sum;
+  return pole ? spread(kInf<double>) : none ? spread(kNaN<double>) : sum;
 }
 
 [[maybe_unused]] inline double lgamma(double x) {  // lgamma_r: std::lgamma writes the sign to a global variable
@@ -100,79 +111,98 @@ RG_INLINE double lgamma_stirling(double x) {
   return (z - 0.5) * log_(z) - z + 0.91893853320467274178 + r * series - (small ? log_(product) : 0.0);
 }
 
+// For x > 0, to the absolute error that T wants.
+template <class T> [[gnu::noinline, maybe_unused]] Lanes lgamma(Lanes x) {
+  if (sizeof(T) == 8) return each(x, [](double v) { return lgamma(v); });
+  const Lanes y = each(x, [](double v) { return lgamma_stirling(v); });
+  return x < 1e300 ? y : x;
+}
+
 constexpr int kMaxTerms = 100000;
 
 // x^a e^-x / Gamma(a + 1). For large a by Stirling's series around x = a, where the parts of the plain formula cancel.
-template <class T> inline double igamma_prefactor(double a, double x) {
-  if (a < 30 || __builtin_fabs(a - x) > 0.4 * a)
-    return std::exp(a * std::log(x) - x - (sizeof(T) == 4 ? lgamma_stirling(a + 1) : lgamma(a + 1)));
-  const double d = (x - a) / a;
-  double log1pmx;  // log(1 + d) - d
-  if (__builtin_fabs(d) < 0.1) {
-    log1pmx = 0;
-    for (int k = 20; k >= 2; --k) log1pmx = log1pmx * -d + 1.0 / k;
-    log1pmx *= -d * d;
-  } else {
-    log1pmx = std::log1p(d) - d;
-  }
-  const double r = 1 / a, stirling = r * (1.0 / 12 - r * r * (1.0 / 360 - r * r / 1260));
-  return std::exp(a * log1pmx - stirling) / std::sqrt(2 * kPiD * a);
+template <class T> RG_INLINE Lanes igamma_prefactor(Lanes a, Lanes x) {
+  const Mask near = (a >= 30) & (abs_(a - x) <= 0.4 * a);
+  const Lanes plain = exp_(a * log_(x) - x - lgamma<T>(a + 1));
+  if (!any(near)) return plain;
+  const Lanes d = (x - a) / a;
+  Lanes series{};  // log(1 + d) - d
+  for (int k = 20; k >= 2; --k) series = 1.0 / k - series * d;
+  const Lanes log1pmx = abs_(d) < 0.1 ? -d * d * series : log1p_(d) - d;
+  const Lanes r = 1 / a, stirling = r * (1.0 / 12 - r * r * (1.0 / 360 - r * r / 1260));
+  return near ? exp_(a * log1pmx - stirling) / sqrt_(2 * kPiD * a) : plain;
 }
 
 // Legendre's continued fraction, by Lentz's method.
-[[maybe_unused]] inline double igamma_fraction(double a, double x) {
+RG_INLINE Lanes igamma_fraction(Lanes a, Lanes x, Mask going) {
   constexpr double tiny = 1e-300;
-  double b = x + 1 - a, c = 1 / tiny, d = 1 / b, h = d;
-  for (int k = 1; k < kMaxTerms; ++k) {
-    const double an = -k * (k - a);
+  Lanes b = x + 1 - a, c = spread(1 / tiny), d = 1 / b, h = d;
+  for (int k = 1; k < kMaxTerms && any(going); ++k) {
+    const Lanes an = -k * (k - a);
     b += 2;
     d = an * d + b;
-    d = 1 / (d == 0 ? tiny : d);
+    d = 1 / (d == 0 ? spread(tiny) : d);
     c = b + an / c;
-    c = c == 0 ? tiny : c;
-    h *= d * c;
-    if (__builtin_fabs(d * c - 1) < 1e-16) break;
+    c = c == 0 ? spread(tiny) : c;
+    const Lanes change = d * c;
+    h *= going ? change : spread(1);
+    going &= ~(abs_(change - 1) < 1e-16);
   }
   return h;
 }
 
 // The same to 1e-9, for arguments in the range of float: the last two numerators and denominators, without divisions.
-[[maybe_unused]] inline double igamma_fraction_fast(double a, double x) {
+RG_INLINE Lanes igamma_fraction_fast(Lanes a, Lanes x, Mask going) {
   constexpr double big = 0x1p200;
-  double b = x + 1 - a, p0 = 0, q0 = 1, p1 = 1, q1 = b;
-  for (int k = 1; k < kMaxTerms; ++k) {
-    const double an = -k * (k - a);
+  Lanes b = x + 1 - a, p0{}, q0 = spread(1), p1 = spread(1), q1 = b, p = p1, q = q1;
+  for (int k = 1; k < kMaxTerms && any(going); ++k) {
+    const Lanes an = -k * (k - a);
     b += 2;
-    const double p2 = b * p1 + an * p0, q2 = b * q1 + an * q0;
-    const double change = __builtin_fabs(p2 * q1 - p1 * q2), value = __builtin_fabs(p1 * q2);
-    p0 = p1, q0 = q1, p1 = p2, q1 = q2;
-    if (change <= 1e-9 * value) break;
-    if (__builtin_fabs(q2) > big) p0 /= big, q0 /= big, p1 /= big, q1 /= big;
+    const Lanes p2 = b * p1 + an * p0, q2 = b * q1 + an * q0, value = p1 * q2;
+    p = going ? p2 : p;
+    q = going ? q2 : q;
+    going &= ~(abs_(p2 * q1 - value) <= 1e-9 * abs_(value));
+    const Lanes scale = abs_(q2) > big ? spread(1 / big) : spread(1);
+    p0 = p1 * scale, q0 = q1 * scale, p1 = p2 * scale, q1 = q2 * scale;
   }
-  return p1 / q1;
+  return p / q;
 }
 
 // The regularised incomplete gamma functions: a series below the mean, a continued fraction above; `upper` picks Q over P.
 // T is what the result is rounded to.
-template <class T> inline double igamma(double a, double x, bool upper) {
-  if (!(a >= 0) || !(x >= 0)) return kNaN<double>;
-  if (a == 0) return x > 0 ? (upper ? 0.0 : 1.0) : kNaN<double>;
-  if (x == 0) return upper ? 1 : 0;
-  if (a == kInf<double>) return x == kInf<double> ? kNaN<double> : (upper ? 1 : 0);
-  if (x == kInf<double>) return upper ? 0 : 1;
-  constexpr double enough = sizeof(T) == 4 ? 1e-10 : 1e-17;
-  const double front = igamma_prefactor<T>(a, x);
+template <class T> [[gnu::noinline, maybe_unused]] Lanes igamma(Lanes a, Lanes x, bool upper) {
+  constexpr double inf = kInf<double>;
+  const Mask none = ~(a >= 0) | ~(x >= 0) | ((a == 0) & (x == 0)) | ((a == inf) & (x == inf));
+  const Mask all = (a == 0) | (x == inf), nothing = (x == 0) | (a == inf), usual = ~(none | all | nothing);
+  const Lanes front = igamma_prefactor<T>(a, x);
   // For floats the series goes further: it is the faster one there, and double has digits to lose in 1 - P.
-  const double border = sizeof(T) == 4 && (!upper || a > 0.5) ? a + 4 : a;
-  if (x <= 1 || x <= border) {
-    const double tolerance = !upper ? enough : sizeof(T) == 4 && a > 0.5 ? 1e-12 : 1e-17;  // there Q is never below a thousandth
-    double term = 1, sum = 1;
-    for (int k = 1; k < kMaxTerms && term > tolerance * sum; ++k) sum += term *= x / (a + k);
-    return upper ? 1 - front * sum : front * sum;
+  const Mask loose = sizeof(T) == 4 ? a > 0.5 : a < 0;
+  const Lanes border = sizeof(T) == 4 && !upper ? a + 4 : loose ? a + 4 : a;
+  const Mask below = usual & ((x <= 1) | (x <= border)), above = usual & ~below & (front != 0);
+  Lanes p = spread(1), q{};
+  if (any(below)) {
+    // Where floats go further, Q is never below a thousandth.
+    const Lanes tolerance = !upper ? spread(sizeof(T) == 4 ? 1e-10 : 1e-17) : loose ? spread(1e-12) : spread(1e-17);
+    Mask going = below;
+    Lanes term = spread(1), sum = spread(1), at = a;
+    for (int k = 1; k < kMaxTerms && any(going); k += 2) {
+      const Lanes next = at + 1, after = at + 2, r = x / (next * after), first = term * (r * after);
+      at = after;
+      term = first * (r * next);
+      sum += going ? first + term : spread(0);
+      going &= term > tolerance * sum;
+    }
+    p = below ? front * sum : p;
+    q = below ? 1 - p : q;
   }
-  if (front == 0) return upper ? 0 : 1;
-  const double q = front * a * (sizeof(T) == 4 ? igamma_fraction_fast(a, x) : igamma_fraction(a, x));
-  return upper ? q : 1 - q;
+  if (any(above)) {
+    const Lanes fraction = sizeof(T) == 4 ? igamma_fraction_fast(a, x, above) : igamma_fraction(a, x, above);
+    q = above ? front * a * fraction : q;
+    p = above ? 1 - q : p;
+  }
+  p = nothing ? spread(0) : p;
+  q = nothing ? spread(1) : q;
+  return none ? spread(kNaN<double>) : upper ? q : p;
 }
 
 }  // namespace vm
@@ -184,17 +214,16 @@ RG_INLINE double lgamma_usual(double x) { return vm::lgamma(x); }
 template <class T> RG_INLINE bool lgamma_is_unusual(T x) {
   return !(x > 0 && x < kInf<T>) || abs_(x - 1) < T(1e-5) || abs_(x - 2) < T(1e-5);
 }
-template <class T> RG_INLINE T digamma_(T x) { return static_cast<T>(vm::digamma(x)); }
-template <class T> RG_INLINE T trigamma_(T x) { return static_cast<T>(vm::trigamma(x)); }
-template <class T> RG_INLINE T zeta_(T s, T q) { return static_cast<T>(vm::zeta(s, q)); }
+RG_INLINE Lanes digamma_(Lanes x) { return vm::digamma(x); }
+RG_INLINE Lanes zeta_(Lanes s, Lanes q) { return vm::zeta(s, q); }
 // The n-th derivative of digamma, n >= 0.
-template <class T> RG_INLINE T polygamma_(int n, T x) {
-  if (n == 0) return digamma_(x);
-  if (n == 1) return trigamma_(x);
-  return static_cast<T>((n % 2 ? 1 : -1) * std::exp(vm::lgamma(n + 1.0)) * vm::zeta(n + 1.0, x));
+RG_INLINE Lanes polygamma_(int n, Lanes x) {
+  if (n == 0) return vm::digamma(x);
+  if (n == 1) return vm::trigamma(x);
+  return (n % 2 ? 1 : -1) * std::exp(vm::lgamma(n + 1.0)) * vm::zeta(spread(n + 1.0), x);
 }
-template <class T> RG_INLINE T igamma_(T a, T x) { return static_cast<T>(vm::igamma<T>(a, x, false)); }  // P(a, x)
-template <class T> RG_INLINE T igammac_(T a, T x) { return static_cast<T>(vm::igamma<T>(a, x, true)); }  // Q(a, x) = 1 - P(a, x)
+template <class T> RG_INLINE Lanes igamma_(Lanes a, Lanes x) { return vm::igamma<T>(a, x, false); }  // P(a, x)
+template <class T> RG_INLINE Lanes igammac_(Lanes a, Lanes x) { return vm::igamma<T>(a, x, true); }  // Q(a, x) = 1 - P(a, x)
 
 }  // namespace
 }  // namespace retrograd::cpu::RG_LEVEL_NS

@@ -43,7 +43,8 @@ struct RecurrentShape {
   int64_t chunk_steps() const { return std::min(steps, std::max((steps + 3) / 4, (127 + batch) / batch)); }
   int64_t backward_work() const {
     const int64_t chunk = std::min(elements, batch * chunk_steps());
-    return padded(chunk * gate_gradients()) + (projected ? padded(chunk * shown) + padded(chunk * hidden) + padded(batch * hidden) : 0);
+    return padded(chunk * gate_gradients()) + padded(shown * rows()) +
+           (projected ? padded(chunk * shown) + padded(chunk * hidden) + padded(batch * hidden) : 0);
   }
 };
 

@@ -127,6 +127,22 @@ def test_threads_change_nothing(shape):
     assert results[0] == results[1] == results[2]
 
 
+@pytest.mark.parametrize(("channels", "size", "batch"), [(16, 32, 4), (64, 56, 2), (256, 14, 2), (256, 14, 8), (512, 7, 2)])
+def test_long_sums_round_little(channels, size, batch):
+    """Whichever way they go; PyTorch's error is 2.2e-7."""
+    g = torch.Generator().manual_seed(0)
+    x = torch.randn(batch, channels, size, size, generator=g)
+    weight = torch.randn(channels, channels, 3, 3, generator=g) / (9 * channels) ** 0.5
+    cotangent = torch.randn(batch, channels, size, size, generator=g)
+    got, exact = [], []
+    for found, dtype in ((got, torch.float32), (exact, torch.float64)):
+        a, w = x.to(dtype, copy=True).requires_grad_(), weight.to(dtype, copy=True).requires_grad_()
+        y = F.conv2d(a, w, padding=1)
+        found += [y.detach(), *torch.autograd.grad(y, (a, w), cotangent.to(dtype))]
+    for ours, true in zip(got, exact, strict=True):
+        assert ((ours - true).square().mean() / true.square().mean()).sqrt() < 7.5e-7
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_16_bit_numbers_are_rounded_once(dtype):
     x, weight = torch.randn(2, 8, 9, 9).to(dtype), torch.randn(6, 8, 3, 3).to(dtype)

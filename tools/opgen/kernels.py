@@ -147,6 +147,14 @@ template <class T> struct $functor {
   $rare
 };
 """
+FUNCTOR_IN_LANES = """
+template <class T> struct $functor {
+  static constexpr bool in_lanes = true;
+  $members
+  explicit $functor(const KernelParam*$inits {}
+  RG_INLINE Lanes operator()($args) const { return $expr; }
+};
+"""
 RARE = """
 RG_INLINE static bool is_rare($args) { return $test; }
 static T rare($args) { return static_cast<T>($expr); }
@@ -163,6 +171,9 @@ def functors(op: Op) -> str:
         "inits": f" p) : {inits}" if inits else ")",
         "args": args,
     }
+    if kernel.lanes:
+        shared["args"] = args.replace(" T ", " Lanes ")
+        return f"// {op.schema}\n" + fill(FUNCTOR_IN_LANES, **shared, functor=f"F_{op.cname}", expr=kernel.expr)
     rare = fill(RARE, args=args, test=kernel.rare[0], expr=kernel.rare[1]) if kernel.rare else ""
     result = "bool" if kernel.out == "bool" else "T"
     text = f"// {op.schema}\n" + fill(FUNCTOR, **shared, functor=f"F_{op.cname}", result=result, expr=kernel.expr, rare=rare)

@@ -182,26 +182,39 @@ inline __attribute__((always_inline)) void box_tile(const T* a, const int64_t* h
   const T* at[kM];
 #pragma GCC unroll 8
   for (int i = 0; i < kM; ++i) at[i] = a + held[i];
+  const int64_t* const end = walked + depth;
+  do {
 #pragma GCC unroll 8
-  for (int i = 0; i < kM; ++i)
+    for (int i = 0; i < kM; ++i)
 #pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) std::memcpy(&sum[i][j], start ? start + j * kW : c + i * ldc + j * kW, sizeof(V));
-  for (const int64_t* const end = walked + depth; walked < end; ++walked, b += ldb) {
-    const int64_t far = *walked;
-    V bv[kN];
+      for (int j = 0; j < kN; ++j) {
+        sum[i][j] = V{};
+        if (start) std::memcpy(&sum[i][j], start + j * kW, sizeof(V));
+      }
+    for (const int64_t* const stop = walked + smaller(kLongRun, end - walked); walked < stop; ++walked, b += ldb) {
+      const int64_t far = *walked;
+      V bv[kN];
 #pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) std::memcpy(&bv[j], b + j * kW, sizeof(V));
+      for (int j = 0; j < kN; ++j) std::memcpy(&bv[j], b + j * kW, sizeof(V));
 #pragma GCC unroll 8
-    for (int i = 0; i < kM; ++i) {
-      const T x = at[i][far];
+      for (int i = 0; i < kM; ++i) {
+        const T x = at[i][far];
 #pragma GCC unroll 4
-      for (int j = 0; j < kN; ++j) sum[i][j] += x * bv[j];
+        for (int j = 0; j < kN; ++j) sum[i][j] += x * bv[j];
+      }
     }
-  }
 #pragma GCC unroll 8
-  for (int i = 0; i < kM; ++i)
+    for (int i = 0; i < kM; ++i)
 #pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) std::memcpy(c + i * ldc + j * kW, &sum[i][j], sizeof(V));
+      for (int j = 0; j < kN; ++j) {
+        T* const to = c + i * ldc + j * kW;
+        V before{};
+        if (!start) std::memcpy(&before, to, sizeof(V));
+        sum[i][j] += before;
+        std::memcpy(to, &sum[i][j], sizeof(V));
+      }
+    start = nullptr;
+  } while (walked < end);
 }
 
 // The same for any number of rows. `start` is null where sums go on.

@@ -79,7 +79,7 @@ template <class T> void column_block(const Gather& g, const ColumnPlan& plan, in
       }
       // The last tile is narrower: its block of channels starts elsewhere.
       const int64_t full = g.rows / kTall * kTall, rest = g.rows - full;
-      const auto multiply = count <= kLanes<T> ? panel_times<T, 1> : panel_times<T, kWide>;
+      const auto multiply = count <= kLanes<T> ? panel_times<T, 1, kLongRun> : panel_times<T, kWide, kLongRun>;
       const T* a = packed + c * taps * kTall;
       if (full) multiply(full, depth, a, plan.depth * kTall, cols + column * depth, to, ld, c == 0, group_bias);
       if (rest) {

@@ -93,6 +93,9 @@ inline constexpr int kTall = 4, kWide = 2;
 #endif
 template <class T> inline constexpr int kPanel = kWide * kLanes<T>;
 
+// So many products are summed on their own, and the sums of these: that rounds less than one long sum.
+inline constexpr int kLongRun = 64;
+
 // The rows of the last tile: the rest, to a power of two.
 inline int64_t tail_rows(int64_t rows) {
   int64_t n = 1;
@@ -100,38 +103,47 @@ inline int64_t tail_rows(int64_t rows) {
   return n;
 }
 
-// c[i][j] = start + sum over p of a[p][i] * b[p][j], where start is what c held, or the bias, or 0.
-template <class T, int kM, int kN> inline __attribute__((always_inline)) void tile(int64_t depth, const T* a, const T* b, T* c, int64_t ldc,
-                                                                                   bool first, const T* bias) {
+// c[i][j] = start + sum over p of a[p][i] * b[p][j], where start is what c held, or the bias, or 0. kRun: how many products are summed on their own.
+template <class T, int kM, int kN, int kRun>
+inline __attribute__((always_inline)) void tile(int64_t depth, const T* a, const T* b, T* c, int64_t ldc, bool first, const T* bias) {
   using V = Vector<T>;
-  V sum[kM][kN];
-#pragma GCC unroll 8
-  for (int i = 0; i < kM; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) sum[i][j] = first ? V{} + (bias ? bias[i] : T(0)) : load<T>(c + i * ldc + j * kLanes<T>);
-  for (int64_t p = depth; p > 0; --p) {
-    V bv[kN];
-#pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) bv[j] = load<T>(b + j * kLanes<T>);
+  int64_t left = depth;
+  do {
+    const bool fresh = kRun && (left < depth || !first);
+    V sum[kM][kN];
 #pragma GCC unroll 8
     for (int i = 0; i < kM; ++i)
 #pragma GCC unroll 4
-      for (int j = 0; j < kN; ++j) sum[i][j] += a[i] * bv[j];
-    a += kM;
-    b += kPanel<T>;
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < kM; ++i)
+      for (int j = 0; j < kN; ++j) sum[i][j] = fresh ? V{} : first ? V{} + (bias ? bias[i] : T(0)) : load<T>(c + i * ldc + j * kLanes<T>);
+    for (int64_t p = kRun ? smaller(left, kRun) : left; p > 0; --p) {
+      V bv[kN];
 #pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) store<T>(c + i * ldc + j * kLanes<T>, sum[i][j]);
+      for (int j = 0; j < kN; ++j) bv[j] = load<T>(b + j * kLanes<T>);
+#pragma GCC unroll 8
+      for (int i = 0; i < kM; ++i)
+#pragma GCC unroll 4
+        for (int j = 0; j < kN; ++j) sum[i][j] += a[i] * bv[j];
+      a += kM;
+      b += kPanel<T>;
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kM; ++i)
+#pragma GCC unroll 4
+      for (int j = 0; j < kN; ++j) {
+        T* const at = c + i * ldc + j * kLanes<T>;
+        store<T>(at, fresh ? load<T>(at) + sum[i][j] : sum[i][j]);
+      }
+    left -= kRun;
+  } while (kRun && left > 0);
 }
 
 // All rows of a panel of columns. `a` is packed: tiles of kTall rows, [depth][rows of the tile] each, `a_tile` elements apart. What is past the
 // rows in the last tile goes to a buffer. kN: how many vectors of the panel are computed.
-template <class T, int kN = kWide> void panel_times(int64_t rows, int64_t depth, const T* a, int64_t a_tile, const T* b, T* c, int64_t ldc,
-                                                    bool first, const T* bias) {
+template <class T, int kN = kWide, int kRun> void panel_times(int64_t rows, int64_t depth, const T* a, int64_t a_tile, const T* b, T* c,
+                                                              int64_t ldc, bool first, const T* bias) {
   int64_t i = 0;
-  for (; i + kTall <= rows; i += kTall, a += a_tile) tile<T, kTall, kN>(depth, a, b, c + i * ldc, ldc, first, bias ? bias + i : nullptr);
+  for (; i + kTall <= rows; i += kTall, a += a_tile)
+    tile<T, kTall, kN, kRun>(depth, a, b, c + i * ldc, ldc, first, bias ? bias + i : nullptr);
   if (i == rows) return;
   const int64_t rest = rows - i;
   T buffer[kTall * kPanel<T>], start[kTall] = {};
@@ -149,10 +161,10 @@ template <class T, int kN = kWide> void panel_times(int64_t rows, int64_t depth,
     for (int64_t r = 0; bias && r < rest; ++r) start[r] = bias[i + r];
   }
   switch (tail_rows(rest)) {
-    case 1: tile<T, 1, kN>(depth, a, b, at, ld, first, start); break;
-    case 2: tile<T, 2, kN>(depth, a, b, at, ld, first, start); break;
-    case 4: tile<T, 4, kN>(depth, a, b, at, ld, first, start); break;
-    default: tile<T, kTall, kN>(depth, a, b, at, ld, first, start);
+    case 1: tile<T, 1, kN, kRun>(depth, a, b, at, ld, first, start); break;
+    case 2: tile<T, 2, kN, kRun>(depth, a, b, at, ld, first, start); break;
+    case 4: tile<T, 4, kN, kRun>(depth, a, b, at, ld, first, start); break;
+    default: tile<T, kTall, kN, kRun>(depth, a, b, at, ld, first, start);
   }
   if (at == buffer)
     for (int64_t r = 0; r < rest; ++r) std::memcpy(c + (i + r) * ldc, buffer + r * ld, sizeof(T) * kPanel<T>);

@@ -30,6 +30,19 @@ template <class T> void product(int64_t m, int64_t n, int64_t k, const T* a, int
                       {c, c_rs, 1});
 }
 
+// A weight that every step multiplies with, B[k, n], cut into panels of columns that follow each other: a step reads it from beginning to end.
+template <class T> constexpr int64_t kPanel = 2 * kVectorBytes / sizeof(T);
+template <class F> void each_panel(int64_t n, int64_t width, F&& f) {
+  for (int64_t j = 0; j < n; j += width) f(j, std::min(width, n - j));
+}
+
+// C[m, n] = A[m, k] @ B + beta * C
+template <class T>
+void panel_product(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_rs, const T* panels, T beta, T* c, int64_t c_rs) {
+  each_panel(n, kPanel<T>,
+             [&](int64_t j, int64_t width) { product<T>(m, width, k, a, a_rs, 1, panels + j * k, width, 1, beta, c + j, c_rs); });
+}
+
 // Pieces of memory to work in, one after the other.
 template <class T> struct Work {
   T* next;
@@ -67,7 +80,7 @@ struct Previous {
 
 template <class T> struct Forward {
   const RecurrentShape& s;
-  const T *w_hh, *b_hh, *w_hr;  // w_hh transposed
+  const T *w_hh, *b_hh, *w_hr;  // w_hh transposed, in panels
   T *output, *hy, *cy, *gates, *rest, *before, *scratch;
 
   // gates: what comes from the input, then with the state added.
@@ -108,7 +121,7 @@ template <class T> struct Forward {
       case Recurrence::Tanh:
       case Recurrence::Relu: {
         T* const state = gates + row * n;
-        product<T>(m, n, n, h, n, 1, w_hh, n, 1, 1, state, n);
+        panel_product<T>(m, n, n, h, n, w_hh, 1, state, n);
         if (s.kind == Recurrence::Tanh) {
           for (int64_t i = 0; i < m * n; ++i) state[i] = tanh_(state[i]);
         } else {
@@ -119,7 +132,7 @@ template <class T> struct Forward {
       }
       case Recurrence::Lstm: {
         T *const gate = gates + row * rows, *const c = rest + row * n, *const hidden = s.projected ? scratch + r0 * n : out;
-        product<T>(m, rows, p, h, p, 1, w_hh, rows, 1, 1, gate, rows);
+        panel_product<T>(m, rows, p, h, p, w_hh, 1, gate, rows);
         for (int64_t r = 0; r < m; ++r) {
           T* const memory = cy + (r0 + r) * n;
           lstm_row(gate + r * rows, memory, c + r * n, hidden + r * n);
@@ -130,7 +143,7 @@ template <class T> struct Forward {
       }
       case Recurrence::Gru: {
         T *const gate = gates + row * rows, *const from_state = scratch + r0 * rows;
-        product<T>(m, rows, n, h, n, 1, w_hh, rows, 1, 0, from_state, rows);
+        panel_product<T>(m, rows, n, h, n, w_hh, 0, from_state, rows);
         for (int64_t r = 0; r < m; ++r) gru_row(gate + r * rows, from_state + r * rows, rest + (row + r) * n, h + r * n, out + r * n);
         break;
       }
@@ -154,8 +167,11 @@ template <class T> void forward_of(const RecurrentShape& s, const T* input, cons
   T* const bias = work.take(rows);
   T* const scratch = work.take(s.batch * (s.projected ? n : rows));
   const auto *b_ih = static_cast<const T*>(w.b_ih), *b_hh = static_cast<const T*>(w.b_hh);
-  transpose<T>(reinterpret_cast<char*>(turned), rows * static_cast<int64_t>(sizeof(T)), static_cast<const char*>(w.w_hh),
-               s.shown * static_cast<int64_t>(sizeof(T)), s.shown, rows);
+  constexpr int64_t item = sizeof(T);
+  each_panel(rows, kPanel<T>, [&](int64_t j, int64_t width) {
+    transpose<T>(reinterpret_cast<char*>(turned + j * s.shown), width * item, static_cast<const char*>(w.w_hh) + j * s.shown * item,
+                 s.shown * item, s.shown, width);
+  });
   // Biases of gates that are sums go with the input. A GRU's new state resets the one that comes with the state.
   if (b_ih)
     for (int64_t j = 0; j < rows; ++j) bias[j] = s.kind == Recurrence::Gru && j >= 2 * n ? b_ih[j] : b_ih[j] + b_hh[j];
@@ -170,7 +186,7 @@ template <class T> void forward_of(const RecurrentShape& s, const T* input, cons
 
 template <class T> struct Backward {
   const RecurrentShape& s;
-  const T *w_hh, *w_hr, *cx, *gates, *rest, *before, *grad_output;
+  const T *w_hh, *w_hr, *cx, *gates, *rest, *before, *grad_output;  // w_hh in panels
   T *grad_hx, *grad_cx, *grad_gates;
   T *grad_shown, *hidden, *scratch;  // with a projection: the gradients and values on both its sides
   int64_t from, first, end;          // the first row in these memories, and the steps they are for
@@ -238,7 +254,7 @@ template <class T> struct Backward {
           gru_row(gates + (row + r) * rows, rest + (row + r) * n, before + (row + r) * n, dh + r * n, d_gate + r * width);
         break;
     }
-    product<T>(m, p, rows, d_gate, width, 1, w_hh, p, 1, s.kind == Recurrence::Gru ? T(1) : T(0), dh, p);
+    panel_product<T>(m, p, rows, d_gate, width, w_hh, s.kind == Recurrence::Gru ? T(1) : T(0), dh, p);
   }
 
   void block(int64_t r0, int64_t r1) const {
@@ -268,7 +284,12 @@ template <class T> void backward_of(const RecurrentShape& s, const T* input, con
   T* const d_shown = s.projected ? work.take(most * p) : nullptr;
   T* const hidden = s.projected ? work.take(most * n) : nullptr;
   T* const scratch = s.projected ? work.take(s.batch * n) : nullptr;
-  const auto *w_ih = static_cast<const T*>(w.w_ih), *w_hh = static_cast<const T*>(w.w_hh), *w_hr = static_cast<const T*>(w.w_hr);
+  T* const w_hh = work.take(rows * p);
+  const auto *w_ih = static_cast<const T*>(w.w_ih), *w_hr = static_cast<const T*>(w.w_hr);
+  each_panel(p, kPanel<T>, [&](int64_t j, int64_t columns) {
+    for (int64_t r = 0; r < rows; ++r)
+      std::memcpy(w_hh + j * rows + r * columns, static_cast<const T*>(w.w_hh) + r * p + j, static_cast<size_t>(columns) * sizeof(T));
+  });
 
   for (int64_t done = 0; done < s.steps; done += chunk_steps) {
     const int64_t count = std::min(chunk_steps, s.steps - done), begin = s.reverse ? done : s.steps - done - count,

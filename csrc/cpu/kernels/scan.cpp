@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "cpu/kernels/lines.h"
+#include "cpu/vecmath.h"
 
 namespace retrograd::cpu {
 namespace RG_LEVEL_NS {
@@ -32,10 +33,10 @@ template <class Element> struct Prod {
 struct LogSumExp {
   using T = double;
   static constexpr T start = -std::numeric_limits<double>::infinity();
-  static T step(T acc, T x) {
-    if (std::isnan(acc) || std::isnan(x)) return NAN;
-    const T high = acc < x ? x : acc, low = acc < x ? acc : x;
-    return std::isinf(high) ? high : high + std::log1p(std::exp(low - high));
+  // Selects, so that a loop over columns is vectorised.
+  RG_INLINE static T step(T acc, T x) {
+    const T high = acc < x ? x : acc, low = acc < x ? acc : x, sum = high + log1p_(exp_neg_(low - high));
+    return (acc != acc) | (x != x) ? kNaN<T> : abs_(high) == kInf<T> ? high : sum;
   }
 };
 
@@ -54,10 +55,48 @@ struct Direction {
   }
 };
 
-// Out of line, or the compiler keeps `acc` in memory and the whole scan waits for it.
-template <class Op> [[gnu::noinline]] typename Op::T scan_piece(typename Op::T* piece, int64_t n, typename Op::T acc) {
-  for (int64_t i = 0; i < n; ++i) piece[i] = acc = Op::step(acc, piece[i]);
+// `count` lines of n elements, up to kPiece together, each from `acc`; the last value. Out of line, or the compiler keeps `acc` in memory and
+// the whole scan waits for it.
+template <class Op> [[gnu::noinline]] typename Op::T scan_lines(typename Op::T* x, int64_t count, int64_t n, typename Op::T start) {
+  typename Op::T acc = start;
+  for (int64_t k = 0; k < count; ++k, x += n) {
+    acc = start;
+    for (int64_t i = 0; i < n; ++i) x[i] = acc = Op::step(acc, x[i]);
+  }
   return acc;
+}
+
+// As sums of exponentials, which and the logarithms of which are vectorised. Not where a sum is far below the largest element to come, which
+// would cost it digits, nor where something is infinite or nan.
+template <> [[gnu::noinline]] double scan_lines<LogSumExp>(double* x, int64_t count, int64_t n, double start) {
+  constexpr double kFar = 40;
+  alignas(64) double high[kPiece], sums[kPiece];
+  bool near = true;
+  for (int64_t k = 0; k < count; ++k) {
+    const double* const line = x + k * n;
+    double most = start, total = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      most = line[i] > most ? line[i] : most;
+      total += line[i];
+    }
+    near &= most < kInf<double> && total == total && (start > line[0] ? start : line[0]) > most - kFar;
+    for (int64_t i = 0; i < n; ++i) high[k * n + i] = most;
+  }
+  if (!near) {
+    double acc = start;
+    for (int64_t k = 0; k < count; ++k, x += n) {
+      acc = start;
+      for (int64_t i = 0; i < n; ++i) x[i] = acc = LogSumExp::step(acc, x[i]);
+    }
+    return acc;
+  }
+  for (int64_t i = 0; i < count * n; ++i) sums[i] = exp_neg_(x[i] - high[i]);
+  for (int64_t k = 0; k < count; ++k) {
+    double acc = exp_neg_(start - high[k * n]);
+    for (int64_t i = k * n; i < (k + 1) * n; ++i) sums[i] = acc += sums[i];
+  }
+  for (int64_t i = 0; i < count * n; ++i) x[i] = high[i] + log_(sums[i]);
+  return x[count * n - 1];
 }
 
 template <class Op> void scan_with(const Array& out, const Array& in, int dim, bool reverse) {
@@ -94,7 +133,7 @@ template <class Op> void scan_with(const Array& out, const Array& in, int dim, b
           if (adjacent) {
             const int64_t here = count - line < together ? count - line : together;
             load(in.data, from, 1, here * n, piece);
-            for (int64_t k = 0; k < here; ++k) scan_piece<Op>(piece + k * n, n, Op::start);
+            scan_lines<Op>(piece, here, n, Op::start);
             store(out.data, to, 1, here * n, piece);
             continue;
           }
@@ -102,7 +141,7 @@ template <class Op> void scan_with(const Array& out, const Array& in, int dim, b
           for (int64_t i = 0; i < n; i += kPiece) {
             const int64_t m = n - i < kPiece ? n - i : kPiece;
             load(in.data, from + i * way.stride[1], way.stride[1], m, piece);
-            acc = scan_piece<Op>(piece, m, acc);
+            acc = scan_lines<Op>(piece, 1, m, acc);
             store(out.data, to + i * way.stride[0], way.stride[0], m, piece);
           }
         }
