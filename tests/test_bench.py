@@ -234,7 +234,7 @@ def test_a_terminal_gets_a_bar(monkeypatch):
 
     monkeypatch.setattr(sys, "stderr", screen := Terminal())
     assert bench.main(["train", "mlp", "--batch-sizes", "2", "--seconds", "0.02", "--threads", "1"]) == 0
-    assert "mlp 2 default" in screen.getvalue() and "rounds" in screen.getvalue()
+    assert "[mlp 2 default]" in screen.getvalue() and "rounds" in screen.getvalue()
 
 
 def test_the_commands_of_the_claims_page_are_commands():

@@ -30,7 +30,7 @@ class Bar:
         self.tqdm: Any = None
         if self.live:
             with contextlib.suppress(ImportError):
-                form = "{l_bar}{bar}| {n:.0f}/{total:.0f} " + unit + " [{postfix}]"
+                form = "{percentage:3.0f}%|{bar}| {n:.0f}/{total:.0f} " + unit + " [{desc}]"
                 self.tqdm = importlib.import_module("tqdm").tqdm(total=total, bar_format=form)
 
     def show(self, done: float, words: str, finished: bool = False) -> None:
@@ -40,7 +40,7 @@ class Bar:
         self.shown = now
         done = min(done, self.total)
         if self.tqdm is not None:
-            self.tqdm.set_postfix_str(words, refresh=False)
+            self.tqdm.set_description_str(words, refresh=False)
             self.tqdm.update(done - self.done)
         else:
             filled = round(24 * done / self.total)

@@ -166,25 +166,38 @@ def picture(pyplot: Any, figure: Any) -> bytes:
 
 
 def savings(pyplot: Any, results: Sequence[Result], across: str) -> bytes:
-    """Time and memory that a mode saves: a line for each model and mode, in eval()."""
+    """Time and memory that a mode saves: a line for each model and mode, in eval(). Bars are what chance leaves of a time."""
     figure, axes = pyplot.subplots(1, 2, figsize=(12, 4.5))
-    lines: dict[str, dict[int, tuple[list[float], list[float]]]] = {}
+    lines: dict[tuple[str, str], dict[int, list[tuple[float, float, float, float]]]] = {}
     for result in results:
         spec, difference = result.row.spec, result.difference
         if difference is None or result.base is None or not spec["eval"]:
             continue
-        points = lines.setdefault(f"{spec['model']}, {spec['mode']}", {}).setdefault(spec.get(across) or 0, ([], []))
-        points[0].append(100 * (1 - difference.ratio))
-        points[1].append(100 * (1 - result.row.peak / max(result.base.peak, 1)))
-    for axis, part, title in zip(axes, (0, 1), ("time", "peak memory"), strict=True):
-        for name, line in lines.items():
-            at = sorted(line)
-            axis.plot(at, [statistics.fmean(line[x][part]) for x in at], marker="o", label=name)
+        points = lines.setdefault((spec["model"], spec["mode"]), {}).setdefault(spec.get(across) or 0, [])
+        points.append((difference.ratio, difference.low, difference.high, result.row.peak / max(result.base.peak, 1)))
+    for (model, mode), line in lines.items():
+        at = sorted(line)
+        ratio, low, high, memory = (
+            [100 * (1 - statistics.fmean(values)) for values in column]
+            for column in zip(*(zip(*line[x], strict=True) for x in at), strict=True)
+        )
+        style = {
+            "marker": "o",
+            "linestyle": "--" if mode == "inference_mode" else "-",
+            "markersize": 4 if mode == "inference_mode" else 7,
+            "label": f"{model}, {mode}",
+        }
+        around = [[r - h for r, h in zip(ratio, high, strict=True)], [b - r for r, b in zip(ratio, low, strict=True)]]
+        axes[0].errorbar(at, ratio, yerr=around, capsize=3, **style)
+        axes[1].plot(at, memory, **style)
+    ticks = sorted({x for line in lines.values() for x in line})
+    for axis, title in zip(axes, ("time", "peak memory"), strict=True):
         axis.axhline(0, color="0.6", linewidth=0.8)
         axis.set(xlabel="batch size" if across == "batch" else "depth", ylabel="saved, % of the default mode", title=title)
         if across == "batch":
             axis.set_xscale("log", base=2)
-    axes[0].legend(fontsize=8)
+        axis.set_xticks(ticks, list(map(str, ticks)))
+    axes[1].legend(fontsize=8)
     return picture(pyplot, figure)
 
 
@@ -202,7 +215,9 @@ def trade(pyplot: Any, results: Sequence[Result]) -> bytes:
         axis.plot([p[0] for p in points], [p[1] for p in points], marker="o", label=name)
         for x, y, text in points:
             axis.annotate(text, (x, y), textcoords="offset points", xytext=(5, 5), fontsize=8)
-    axis.set(xlabel="added time, %", ylabel="peak memory, % of the step without", ylim=(0, None), title="checkpointed blocks")
+    axis.margins(x=0.12, y=0.1)
+    axis.set(xlabel="added time, %", ylabel="peak memory, % of the step without", title="checkpointed blocks")
+    axis.set_ylim(bottom=0)
     axis.legend(fontsize=8)
     return picture(pyplot, figure)
 
