@@ -26,8 +26,16 @@ bool takes_dtype(const Node* next, DType dtype, DType own) {
 
 namespace {
 
+// Whether no other tensor sees the memory of a gradient. One that is a view, as the transpose of a product, may have its base to itself.
+bool is_alone(const Tensor& grad) {
+  if (Py_REFCNT(grad->object()) > 1 || (grad->flags & kOwnVersion)) return false;
+  TensorImpl* base = grad->base;
+  if (!base) return grad->storage->refs == 1;
+  return grad->storage->refs == 2 && Py_REFCNT(base->object()) == 1 && !(base->flags & kOwnVersion);
+}
+
 bool may_steal(const Tensor& grad, const TensorImpl* variable) {
-  if (Py_REFCNT(grad->object()) > 1 || grad->storage->refs != 1 || grad->base || (grad->flags & kOwnVersion)) return false;
+  if (!is_alone(grad)) return false;
   if (grad->storage->flags & (kStorageExternal | kStorageExported) || grad->flags & kLazy) return false;
   if (!keep_grad_layout) return true;
   // The layout contract: a dense variable gets a gradient with its strides, any other a contiguous one.
@@ -66,6 +74,7 @@ void accumulate(TensorImpl* variable, Tensor& grad, bool seen) {
   const bool recording = thread_state.grad_mode;
   if (!variable->grad) {
     if (!recording && may_steal(grad, variable)) {
+      if (grad->base) grad = alias(grad);  // and the base goes
       const Tensor kept = !seen ? Tensor() : is_sparse(grad) ? grad : alias(grad);
       set_grad(variable, std::move(grad));
       grad = kept;

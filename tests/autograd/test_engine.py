@@ -974,3 +974,56 @@ def test_a_gradient_for_an_edge_is_complex_where_its_output_is(call):
         with pytest.raises(RuntimeError, match="For complex Tensors, both grad_output and output are required to have the same dtype"):
             call(edge_of(leaf.sin().sum()), leaf, grad)
     call(edge_of(x.sin().sum()), x, torch.tensor(1.0, dtype=torch.float64))
+
+
+# -- gradients that become .grad ----------------------------------------------
+
+
+@pytest.mark.on_cpu("it counts the memory of the CPU")
+def test_the_gradient_of_a_weight_is_not_copied():
+    """It is the transpose of a product, a view of memory that nobody else has."""
+    layer = torch.nn.Linear(256, 128, bias=False)
+    loss = layer(torch.randn(2, 256)).sum()
+    before = torch.memory_allocated()
+    torch.reset_peak_memory_stats()
+    loss.backward()
+    size = layer.weight.nbytes
+    assert size <= torch.max_memory_allocated() - before < 1.5 * size
+    grad = layer.weight.grad
+    assert grad._base is None and grad.is_contiguous() and grad._version == 0
+
+
+@pytest.mark.parametrize("holder", ["view", "base", "alias"])
+def test_a_gradient_that_somebody_holds_is_copied(holder):
+    held = []
+
+    class Transposed(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.t()
+
+        @staticmethod
+        def backward(ctx, grad):
+            whole = grad * 2
+            view = whole.t()
+            held.append({"view": view, "base": whole, "alias": whole.detach()}[holder])
+            return view
+
+    x = torch.ones(2, 3, requires_grad=True)
+    Transposed.apply(x).sum().backward()
+    kept = held[0].clone()
+    with torch.no_grad():
+        x.grad.add_(5)
+    assert torch.equal(held[0], kept) and x.grad.tolist() == [[7.0] * 3] * 2
+
+
+def test_hooks_after_a_view_became_the_gradient():
+    layer, seen = torch.nn.Linear(3, 2, bias=False), []
+    layer.weight.register_hook(lambda grad: seen.append(grad.sum().item()))
+    layer.weight.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.sum().item()))
+    node = torch.autograd.graph.get_gradient_edge(layer.weight).node
+    node.register_hook(lambda into, out: seen.append([g.sum().item() for g in out]))
+    layer(torch.ones(4, 3)).sum().backward()
+    assert seen == [24.0, 24.0, [24.0]] or seen == [24.0, [24.0], 24.0]
+    layer(torch.ones(4, 3)).sum().backward()
+    assert layer.weight.grad.sum().item() == 48.0
