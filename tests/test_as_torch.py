@@ -72,7 +72,7 @@ def test_one_package_under_two_names(way):
         "        assert sys.modules['retrograd' + name[5:]] is module and module.__name__ == name == module.__spec__.name, name\n"
         "        assert module.__package__ == module.__spec__.parent, name\n"
         "assert importlib.reload(torch) is torch is importlib.reload(retrograd) and importlib.reload(nn) is torch.nn\n"
-        "assert torch.__name__ == 'torch' and repr(torch).startswith(\"<module 'torch' from\")\n"
+        "assert torch.__name__ == 'torch' and torch.torch is torch and repr(torch).startswith(\"<module 'torch' from\")\n"
     )
 
 

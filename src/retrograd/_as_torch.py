@@ -218,5 +218,6 @@ def _install() -> None:
         if named_result.__module__ == f"{_OURS}.return_types":
             named_result.__module__ = f"{_THEIRS}.return_types"
     package = sys.modules[_OURS]
+    package.torch = package  # type: ignore[attr-defined]  # torch.torch.Tensor, as some write
     version = sys.modules[f"{_OURS}.version"]
     package.__version__ = version.__version__ = TorchVersion(f"{pytorch}+{_OURS}")  # type: ignore[attr-defined]

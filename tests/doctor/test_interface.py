@@ -79,6 +79,31 @@ def test_filters_of_warnings_hold():
             _findings.tell(_finding())
 
 
+@pytest.mark.parametrize("by", ["-W", "PYTHONWARNINGS", "neither"])
+def test_filters_of_the_command_line_hold_in_installed_packages(tmp_path, by):
+    """Python reads them before it knows of site-packages, where the class is."""
+    source = os.path.dirname(os.path.dirname(torch.__file__))
+    (tmp_path / "program.py").write_text(
+        f"import sys\nsys.path.insert(0, {source!r})\n"
+        "import retrograd as torch\n"
+        "w = torch.zeros(1, requires_grad=True)\n"
+        "o = torch.optim.SGD([w], 0.1)\n"
+        "for _ in range(8):\n    (w - 1).square().sum().backward()\n    o.step()\n"
+    )
+    option = "error::retrograd.doctor.SilentFailureWarning"
+    command = [sys.executable, *(["-W", option] if by == "-W" else []), "program.py"]
+    variables = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "RETROGRAD_DOCTOR")}
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=variables | ({"PYTHONWARNINGS": option} if by == "PYTHONWARNINGS" else {}),
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert "[missing_zero_grad]" in done.stderr and (done.returncode == 0) is (by == "neither"), done.stderr
+
+
 def test_codes_can_be_switched_off():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -13,6 +13,8 @@ leave a fingerprint, which is compared in backward: by default up to `MEMORY_CHE
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -222,3 +224,9 @@ class configure(_Setting):
 
 if os.environ.get("RETROGRAD_STRICT", "0") not in ("", "0"):  # the core reads it too, when it is loaded, for the size of memory checks
     _set_strict(True)
+
+for _option in (
+    sys.warnoptions
+):  # of -W and PYTHONWARNINGS; Python reads them before an installed package can be imported, and drops those that name its classes
+    if _option.split(":")[2:3] in (["retrograd.doctor.SilentFailureWarning"], ["torch.doctor.SilentFailureWarning"]):
+        warnings._setoption(_option)  # type: ignore[attr-defined]
