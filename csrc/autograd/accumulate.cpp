@@ -49,7 +49,8 @@ bool may_steal(const Tensor& grad, const TensorImpl* variable) {
 
 void check_gradient(const Tensor& grad, const TensorImpl* variable) {
   RG_CHECK(same_sizes(grad.get(), variable), "Function AccumulateGradBackward returned an invalid gradient at index 0 - got ", grad.sizes(),
-           " but expected shape compatible with ", variable->shape());
+           " but expected shape compatible with ", variable->shape(),
+           "\n  the leaf had another size when the graph was made: its data was replaced since.\n  Hint: compute the loss again.");
 }
 
 Tensor own_copy(const Tensor& grad, const TensorImpl* variable) {
@@ -91,7 +92,9 @@ void accumulate(TensorImpl* variable, Tensor& grad, bool seen) {
 void apply(Call& call) {
   TensorImpl* variable = static_cast<AccumulateGrad*>(call.node)->variable;
   if (RG_UNLIKELY(!variable) || RG_UNLIKELY(!requires_grad(variable))) return;  // requires_grad_(False) since
-  RG_CHECK(!grad_fn_of(variable), "leaf variable has been moved into the graph interior");
+  RG_CHECK(!grad_fn_of(variable),
+           "leaf variable has been moved into the graph interior: it was a leaf when an op used it, and has a history now. Was it changed "
+           "through .data or under no_grad(), and its grad_fn set, in between? Use the result of the op that gave it a history instead.");
   const bool seen = call.node->extra && call.node->extra->hooks;
   if (RG_LIKELY(call.in[0].defined())) accumulate(variable, call.in[0], seen);
   if (RG_UNLIKELY(variable->extra && variable->extra->post_accumulate_hooks)) engine_hooks.post_accumulate(variable);

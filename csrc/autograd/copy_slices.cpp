@@ -18,7 +18,8 @@ struct CopySlices : Node {
 
 [[noreturn, gnu::cold]] void fail_shared() {
   fail(ErrorKind::Runtime,
-       "unsupported operation: more than one element of the written-to tensor refers to a single memory location. clone() it first.");
+       "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() "
+       "the tensor before performing the operation.");
 }
 
 Tensor part_of(const Tensor& whole, const CopySlices* self) {

@@ -514,7 +514,9 @@ Site run_site(uint32_t id) {
 uint32_t current_task_id() { return current_task ? current_task->id : 0; }
 
 void queue_callback(PyObject* callback) {
-  RG_CHECK(current_task, "Final callbacks can only be installed during backward pass.");
+  RG_CHECK(current_task,
+           "Final callbacks can only be installed during backward pass.\n  Hint: queue_callback() belongs into a hook or into the backward "
+           "of a Function.");
   GraphTask* task = current_task;
   while (task->outer) task = task->outer;
   Py_INCREF(callback);

@@ -57,7 +57,7 @@ namespace {
   }
   if (!touched) text += ", a write to other elements of its memory, for which there is one version";
   text += outside ? "\nHint: hand out a copy (x.detach().clone().numpy(), torch.tensor(array)), or make the change after backward()."
-                  : "\nHint: write to a clone() instead, or make the change after backward().";
+                  : "\n  Hint: write to a clone() instead, or make the change after backward().";
   throw CodedError(ErrorKind::Runtime, "inplace_corruption", text);
 }
 

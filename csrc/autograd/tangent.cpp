@@ -65,7 +65,8 @@ void Levels::add(const TensorImpl* t) {
       bool known = tangent->level < first || tangent->level > last;
       for (int i = 0; i < count; ++i) known |= ids[i] == tangent->level;
       if (known) continue;
-      RG_CHECK(count < static_cast<int>(std::size(ids)), "forward-mode levels are nested too deeply");
+      RG_CHECK(count < static_cast<int>(std::size(ids)), "forward-mode levels are nested too deeply: a tensor has tangents of at most ",
+               std::size(ids), " levels (jvp inside jvp)");
       int at = count++;
       for (; at > 0 && ids[at - 1] > tangent->level; --at) ids[at] = ids[at - 1];
       ids[at] = tangent->level;
@@ -88,7 +89,10 @@ Tensor tangent_of(const Tensor& t, uint32_t level) {
   const Tangent* whole = find_tangent(t->base, level);
   if (!whole) return {};
   // A view made before its base got a tangent: its tangent is the same view of it.
-  RG_CHECK(same_layout(whole->value, t->base), "forward mode: the tangent of a tensor that has views must have the layout of the tensor");
+  RG_CHECK(same_layout(whole->value, t->base),
+           "forward mode: the tangent of a tensor that has views must have the layout of the tensor\n  Hint: pass a tangent with the "
+           "strides of the "
+           "tensor, as torch.empty_like(tensor).copy_(tangent) has, or take the views of the dual tensor.");
   const Tensor value = engine_ops.view_of(Tensor::borrow(whole->value), geometry_in(t.get(), t->base));
   set_tangent(t, level, value);
   return value;

@@ -40,7 +40,7 @@ Device parse_device(const std::string& text) {
   const std::string digits = text.substr(colon + 1);
   const bool valid = !digits.empty() && digits.size() <= 3 && digits.find_first_not_of("0123456789") == std::string::npos &&
                      (digits.size() == 1 || digits[0] != '0') && std::stoi(digits) <= 127;
-  RG_CHECK(valid, "Invalid device string: '", text, "'");
+  RG_CHECK(valid, "Invalid device string: '", text, "': behind the colon stands a number from 0 to 127, as in 'cuda:0'");
   device.index = static_cast<int8_t>(std::stoi(digits));
   return device;
 }

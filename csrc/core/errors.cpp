@@ -79,6 +79,15 @@ bool is_last_error(PyObject* exception) noexcept {
   return args && PyTuple_GET_SIZE(args) == 1 && PyTuple_GET_ITEM(args, 0) == last_message;
 }
 
+void reword_last_error(PyObject* exception, const std::string& text) noexcept {
+  PyObject* message = PyUnicode_FromString(text.c_str());
+  PyObject* args = message ? PyTuple_Pack(1, message) : nullptr;
+  if (args && PyObject_SetAttrString(exception, "args", args) == 0) Py_XSETREF(last_message, Py_NewRef(message));
+  Py_XDECREF(args);
+  Py_XDECREF(message);
+  PyErr_Clear();  // the exception has the message that it had
+}
+
 void set_python_error() noexcept {
   try {
     throw;

@@ -68,7 +68,8 @@ void recount(size_t freed, size_t allocated) {
 
 void resize_storage(Storage* s, size_t nbytes) {
   RG_CHECK(!(s->flags & (kStorageExternal | kStorageExported)),
-           "Trying to resize storage that is not resizable: its memory is shared with NumPy, DLPack or another library");
+           "Trying to resize storage that is not resizable: its memory is shared with NumPy, DLPack or another library\n"
+           "  Hint: resize a clone() of the tensor, which has memory of its own.");
   if (s->device.type == DeviceType::Meta) {
     s->nbytes = nbytes;
     return;

@@ -12,6 +12,7 @@
 #include "core/spec.h"
 #include "core/state.h"
 #include "core/tensor_pool.h"
+#include "core/transfer.h"
 #include "kernels/copy.h"
 
 namespace retrograd {
@@ -314,7 +315,7 @@ Tensor alias(const Tensor& source) {
 }
 
 Tensor alias_as(const Tensor& source, IntSpan sizes, IntSpan strides, int64_t offset) {
-  RG_CHECK(!source->has(kBatched), "a tensor that belongs to a vmap was used where its memory is needed; it may have outlived the vmap");
+  check_no_batch(source);
   Tensor t = share(source.get());
   t->data = static_cast<char*>(source->storage->data) + offset * itemsize(source.dtype());
   write_geometry(t.get(), sizes, strides);

@@ -48,7 +48,8 @@ Scalar read_scalar(const TensorImpl* t, int64_t offset) {
   const char* data = static_cast<const char*>(t->data) + offset * item;
   alignas(16) char element[kMaxItemSize];
   if (RG_UNLIKELY(!t->device.is_cpu())) {
-    RG_CHECK(t->device.type != DeviceType::Meta, "a meta tensor has no values to read");
+    RG_CHECK(t->device.type != DeviceType::Meta,
+             "a meta tensor has no values to read: make it on a device that has memory, such as device='cpu'");
     backend_of(t->device).to_host(element, data, static_cast<size_t>(item), {});
     data = element;
   }
@@ -59,10 +60,16 @@ Scalar read_scalar(const TensorImpl* t, int64_t offset) {
 }
 
 void check_no_batch(const Tensor& t) {
-  RG_CHECK(!t->has(kBatched), "a tensor that belongs to a vmap was used where its memory is needed; it may have outlived the vmap");
+  RG_CHECK(!t->has(kBatched),
+           "a tensor that belongs to a vmap was used where its memory is needed; it may have outlived the vmap\n  Hint: return it "
+           "from the function that is mapped instead of keeping it.");
 }
 
-void fail_no_values() { fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!"); }
+void fail_no_values() {
+  fail(ErrorKind::NotImplemented,
+       "Cannot copy out of meta tensor; no data!\n  Hint: module.to_empty(device='cpu') gives a module memory, which is then to be filled, "
+       "for example by load_state_dict(); of a tensor torch.empty_like(t, device='cpu') does.");
+}
 
 Tensor moved_to(const Tensor& t, Device device) {
   check_no_batch(t);

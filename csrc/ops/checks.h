@@ -13,9 +13,14 @@
 
 namespace retrograd {
 
-[[noreturn]] inline void fail_not_implemented(const char* kernel, DType t) {
-  fail(ErrorKind::NotImplemented, "\"", kernel, "\" not implemented for '", dtype_title(t), "'");
-}
+[[noreturn, gnu::cold]] void fail_not_implemented(std::string_view kernel, DType t, const char* instead = "torch.float32 by .float()");
+[[noreturn, gnu::cold]] void fail_inplace_shape(IntSpan out, IntSpan shape);
+
+// An index that a table or a dimension of `size` elements does not have, where PyTorch's words leave out which.
+[[noreturn, gnu::cold]] void fail_range(const kernels::IndexError& e);
+
+// Which of two matrices that do not fit would, transposed.
+std::string product_hint(const Tensor& a, const Tensor& b);
 
 // Whether all elements of a floating tensor are in [low, high]; false for nan.
 inline bool all_within(const Tensor& t, double low, double high) { return !any_element(t, kernels::Is::Outside, low, high); }

@@ -3,6 +3,7 @@
 #include "core/promote.h"
 #include "core/spec.h"
 #include "ops.h"
+#include "ops/checks.h"
 #include "ops/data.h"
 
 namespace retrograd {
@@ -84,8 +85,6 @@ Tensor StandIn::back(const Tensor& result, DType wanted) const {
   return cast_data(ordered_ && wanted == DType::UInt64 ? turned(result) : result, wanted);
 }
 
-void fail_no_kernel(const char* op, DType dtype) {
-  fail(ErrorKind::NotImplemented, "\"", op, "_cpu\" not implemented for '", dtype_title(dtype), "'");
-}
+void fail_no_kernel(const char* op, DType dtype) { fail_not_implemented(str_cat(op, "_cpu"), dtype); }
 
 }  // namespace retrograd

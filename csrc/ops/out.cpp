@@ -15,6 +15,10 @@ void fail_out_dtype(std::string_view words, DType out, DType result) {
                                                              {"{result_cpp}", cpp_type_name(result)}};
   for (const auto& [key, value] : values)
     for (size_t at; (at = text.find(key)) != std::string::npos;) text.replace(at, key.size(), value);
+  if (words == kCannotCast)
+    text += str_cat(
+        "\n  A tensor that is written keeps its dtype.\n  Hint: use the result of the op that is not in place, or make the tensor of ",
+        dtype_name(result), " first: .to(torch.", dtype_name(result), ").");
   fail(type ? ErrorKind::Type : ErrorKind::Runtime, text);
 }
 

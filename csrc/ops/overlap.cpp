@@ -17,7 +17,8 @@ std::pair<const char*, const char*> extent(const TensorImpl* t) {
 
 void fail_internal_overlap() {
   fail(ErrorKind::Runtime,
-       "unsupported operation: more than one element of the written-to tensor refers to a single memory location. clone() it first.");
+       "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+       "clone() the tensor before performing the operation.");
 }
 
 void warn_expanded_write(const Tensor& out, const char* op) {

@@ -63,7 +63,8 @@ Tensor initial_gradient(const Tensor& root, size_t i) {
 Tensor checked_gradient(const Tensor& root, const Tensor& grad, size_t i) {
   check_requires_grad(root, i);
   RG_CHECK(same_sizes(root.get(), grad.get()), "Mismatch in shape: grad_output[", i, "] has a shape of torch.Size(", grad.sizes(),
-           ") and output[", i, "] has a shape of torch.Size(", root.sizes(), ").");
+           ") and output[", i, "] has a shape of torch.Size(", root.sizes(),
+           ").\n  Hint: the gradient has the shape of what is differentiated: one number for each of its elements.");
   RG_CHECK(is_complex(root.dtype()) == is_complex(grad.dtype()),
            "For complex Tensors, both grad_output and output are required to have the same dtype. Got grad_output[", i, "] of dtype torch.",
            dtype_name(grad.dtype()), " and output[", i, "] of dtype torch.", dtype_name(root.dtype()), ".");
@@ -213,7 +214,8 @@ PyObject* py_gradient_edge(PyObject*, PyObject* t) {
   return guarded([&]() -> PyObject* {
     RG_CHECK_AS(Type, is_tensor(t), "get_gradient_edge() expects a Tensor, got ", Py_TYPE(t)->tp_name);
     const Edge e = gradient_edge(reinterpret_cast<TensorImpl*>(t));
-    RG_CHECK(e.node, "It is not possible to get the gradient edge for a Tensor that does not require gradients");
+    RG_CHECK(e.node, "It is not possible to get the gradient edge for a Tensor that does not require gradients",
+             why_no_grad(Tensor::borrow(t)));
     return Py_BuildValue("(NI)", e.node->object(), e.nr);
   });
 }

@@ -134,7 +134,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     RG_CHECK_AS(Buffer, !(requires_grad(t)), "Can't export a Tensor that requires grad as a buffer. Use tensor.detach() instead.");
     readable(t, ".numpy()");
     RG_CHECK(!t->has(kBatched), "vmap: a Tensor inside vmap has no memory that numpy could share");
-    RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "only CPU tensors have memory to export");
+    RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "only CPU tensors have memory to export, and this one is on ",
+                device_name(t->device));
     check_no_lazy(t, "numpy()");
     const char* format = format_of_dtype(t->dtype);
     RG_CHECK_AS(Buffer, format, dtype_name(t->dtype), " has no buffer format: convert with .float() first");

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string>
 
-#include "core/backend.h"
 #include "python/bind.h"
+#include "python/call_error.h"
 #include "python/guard.h"
 #include "python/intercept.h"
 #include "python/torch_function.h"
@@ -221,8 +221,9 @@ void check_devices(const Group& g, const OpRecord& op, uint8_t devices) {
   const auto whole = static_cast<uint8_t>(devices & ~Parsed::kScalarOnCpu);
   const bool several = (whole & (whole - 1)) != 0, cpu_alone = whole == 1 << static_cast<int>(DeviceType::CPU);
   if (op.crosses_devices || (!several && (whole == devices || cpu_alone || op.elementwise))) return;
-  fail(ErrorKind::Runtime, "Expected all tensors to be on the same device, but ", g.name,
-       "() got tensors on the cpu and on another device");
+  fail(
+      ErrorKind::Runtime, "Expected all tensors to be on the same device, but ", g.name,
+      "() got tensors on the cpu and on another device\n  Hint: move one of them with .to(device); a model and its input belong together.");
 }
 
 // addcmul(x, 2, a, b), x.set_(storage): see retrograd/_legacy.py. Null where the call is none of these.
@@ -261,16 +262,18 @@ PyObject* call_group(const Group& g, PyObject* self, PyObject* const* items, Py_
       if (!match(s, args, p)) continue;
       if (RG_UNLIKELY(p.overloaded_) && thread_state.torch_function_enabled && thread_state.torch_function_subclasses)
         return call_torch_function(g.callable, self, items, args.positional, kwnames);
-      if (RG_UNLIKELY((p.devices_ & (p.devices_ - 1)) != 0)) check_devices(g, *s.record, p.devices_);
-      return s.call(p);
+      try {
+        if (RG_UNLIKELY((p.devices_ & (p.devices_ - 1)) != 0)) check_devices(g, *s.record, p.devices_);
+        return s.call(p);
+      } catch (...) {
+        set_call_error({g.name, self, items, args.positional, kwnames, s.params});
+        return nullptr;
+      }
     }
     if (any_overloaded(items, args.positional + args.keywords()))  // in a place where no signature wants a tensor
       return call_torch_function(g.callable, self, items, args.positional, kwnames);
     if (PyObject* result = call_nonetheless(g, args)) return result;
     explain(g, args);
-  } catch (const MissingKernel& e) {
-    PyErr_SetString(PyExc_NotImplementedError, e.of(g.name).c_str());
-    return nullptr;
   } catch (...) {
     set_python_error();
     return nullptr;

@@ -112,8 +112,8 @@ PyObject* to_dlpack(PyObject*, PyObject* args) {
     RG_CHECK(!t->has(kBatched), "vmap: a Tensor inside vmap has no memory to hand out");
     RG_CHECK_AS(Buffer, t->device.type == DeviceType::CPU, "Cannot pack tensors on ", device_name(t->device),
                 ": there is no memory to share");
-    RG_CHECK_AS(Buffer, !t->has(kConj), "Can't export tensors with the conjugate bit set");
-    RG_CHECK_AS(Buffer, !t->has(kNeg), "Can't export tensors with the negative bit set");
+    RG_CHECK_AS(Buffer, !t->has(kConj), "Can't export tensors with the conjugate bit set. Use tensor.resolve_conj() instead.");
+    RG_CHECK_AS(Buffer, !t->has(kNeg), "Can't export tensors with the negative bit set. Use tensor.resolve_neg() instead.");
     return versioned ? export_capsule<DLVersionedTensor>(o, copied) : export_capsule<DLManagedTensor>(o, copied);
   });
 }
@@ -142,7 +142,7 @@ template <class Managed> PyObject* import_capsule(PyObject* capsule) {
     dense *= d.shape[i];
     empty_array |= d.shape[i] == 0;
     last += (d.shape[i] - 1) * strides[i];
-    RG_CHECK_AS(Buffer, strides[i] >= 0, "tensors with negative strides are not supported");
+    RG_CHECK_AS(Buffer, strides[i] >= 0, "tensors with negative strides are not supported: ask for a copy of the array");
   }
   const auto bytes = static_cast<size_t>(empty_array ? 0 : (last + 1) * itemsize(dtype));
   Storage* storage = new_external_storage(static_cast<char*>(d.data) + d.byte_offset, bytes, {}, free_import<Managed>, managed);

@@ -129,13 +129,19 @@ bool is_bad_loss(PyObject* root) {
 
 }  // namespace
 
+// The running line of the program: of a loop inside a library that which called it, so that another call is another place.
+static Site users_site() {
+  const Restore user(skip_libraries, true);
+  return current_site();
+}
+
 void WatchedRun::begin(PyObject* roots, const RunOptions& options, PyObject* inputs) {
   active_ = true;
   roots_ = roots;
   doctor.bad = false;
   doctor.zeros = 0;
   doctor.largest = 0;
-  const Site site = current_site();
+  const Site site = users_site();
   slot_ = places.slot(site);
   const bool is_new = places.meet(site) | doctor.new_parameters;
   if (std::exchange(doctor.new_parameters, false)) places.known[slot_].sizes = {};
@@ -170,7 +176,7 @@ void WatchedRun::give_up() noexcept {
 }
 
 bool tell_call(PyObject* module, PyObject* args, PyObject* kwargs) {
-  const bool is_new = places.meet(current_site());
+  const bool is_new = places.meet(users_site());
   if (RG_LIKELY(!doctor.close && !is_new)) return false;
   Py_DECREF(checked(
       PyObject_CallMethod(the_watcher(), "before_module", "OOOO", module, args, kwargs ? kwargs : Py_None, is_new ? Py_True : Py_False)));
@@ -246,8 +252,7 @@ PyObject* py_forget_places(PyObject*, PyObject*) {
 }
 
 PyObject* py_site(PyObject*, PyObject*) {
-  const Restore user(skip_libraries, true);
-  const Site site = current_site();
+  const Site site = users_site();
   PyObject* place = describe(site);
   Py_XDECREF(reinterpret_cast<PyObject*>(site.code));
   return place;

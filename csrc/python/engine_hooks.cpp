@@ -10,6 +10,7 @@
 #include "ops.h"
 #include "python/autograd.h"
 #include "python/guard.h"
+#include "python/interpreter.h"
 #include "python/types.h"
 #include "python/wrap.h"
 
@@ -29,18 +30,6 @@ std::string_view short_name(PyObject* o) {
   return name.substr(name.rfind('.') + 1);
 }
 
-void check_replacement(const Tensor& before, PyObject* replacement, const char* what) {
-  RG_CHECK_AS(Type, is_tensor(replacement), "expected Variable, but hook returned '", short_name(replacement), "'");
-  auto* r = reinterpret_cast<TensorImpl*>(replacement);
-  RG_CHECK(before, "can't replace a None gradient with a non-None value: hook '", what, "' returned a tensor");
-  RG_CHECK(same_sizes(before.get(), r), "hook '", what, "' has changed the size of value: the gradient was ", before.sizes(),
-           ", the hook returned ", r->shape());
-  RG_CHECK(r->dtype == before.dtype(), "hook '", what, "' has changed the type of value (was torch.", dtype_title(before.dtype()),
-           "Tensor got torch.", dtype_title(r->dtype), "Tensor)");
-  RG_CHECK(same_place(r, before.get()), "hook '", what, "' has changed the type of value (was torch.", dtype_title(before.dtype()),
-           "Tensor on ", device_name(before.device()), ", got one on ", device_name(r->storage->device), ")");
-}
-
 std::string hook_name(PyObject* hook) {
   PyObject* name = PyObject_GetAttrString(hook, "__name__");
   std::string text = name && PyUnicode_Check(name) ? text_of(name) : "<unknown>";
@@ -49,12 +38,39 @@ std::string hook_name(PyObject* hook) {
   return text;
 }
 
+// Where the program defines a hook, for errors that its result causes.
+std::string hook_line(PyObject* hook) {
+  const Owned<> code(PyObject_GetAttrString(hook, "__code__"));
+  PyErr_Clear();
+  if (!code.get() || !PyCode_Check(code.get())) return "";
+  auto* c = reinterpret_cast<PyCodeObject*>(code.get());
+  return str_cat("\n  the hook is defined at ", line_text(c->co_filename, c->co_firstlineno));
+}
+
+[[noreturn]] void fail_returned(PyObject* hook, PyObject* result, const char* wanted) {
+  fail(ErrorKind::Type, "expected ", wanted, ", but hook returned '", short_name(result), "'", hook_line(hook),
+       "\n  Hint: return what replaces the gradient, or None to leave it as it is.");
+}
+
+void check_replacement(const Tensor& before, PyObject* replacement, PyObject* hook) {
+  if (!is_tensor(replacement)) fail_returned(hook, replacement, "Variable");
+  const std::string what = hook_name(hook);
+  auto* r = reinterpret_cast<TensorImpl*>(replacement);
+  RG_CHECK(before, "can't replace a None gradient with a non-None value: hook '", what, "' returned a tensor", hook_line(hook));
+  RG_CHECK(same_sizes(before.get(), r), "hook '", what, "' has changed the size of value: the gradient was ", before.sizes(),
+           ", the hook returned ", r->shape(), hook_line(hook));
+  RG_CHECK(r->dtype == before.dtype(), "hook '", what, "' has changed the type of value (was torch.", dtype_title(before.dtype()),
+           "Tensor got torch.", dtype_title(r->dtype), "Tensor)", hook_line(hook));
+  RG_CHECK(same_place(r, before.get()), "hook '", what, "' has changed the type of value (was torch.", dtype_title(before.dtype()),
+           "Tensor on ", device_name(before.device()), ", got one on ", device_name(r->storage->device), ")", hook_line(hook));
+}
+
 void run_tensor_hooks(PyObject* hooks, Tensor& grad) {
   for_each_hook(hooks, [&](PyObject* hook) {
     PyObject* result = checked(PyObject_CallOneArg(hook, grad ? grad->object() : Py_None));
     if (result != Py_None) {
       const Owned hold{result};
-      check_replacement(grad, result, hook_name(hook).c_str());
+      check_replacement(grad, result, hook);
       grad = Tensor::borrow(result);
     } else {
       Py_DECREF(result);
@@ -80,19 +96,19 @@ PyObject* as_tuple(std::span<const Tensor> list) {
   return out;
 }
 
-void take_tuple(PyObject* result, std::span<Tensor> values, const char* what) {
+void take_tuple(PyObject* result, std::span<Tensor> values, PyObject* hook) {
   if (result == Py_None) return;
-  RG_CHECK_AS(Type, PyTuple_Check(result), "expected tuple, but hook returned '", short_name(result), "'");
-  RG_CHECK(PyTuple_GET_SIZE(result) == static_cast<Py_ssize_t>(values.size()), "hook '", what,
+  if (!PyTuple_Check(result)) fail_returned(hook, result, "tuple");
+  RG_CHECK(PyTuple_GET_SIZE(result) == static_cast<Py_ssize_t>(values.size()), "hook '", hook_name(hook),
            "' has returned an incorrect number of values (got ", static_cast<int64_t>(PyTuple_GET_SIZE(result)), ", but expected ",
-           values.size(), ")");
+           values.size(), ")", hook_line(hook));
   for (size_t i = 0; i < values.size(); ++i) {
     PyObject* v = PyTuple_GET_ITEM(result, static_cast<Py_ssize_t>(i));
     if (v == Py_None) {
       values[i].reset();
       continue;
     }
-    check_replacement(values[i], v, what);
+    check_replacement(values[i], v, hook);
     values[i] = Tensor::borrow(v);
   }
 }
@@ -129,7 +145,7 @@ void before(Node* n, std::span<Tensor> in) {
     PyObject* result = PyObject_CallOneArg(hook, grads);
     Py_DECREF(grads);
     const Owned hold{checked(result)};
-    take_tuple(result, in, hook_name(hook).c_str());
+    take_tuple(result, in, hook);
   });
 }
 
@@ -143,7 +159,7 @@ void after(Node* n, std::span<Tensor> out, std::span<const Tensor> in) {
     Py_DECREF(grad_inputs);
     Py_DECREF(grad_outputs);
     const Owned hold{checked(result)};
-    take_tuple(result, out, hook_name(hook).c_str());
+    take_tuple(result, out, hook);
   });
 }
 
@@ -159,10 +175,11 @@ void post_accumulate(TensorImpl* leaf) {
   for_each_hook(hooks, [&](PyObject* hook) {
     PyObject* result = checked(PyObject_CallOneArg(hook, leaf->object()));
     const Owned returned{result};
-    RG_CHECK_AS(Type, result == Py_None || is_tensor(result), "expected Variable, but hook returned '", short_name(result), "'");
+    RG_CHECK_AS(Type, result == Py_None || is_tensor(result), "expected Variable, but hook returned '", short_name(result), "'",
+                hook_line(hook), "\n  Hint: return nothing: the gradient is in .grad of the tensor already, where the hook may change it.");
     RG_CHECK(result == Py_None || result == leaf->object(),
              "Tensor post accumulate grad hooks should return None. The gradient is in .grad of the tensor already: ", hook_name(hook),
-             " may change it there.");
+             " may change it there.", hook_line(hook));
   });
 }
 

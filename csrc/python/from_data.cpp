@@ -83,7 +83,7 @@ void infer_dtype(PyObject* o, Inference& r, int depth = 0) {
   } else if (PyFloat_Check(o)) {
     t = default_dtype();
   } else if (PyUnicode_Check(o)) {
-    fail(ErrorKind::Type, "new(): invalid data type 'str'");
+    fail(ErrorKind::Type, "new(): invalid data type 'str': a tensor holds numbers. Map texts to numbers first");
   } else if (PySequence_Check(o)) {
     RG_CHECK_AS(Value, depth < kMaxDims, "too many dimensions '", Py_TYPE(o)->tp_name, "'");
     const Py_ssize_t n = PySequence_Size(o);
@@ -92,7 +92,9 @@ void infer_dtype(PyObject* o, Inference& r, int depth = 0) {
     return;
   } else {
     Scalar s;
-    if (!read_element(o, s)) fail(ErrorKind::Runtime, "Could not infer dtype of ", Py_TYPE(o)->tp_name);
+    if (!read_element(o, s))
+      fail(ErrorKind::Runtime, "Could not infer dtype of ", Py_TYPE(o)->tp_name,
+           ": a tensor is made of numbers, nested sequences of them, arrays or tensors");
     t = s.is_complex() ? complex_dtype(default_dtype()) : s.is_float() ? default_dtype() : s.natural_dtype();
   }
   r.dtype = r.any ? promote(r.dtype, t) : t;
@@ -105,7 +107,7 @@ void store_number(PyObject* o, DType dtype, char* out) {
     if (is_tensor(o) && reinterpret_cast<TensorImpl*>(o)->numel == 1) {
       s = first_element(reinterpret_cast<TensorImpl*>(o));
     } else if (PyUnicode_Check(o)) {
-      fail(ErrorKind::Type, "new(): invalid data type 'str'");
+      fail(ErrorKind::Type, "new(): invalid data type 'str': a tensor holds numbers. Map texts to numbers first");
     } else {
       fail(ErrorKind::Type, "must be real number, not ", Py_TYPE(o)->tp_name);
     }
@@ -118,10 +120,12 @@ void store_number(PyObject* o, DType dtype, char* out) {
   }
   if (dtype != DType::Bool && !is_differentiable(dtype) && (s.is_float() || dtype != DType::Int64)) {
     // A negative integer counts from the top in an unsigned dtype, as in PyTorch; but not in uint64.
-    RG_CHECK_AS(Overflow, dtype != DType::UInt64 || s.is_float() || s.i >= 0 || s.is_huge(), "can't convert negative int to unsigned");
+    RG_CHECK_AS(Overflow, dtype != DType::UInt64 || s.is_float() || s.i >= 0 || s.is_huge(),
+                "can't convert negative int to unsigned: ", s.i, " to uint64");
     const double limit = std::ldexp(1.0, static_cast<int>(itemsize(dtype)) * 8 - !is_unsigned(dtype)), value = s.to_double();
     const bool fits = value >= (!is_unsigned(dtype) ? -limit : s.is_float() ? 0 : 1 - limit) && value <= limit - (limit < 0x1p63);
-    RG_CHECK(fits, "value cannot be converted to type ", dtype_name(dtype), " without overflow");
+    RG_CHECK(fits, "value cannot be converted to type ", dtype_name(dtype), " without overflow: ", s.to_double(),
+             " is outside of its range");
   }
   s.store(dtype, out);
 }
@@ -138,7 +142,8 @@ void store_nested(PyObject* o, size_t depth, std::span<const int64_t> sizes, DTy
     const Tensor t = contiguous_data(cast_data(on_host(Tensor::borrow(const_cast<TensorImpl*>(source))), dtype));
     const bool same = t.sizes().size() == sizes.size() - depth &&
                       std::equal(t.sizes().begin(), t.sizes().end(), sizes.begin() + static_cast<std::ptrdiff_t>(depth));
-    RG_CHECK_AS(Value, same, "expected sequence of tensors of equal shape");
+    RG_CHECK_AS(Value, same, "expected sequence of tensors of equal shape: one of ", t.sizes(), " is beside one of ",
+                IntSpan(sizes.subspan(depth)));
     const size_t bytes = static_cast<size_t>(t.numel() * itemsize(dtype));
     std::memcpy(out, t->data, bytes);
     out += bytes;

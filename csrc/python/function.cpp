@@ -13,6 +13,7 @@
 #include "ops/forward.h"
 #include "python/autograd.h"
 #include "python/bind.h"
+#include "python/call_error.h"
 #include "python/doctor.h"
 #include "python/function.h"
 #include "python/guard.h"
@@ -70,7 +71,9 @@ Tensor connect(FunctionNode* node, Tensor out, bool is_input, uint32_t nr, bool 
       Py_INCREF(node->object());
       rebase_history(out, node);
     } else {
-      RG_CHECK(out->grad_fn || !requires_grad(out), "a leaf Variable that requires grad has been used in an in-place operation.");
+      RG_CHECK(out->grad_fn || !requires_grad(out),
+               "a leaf Variable that requires grad has been used in an in-place operation.\n  its shape is ", out.sizes(),
+               "; forward wrote to it and marked it dirty\n  Hint: give the Function a clone() of it, or let it return a new tensor.");
       Py_INCREF(node->object());
       replace_history(out.get(), node, nr);
     }
@@ -386,7 +389,7 @@ bool needs_defaults(PyObject* cls, Py_ssize_t nargs) {
 }
 
 PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  return guarded([&]() -> PyObject* {
+  try {
     nargs = PyVectorcall_NARGS(static_cast<size_t>(nargs));
     if ((kwnames && PyTuple_GET_SIZE(kwnames)) || needs_defaults(cls, nargs)) {
       // Keyword arguments are bound to forward's signature in Python, which calls back with positional ones.
@@ -401,7 +404,11 @@ PyObject* apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject
       return call_torch_function(self.get(), nullptr, args, nargs, nullptr);
     }
     return run_forward(cls, args, nargs);
-  });
+  } catch (...) {
+    const std::string name = std::string(reinterpret_cast<PyTypeObject*>(cls)->tp_name) + ".apply";
+    set_call_error({.name = name.c_str(), .self = nullptr, .items = args, .positional = nargs});
+    return nullptr;
+  }
 }
 
 PyMethodDef function_methods[] = {
@@ -413,7 +420,7 @@ PyType_Spec function_spec = {"retrograd._C._FunctionBase", sizeof(PyObject), 0, 
 PyObject* node_type_of_function(PyObject*, PyObject* cls) {
   return guarded([&]() -> PyObject* {
     RG_CHECK_AS(Type, PyType_Check(cls) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), function_base),
-                "expected a Function class");
+                "expected a Function class, got ", Py_TYPE(cls)->tp_name);
     return Py_NewRef(reinterpret_cast<PyObject*>(class_of(cls)->info->type));
   });
 }

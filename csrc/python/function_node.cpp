@@ -36,7 +36,8 @@ std::string backward_line(PyObject* cls) {
 }
 
 template <class... Args> [[noreturn]] void wrong_gradient(PyObject* cls, const Args&... args) {
-  fail_as("custom_function_wrong_gradient", args..., backward_line(cls));
+  fail_as("custom_function_wrong_gradient", args..., backward_line(cls),
+          "\n  Hint: backward returns one gradient for each argument of forward, of the argument's shape, or None where there is none.");
 }
 
 Tensor checked_gradient(PyObject* cls, const char* name, size_t index, const TensorMeta& meta, const Node* next, PyObject* object) {
@@ -54,8 +55,9 @@ Tensor checked_gradient(PyObject* cls, const char* name, size_t index, const Ten
                      " but expected shape compatible with ", IntSpan(meta.sizes));
     grad = engine_ops.sum_to(grad, meta.sizes);
   }
-  RG_CHECK(grad.device() == meta.device || is_sparse(grad) || meta.sparse, "Function ", name, " returned an invalid gradient at index ",
-           index, " - expected device ", device_name(meta.device), " but got ", device_name(grad.device()));
+  if (grad.device() != meta.device && !is_sparse(grad) && !meta.sparse)
+    wrong_gradient(cls, "Function ", name, " returned an invalid gradient at index ", index, " - expected device ",
+                   device_name(meta.device), " but got ", device_name(grad.device()));
   if (grad.dtype() != meta.dtype) {
     if (!is_complex(meta.dtype) && is_complex(grad.dtype()))
       wrong_gradient(cls, "Function ", name, " returned a complex gradient at index ", index, " for an input of dtype ",

@@ -2,6 +2,7 @@
 #include <new>
 #include <random>
 
+#include "core/promote.h"
 #include "ops/generator.h"
 #include "python/bind.h"
 #include "python/doc.h"
@@ -76,10 +77,13 @@ PyObject* set_state(PyObject* self, PyObject* state) {
   return guarded([&]() -> PyObject* {
     RG_CHECK_AS(Type, is_tensor(state), "expected a torch.ByteTensor, but got ", Py_TYPE(state)->tp_name);
     auto* t = reinterpret_cast<TensorImpl*>(state);
-    RG_CHECK_AS(Type, t->device.is_cpu() && t->dtype == DType::UInt8 && t->is_contiguous(), "RNG state must be a torch.ByteTensor");
+    RG_CHECK_AS(Type, t->device.is_cpu() && t->dtype == DType::UInt8 && t->is_contiguous(),
+                "RNG state must be a torch.ByteTensor: contiguous, of uint8, on the cpu. Got ", dtype_name(t->dtype), t->shape(), " on ",
+                device_name(t->device));
     RG_CHECK(t->numel == kernels::Generator::kStateSize, "Expected a CPUGeneratorImplState of size ",
              static_cast<int64_t>(kernels::Generator::kStateSize), " but found the input RNG state size to be ", t->numel);
-    RG_CHECK(generator(self)->stream.deserialize(static_cast<const uint8_t*>(t->data)), "these bytes are not the state of a CPU generator");
+    RG_CHECK(generator(self)->stream.deserialize(static_cast<const uint8_t*>(t->data)),
+             "these bytes are not the state of a CPU generator: pass what get_state() or get_rng_state() gave");
     return Py_NewRef(self);
   });
 }

@@ -9,6 +9,7 @@
 #include "ops/data.h"
 #include "ops/dims.h"
 #include "python/bind.h"
+#include "python/call_error.h"
 #include "python/guard.h"
 #include "python/interop.h"
 #include "python/overridable.h"
@@ -253,7 +254,7 @@ Tensor get_item(const Tensor& self, PyObject* index) {
 }
 
 PyObject* subscript(PyObject* self, PyObject* index) {
-  return guarded([&]() -> PyObject* {
+  return guarded_call("__getitem__", self, index, [&]() -> PyObject* {
     if (RG_UNLIKELY(overridden(self))) return override_call(self, "__getitem__", nullptr, &index, 1, nullptr);
     const Tensor& t = reinterpret_cast<const Tensor&>(self);
     if (PyLong_CheckExact(index)) {
@@ -301,14 +302,14 @@ void check_differing(std::span<const Tensor> indices, const Tensor& source) {
 }
 
 int assign(PyObject* self, PyObject* index, PyObject* value) {
-  return guarded_int([&] {
+  PyObject* const args[] = {index, value};
+  try {
     RG_CHECK_AS(Type, value, "Tensor does not support deleting items");
-    PyObject* const args[] = {index, value};
     if (RG_UNLIKELY(overridden(self)) || (!(is_simple(index) && is_simple(value)) && any_overloaded(args, 2))) {
       Py_DECREF(checked(override_call(self, "__setitem__", nullptr, args, 2, nullptr)));
-      return;
+      return 0;
     }
-    if (index == Py_False) return;
+    if (index == Py_False) return 0;
     const Tensor t = Tensor::borrow(self);
     Indexed r = apply_index(t, index, false);
     if (!r.advanced) {
@@ -316,14 +317,18 @@ int assign(PyObject* self, PyObject* index, PyObject* value) {
       // Brought to the shape that is written, a tensor may be assigned to itself.
       if (source->storage == r.view->storage && source.dim() < r.view.dim()) source = ops::expand(source, r.view.sizes(), false);
       ops::copy_(r.view, source, false);
-      return;
+      return 0;
     }
     Tensor source = value_tensor(value, t);
     check_differing(r.indices, source);
     const bool loses = is_complex(source.dtype()) && !is_complex(t.dtype());  // an imaginary part: index_put refuses
     if (source.dtype() != t.dtype() && source.dim() == 0 && !loses) source = ops::_to_copy(source, t.dtype(), std::nullopt);
     ops::index_put_(r.view, r.indices, source, false);
-  });
+    return 0;
+  } catch (...) {
+    set_call_error({.name = "__setitem__", .self = self, .items = args, .positional = value ? 2 : 1});
+    return -1;
+  }
 }
 
 Py_ssize_t length(PyObject* self) {

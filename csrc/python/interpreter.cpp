@@ -184,9 +184,23 @@ void restore_nested_calls(NestedCalls calls) noexcept {
 
 int site_line(const Site& site) { return site.code ? PyCode_Addr2Line(site.code, site.lasti) : -1; }
 
-std::string site_text(const Site& site) {
-  if (!site.code) return "<unknown>";
-  return text_of(site.code->co_filename) + ":" + std::to_string(site_line(site));
+std::string line_text(PyObject* file, int line) {
+  std::string text = text_of(file);
+  if (RG_UNLIKELY(text.find("ipykernel_") != std::string::npos)) {  // a cell of a notebook, whose file nobody sees
+    PyObject* module = PyImport_ImportModule("retrograd._cells");
+    PyObject* shown = module ? PyObject_CallMethod(module, "line_text", "Oi", file, line) : nullptr;
+    if (shown && PyUnicode_Check(shown))
+      text = text_of(shown);
+    else
+      text += ":" + std::to_string(line);
+    PyErr_Clear();  // the file says it too
+    Py_XDECREF(shown);
+    Py_XDECREF(module);
+    return text;
+  }
+  return text + ":" + std::to_string(line);
 }
+
+std::string site_text(const Site& site) { return site.code ? line_text(site.code->co_filename, site_line(site)) : "<unknown>"; }
 
 }  // namespace retrograd

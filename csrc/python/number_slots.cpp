@@ -3,6 +3,7 @@
 #include "autograd/history.h"
 #include "ops.h"
 #include "python/bind.h"
+#include "python/call_error.h"
 #include "python/guard.h"
 #include "python/interop.h"
 #include "python/overridable.h"
@@ -55,7 +56,7 @@ PyObject* via_method(PyObject* a, const char* method, PyObject* b, const char* s
 template <class Op, class Reflected>
 PyObject* binary(PyObject* a, PyObject* b, const char* method, const char* reflected_method, Op op, Reflected reflected,
                  const char* seen = nullptr, const char* seen_reflected = nullptr) {
-  return guarded([&]() -> PyObject* {
+  return guarded_call(method, a, b, [&]() -> PyObject* {
     Operand other(0);
     if (direct()) {
       if (RG_LIKELY(is_plain_tensor(a))) {
@@ -90,7 +91,7 @@ PyObject* nb_divide(PyObject* a, PyObject* b) {
   return PyObject_CallMethod(b, "_reflected_div", "O", a);  // NumPy multiplies, and gives a tensor
 }
 PyObject* nb_matmul(PyObject* a, PyObject* b) {
-  return guarded([&]() -> PyObject* {
+  return guarded_call("matmul", a, b, [&]() -> PyObject* {
     if (direct() && is_plain_tensor(a) && is_plain_tensor(b)) return wrap(ops::matmul(as_tensor(a), as_tensor(b)));
     if (is_tensor(a)) {
       if (!is_tensor(b) && !has_torch_function(b)) Py_RETURN_NOTIMPLEMENTED;
@@ -134,7 +135,7 @@ PyObject* nb_power(PyObject* a, PyObject* b, PyObject* modulo) {
 }
 
 PyObject* nb_negative(PyObject* a) {
-  return guarded([&]() -> PyObject* {
+  return guarded_call("neg", a, nullptr, [&]() -> PyObject* {
     if (direct() && is_plain_tensor(a)) return wrap(ops::neg(as_tensor(a)));
     return PyObject_CallMethod(a, "neg", nullptr);
   });
@@ -142,18 +143,19 @@ PyObject* nb_negative(PyObject* a) {
 PyObject* nb_positive(PyObject* a) { return PyObject_CallMethod(a, "positive", nullptr); }
 PyObject* nb_absolute(PyObject* a) { return PyObject_CallMethod(a, "abs", nullptr); }
 PyObject* nb_invert(PyObject* a) {
-  return guarded([&]() -> PyObject* {
+  return guarded_call("bitwise_not", a, nullptr, [&]() -> PyObject* {
     PyObject* result = nullptr;
     if (taken_over("__invert__", &a, 1, result)) return result;
     RG_CHECK_AS(Type, !is_differentiable(reinterpret_cast<TensorImpl*>(a)->dtype),
-                "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+                "~ (operator.invert) is only implemented on integer and Boolean-type tensors\n  Hint: compare first, as in ~(x > 0), or "
+                "use -x for the negative.");
     if (direct() && is_plain_tensor(a)) return wrap(ops::bitwise_not(as_tensor(a)));
     return PyObject_CallMethod(a, "bitwise_not", nullptr);
   });
 }
 
 template <class Op> PyObject* inplace(PyObject* a, PyObject* b, const char* method, Op op) {
-  return guarded([&]() -> PyObject* {
+  return guarded_call(method, a, b, [&]() -> PyObject* {
     Operand other(0);
     if (direct() && is_plain_tensor(a) && read_operand(b, other)) {
       op(as_tensor(a), other);
@@ -200,8 +202,8 @@ PyObject* nb_inplace_power(PyObject* a, PyObject* b, PyObject*) {
 }
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
-  return guarded([&]() -> PyObject* {
-    static constexpr const char* names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+  static constexpr const char* names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+  return guarded_call(names[op], a, b, [&]() -> PyObject* {
     const char* seen = op == Py_EQ ? "__eq__" : nullptr;
     Operand other(0);
     if (direct() && is_plain_tensor(a) && read_operand(b, other)) {

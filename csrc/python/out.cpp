@@ -36,7 +36,8 @@ void check_out(const Parsed& p, const char* op, bool needs_grad) {
   auto check = [&](PyObject* o) {
     const bool wants = needs_grad || requires_grad(Tensor::borrow(o));
     RG_CHECK(!(wants && thread_state.grad_mode), op,
-             "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+             "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+             "requires grad.\n  Hint: leave out= away and use the result, or call it under torch.no_grad().");
     check_inplace(Tensor::borrow(o), false);  // inference tensors
   };
   if (is_tensor(out)) return check(out);
@@ -55,12 +56,14 @@ void check_out_dtype(const Tensor& out, const Tensor& result, const OutRule& rul
   if (have == want || (rule.bytes && have == DType::UInt8)) return;
   if (!rule.exact.empty()) fail_out_dtype(rule.exact[std::min(i, rule.exact.size() - 1)], have, want);
   if (!can_cast(want, have) || (rule.same_kind && is_complex(have) && !is_complex(want)))
-    fail_out_dtype(rule.cast ? rule.cast : "result type {result} can't be cast to the desired output type {out}", have, want);
+    fail_out_dtype(rule.cast ? std::string_view(rule.cast) : kCannotCast, have, want);
 }
 
 void write_one(const Tensor& out, const Tensor& result, bool silent) {
-  RG_CHECK_AS(NotImplemented, !any_tangent(result, out),
-              "Trying to use forward AD with an out= function that does not support it because it is an out= function");
+  RG_CHECK_AS(
+      NotImplemented, !any_tangent(result, out),
+      "Trying to use forward AD with an out= function that does not support it because it is an out= function\n  Hint: leave out= away "
+      "and use the result.");
   if (RG_UNLIKELY(result->has(kBatched) || out->has(kBatched))) {
     RG_CHECK(same_sizes(out.sizes(), result.sizes()), "out= cannot be resized inside vmap: it has size ", out.sizes(), ", the result has ",
              result.sizes());
@@ -108,7 +111,8 @@ namespace {
 PyObject* created(const Parsed& p, bool needs_grad) {
   const Tensor& out = p.out();
   if (needs_grad) {
-    RG_CHECK(is_differentiable(out.dtype()), "Only Tensors of floating point and complex dtype can require gradients");
+    RG_CHECK(is_differentiable(out.dtype()), "Only Tensors of floating point and complex dtype can require gradients, and this one is of ",
+             dtype_name(out.dtype()));
     out->flags |= kRequiresGrad;
   }
   return Py_NewRef(p.out_object());

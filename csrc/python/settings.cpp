@@ -31,7 +31,7 @@ PyObject* py_set_num_threads(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     int64_t n;
     RG_CHECK_AS(Type, read_int(o, n), "set_num_threads expects an int, but got ", Py_TYPE(o)->tp_name);
-    RG_CHECK(n > 0, "set_num_threads expects a positive integer");
+    RG_CHECK(n > 0, "set_num_threads expects a positive integer, got ", n);
     cpu::set_num_threads(static_cast<int>(n));
     Py_RETURN_NONE;
   });

@@ -33,9 +33,17 @@ PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(requ
 
 }  // namespace
 
+static std::string history_of(const TensorImpl* t) {
+  const Node* n = t->grad_fn;
+  if (!n) return "";
+  return str_cat("\n  this tensor is the result of ", node_name(n), n->site.code ? ", made at " + site_text(n->site) : "");
+}
+
 void set_requires_grad_to(TensorImpl* t, bool on, const char* refusal) {
   if (on) {
-    RG_CHECK(is_differentiable(t->dtype), refusal);
+    RG_CHECK(is_differentiable(t->dtype), refusal, "\n  this one is of dtype ", dtype_name(t->dtype),
+             ", whose values cannot change by a little\n  Hint: make it of "
+             "floats first, for example with .float().");
     if (t->has(kInference) && !thread_state.inference_mode)
       fail_as("inference_tensor_misuse", "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
               inference_story(t), "\n  Hint: ask a clone() of it, or make it under torch.no_grad() instead of torch.inference_mode().");
@@ -43,8 +51,9 @@ void set_requires_grad_to(TensorImpl* t, bool on, const char* refusal) {
   if (on && t->grad_fn) return;  // it already does
   if (!on)
     RG_CHECK(!t->grad_fn,  // a view that could not follow its base is asked nothing
-             "you can only change requires_grad flags of leaf variables. Use detach() for a tensor of the same values that does not "
-             "require grad.");
+             "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+             "doesn't require differentiation use var_no_grad = var.detach().",
+             history_of(t));
   if (!on && t->has(kRequiresGrad)) note_cut(t, CutKind::Frozen);
   if (on && !t->has(kRequiresGrad)) note_leaf(t);
   t->flags = static_cast<uint16_t>(on ? t->flags | kRequiresGrad : t->flags & ~kRequiresGrad);
@@ -54,8 +63,9 @@ namespace {
 
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
-    RG_CHECK_AS(Runtime, value && PyBool_Check(value), "requires_grad must be a bool");
-    RG_CHECK(value == Py_False || !impl(self)->grad_fn, "you can only change requires_grad flags of leaf variables.");
+    RG_CHECK_AS(Runtime, value && PyBool_Check(value), "requires_grad must be a bool, not ", value ? Py_TYPE(value)->tp_name : "deleted");
+    RG_CHECK(value == Py_False || !impl(self)->grad_fn, "you can only change requires_grad flags of leaf variables.",
+             history_of(impl(self)));
     set_requires_grad_to(impl(self), value == Py_True, "only Tensors of floating point and complex dtype can require gradients");
   });
 }
@@ -130,7 +140,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
 PyObject* get_grad_dtype(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     TensorImpl* t = impl(self);
-    RG_CHECK(is_leaf(t), "grad_dtype can only be accessed on leaf tensors.");
+    RG_CHECK(is_leaf(t), "grad_dtype can only be accessed on leaf tensors.", history_of(t));
     const int dtype = t->extra ? t->extra->grad_dtype : kGradDTypeOwn;
     if (dtype == kGradDTypeAny) Py_RETURN_NONE;
     return wrap_dtype(dtype == kGradDTypeOwn ? t->dtype : static_cast<DType>(dtype));
@@ -139,7 +149,7 @@ PyObject* get_grad_dtype(PyObject* self, void*) {
 int set_grad_dtype(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
     TensorImpl* t = impl(self);
-    RG_CHECK(is_leaf(t), "grad_dtype can only be set on leaf tensors.");
+    RG_CHECK(is_leaf(t), "grad_dtype can only be set on leaf tensors.", history_of(t));
     DType dtype{};
     RG_CHECK(value && (value == Py_None || read_dtype(value, dtype)), "grad_dtype must be a torch.dtype or None, but got ",
              value ? Py_TYPE(value)->tp_name : "nothing");
@@ -170,7 +180,7 @@ PyObject* get_is_leaf(PyObject* self, void*) {
 PyObject* get_has_history(PyObject* self, void*) { return PyBool_FromLong(impl(self)->grad_fn != nullptr); }
 PyObject* get_version(PyObject* self, void*) {
   return guarded([&] {
-    RG_CHECK(has_version(impl(self)), "Inference tensors do not track version counter.");
+    RG_CHECK(has_version(impl(self)), "Inference tensors do not track version counter.", inference_story(impl(self)));
     return PyLong_FromUnsignedLong(version_of(impl(self)));
   });
 }
@@ -216,7 +226,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
     TensorImpl* source = impl(value);
     RG_CHECK(!t->has(kBatched) && !source->has(kBatched), "mutating directly with `.data` under vmap transform is not allowed.");
     RG_CHECK(!(requires_grad(t) && !is_differentiable(source->dtype)),
-             "data set to a tensor that requires gradients must be floating point or complex dtype");
+             "data set to a tensor that requires gradients must be floating point or complex dtype, got ", dtype_name(source->dtype));
     if (is_fresh(value) && t->storage->refs == 1 && !t->has(kOwnVersion)) {
       // Nobody will ask for the counter of the new memory again: it becomes that of this tensor.
       note_move(t, source->storage);

@@ -1,4 +1,5 @@
 // The elements of a tensor as Python numbers: item(), float(), bool(), tolist().
+#include "core/promote.h"
 #include "core/transfer.h"
 #include "python/bind.h"
 #include "python/doc.h"
@@ -29,9 +30,19 @@ Scalar first_element(const TensorImpl* t) {
 
 namespace {
 
+std::string one_number(const TensorImpl* t) {
+  return str_cat("\n  it has shape ", t->shape(),
+                 "\n  Hint: reduce it to one number, as .mean() or .sum() do, take one of its elements, or use .tolist() for all.");
+}
+std::string which_truth(const TensorImpl* t) {
+  return str_cat("\n  it has shape ", t->shape(),
+                 "\n  Hint: say which truth is meant: .any(), .all(), or .numel() > 0; element by element there are torch.where(), & and | "
+                 "(in place of if, and, or); of an optional tensor ask `is not None`.");
+}
+
 Scalar single_value(PyObject* self, const char* what) {
   auto* t = reinterpret_cast<TensorImpl*>(self);
-  RG_CHECK(t->numel == 1, "a Tensor with ", t->numel, " elements cannot be converted to ", what);
+  RG_CHECK(t->numel == 1, "a Tensor with ", t->numel, " elements cannot be converted to ", what, one_number(t));
   return first_element(t);
 }
 
@@ -41,13 +52,14 @@ PyObject* item(PyObject* self, PyObject*) {
 }
 Scalar python_number(PyObject* self) {
   auto* t = reinterpret_cast<TensorImpl*>(self);
-  RG_CHECK_AS(Value, t->numel == 1, "only one element tensors can be converted to Python scalars, and this one has ", t->numel);
+  RG_CHECK_AS(Value, t->numel == 1, "only one element tensors can be converted to Python scalars", one_number(t));
   return first_element(t);
 }
 // A complex number without imaginary part is a real one.
 Scalar real_number(PyObject* self, const char* type) {
   const Scalar s = python_number(self);
-  RG_CHECK(s.imag == 0, "value cannot be converted to type ", type, " without overflow");
+  RG_CHECK(s.imag == 0, "value cannot be converted to type ", type, " without overflow: it has an imaginary part of ", s.imag,
+           "\n  Hint: take .real, .imag or .abs().");
   return s.is_complex() ? Scalar(s.d) : s;
 }
 PyObject* to_float(PyObject* self) {
@@ -74,7 +86,8 @@ PyObject* to_index(PyObject* self) {
   return guarded([&]() -> PyObject* {
     auto* t = reinterpret_cast<TensorImpl*>(self);
     RG_CHECK_AS(Type, t->numel == 1 && !is_differentiable(t->dtype),
-                "only integer tensors of a single element can be converted to an index");
+                "only integer tensors of a single element can be converted to an index, and this one is ", dtype_name(t->dtype),
+                t->shape());
     return integer(first_element(t));
   });
 }
@@ -88,8 +101,8 @@ int to_bool(PyObject* self) {
   int result = -1;
   if (guarded_int([&] {
         auto* t = reinterpret_cast<TensorImpl*>(self);
-        RG_CHECK(t->numel != 0, "Boolean value of Tensor with no values is ambiguous");
-        RG_CHECK(t->numel == 1, "Boolean value of Tensor with more than one value is ambiguous");
+        RG_CHECK(t->numel != 0, "Boolean value of Tensor with no values is ambiguous", which_truth(t));
+        RG_CHECK(t->numel == 1, "Boolean value of Tensor with more than one value is ambiguous", which_truth(t));
         while (t->has(kBatched) && t->extra->batch_dim < 0) t = t->extra->batched;
         RG_CHECK(!t->has(kBatched),
                  "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. Inside vmap a Tensor stands "

@@ -9,6 +9,7 @@ import linecache
 from typing import Any
 
 from retrograd import _C
+from retrograd._cells import line_text
 
 Place = tuple[str, int, str, bool]  # file, line, function, whether the line is where the function is defined
 
@@ -37,12 +38,55 @@ _HINTS = {
 }
 
 
+_ZERO = {
+    "RoundBackward0",
+    "RoundBackward1",
+    "FloorBackward0",
+    "CeilBackward0",
+    "SignBackward0",
+    "SgnBackward0",
+    "TruncBackward0",
+    "FixBackward0",
+}
+
+
+def has_zero_derivative(node: Any) -> bool:
+    """Whether the derivative of an op is zero everywhere."""
+    name = node.name()
+    if name in _ZERO:
+        return True
+    return name.startswith("DivBackward") and getattr(node, "_saved_rounding_mode", None) in ("floor", "trunc")
+
+
+def blocks(root: Any) -> str:
+    """What can be said of a graph whose every path to a leaf goes through an op with a derivative of zero: that no gradient will arrive."""
+    stack, seen, zeros = [root], {root}, {}
+    while stack:
+        node = stack.pop()
+        if has_zero_derivative(node):
+            zeros[node] = True
+            continue
+        if hasattr(node, "variable"):
+            return ""  # a leaf that a gradient comes to
+        for child, _ in node.next_functions:
+            if child is not None and child not in seen:
+                seen.add(child)
+                stack.append(child)
+    at = [f"{node.name()}, made at {_at((*node._site[:2], '', False))}" if node._site else node.name() for node in zeros]
+    if not at:
+        return ""
+    return (
+        f", but the gradients of all leaves are zero: the derivative of {' and of '.join(at[:3])} is zero everywhere\n  Hint: "
+        + _HINTS["op"]
+    )
+
+
 def _at(place: Place | None) -> str:
     if place is None:
         return "an unknown line"
     file, line, function, is_definition = place
     text = linecache.getline(file, line).strip()
-    where = f"{file}:{line}" + (f" ({text})" if text else "")
+    where = line_text(file, line) + (f" ({text})" if text else "")
     return f"{where}, around all of {function}()" if is_definition else where
 
 
@@ -57,6 +101,10 @@ def _sentence(kind: str, op: str | None, mode: Place | None, at: Place | None) -
         return f"it was computed inside the forward of a custom Function, where nothing is recorded; it was applied at {_at(mode)}"
     if kind == "backward":
         return f"it was computed from gradients, or in a hook, of the backward at {_at(mode)}, which ran without create_graph=True"
+    if kind == "op" and op == "a custom Function":
+        return f"the history ended in a custom Function at {_at(at)}, which marks its result with ctx.mark_non_differentiable(), or gives integers"
+    if kind == "op" and op == "_to_copy":
+        return f"the history ended in a conversion to integers or booleans at {_at(at)}, which have no derivative"
     if kind == "op":
         return f"the history ended in {op} at {_at(at)}: its result has no derivative (integers, booleans, a choice between elements, or inference tensors alone)"
     words = {

@@ -128,7 +128,9 @@ def retain_grad(self: Tensor) -> None:
 def why_no_grad(self: Tensor) -> str:
     """Says where the history of this tensor was cut, or that it was not."""
     if self.grad_fn is not None:
-        return "this tensor has a history: its grad_fn is " + self.grad_fn.name()
+        from retrograd._cuts import blocks
+
+        return f"this tensor has a history: its grad_fn is {self.grad_fn.name()}{blocks(self.grad_fn)}"
     if self.requires_grad:
         return "this tensor is a leaf that requires grad"
     from retrograd._cuts import explain

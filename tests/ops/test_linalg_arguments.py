@@ -119,7 +119,7 @@ for solve in (linalg.inv, linalg.det, linalg.cholesky, linalg.qr, linalg.svd, li
     try:
         solve(a)
     except RuntimeError as error:
-        print(error)
+        print(str(error).partition("\\n")[0])
 print((a @ a).equal(a), linalg.inv(torch.empty(3, 3, device="meta")).shape)
 """
 

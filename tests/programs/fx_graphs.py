@@ -5,6 +5,8 @@ import importlib
 import operator
 import pickle
 
+from tests.programs import says
+
 
 def _part(torch, name):
     return importlib.import_module(f"{torch.__name__}.fx.{name}")
@@ -173,6 +175,7 @@ def changing_code(torch, show):
     show(traced.code, traced(torch.tensor([2.0]), torch.tensor([5.0])))
 
 
+@says("While executing %expand")
 def interpreting(torch, show, attempt):
     class Telling(torch.fx.Interpreter):
         def run_node(self, n):
@@ -189,7 +192,7 @@ def interpreting(torch, show, attempt):
     relu = traced.graph.find_nodes(op="call_function", target=torch.relu)[0]
     show(torch.fx.Interpreter(traced).run(torch.ones(2), initial_env={relu: torch.full((2,), 7.0)}))
     attempt(lambda: torch.fx.Interpreter(traced).run())
-    wrong = torch.fx.symbolic_trace(lambda x: x.reshape(5))
+    wrong = torch.fx.symbolic_trace(lambda x: x.expand(5, 3))
     attempt(lambda: torch.fx.Interpreter(wrong).run(torch.ones(2, 3)))
     module = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
     show(torch.fx.Interpreter(module).run(-torch.ones(2)), torch.fx.Interpreter(module).fetch_attr("0"))

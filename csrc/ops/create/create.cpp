@@ -10,7 +10,11 @@
 
 namespace retrograd {
 
-void check_device(Device device) { RG_CHECK_AS(Assertion, device.type != DeviceType::CUDA, "Torch not compiled with CUDA enabled"); }
+void check_device(Device device) {
+  RG_CHECK_AS(Assertion, device.type != DeviceType::CUDA,
+              "Torch not compiled with CUDA enabled\n  Hint: there is the cpu alone: device='cpu', or device = 'cuda' if "
+              "torch.cuda.is_available() else 'cpu'.");
+}
 
 Device creation_device(std::optional<Device> device, Device fallback, std::optional<Layout> layout, std::optional<bool> pin_memory) {
   const Device where = device.value_or(fallback);
@@ -21,7 +25,8 @@ Device creation_device(std::optional<Device> device, Device fallback, std::optio
 }
 
 void require_grad(const Tensor& t) {
-  RG_CHECK(is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients");
+  RG_CHECK(is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients\n  this one is of ",
+           dtype_name(t.dtype()), ": make it of floats, for example with 1.0 for 1 or dtype=torch.float32");
   note_leaf(t.get());
   t->flags |= kRequiresGrad;
 }

@@ -33,7 +33,7 @@ Spec rows_for(const Tensor& indices, int64_t width, DType dtype) {
 // The largest of class indices, none of which may be negative.
 int64_t last_class(const Tensor& classes) {
   const auto [low, high] = range_of<int64_t>(classes);
-  RG_CHECK(low >= 0, "Class values must be non-negative.");
+  RG_CHECK(low >= 0, "Class values must be non-negative.\n  the least is ", low);
   return high;
 }
 
@@ -47,7 +47,8 @@ Spec embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool 
   RG_CHECK(weight.dim() == 2, "'weight' must be 2-D");
   RG_CHECK(indices.dtype() == DType::Int64 || indices.dtype() == DType::Int32,
            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.",
-           dtype_storage_name(indices.dtype()), " instead (while checking arguments for embedding)");
+           dtype_storage_name(indices.dtype()),
+           " instead (while checking arguments for embedding)\n  Hint: indices are integers: convert them with .long().");
   check_same_device(weight.get(), indices.get(), "embedding");
   return rows_for(indices, weight.size(1), weight.dtype());
 }
@@ -64,11 +65,13 @@ Spec embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, 
 }
 
 Spec one_hot(const Tensor& self, int64_t num_classes) {
-  RG_CHECK(self.dtype() == DType::Int64, "one_hot is only applicable to index tensor of type LongTensor.");
+  RG_CHECK(self.dtype() == DType::Int64,
+           "one_hot is only applicable to index tensor of type LongTensor.\n  Hint: convert it with .long().");
   RG_CHECK(self.numel() != 0 || num_classes > 0, "Can not infer total number of classes from empty tensor.");
   if (num_classes < 1) {
     const int64_t last = last_class(self);
-    RG_CHECK(num_classes == -1, "Class values must be smaller than num_classes.");
+    RG_CHECK(num_classes == -1, "Class values must be smaller than num_classes.\n  the largest is ", last, ", num_classes is ",
+             num_classes);
     num_classes = last + 1;
   }
   return rows_for(self, num_classes, DType::Int64);
@@ -87,7 +90,7 @@ void embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool,
     const Launch launch(out, out.numel());
     kernels::indexing(out->device).index_select({out->data, out->dtype, 2, rows, steps}, weight.array(), 0, at.array(), e.data());
   }
-  RG_CHECK_AS(Index, e.read().ok, "index out of range in self");
+  if (RG_UNLIKELY(!e.read().ok)) fail_range(e.read());
 }
 
 void embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, int64_t, int64_t padding_idx, bool scale_grad_by_freq,
@@ -104,7 +107,7 @@ void embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, 
     kernels::indexing(out->device)
         .embedding_backward(out.array(), at.array(), {grad->data, grad->dtype, 2, rows, steps}, padding_idx, scale_grad_by_freq, e.data());
   }
-  RG_CHECK_AS(Index, e.read().ok, "index out of range in self");
+  if (RG_UNLIKELY(!e.read().ok)) fail_range(e.read());
 }
 
 void one_hot(const Tensor& self, int64_t, const Tensor& out) {
@@ -115,8 +118,8 @@ void one_hot(const Tensor& self, int64_t, const Tensor& out) {
     kernels::indexing(self->device).one_hot(out.array(), self.array(), e.data());
   }
   if (RG_LIKELY(e.read().ok)) return;
-  last_class(self);
-  fail(ErrorKind::Runtime, "Class values must be smaller than num_classes.");
+  fail(ErrorKind::Runtime, "Class values must be smaller than num_classes.\n  the largest is ", last_class(self), ", num_classes is ",
+       out.size(-1));
 }
 
 }  // namespace compute

@@ -173,7 +173,7 @@ void _embedding_bag_dense_backward(const Tensor& grad, const Tensor& indices, co
                        static_cast<const int64_t*>(sizes->data), factors ? factors->data : nullptr, bag_mode(mode), padding_idx,
                        scale_grad_by_freq, e.data());
   }
-  RG_CHECK_AS(Index, e.read().ok, "index out of range in self");
+  if (RG_UNLIKELY(!e.read().ok)) fail_range(e.read());
 }
 
 void _embedding_bag_per_sample_weights_backward(const Tensor& grad, const Tensor& weight, const Tensor& indices, const Tensor&,
@@ -186,7 +186,7 @@ void _embedding_bag_per_sample_weights_backward(const Tensor& grad, const Tensor
         .weights_backward(out.array(), grad.array(), weight.array(), at.array(), static_cast<const int64_t*>(bag_of->data), padding_idx,
                           e.data());
   }
-  RG_CHECK_AS(Index, e.read().ok, "index out of range in self");
+  if (RG_UNLIKELY(!e.read().ok)) fail_range(e.read());
 }
 
 }  // namespace compute

@@ -27,7 +27,7 @@ void masked_scatter_into(const Tensor& self, const Tensor& mask, const Tensor& s
   RG_CHECK(mask.dim() <= self.dim(), "expand(CPUBoolType{", mask.sizes(), "}, size=", self.sizes(), "): the number of sizes provided (",
            self.dim(), ") must be greater or equal to the number of dimensions in the tensor (", mask.dim(), ")");
   const Shape shape = broadcast_shapes(mask.sizes(), self.sizes());
-  RG_CHECK(same_sizes(shape, self.sizes()), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
+  if (RG_UNLIKELY(!same_sizes(self.sizes(), shape))) fail_inplace_shape(self.sizes(), shape);
   check_no_internal_overlap(self);
 }
 

@@ -8,8 +8,6 @@
 namespace retrograd {
 namespace {
 
-[[noreturn]] void fail_range() { fail(ErrorKind::Index, "index out of range in self"); }
-
 // self and source agree but along dim, where source has one slice per index.
 void check_slices(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   RG_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
@@ -144,7 +142,7 @@ void index_select(const Tensor& self, int64_t dim, const Tensor& index, const Te
     kernels::indexing(self->device)
         .index_select(vector_array(out), vector_array(self), static_cast<int>(wrap_dim(dim, self.dim())), vector_array(at), e.data());
   }
-  if (RG_UNLIKELY(!e.read().ok)) fail_range();
+  if (RG_UNLIKELY(!e.read().ok)) fail_range(e.read());
 }
 
 void index_add_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
@@ -154,7 +152,7 @@ void index_add_into(const Tensor& self, int64_t dim, const Tensor& index, const 
   const auto e = write_slices(self, dim, index, source.numel() * 2, [&](const auto& k, int d, const auto& at, auto* error) {
     k.index_add(vector_array(self), d, at, vector_array(src), alpha.to_double(), error);
   });
-  if (RG_UNLIKELY(!e.ok) && self.dim() <= 1) fail_range();
+  if (RG_UNLIKELY(!e.ok) && self.dim() <= 1) fail_range(e);
   check_index_found(e, ErrorKind::Runtime);
 }
 
@@ -165,7 +163,7 @@ void index_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, con
   const auto e = write_slices(self, dim, index, source.numel() * 4, [&](const auto& k, int d, const auto& at, auto* error) {
     k.index_reduce(vector_array(self), d, at, vector_array(src), parse_reduce(reduce), include_self, error);
   });
-  if (RG_UNLIKELY(!e.ok)) fail_range();
+  if (RG_UNLIKELY(!e.ok)) fail_range(e);
 }
 
 void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {

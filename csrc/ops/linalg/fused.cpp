@@ -53,7 +53,7 @@ void check_addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, con
   RG_CHECK(mat1.dim() == 2, "mat1 must be a matrix, got ", mat1.dim(), "-D tensor");
   RG_CHECK(mat2.dim() == 2, "mat2 must be a matrix, got ", mat2.dim(), "-D tensor");
   RG_CHECK(mat1.size(1) == mat2.size(0), "mat1 and mat2 shapes cannot be multiplied (", mat1.size(0), "x", mat1.size(1), " and ",
-           mat2.size(0), "x", mat2.size(1), ")");
+           mat2.size(0), "x", mat2.size(1), ")", product_hint(mat1, mat2));
   RG_CHECK(self.dtype() == mat2.dtype(), "self and mat2 must have the same dtype, but got ", dtype_title(self.dtype()), " and ",
            dtype_title(mat2.dtype()));
   RG_CHECK(mat1.dtype() == mat2.dtype(), "mat1 and mat2 must have the same dtype, but got ", dtype_title(mat1.dtype()), " and ",

@@ -59,12 +59,12 @@ Spec _mm(const Tensor& self, const Tensor& mat2, bool self_transposed, bool mat2
 }
 
 Spec mm(const Tensor& self, const Tensor& mat2) {
-  RG_CHECK(self.dim() == 2, "self must be a matrix");
-  RG_CHECK(mat2.dim() == 2, "mat2 must be a matrix");
+  RG_CHECK(self.dim() == 2, "self must be a matrix, got ", self.dim(), "-D tensor");
+  RG_CHECK(mat2.dim() == 2, "mat2 must be a matrix, got ", mat2.dim(), "-D tensor");
   RG_CHECK(self.size(1) == mat2.size(0), "mat1 and mat2 shapes cannot be multiplied (", self.size(0), "x", self.size(1), " and ",
-           mat2.size(0), "x", mat2.size(1), ")");
+           mat2.size(0), "x", mat2.size(1), ")", product_hint(self, mat2));
   RG_CHECK(self.dtype() == mat2.dtype(), "expected m1 and m2 to have the same dtype, but got: ", cpp_type_name(self.dtype()),
-           " != ", cpp_type_name(mat2.dtype()));
+           " != ", cpp_type_name(mat2.dtype()), "\n  Hint: convert one of them: .to(other.dtype).");
   const int64_t m = self->size(0), n = mat2->size(1);
   if (RG_UNLIKELY(self.dtype() == DType::Bool)) check_bool_product("addmm_impl_cpu_", m && n, self);
   check_same_device(self.get(), mat2.get(), "mm");

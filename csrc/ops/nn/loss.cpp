@@ -57,10 +57,15 @@ Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduct
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction) {
   check_constant(weight, "binary_cross_entropy", "weight");
-  RG_CHECK(self.dtype() == target.dtype(), "Found dtype ", dtype_title(target.dtype()), " but expected ", dtype_title(self.dtype()));
+  RG_CHECK(self.dtype() == target.dtype(), "Found dtype ", dtype_title(target.dtype()), " but expected ", dtype_title(self.dtype()),
+           "\n  Hint: convert the target with .to(input.dtype).");
   if (!is_floating(self.dtype())) fail_not_implemented("binary_cross_entropy", self.dtype());
-  RG_CHECK(all_within(self, 0, 1), "all elements of input should be between 0 and 1");
-  RG_CHECK(all_within(target, 0, 1), "all elements of target should be between 0 and 1");
+  RG_CHECK(all_within(self, 0, 1),
+           "all elements of input should be between 0 and 1\n  Hint: this loss takes probabilities: apply sigmoid() first, or "
+           "use binary_cross_entropy_with_logits, which takes scores of any size.");
+  RG_CHECK(all_within(target, 0, 1),
+           "all elements of target should be between 0 and 1\n  Hint: targets are probabilities, or 0 and 1 for the two "
+           "classes.");
   Tensor elements = _binary_cross_entropy(self, target);
   if (weight) elements = mul(elements, weight);
   return reduced(elements, reduction);

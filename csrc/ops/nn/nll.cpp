@@ -31,7 +31,9 @@ struct Counts {
 
 void check_classes(const Tensor& self, const Tensor& target, const Tensor& weight) {
   RG_CHECK(target.dtype() == DType::Int64 || target.dtype() == DType::UInt8, "expected target dtype to be Long or Byte, but got ",
-           dtype_title(target.dtype()));
+           dtype_title(target.dtype()),
+           "\n  Hint: targets are class numbers: convert them with .long(). Probabilities of classes, for cross_entropy, are floats of the "
+           "input's shape.");
   if (!is_floating(self.dtype())) fail_not_implemented("nll_loss_out_frame", self.dtype());
   RG_CHECK(self.dim() > 0, "input tensor should be 1D or 2D");
   const Counts counts(self);
@@ -69,7 +71,11 @@ struct Classes : Counts {
   const void* weight_data() const { return weight ? weight->data : nullptr; }
 };
 
-void check_target(const kernels::IndexError& e) { RG_CHECK_AS(Index, e.ok, "Target ", e.value, " is out of bounds."); }
+void check_target(const kernels::IndexError& e) {
+  RG_CHECK_AS(Index, e.ok, "Target ", e.value, " is out of bounds.\n  The input has ", e.size, " classes, so targets go from 0 to ",
+              e.size - 1,
+              ".\n  Hint: give the last layer as many outputs as there are classes, or mark what is to be left out with ignore_index.");
+}
 
 using Pair = std::array<Spec, 2>;
 Pair loss_and_weight(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction) {

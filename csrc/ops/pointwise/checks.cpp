@@ -98,7 +98,8 @@ void check_representable(const Scalar& value, DType dtype) {
 
 void check_divisor(const Operand& self, const Operand& other) {
   if ((self.tensor && self.tensor->numel == 0) || (other.tensor && other.tensor->numel == 0)) return;  // nothing is divided
-  RG_CHECK(other.tensor ? !any_element(Tensor::borrow(other.tensor), kernels::Is::Zero) : other.scalar.to_int() != 0, "ZeroDivisionError");
+  RG_CHECK(other.tensor ? !any_element(Tensor::borrow(other.tensor), kernels::Is::Zero) : other.scalar.to_int() != 0,
+           "ZeroDivisionError\n  Integers are divided by zero, which has no result.\n  Hint: convert to floats, where it is inf or nan.");
 }
 
 }  // namespace retrograd::impl

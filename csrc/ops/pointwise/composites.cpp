@@ -2,6 +2,7 @@
 #include "autograd/history.h"
 #include "core/promote.h"
 #include "ops/derivatives.h"
+#include "ops/out.h"
 
 namespace retrograd::composite {
 namespace {
@@ -42,8 +43,7 @@ Tensor special_ndtr(const Tensor& self) { return ops::erfc(self * -0.70710678118
 Tensor polygamma_method(const Tensor& self, int64_t n) { return ops::polygamma(n, self); }
 void polygamma_method_(const Tensor& self, int64_t n) {
   const Tensor result = ops::polygamma(n, requires_grad(self) ? ops::clone(self) : self);  // the node saves its argument
-  RG_CHECK(can_cast(result.dtype(), self.dtype()), "result type ", dtype_title(result.dtype()),
-           " can't be cast to the desired output type ", dtype_title(self.dtype()));
+  if (!can_cast(result.dtype(), self.dtype())) fail_out_dtype(kCannotCast, self.dtype(), result.dtype());
   ops::copy_(self, result, false);
 }
 

@@ -44,7 +44,9 @@ Power power_kind(const Tensor& self, const Scalar& exponent) {
   const double e = exponent.to_double();
   const bool floating = is_differentiable(self.dtype());
   if (exponent.imag != 0) return Power::General;
-  RG_CHECK(floating || exponent.is_float() || e >= 0, "Integers to negative integer powers are not allowed.");
+  RG_CHECK(floating || exponent.is_float() || e >= 0,
+           "Integers to negative integer powers are not allowed.\n  Hint: their results are fractions: convert the base with .float(), or "
+           "make the exponent a float.");
   if (result_type(self, exponent) != self.dtype()) return Power::General;
   if (!floating) check_representable(exponent, self.dtype());
   if (e == 1) return Power::Copy;

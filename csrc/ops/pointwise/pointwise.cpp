@@ -7,6 +7,7 @@
 #include "core/format.h"
 #include "core/promote.h"
 #include "core/transfer.h"
+#include "ops/checks.h"
 #include "ops/data.h"
 #include "ops/out.h"
 #include "ops/overlap.h"
@@ -26,7 +27,11 @@ DType result_dtype(const PointwiseInfo& op, DType compute) {
 [[noreturn, gnu::cold]] void fail_dtype(const PointwiseInfo& op, DType dtype) {
   std::string name = dtype_storage_name(dtype);
   name.resize(name.size() - std::strlen("Tensor"));
-  fail(ErrorKind::NotImplemented, "\"", op.name, "_cpu\" not implemented for '", name, "'");
+  std::string taken;
+  for (const DType t : {DType::Bool, DType::UInt8, DType::Int64, DType::Float16, DType::Float32, DType::Float64, DType::Complex64})
+    if (op.dtypes >> loop_of(t) & 1) taken += str_cat(taken.empty() ? "" : ", ", dtype_name(t));
+  fail(ErrorKind::NotImplemented, "\"", op.name, "_cpu\" not implemented for '", name,
+       "'\n  Hint: convert the tensor to a dtype that it takes: ", taken, ".");
 }
 
 // The CPU's loop, of a dtype that is no guest.
@@ -336,10 +341,10 @@ void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::sp
   RG_CHECK(!(inplace && op.out == PointwiseOut::Real && is_complex(out.dtype())), "In-place ", op.name,
            " is not supported for complex tensors.");
   const bool fits = same_sizes(out.sizes(), p.shape);
-  RG_CHECK(fits || !inplace, "output with shape ", out.sizes(), " doesn't match the broadcast shape ", IntSpan(p.shape));
+  if (RG_UNLIKELY(!fits && inplace)) fail_inplace_shape(out.sizes(), p.shape);
   if (RG_UNLIKELY(op.out_exact && !inplace && dtype != out.dtype())) fail_out_dtype(op.out_exact, out.dtype(), dtype);
   if (RG_UNLIKELY(!can_cast(dtype, out.dtype())))
-    fail_out_dtype(op.out_cast ? op.out_cast : "result type {result} can't be cast to the desired output type {out}", out.dtype(), dtype);
+    fail_out_dtype(op.out_cast ? std::string_view(op.out_cast) : kCannotCast, out.dtype(), dtype);
   if (!fits) {
     check_dtype(op, p.compute);  // fails before anything is changed
     resize_out(out, p.shape);
@@ -388,8 +393,11 @@ void broadcast_into(Shape& shape, IntSpan sizes) {
     int64_t& have = shape.sizes[shape.ndim - n + d];
     const int64_t want = sizes[static_cast<size_t>(d)];
     if (have == want || want == 1) continue;
-    RG_CHECK(have == 1, "The size of tensor a (", have, ") must match the size of tensor b (", want, ") at non-singleton dimension ",
-             shape.ndim - n + d);
+    RG_CHECK(
+        have == 1, "The size of tensor a (", have, ") must match the size of tensor b (", want, ") at non-singleton dimension ",
+        shape.ndim - n + d,
+        "\n  Sizes are compared from the last dimension on, and have to be equal, or one of them 1.\n  Hint: unsqueeze(), transpose() or "
+        "expand() one of the tensors so that they are.");
     have = want;
   }
 }
@@ -409,7 +417,8 @@ void broadcast_strides(const TensorImpl* t, IntSpan shape, int64_t* strides) {
 
 void fail_devices(const TensorImpl* a, const TensorImpl* b, const char* op) {
   fail(ErrorKind::Runtime, "Expected all tensors to be on the same device, but found at least two devices, ", device_name(a->device),
-       " and ", device_name(b->device), "! (in ", op, ")");
+       " and ", device_name(b->device), "! (in ", op,
+       ")\n  Hint: move one of them with .to(device); a model and its input belong together.");
 }
 
 }  // namespace retrograd

@@ -6,6 +6,7 @@
 #include "kernels/select.h"
 #include "native_pointwise.h"
 #include "ops.h"
+#include "ops/checks.h"
 #include "ops/data.h"
 #include "ops/derivatives.h"
 #include "ops/overlap.h"
@@ -163,7 +164,7 @@ void check_filled(const Tensor& self, const Tensor& mask, const Operand& value) 
   warn_expanded_write(self, "masked_fill_");
   if (RG_LIKELY(are_alike(self, mask, value))) return;
   const Shape shape = broadcast_shapes(self.sizes(), mask.sizes());
-  RG_CHECK(same_sizes(self.sizes(), shape), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
+  if (RG_UNLIKELY(!same_sizes(self.sizes(), shape))) fail_inplace_shape(self.sizes(), shape);
   common_device(mask, self, value, "masked_fill_");
 }
 

@@ -66,7 +66,7 @@ void bernoulli_inplace_Tensor_(const Tensor& self, const Tensor& p, Generator*) 
   check_no_internal_overlap(self);
   check_no_partial_overlap(self.get(), p.get());
   const Shape shape = broadcast_shapes(self.sizes(), p.sizes());
-  RG_CHECK(same_sizes(self.sizes(), shape), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
+  if (RG_UNLIKELY(!same_sizes(self.sizes(), shape))) fail_inplace_shape(self.sizes(), shape);
   check_chances(p);
   check_same_device(self.get(), p.get(), "bernoulli");
 }

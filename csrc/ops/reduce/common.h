@@ -10,6 +10,7 @@
 #include "core/spec.h"
 #include "core/tensor.h"
 #include "kernels/scan.h"
+#include "ops/checks.h"
 #include "ops/data.h"
 #include "ops/dims.h"
 
@@ -108,10 +109,6 @@ void complex_cumprod(const Tensor& self, int dim, const Tensor& out);
 void complex_logsumexp(const Tensor& self, uint64_t mask, const Tensor& out);
 void complex_logcumsumexp(const Tensor& self, int dim, const Tensor& out);
 void complex_spread(const Tensor& self, uint64_t mask, double correction, bool take_sqrt, const Tensor& out, const Tensor& mean);
-
-[[noreturn, gnu::cold]] inline void fail_dtype(const char* kernel, DType dtype) {
-  fail(ErrorKind::NotImplemented, "\"", kernel, "\" not implemented for '", dtype_title(dtype), "'");
-}
 
 inline void check_nonempty_dim(const Tensor& self, int64_t dim, const char* op) {
   RG_CHECK_AS(Index, self.dim() == 0 || self.size(dim) != 0, op, "(): Expected reduction dim ", dim, " to have non-zero size.");

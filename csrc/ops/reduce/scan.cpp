@@ -23,7 +23,7 @@ Spec scanned(const Tensor& self, int64_t dim, DType dtype) {
 }
 
 Spec scanned(const Tensor& self, int64_t dim, OptDType dtype, const char* kernel) {
-  if (dtype == DType::Bool && self.dim() > 0 && self.numel() > 0) fail_dtype(kernel, DType::Bool);
+  if (dtype == DType::Bool && self.dim() > 0 && self.numel() > 0) fail_not_implemented(kernel, DType::Bool);
   return scanned(self, dim, sum_dtype(self, dtype));
 }
 
@@ -42,7 +42,7 @@ Pair cummax(const Tensor& self, int64_t dim) { return {scanned(self, dim, self.d
 Pair cummin(const Tensor& self, int64_t dim) { return cummax(self, dim); }
 
 Spec logcumsumexp(const Tensor& self, int64_t dim) {
-  if (!is_differentiable(self.dtype())) fail_dtype("logcumsumexp_out_cpu", self.dtype());
+  if (!is_differentiable(self.dtype())) fail_not_implemented("logcumsumexp_out_cpu", self.dtype());
   return scanned(self, dim, self.dtype());
 }
 

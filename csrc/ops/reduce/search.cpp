@@ -147,7 +147,7 @@ Spec bucketize_Tensor(const Tensor& self, const Tensor& boundaries, bool out_int
 }
 
 Spec histc(const Tensor& self, int64_t bins, Scalar min, Scalar max) {
-  if (!is_floating(self.dtype())) fail_dtype("histogram_cpu", self.dtype());
+  if (!is_floating(self.dtype())) fail_not_implemented("histogram_cpu", self.dtype());
   RG_CHECK(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
   check_range(min.to_double(), max.to_double());
   return Spec(ints({bins}), self.dtype(), self->device);
@@ -159,7 +159,7 @@ namespace rule {
 
 Spec hash_tensor(const Tensor& self, OptInts dim, bool keepdim, int64_t mode) {
   RG_CHECK(mode == 0, "Unknown hash_tensor mode: ", mode);
-  if (is_complex(self.dtype())) fail_dtype("xor_sum_cpu", self.dtype());
+  if (is_complex(self.dtype())) fail_not_implemented("xor_sum_cpu", self.dtype());
   const uint64_t mask = dim_mask(dim, self.dim(), "hash_tensor");
   if (RG_UNLIKELY(self.numel() == 0)) {
     RG_CHECK(dim && !dim->empty(), "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. ",
@@ -245,7 +245,8 @@ void bucketize_Tensor(const Tensor& self, const Tensor& boundaries, bool, bool r
 }
 
 Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
-  if (is_floating(self.dtype()) || self.dtype() == DType::Bool) fail_dtype("bincount_cpu", self.dtype());
+  if (is_floating(self.dtype()) || self.dtype() == DType::Bool)
+    fail_not_implemented("bincount_cpu", self.dtype(), "torch.int64 by .long()");
   RG_CHECK(minlength >= 0, "minlength should be >= 0");
   RG_CHECK(!weights || (weights.dim() == 1 && (self.dim() != 1 || weights.size(0) == self.size(0))),
            "weights should be 1-d and have the same length as input");

@@ -15,7 +15,7 @@ Spec forward(const Tensor& self, int64_t dim, OptDType dtype, const char* name) 
   const DType result = dtype.value_or(self.dtype());
   const int d = kernel_dim(dim, self);
   if (RG_UNLIKELY(!is_floating(result) && self.numel() != 0)) {  // PyTorch notices only where there is work
-    fail_dtype(str_cat(name, d + 1 >= self.dim() ? "_lastdim_kernel_impl" : "_kernel_impl").c_str(), result);
+    fail_not_implemented(str_cat(name, d + 1 >= self.dim() ? "_lastdim_kernel_impl" : "_kernel_impl"), result);
   }
   return Spec::of(self, result);
 }

@@ -48,7 +48,8 @@ void reduce_all(const Tensor& self, Kernel kernel, const Tensor& out) { reduce_d
 DType mean_dtype(const Tensor& self, OptDType dtype) {
   if (RG_LIKELY(is_differentiable(dtype.value_or(self.dtype())))) return dtype.value_or(self.dtype());
   fail(ErrorKind::Runtime, "mean(): could not infer output dtype. ", dtype ? "Optional" : "Input",
-       " dtype must be either a floating point or complex dtype. Got: ", dtype_title(dtype.value_or(self.dtype())));
+       " dtype must be either a floating point or complex dtype. Got: ", dtype_title(dtype.value_or(self.dtype())),
+       "\n  Hint: the mean of integers is a fraction: .float().mean(), or mean(dtype=torch.float32).");
 }
 
 DType truth_dtype(const Tensor& self) { return self.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool; }
@@ -119,7 +120,7 @@ Spec count_nonzero(const Tensor& self, OptInts dim) {
 
 Spec trace(const Tensor& self) {
   RG_CHECK(self.dim() == 2, "trace: expected a matrix, but got tensor with dim ", self.dim());
-  if (self.dtype() == DType::Bool) fail_dtype("trace", self.dtype());
+  if (self.dtype() == DType::Bool) fail_not_implemented("trace", self.dtype());
   return whole(self, sum_dtype(self, {}));
 }
 

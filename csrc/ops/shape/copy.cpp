@@ -6,6 +6,7 @@
 #include "core/transfer.h"
 #include "native_shape.h"
 #include "ops.h"
+#include "ops/checks.h"
 #include "ops/create/create.h"
 #include "ops/overlap.h"
 #include "ops/shape/shape.h"
@@ -52,7 +53,7 @@ void copy_(const Tensor& self, const Tensor& src, bool) {
   check_has_values(src, self->device);
   if (RG_UNLIKELY(!same_sizes(self.get(), src.get()))) {
     const Shape shape = broadcast_shapes(self.sizes(), src.sizes());
-    RG_CHECK(same_sizes(self.sizes(), shape), "output with shape ", self.sizes(), " doesn't match the broadcast shape ", IntSpan(shape));
+    if (RG_UNLIKELY(!same_sizes(self.sizes(), shape))) fail_inplace_shape(self.sizes(), shape);
   }
   check_no_internal_overlap(self);
   warn_discard(src, self.dtype());

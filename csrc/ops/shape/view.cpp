@@ -85,8 +85,8 @@ Tensor view(const Tensor& self, IntSpan size) {
   const Shape sizes = infer_sizes(size, self.numel());
   int64_t strides[kMaxDims];
   RG_CHECK(view_strides(self.get(), sizes, strides),
-           "view size is not compatible with input tensor's size and stride (at least one dimension would span memory that is not "
-           "contiguous). Use .reshape(...) instead.");
+           "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+           "contiguous subspaces). Use .reshape(...) instead.");
   return view_of(self, sizes, {strides, static_cast<size_t>(sizes.ndim)});
 }
 

@@ -18,7 +18,10 @@ def _place(tensor: Tensor, device: Any, requires_grad: bool) -> Tensor:
     if not requires_grad:
         return tensor
     if not (tensor.is_floating_point() or tensor.is_complex()):
-        raise RuntimeError(f"Only Tensors of floating point and complex dtype can require gradients, and this one is of {tensor.dtype}")
+        raise RuntimeError(
+            f"Only Tensors of floating point and complex dtype can require gradients, and this one is of {tensor.dtype}\n"
+            "  Hint: make it of floats, with 1.0 for 1 or dtype=torch.float32."
+        )
     return tensor._mark_requires_grad(True)
 
 

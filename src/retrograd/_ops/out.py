@@ -42,7 +42,7 @@ def written(result: _Result, out: Any, exact: str | None = EXACT, *, cast: str =
         return result
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
-            raise TypeError(f"out= must be a tuple of {len(result)} Tensors")
+            raise TypeError(f"out= must be a tuple of {len(result)} Tensors, got {type(out).__name__}")
         for r, o in zip(result, out, strict=True):
             if isinstance(o, torch.Tensor):
                 _check_dtype(r.dtype, o.dtype, exact, cast)
@@ -52,7 +52,8 @@ def written(result: _Result, out: Any, exact: str | None = EXACT, *, cast: str =
         raise TypeError(f"out= must be a Tensor, not {type(out).__name__}")
     if torch.is_grad_enabled() and (result.requires_grad or out.requires_grad):
         raise RuntimeError(
-            "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+            "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad. "
+            "Leave out= away and use the result, or call the function under torch.no_grad()."
         )
     _check_dtype(result.dtype, out.dtype, exact, cast)
     if out.shape != result.shape:

@@ -29,9 +29,9 @@ _QUANTILE = "quantile() out tensor must be same dtype as the input tensor"
 
 def _check_quantile(input: Any, q: Any, interpolation: str) -> Any:
     if input.numel() == 0:
-        raise RuntimeError("quantile() input tensor must be non-empty")
+        raise RuntimeError(f"quantile() input tensor must be non-empty, got shape {list(input.shape)}")
     if input.dtype not in (torch.float32, torch.float64):
-        raise RuntimeError("quantile() input tensor must be either float or double dtype")
+        raise RuntimeError(f"quantile() input tensor must be either float or double dtype, got {input.dtype}: convert it with .float()")
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
     if not isinstance(q, torch.Tensor):
@@ -39,9 +39,9 @@ def _check_quantile(input: Any, q: Any, interpolation: str) -> Any:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
         return torch.tensor(q, dtype=input.dtype, device=input.device)
     if q.ndim > 1:
-        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
+        raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, got shape {list(q.shape)}")
     if q.dtype != input.dtype:
-        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+        raise RuntimeError(f"quantile() q tensor must be same dtype as the input tensor, got {q.dtype} and {input.dtype}")
     if any_true(q.lt(0).logical_or(q.gt(1))):
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     return q
@@ -260,7 +260,9 @@ def gradient(
         if d in dims[:i]:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
         if input.shape[d] < edge_order + 1:
-            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+            raise RuntimeError(
+                f"torch.gradient expected each dimension size to be at least edge_order+1, got {input.shape[d]} at dimension {d}"
+            )
     spacing = 1 if spacing is None else spacing
     steps = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
     if len(steps) != len(dims):

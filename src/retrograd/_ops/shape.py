@@ -169,10 +169,10 @@ def atleast_3d(*tensors: Any) -> Any:
 def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tensor:
     """The powers of a vector's elements, N - 1 down to 0, in columns."""
     if x.dim() != 1:
-        raise RuntimeError("x must be a one-dimensional tensor.")
+        raise RuntimeError(f"x must be a one-dimensional tensor. Got shape {list(x.shape)}.")
     count = x.size(0) if N is None else N
     if count < 0:
-        raise RuntimeError("N must be non-negative.")
+        raise RuntimeError(f"N must be non-negative. Got {count}.")
     base = x if x.is_floating_point() or x.is_complex() else x.long()
     ones = base.new_ones(x.size(0), min(count, 1))
     powers = retrograd.cat([ones, base.unsqueeze(1).expand(-1, max(count - 1, 0))], dim=1).cumprod(1)

@@ -75,9 +75,9 @@ class GradScaler:
         if not self._enabled:
             return
         if growth_factor <= 1.0:
-            raise AssertionError("The growth factor must be > 1.0.")
+            raise AssertionError(f"The growth factor must be > 1.0. Got {growth_factor}.")
         if backoff_factor >= 1.0:
-            raise AssertionError("The backoff factor must be < 1.0.")
+            raise AssertionError(f"The backoff factor must be < 1.0. Got {backoff_factor}.")
         self._init_scale = init_scale
         _live.add(self)
         self._scale: Tensor | None = None
@@ -115,7 +115,7 @@ class GradScaler:
         if isinstance(outputs, Iterable):
             each = map(self.scale, outputs)
             return type(outputs)(each) if isinstance(outputs, (list, tuple)) else each
-        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+        raise ValueError(f"outputs must be a Tensor or an iterable of Tensors, got {type(outputs).__name__}")
 
     def _unscale_grads_(
         self, optimizer: torch.optim.Optimizer, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool
@@ -128,7 +128,10 @@ class GradScaler:
                     if grad is None:
                         continue
                     if not allow_fp16 and grad.dtype is torch.float16:
-                        raise ValueError("Attempting to unscale FP16 gradients.")
+                        raise ValueError(
+                            f"Attempting to unscale FP16 gradients. A parameter of shape {list(param.shape)} is of float16, which holds neither "
+                            "small gradients nor small updates.\n  Hint: keep the model in float32 (no .half()); autocast computes in float16 where it may."
+                        )
                     if grad.is_sparse:
                         if grad.dtype is torch.float16:  # the sum of equal indices may overflow where the parts do not
                             param.grad = grad = grad.coalesce()
@@ -147,9 +150,15 @@ class GradScaler:
         scale, _ = self._check_scale_growth_tracker("unscale_")
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.UNSCALED:
-            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+            raise RuntimeError(
+                "unscale_() has already been called on this optimizer since the last update(). Its gradients would be divided by the scale "
+                "twice.\n  Hint: call unscale_() once before a step, behind the last backward() of it, and update() behind the step."
+            )
         if state["stage"] is OptState.STEPPED:
-            raise RuntimeError("unscale_() is being called after step().")
+            raise RuntimeError(
+                "unscale_() is being called after step(). The step divided the gradients by the scale itself.\n  Hint: call unscale_() between "
+                "backward() and step(), and update() behind them."
+            )
         # The reciprocal of a double: that of a large float32 has lost digits.
         inverse = scale.double().reciprocal().float()
         found_inf = torch.full((), 0.0, dtype=torch.float32, device=scale.device)
@@ -166,11 +175,17 @@ class GradScaler:
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
-            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+            raise RuntimeError(
+                "Closure use is not currently supported if GradScaler is enabled. A closure computes gradients inside of the step, where "
+                "nobody scales them.\n  Hint: use an optimizer that takes no closure, or bfloat16, which needs no scaler."
+            )
         self._check_scale_growth_tracker("step")
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.STEPPED:
-            raise RuntimeError("step() has already been called since the last update().")
+            raise RuntimeError(
+                "step() has already been called since the last update(). Whether that step was skipped decides about the scale.\n"
+                "  Hint: call scaler.update() behind the step of the last optimizer of an iteration."
+            )
         if getattr(optimizer, "_step_supports_amp_scaling", False):
             result = self._step_scaling(optimizer, state, args, kwargs)
             state["stage"] = OptState.STEPPED
@@ -178,7 +193,10 @@ class GradScaler:
         if state["stage"] is OptState.READY:
             self.unscale_(optimizer)
         if not state["found_inf_per_device"]:
-            raise AssertionError("No inf checks were recorded for this optimizer.")
+            raise AssertionError(
+                f"No inf checks were recorded for this optimizer. None of the parameters of this {type(optimizer).__name__} has a gradient.\n"
+                "  Hint: call scaler.scale(loss).backward() before scaler.step(optimizer), for a loss that depends on them."
+            )
         result = self._maybe_opt_step(optimizer, state, *args, **kwargs)
         state["stage"] = OptState.STEPPED
         return result
@@ -227,7 +245,10 @@ class GradScaler:
                 for found_inf in state["found_inf_per_device"].values()
             ]
             if not found:
-                raise AssertionError("No inf checks were recorded prior to update.")
+                raise AssertionError(
+                    "No inf checks were recorded prior to update. No optimizer was stepped through this scaler since the last update().\n"
+                    "  Hint: call scaler.step(optimizer) in place of optimizer.step()."
+                )
             combined = found[0]
             for other in found[1:]:
                 combined = combined + other

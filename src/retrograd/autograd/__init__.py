@@ -49,7 +49,9 @@ def _make_grads(outputs: tuple[Any, ...], grads: tuple[Any, ...], batched: bool 
         if not isinstance(output, (Tensor, GradientEdge)):
             raise AssertionError(f"Expected output to be a torch.Tensor or a GradientEdge, but got {type(output).__name__}")
     if len(grads) != len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+        raise RuntimeError(
+            f"got {len(outputs)} tensors and {len(grads)} gradients: give one for each tensor, or None for those of one element"
+        )
     if not batched and any(isinstance(o, GradientEdge) for o in outputs):
         pairs = enumerate(zip(outputs, grads, strict=True))
         grads = tuple(graph._gradient_for(o, g, i) if isinstance(o, GradientEdge) else g for i, (o, g) in pairs)
@@ -87,7 +89,7 @@ def backward(
         grad_tensors = grad_variables
     wanted = None if inputs is None else _as_tuple(inputs.values() if isinstance(inputs, Mapping) else inputs)
     if wanted is not None and not wanted:
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty. Leave it out, and all leaves get their gradients.")
     roots = _as_tuple(tensors)
     grads = (None,) * len(roots) if grad_tensors is None else (grad_tensors,) if isinstance(grad_tensors, Tensor) else tuple(grad_tensors)
     if retain_graph is None:
@@ -153,7 +155,7 @@ def _grad(
     allow = materialize_grads if allow_unused is None else allow_unused
     roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
     if not wanted:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty. Pass the tensors whose gradients you want.")
     grads = (None,) * len(roots) if grad_outputs is None else (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
     grads = _make_grads(roots, grads, is_grads_batched)
     if retain_graph is None:
@@ -179,7 +181,10 @@ def _batched_grad(roots: Any, wanted: Any, grads: Any, retain_graph: bool, creat
 
     for i, (root, g) in enumerate(zip(roots, grads, strict=False)):
         if g is None and root.numel() != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            raise RuntimeError(
+                "grad can be implicitly created only for scalar outputs: pass a batch of gradients in grad_outputs for the output "
+                f"{i}, which has shape {list(root.shape)}"
+            )
         if g is None or not g.ndim:
             raise ValueError(
                 "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of dimensionality 0: with "

@@ -365,9 +365,11 @@ def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Tensor]:
     def wrapper(*args: Tensor) -> Tensor:
         many, outputs = _as_tuple(func(*args), "outputs of the user-provided function", name)
         if many:
-            raise RuntimeError(f"The function given to {name} should return a single Tensor")
+            raise RuntimeError(f"The function given to {name} should return a single Tensor, and it returned {len(outputs)}")
         if outputs[0].numel() != 1:
-            raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
+            raise RuntimeError(
+                f"The Tensor returned by the function given to {name} should contain a single element, and its shape is {list(outputs[0].shape)}"
+            )
         return outputs[0].squeeze()
 
     return wrapper
@@ -417,11 +419,13 @@ def hessian(
 def _gradient(func: Callable[..., Any], points: tuple[Tensor, ...], name: str, strict: bool) -> tuple[Tensor, tuple[Tensor, ...]]:
     many, outputs = _as_tuple(func(*points), "outputs of the user-provided function", name)
     if many:
-        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+        raise RuntimeError(f"The function given to {name} should return a single Tensor, and it returned {len(outputs)}")
     (output,) = outputs
     _check_outputs(outputs, strict)
     if output.numel() != 1:
-        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
+        raise RuntimeError(
+            f"The Tensor returned by the function given to {name} should contain a single element, and its shape is {list(output.shape)}"
+        )
     found = _grads(outputs, points, (_ops.ones_like(output, requires_grad=False),), True)
     gradient = _filled(found, points, strict, False, _NO_OUTPUT, "")
     _check_jacobian(gradient, strict)

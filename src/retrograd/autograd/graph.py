@@ -66,8 +66,6 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         >>> retrograd.autograd.grad(edge, x)
         (tensor(6.),)
     """
-    if not tensor.requires_grad:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     node, output_nr = _C._gradient_edge(tensor)
     return GradientEdge(node, output_nr, _Geometry(tuple(tensor.shape), tensor.dtype, tensor.device))
 
@@ -412,7 +410,9 @@ class _AllowMutationOnSavedContext:
         if kept.version is not None and kept.tensor._version != kept.version:
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation that "
-                "'allow_mutation_on_saved_tensors' could not see"
+                "'allow_mutation_on_saved_tensors' could not see: a tensor of "
+                f"shape {list(kept.tensor.shape)} is at version {kept.tensor._version}; expected version {kept.version} instead. Was it written "
+                "before that block was entered, or on another thread? Hint: write to a clone()."
             )
         return kept.tensor
 

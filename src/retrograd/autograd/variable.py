@@ -36,6 +36,6 @@ class Variable(metaclass=VariableMeta):
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         if requires_grad and not data.is_floating_point():
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+            raise RuntimeError(f"Only Tensors of floating point and complex dtype can require gradients, and this one is of {data.dtype}")
         out = data.detach() if requires_grad or data.requires_grad else data
         return out.requires_grad_(requires_grad)

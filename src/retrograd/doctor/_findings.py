@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
-from retrograd.doctor._places import Place, is_package_file
+from retrograd.doctor._places import Place, here, is_library_file, is_package_file
 
 CODES: dict[str, str] = {
     "graph_leak": "A tensor with its graph is kept across steps, so the graph grows without bound.",
@@ -124,6 +127,7 @@ def forget() -> None:
 
 def tell(finding: Finding) -> None:
     """Says it once per place: raises in strict mode, warns otherwise."""
+    finding = _of_the_user(finding)
     if finding.code in settings.disabled or was_told(finding.code, finding.place):
         return
     place = finding.place
@@ -134,7 +138,43 @@ def tell(finding: Finding) -> None:
     message.code, message.place, message.also = finding.code, place, finding.also
     if isinstance(message, SilentFailureError):
         raise message
-    warnings.warn_explicit(message, None, place.file if place else "<unknown>", place.line if place else 1)
+    with _as_block():
+        warnings.warn_explicit(message, None, place.file if place else "<unknown>", place.line if place else 1)
+
+
+def _of_the_user(finding: Finding) -> Finding:
+    """With the line of the program that called a library, where an op inside the library is the cause: outside of close looks nodes know no more than the op's line."""
+    place, caller = finding.place, here()
+    if place is None or caller is None or not is_library_file(place.file) or is_library_file(caller.file):
+        return finding
+    return dataclasses.replace(finding, place=caller, also=place, also_what="in the library, at")
+
+
+@contextlib.contextmanager
+def _as_block() -> Iterator[None]:
+    """In a notebook a warning that would be printed is shown as a block below the cell. Filters have their say before, and whoever records warnings or has a
+    showwarning of their own gets them as ever."""
+    show = warnings.showwarning
+    if "ipykernel" not in sys.modules or not _prints(show):
+        yield
+        return
+    from retrograd._cells import in_kernel, show_finding
+
+    if in_kernel():
+        warnings.showwarning = lambda message, *args, **kwargs: show_finding(str(message))
+    try:
+        yield
+    finally:
+        warnings.showwarning = show
+
+
+def _prints(show: Any) -> bool:
+    """Whether a warning goes to stderr, the way of the standard library. catch_warnings(record=True) puts its list in place of the inner function, or, in later versions,
+    into a context."""
+    inner = getattr(warnings, "_showwarnmsg_impl", None)
+    context = getattr(warnings, "_get_context", None)
+    recorded = context is not None and getattr(context(), "log", None) is not None
+    return not recorded and all(getattr(f, "__module__", None) in ("warnings", "_py_warnings") for f in (show, inner))
 
 
 def counted(number: int, noun: str) -> str:

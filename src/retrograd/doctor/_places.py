@@ -10,6 +10,7 @@ import os
 from typing import Any, NamedTuple
 
 from retrograd import _C
+from retrograd._cells import line_text
 
 
 class Place(NamedTuple):
@@ -20,6 +21,8 @@ class Place(NamedTuple):
     function: str
 
     def __str__(self) -> str:
+        if "ipykernel_" in self.file:
+            return line_text(self.file, self.line)
         return f"{self.shown_file}:{self.line}"
 
     @property
@@ -77,7 +80,7 @@ def of_leaf(tensor: Any) -> Place | None:
 def end_of_backward(cls: Any) -> str | None:
     """The last line of the backward of a Function, as a message names it."""
     place = of_backward(cls)
-    return None if place is None else f"{place.file}:{place.line}"
+    return None if place is None else line_text(place.file, place.line)
 
 
 def of_backward(cls: Any) -> Place | None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import Any, NamedTuple
 
 from retrograd import _C
 from retrograd._memory import _readable
-from retrograd.doctor import _names
+from retrograd.doctor import _holders, _names
 from retrograd.doctor._findings import CODES, Finding, counted, found
 from retrograd.doctor._graph import walk
 from retrograd.doctor._places import Place, of_leaf, of_node
 from retrograd.doctor._watch import live_optimizers, watcher
+from retrograd.nn.parameter import is_lazy
 
 
 class LiveGraph(NamedTuple):
@@ -45,17 +47,14 @@ def live_graphs(most: int = 20) -> list[LiveGraph]:
     tensors = [t for t in _C._old_tensors(2**32 - 1) if t.grad_fn is not None]
     roots = {id(t.grad_fn): t for t in tensors}
     behind = {id(node) for node in walk([next_node for t in tensors for next_node, _ in t.grad_fn.next_functions if next_node is not None])}
-    for key, tensor in roots.items():
-        node = tensor.grad_fn
-        if key in behind:
-            continue  # a part of another
-        nodes = list(walk([node]))
+    ends = [tensor for key, tensor in roots.items() if key not in behind]  # the others are parts of these
+    holders = _holders.find(ends)
+    for tensor in ends:
+        nodes = list(walk([tensor.grad_fn]))
         steps = [n._step for n in nodes]
-        graphs.append(
-            LiveGraph(
-                _names.variable(tensor) or f"a tensor of shape {tuple(tensor.shape)}", of_node(node), len(nodes), (min(steps), max(steps))
-            )
-        )
+        holder = holders.get(id(tensor))
+        name = _names.variable(tensor) or (holder.shown if holder else f"a tensor of shape {tuple(tensor.shape)}")
+        graphs.append(LiveGraph(name, of_node(tensor.grad_fn), len(nodes), (min(steps), max(steps))))
     return sorted(graphs, key=lambda g: -g.nodes)[:most]
 
 
@@ -87,11 +86,18 @@ def _remark(tensor: Any, in_optimizer: set[int]) -> str:
         frozen = [at for kind, _, _, at in tensor._cut if kind in ("frozen", "parameter") and at is not None]
         remarks.append(f"does not require grad, since {Place(*frozen[-1][:3])}" if frozen else "does not require grad")
     elif tensor.grad is None:
-        remarks.append("no gradient: no backward since the last zero_grad() reached it")
+        remarks.append("no gradient: no backward has reached it since it was made or zeroed")
     if in_optimizer and tensor.requires_grad and id(tensor) not in in_optimizer:
         place = of_leaf(tensor)
         remarks.append("in no optimizer" + (f"; made at {place}" if place else ""))
     return "; ".join(remarks)
+
+
+def _norm(grad: Any) -> float | None:
+    if grad is None or grad.is_meta:
+        return None
+    values = grad.detach().coalesce().values() if grad.is_sparse else grad.detach()
+    return float(values.norm())
 
 
 def parameter_states() -> list[ParameterState]:
@@ -104,8 +110,10 @@ def parameter_states() -> list[ParameterState]:
         if id(p) in seen:
             continue
         seen.add(id(p))
-        norm = float(p.grad.detach().norm()) if p.grad is not None and not p.grad.is_sparse else None
-        states.append(ParameterState(name or _names.parameter(p), tuple(p.shape), norm, _remark(p, in_optimizer)))
+        if is_lazy(p):
+            states.append(ParameterState(name or "a parameter", (), None, "has no size yet: its layer was not called"))
+        else:
+            states.append(ParameterState(name or _names.parameter(p), tuple(p.shape), _norm(p.grad), _remark(p, in_optimizer)))
     return states
 
 
@@ -119,7 +127,8 @@ class Report:
             self.saved = saved_lines()
             self.parameters = parameter_states()
         tensors, self.nodes = _C._live_objects()
-        self.tensors = tensors
+        # Parameters are instances of a subclass, which only the collector knows all of.
+        self.tensors = tensors + sum(isinstance(o, _C.Tensor) and type(o) is not _C.Tensor for o in gc.get_objects())
         stats = _C._memory_stats()
         self.allocated, self.peak = stats["allocated"], stats["peak_allocated"]
 

@@ -118,7 +118,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     """The identity matrix."""
     if tensor.ndimension() != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
+        raise ValueError(f"Only tensors with 2 dimensions are supported, got one of shape {list(tensor.shape)}")
     with _C.no_grad():
         tensor.zero_()
         tensor.diagonal().fill_(1)
@@ -128,10 +128,10 @@ def eye_(tensor: Tensor) -> Tensor:
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """The weight of a convolution that passes its input channels on unchanged."""
     if tensor.ndimension() not in (3, 4, 5):
-        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+        raise ValueError(f"Only tensors with 3, 4, or 5 dimensions are supported, got one of shape {list(tensor.shape)}")
     out_channels, in_channels, *kernel = tensor.shape
     if out_channels % groups != 0:
-        raise ValueError("dim 0 must be divisible by groups")
+        raise ValueError(f"dim 0 must be divisible by groups, got {out_channels} and groups={groups}")
     per_group = out_channels // groups
     centre = tuple(n // 2 for n in kernel)
     with _C.no_grad():
@@ -147,7 +147,10 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     if tensor.dim() < 2:
-        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+        raise ValueError(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, got one of shape "
+            f"{list(tensor.shape)}. Hint: biases and other vectors are set by zeros_, constant_ or uniform_."
+        )
     field = math.prod(tensor.shape[2:])
     return tensor.size(1) * field, tensor.size(0) * field
 
@@ -205,7 +208,7 @@ def kaiming_normal_(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """A (semi-)orthogonal matrix, uniformly distributed; more dimensions are flattened into the second."""
     if tensor.ndimension() < 2:
-        raise ValueError("Only tensors with 2 or more dimensions are supported")
+        raise ValueError(f"Only tensors with 2 or more dimensions are supported, got one of shape {list(tensor.shape)}")
     if tensor.numel() == 0:
         return tensor
     qr = torch.linalg.qr
@@ -226,7 +229,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Normal, with a fraction `sparsity` of every column set to zero."""
     if tensor.ndimension() != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
+        raise ValueError(f"Only tensors with 2 dimensions are supported, got one of shape {list(tensor.shape)}")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
     with _C.no_grad():

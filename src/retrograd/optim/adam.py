@@ -65,7 +65,9 @@ class Adam(GroupOptimizer):
         check_lr(lr, foreach, capturable)
         check_epsilon(eps)
         if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
-            raise ValueError("betas must be either both floats or both Tensors")
+            raise ValueError(
+                f"betas must be either both floats or both Tensors, got {type(betas[0]).__name__} and {type(betas[1]).__name__}"
+            )
         check_betas(betas, foreach, capturable)
         if not weight_decay >= 0.0:
             raise ValueError(f"Invalid weight_decay value: {weight_decay}")

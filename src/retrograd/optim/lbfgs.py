@@ -226,7 +226,7 @@ class LBFGS(Optimizer):
         lr, max_iter, max_eval = scalar(group["lr"]), group["max_iter"], group["max_eval"]
         line_search = group["line_search_fn"]
         if line_search is not None and line_search != "strong_wolfe":
-            raise RuntimeError("only 'strong_wolfe' is supported")
+            raise RuntimeError(f"only 'strong_wolfe' is supported, got line_search_fn={line_search!r}")
         # PyTorch keeps the state under the first parameter.
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)

@@ -250,7 +250,7 @@ class ConstantLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if factor > 1.0 or factor < 0:
-            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+            raise ValueError(f"Constant multiplicative factor expected to be between 0 and 1. Got {factor}.")
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
@@ -274,9 +274,9 @@ class LinearLR(LRScheduler):
         self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5, last_epoch: int = -1
     ) -> None:
         if start_factor > 1.0 or start_factor <= 0:
-            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+            raise ValueError(f"Starting multiplicative factor expected to be greater than 0 and less or equal to 1. Got {start_factor}.")
         if end_factor > 1.0 or end_factor < 0:
-            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+            raise ValueError(f"Ending multiplicative factor expected to be between 0 and 1. Got {end_factor}.")
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.total_iters = total_iters
@@ -472,7 +472,7 @@ class CyclicLR(_CyclesMomentum):
         self.total_size = up + down
         self.step_ratio = up / self.total_size
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
-            raise ValueError("mode is invalid and scale_fn is None")
+            raise ValueError(f"mode is invalid and scale_fn is None: there are 'triangular', 'triangular2' and 'exp_range', got {mode!r}")
         self.mode = mode
         self.gamma = gamma
         self._scale_fn_custom = scale_fn
@@ -624,7 +624,10 @@ class OneCycleLR(_CyclesMomentum):
         self._warn_outside_step()
         step = self.last_epoch
         if step > self.total_steps:
-            raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
+            raise ValueError(
+                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}\n  "
+                "Hint: scheduler.step() belongs behind each optimizer.step(), epochs * len(loader) of them in all: give it that as total_steps."
+            )
         anneal = _cosine if self._anneal_func_type == "cos" else _linear
         start = 0.0
         for i, phase in enumerate(self._schedule_phases):
@@ -766,7 +769,7 @@ class ReduceLROnPlateau(LRScheduler):
         eps: float = 1e-8,
     ) -> None:
         if factor >= 1.0:
-            raise ValueError("Factor should be < 1.0.")
+            raise ValueError(f"Factor should be < 1.0. Got {factor}.")
         self.factor = factor
         self.optimizer = _check_optimizer(optimizer)
         if isinstance(min_lr, (list, tuple)):
@@ -783,9 +786,9 @@ class ReduceLROnPlateau(LRScheduler):
         self.last_epoch = 0
         self._last_lr = self._present()
         if mode not in ("min", "max"):
-            raise ValueError("mode " + mode + " is unknown!")
+            raise ValueError(f"mode {mode} is unknown! There are 'min' and 'max'.")
         if threshold_mode not in ("rel", "abs"):
-            raise ValueError("threshold mode " + threshold_mode + " is unknown!")
+            raise ValueError(f"threshold mode {threshold_mode} is unknown! There are 'rel' and 'abs'.")
         self.mode_worse = math.inf if mode == "min" else -math.inf
         self.mode = mode
         self.threshold = threshold

@@ -17,9 +17,9 @@ _ops = _C._ops
 def _orthogonalized(update: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
     """A matrix with all singular values brought near one, by a Newton-Schulz iteration in bfloat16, which is accurate enough for it."""
     if steps >= 100:
-        raise ValueError("Number of steps must be less than 100 for computational efficiency")
+        raise ValueError(f"Number of steps must be less than 100 for computational efficiency, got {steps}")
     if len(coefficients) != 3:
-        raise ValueError("Coefficients must be a tuple of exactly 3 values")
+        raise ValueError(f"Coefficients must be a tuple of exactly 3 values, got {len(coefficients)}")
     a, b, c = coefficients
     x = update.bfloat16()
     tall = x.size(0) > x.size(1)

@@ -15,6 +15,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
+from retrograd._cells import line_text
 from retrograd._types import typename
 from retrograd.utils.hooks import RemovableHandle
 
@@ -105,6 +106,22 @@ def _block(optimizer: Any, method: str) -> Iterator[None]:
         _C._end_block(block)
 
 
+_LIKE_PARAMETER = ("momentum_buffer", "exp_avg", "exp_avg_sq", "square_avg", "sum")  # names of state
+
+
+def _name_misfit(optimizer: Any, error: RuntimeError) -> None:
+    """A note about the first parameter whose gradient or state is not of its size, which an error about sizes is due to."""
+    for number, p in enumerate(chain.from_iterable(group["params"] for group in optimizer.param_groups)):
+        state = optimizer.state.get(p, {})
+        for what, tensor in (("gradient", p.grad), *((name, state.get(name)) for name in _LIKE_PARAMETER)):
+            if isinstance(tensor, Tensor) and tensor.shape != p.shape:
+                error.add_note(
+                    f"  parameter {number}, of shape {list(p.shape)}, has a {what} of shape {list(tensor.shape)}: it has changed its size since.\n"
+                    "  Hint: make a new optimizer for parameters of a new size, and compute their gradients anew."
+                )
+                return
+
+
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """A class's step with the hooks around it. A step that a subclass calls through super() runs without them."""
 
@@ -116,7 +133,11 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         pre, post = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         hooks = pre or post or _global_optimizer_pre_hooks or _global_optimizer_post_hooks
         if not (hooks or _C._recording()) or type(self).step is not hooked_step:
-            return step(self, *args, **kwargs) if args or kwargs else step(self)
+            try:
+                return step(self, *args, **kwargs) if args or kwargs else step(self)
+            except RuntimeError as error:
+                _name_misfit(self, error)
+                raise
         with _block(self, "step"):
             arguments: tuple[Any, ...] = (self, *args)
             for hook in chain(_global_optimizer_pre_hooks.values(), pre.values()):
@@ -159,12 +180,18 @@ class Optimizer:
         for name in _HOOK_TABLES:
             self.__dict__[name] = OrderedDict()
         if isinstance(params, Tensor):
-            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got " + typename(params))
+            raise TypeError(
+                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {typename(params)}\n"
+                "  Hint: put it into a list."
+            )
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise ValueError(
+                "optimizer got an empty parameter list\n  Hint: model.parameters() is a generator, which can be gone through once. And layers "
+                "in a plain list or dict are not parts of a model: use nn.ModuleList or nn.ModuleDict."
+            )
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -212,14 +239,22 @@ class Optimizer:
         params = [p[1] if isinstance(p, tuple) else p for p in params]
         if names:
             if len(names) != len(params):
-                raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+                raise ValueError(
+                    f"all optimizer params should be with/without names. Some param names are missing: there are {len(names)} for {len(params)} params"
+                )
             param_group["param_names"] = names
         param_group["params"] = params
-        for param in params:
+        for i, param in enumerate(params):
             if not isinstance(param, Tensor):
-                raise TypeError("optimizer can only optimize Tensors, but one of the params is " + typename(param))
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(param)}: number {i}")
             if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor")
+                node: Any = param.grad_fn
+                made = "" if node._site is None else f" at {line_text(*node._site[:2])}"
+                raise ValueError(
+                    f"can't optimize a non-leaf Tensor\n  parameter {i}, of shape {list(param.shape)}, was computed by {node.name()}{made}\n"
+                    "  Gradients are kept for leaves, and a step would not change what it was computed from.\n"
+                    "  Hint: give the optimizer the leaf, or make this one: tensor.detach().requires_grad_(), behind .to(device) or a scaling."
+                )
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
@@ -239,8 +274,11 @@ class Optimizer:
             if ("param_names" in group) != ("param_names" in param_group):
                 how = "with names" if "param_names" in param_group else "without names"
                 raise ValueError(f"all optimizer param groups should be with/without names. cannot add param group {how} to the optimizer")
-            if any(id(p) in ids for p in group["params"]):
-                raise ValueError("some parameters appear in more than one parameter group")
+            if twice := [list(p.shape) for p in group["params"] if id(p) in ids]:
+                raise ValueError(
+                    f"some parameters appear in more than one parameter group: {len(twice)}, the first of shape {twice[0]}. They would be "
+                    "stepped twice."
+                )
 
     # -- stepping ---------------------------------------------------------------
 
@@ -306,9 +344,15 @@ class Optimizer:
                 state_dict = changed
         groups, saved_groups = self.param_groups, deepcopy(state_dict["param_groups"])
         if len(groups) != len(saved_groups):
-            raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved_groups, strict=True)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+            raise ValueError(
+                f"loaded state dict has a different number of parameter groups: {len(saved_groups)}, and the optimizer has {len(groups)}"
+            )
+        for i, (group, saved) in enumerate(zip(groups, saved_groups, strict=True)):
+            if len(group["params"]) != len(saved["params"]):
+                raise ValueError(
+                    f"loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group {i} has "
+                    f"{len(saved['params'])} parameters there and {len(group['params'])} here. Was it saved for another model?"
+                )
         numbers = chain.from_iterable(s["params"] for s in saved_groups)
         by_number = dict(zip(numbers, chain.from_iterable(g["params"] for g in groups), strict=True))
         state: defaultdict[Any, Any] = defaultdict(dict)

@@ -47,7 +47,7 @@ class SGD(GroupOptimizer):
         if weight_decay < 0.0:
             raise ValueError(f"Invalid weight_decay value: {weight_decay}")
         if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+            raise ValueError(f"Nesterov momentum requires a momentum and zero dampening, got momentum={momentum} and dampening={dampening}")
         defaults = {
             "lr": lr,
             "momentum": momentum,

@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 
 from retrograd import _C, autograd
 from retrograd._C import Tensor
+from retrograd._cells import line_text
 from retrograd.autograd.function import Function
 from retrograd.autograd.graph import saved_tensors_hooks
 from retrograd.func._inside import version_of
@@ -197,7 +198,7 @@ class _Record(NamedTuple):
         return f"a tensor of shape {self.shape} that {self.node} saves", Place(self.file, self.line, "") if self.file else None
 
     def __str__(self) -> str:
-        return f"{self.node.removesuffix('0').removesuffix('Backward')} at {self.file}:{self.line}"
+        return f"{self.node.removesuffix('0').removesuffix('Backward')} at {line_text(str(self.file), self.line)}"
 
 
 class _Slot:
@@ -286,7 +287,7 @@ class _Region:
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation when it was recomputed by "
                 f"checkpoint: {region.name(slot.position)}, shape {list(tensor.shape)}, is at version {version_of(tensor)}; expected version {version} "
-                "instead. Hint: write to a clone() instead."
+                f"instead. Hint: write to a clone() instead.{region.story()}"
             )
         return tensor
 
@@ -311,7 +312,15 @@ class _Region:
                 saved_tensors_hooks(second.pack, _identity),
                 self.options.recompute_context,
             ):
-                self.function(*args, **kwargs)
+                try:
+                    self.function(*args, **kwargs)
+                except CheckpointError:
+                    raise
+                except Exception as error:
+                    place = self.options.place
+                    called = f"; checkpoint() was called at {line_text(*place[:2])}" if place else ""
+                    error.add_note(f"  while a checkpoint was computed again for backward{called}")
+                    raise
         second.finish()
         if watched is not None:
             watched.after_second(self.function, values)
@@ -321,8 +330,8 @@ class _Region:
         from retrograd.doctor._recomputing import impure_line
 
         place, line = self.options.place, impure_line(self.function, _kept_arguments(self.inputs))
-        return (f"\ncheckpoint() was called at {place[0]}:{place[1]}" if place else "") + (
-            f"\nthe block does something else each time at {line.file}:{line.line}" if line else ""
+        return (f"\ncheckpoint() was called at {line_text(*place[:2])}" if place else "") + (
+            f"\nthe block does something else each time at {line_text(line.file, line.line)}" if line else ""
         )
 
     def remember(self, key: Any) -> None:

@@ -62,7 +62,7 @@ def matrix_norm(
 ) -> Tensor:
     """A norm of matrices: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf."""
     if A.dim() < 2:
-        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+        raise RuntimeError(f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions. Got shape {list(A.shape)}.")
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     rows, columns = (d % A.dim() if -A.dim() <= d < A.dim() else d for d in dim)
@@ -121,7 +121,7 @@ def norm(
 def cond(A: Tensor, p: float | str | None = None, *, out: Tensor | None = None) -> Tensor:
     """The condition number: norm(A) * norm(inverse)."""
     if A.dim() < 2:
-        raise RuntimeError("linalg.cond: The input tensor A must have at least 2 dimensions.")
+        raise RuntimeError(f"linalg.cond: The input tensor A must have at least 2 dimensions. Got shape {list(A.shape)}.")
     if A.numel() == 0 and (not isinstance(p, str) or A.size(-1) == A.size(-2)):
         return written(_ops.linalg_vector_norm(A, 2, (-2, -1), False), out, None, cast=castable("linalg.cond"))  # zeros
     if p in (None, 2, -2):

@@ -116,7 +116,7 @@ def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix (or a batch of them) to an integer power; negative ones of the inverse."""
     if input.dim() < 2:
-        raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
+        raise RuntimeError(f"linalg.matrix_power: The input tensor A must have at least 2 dimensions. Got shape {list(input.shape)}.")
     if input.size(-1) != input.size(-2):
         raise RuntimeError(
             f"linalg.matrix_power: A must be batches of square matrices, but they are {input.size(-2)} by {input.size(-1)} matrices"
@@ -166,7 +166,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices: a Taylor polynomial of A / 2^s, squared s times."""
     if A.dim() < 2:
-        raise RuntimeError("linalg.matrix_exp: The input tensor A must have at least 2 dimensions.")
+        raise RuntimeError(f"linalg.matrix_exp: The input tensor A must have at least 2 dimensions. Got shape {list(A.shape)}.")
     if A.size(-1) != A.size(-2):
         raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
     if not (A.is_floating_point() or A.is_complex()):

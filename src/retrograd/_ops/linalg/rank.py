@@ -63,7 +63,7 @@ def matrix_rank(
             raise TypeError("linalg.matrix_rank(): tol does not go together with atol= or rtol=")
         atol, rtol = tol, 0.0
     if A.dim() < 2:
-        raise RuntimeError("linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
+        raise RuntimeError(f"linalg.matrix_rank: The input tensor input must have at least 2 dimensions. Got shape {list(A.shape)}.")
     for name, tolerance in (("atol", atol), ("rtol", rtol)):
         if isinstance(tolerance, torch.Tensor) and tolerance.is_complex():
             raise RuntimeError(
@@ -100,9 +100,9 @@ def lstsq(
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     if A.dim() < 2:
-        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
+        raise RuntimeError(f"torch.linalg.lstsq: input must have at least 2 dimensions. Got shape {list(A.shape)}.")
     if B.dim() < 1:
-        raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
+        raise RuntimeError(f"torch.linalg.lstsq: other must have at least 1 dimension. Got shape {list(B.shape)}.")
     vector = B.dim() == 1 or (A.dim() - 1 == B.dim() and A.shape[:-1] == B.shape)
     right = B.unsqueeze(-1) if vector else B
     if A.size(-2) != right.size(-2):

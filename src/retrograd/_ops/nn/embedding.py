@@ -108,11 +108,11 @@ def embedding_bag(
         if offsets is None:
             raise ValueError("offsets has to be a 1D Tensor but got None")
         if offsets.dim() != 1:
-            raise ValueError("offsets has to be a 1D Tensor")
+            raise ValueError(f"offsets has to be a 1D Tensor, got shape {list(offsets.shape)}")
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
     if mode not in _MODES:
-        raise ValueError("mode has to be one of sum, mean or max")
+        raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
     if mode == "max" and scale_grad_by_freq:
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if mode == "max" and sparse:

@@ -58,7 +58,9 @@ def interpolate(
     rank = len(shape)
     op = _NEAREST.get((mode, rank))
     if align_corners is not None and (op is not None or mode in ("nearest", "nearest-exact", "area")):
-        raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")
+        raise ValueError(
+            f"align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear, got mode={mode!r}"
+        )
     if align_corners and mode == "lanczos":
         raise ValueError("Lanczos mode does not support align_corners=True")
     sizes: Sequence[int]  # none of them: as the scales say
@@ -77,7 +79,10 @@ def interpolate(
         raise ValueError("either size or scale_factor should be defined")
     if antialias:
         if mode not in _SMOOTH or rank != 4:
-            raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
+            raise ValueError(
+                "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input, got "
+                f"mode={mode!r} and an input of shape {list(shape)}"
+            )
         return _SMOOTH[mode](input, sizes, bool(align_corners), *scales)
     if op is not None:
         return op(input, sizes, *scales)

@@ -131,7 +131,7 @@ def l1_loss(
 
 def _times(loss: Tensor, weight: Tensor) -> Tensor:
     if weight.size() != loss.size():
-        raise ValueError("Weights and input must have the same size.")
+        raise ValueError(f"Weights and input must have the same size. Got {list(weight.shape)} and {list(loss.shape)}.")
     return loss * weight
 
 
@@ -251,15 +251,17 @@ def gaussian_nll_loss(
     """Negative log likelihood of targets under a Gaussian with the given mean and variance."""
     if isinstance(var, (int, float)):
         if var < 0:
-            raise ValueError("var has negative entry/entries")
+            raise ValueError(
+                f"var has negative entry/entries: {var}. A variance is not negative: use softplus() or exp() of what a model gives."
+            )
         var = torch.full_like(input, float(var))
     elif torch.any(whole(var) < 0):
-        raise ValueError("var has negative entry/entries")
+        raise ValueError("var has negative entry/entries. A variance is not negative: use softplus() or exp() of what a model gives.")
     if var.size() != input.size():
         if input.size()[:-1] == var.size():
             var = var.unsqueeze(-1)
         elif not (input.size()[:-1] == var.size()[:-1] and var.size(-1) == 1):
-            raise ValueError("var is of incorrect size")
+            raise ValueError(f"var is of incorrect size: {list(var.shape)} for an input of {list(input.shape)}")
     how = _reduction(reduction, words="{} is not valid")
     value = var.detach()
     var = var + (value.clamp(min=eps) - value)  # the floor of the variance is not part of the graph
@@ -299,7 +301,7 @@ def cosine_embedding_loss(
     how = _reduction(reduction, size_average, reduce)
     wanted = target.dim() + 1
     if wanted > 2:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported, got a target of shape {list(target.shape)}")
     if input1.dim() != wanted or input2.dim() != wanted:
         raise RuntimeError(
             f"{wanted - 1}D target tensor expects {wanted}D input tensors, but found inputs with sizes {list(input1.shape)} and "
@@ -349,7 +351,7 @@ def multi_margin_loss(
     """Mean over classes of max(0, margin - input[target] + input[i]) ** p, i other than target."""
     how = _reduction(reduction, size_average, reduce)
     if p not in (1, 2):
-        raise ValueError("only p == 1 and p == 2 supported")
+        raise ValueError(f"only p == 1 and p == 2 supported, got p={p}")
     rows = input.reshape(1, -1) if input.dim() < 2 else input
     wanted = target.reshape(-1, 1)
     gap = (margin - rows.gather(1, wanted) + rows).clamp_min(0)

@@ -15,7 +15,7 @@ _ops = _C._ops
 
 def check_mask_dtype(mask: Tensor | None, name: str) -> None:
     if mask is not None and mask.dtype != torch.bool and not mask.is_floating_point():
-        raise AssertionError(f"only bool and floating types of {name} are supported")
+        raise AssertionError(f"only bool and floating types of {name} are supported, got {mask.dtype}")
 
 
 def warn_of_kinds(mask: Tensor | None, name: str, other: Tensor | None, other_name: str) -> None:

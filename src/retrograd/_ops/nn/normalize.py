@@ -29,7 +29,11 @@ def _check_values(size: Sequence[int]) -> None:
     for n in size[2:]:
         count *= n
     if count == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {size}\n  The variance of one value is zero.\n"
+            "  Hint: train with batches of two or more (DataLoader(..., drop_last=True) leaves out a last one that is smaller), or call model.eval() "
+            "for predictions."
+        )
 
 
 def batch_norm(
@@ -63,7 +67,10 @@ def instance_norm(
 ) -> Tensor:
     """Brings each channel of each sample of [N, C, ...] to mean 0 and variance 1, then scales and shifts."""
     if use_input_stats and math.prod(input.shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input.shape}\n  The variance of one value is zero.\n"
+            "  Hint: normalize where the images are larger, or over channels, with LayerNorm or GroupNorm."
+        )
     return _C._ops.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
 
 

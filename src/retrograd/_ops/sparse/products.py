@@ -99,7 +99,7 @@ def mv(input: Any, vec: Any) -> Tensor:
     if input.dim() != 2 or vec.dim() != 1:
         raise RuntimeError(f"mv: two tensor dim should be 2 and 1, but got SparseTensor Dim: {input.dim()} Dense Dim: {vec.dim()}")
     if input.shape[1] != vec.shape[0]:
-        raise RuntimeError("mv: expected self.size(-1) == vec.size(-1)")
+        raise RuntimeError(f"mv: expected self.size(-1) == vec.size(-1), got {input.shape[1]} and {vec.shape[0]}")
     return mm(input, vec.unsqueeze(1)).squeeze(1)
 
 
@@ -111,9 +111,9 @@ def bmm(input: Any, mat2: Any) -> Tensor:
         raise RuntimeError(f"bmm_sparse: Tensor 'self' and 'mat2' must have 3 dimensions, got {input.dim()} and {mat2.dim()}")
     batch, height, depth = input.shape
     if mat2.shape[0] != batch:
-        raise RuntimeError("bmm_sparse: 'self.size(0)' and 'mat2.size(0)' must match")
+        raise RuntimeError(f"bmm_sparse: 'self.size(0)' and 'mat2.size(0)' must match, got {batch} and {mat2.shape[0]}")
     if mat2.shape[1] != depth:
-        raise RuntimeError("bmm_sparse: 'self.size(2)' and 'mat2.size(1)' must match")
+        raise RuntimeError(f"bmm_sparse: 'self.size(2)' and 'mat2.size(1)' must match, got {depth} and {mat2.shape[1]}")
     item, rows, columns = input.parts.plain
     whole = mat2.reshape(batch * depth, mat2.shape[2])
     product = _in_wide(_product, item * height + rows, item * depth + columns, values_of(input), whole, batch * height)

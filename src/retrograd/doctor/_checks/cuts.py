@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from retrograd._cuts import has_zero_derivative
 from retrograd.doctor._books import WeakTable, in_optimizers, node_of, parameters_of, place_of, tensors_in, training
 from retrograd.doctor._findings import Finding, listed, tell
 from retrograd.doctor._graph import is_leaf_node, walk
@@ -149,26 +150,6 @@ def _without_gradient(params: list[Any]) -> bool:
     return all(param.grad is None or not bool((param.grad != 0).any()) for param in params)
 
 
-_ZERO = {
-    "RoundBackward0",
-    "RoundBackward1",
-    "FloorBackward0",
-    "CeilBackward0",
-    "SignBackward0",
-    "SgnBackward0",
-    "TruncBackward0",
-    "FixBackward0",
-}
-
-
-def _is_zero(node: Any) -> bool:
-    """Whether the derivative of an op is zero everywhere."""
-    name = node.name()
-    if name in _ZERO:
-        return True
-    return name.startswith("DivBackward") and getattr(node, "_saved_rounding_mode", None) in ("floor", "trunc")
-
-
 class Blocked:
     """A leaf that only zeros can come to, and the op that makes them."""
 
@@ -239,7 +220,7 @@ class DtypeCut(Check):
         nodes = set(run.graph.nodes)
         for found in self.cuts.values():
             found.feeds_loss = found.feeds_loss or any(ref() in nodes for ref in found.users)
-        zeros = [node for node in nodes if _is_zero(node)]
+        zeros = [node for node in nodes if has_zero_derivative(node)]
         if zeros:
             open_leaves = {id(node.variable) for node in self.open_nodes(run) if is_leaf_node(node)}
             for node in sorted(zeros, key=lambda node: -node._sequence_nr()):
@@ -250,12 +231,12 @@ class DtypeCut(Check):
     def open_nodes(self, run: Run) -> list[Any]:
         """What a gradient that is not zero can come to."""
         seen: set[Any] = set()
-        stack = [node for node in run.graph.roots if not _is_zero(node)]
+        stack = [node for node in run.graph.roots if not has_zero_derivative(node)]
         while stack:
             node = stack.pop()
             if node not in seen:
                 seen.add(node)
-                stack.extend(child for child, _ in node.next_functions if child is not None and not _is_zero(child))
+                stack.extend(child for child, _ in node.next_functions if child is not None and not has_zero_derivative(child))
         return list(seen)
 
     def after_backward(self, run: Run) -> None:

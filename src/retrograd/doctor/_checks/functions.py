@@ -133,8 +133,7 @@ def _compare_in_directions(cls: Any, args: tuple[Any, ...]) -> tuple[int, float,
 
     def forward(values: list[Any]) -> list[Any]:
         with _C.no_grad():
-            out = cls.apply(*(v.clone() if isinstance(v, _C.Tensor) else v for v in values))
-        return [o.detach() for o in (out if isinstance(out, tuple) else (out,)) if isinstance(o, _C.Tensor) and o.is_floating_point()]
+            return [o.detach() for o in _outputs(cls, [v.clone() if isinstance(v, _C.Tensor) else v for v in values])]
 
     start = forward(base)
     if not all(_same(a, b) for a, b in zip(start, forward(base), strict=True)) or not all(bool(o.isfinite().all()) for o in start):
@@ -142,7 +141,7 @@ def _compare_in_directions(cls: Any, args: tuple[Any, ...]) -> tuple[int, float,
     inputs = [v for v in base if isinstance(v, _C.Tensor)]
     if start and all(any(o.shape == v.shape and _same(o, v) for v in inputs) for o in start):
         return None  # what goes in comes out: the gradient is the point
-    weights = [noise(o) for o in start]
+    weights = [noise(o) if given else o.new_zeros(o.shape) for o, given in zip(start, _differentiable(cls, base, moving), strict=True)]
     wrong = None
     for i in moving:
         direction = noise(base[i])
@@ -164,6 +163,19 @@ def _compare_in_directions(cls: Any, args: tuple[Any, ...]) -> tuple[int, float,
     return wrong
 
 
+def _outputs(cls: Any, values: list[Any]) -> list[Any]:
+    out = cls.apply(*values)
+    return [o for o in (out if isinstance(out, tuple) else (out,)) if isinstance(o, _C.Tensor) and o.is_floating_point()]
+
+
+def _differentiable(cls: Any, base: list[Any], moving: list[int]) -> list[bool]:
+    """Which outputs have gradients, where all inputs that may want them do: the others were marked with mark_non_differentiable()."""
+    values = [v.clone() if isinstance(v, _C.Tensor) else v for v in base]
+    for i in moving:
+        values[i] = base[i].clone().requires_grad_().clone()
+    return [o.requires_grad for o in _outputs(cls, values)]
+
+
 def _slopes(forward: Callable[[list[Any]], list[Any]], base: list[Any], i: int, direction: Any, start: list[Any]) -> list[Any] | None:
     """How the outputs change along a direction of one input; None at a corner, or where there is no derivative."""
     found: list[list[Any]] = []
@@ -183,9 +195,7 @@ def _analytic(cls: Any, base: list[Any], i: int, seeds: list[Any], direction: An
     leaf = base[i].clone().requires_grad_()
     values = [v.clone() if isinstance(v, _C.Tensor) else v for v in base]
     values[i] = leaf.clone()  # a copy: forward may write in place
-    out = cls.apply(*values)
-    outs = [o for o in (out if isinstance(out, tuple) else (out,)) if isinstance(o, _C.Tensor) and o.is_floating_point()]
-    pairs = [(o, w) for o, w in zip(outs, seeds, strict=True) if o.requires_grad]
+    pairs = [(o, w) for o, w in zip(_outputs(cls, values), seeds, strict=True) if o.requires_grad]
     if not pairs:
         return 0.0
     (grad,) = autograd.grad([o for o, _ in pairs], [leaf], [w for _, w in pairs], allow_unused=True)

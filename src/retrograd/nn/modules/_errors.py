@@ -21,6 +21,7 @@ from typing import Any
 import retrograd as torch
 from retrograd._batched import whole
 from retrograd._C import Tensor
+from retrograd._cells import line_text
 from retrograd.nn.modules.module import Module
 
 _TABLES = (torch.nn.Embedding, torch.nn.EmbeddingBag)
@@ -37,6 +38,8 @@ def explain(error: BaseException, from_op: bool, module: Module, args: tuple[Any
         if not ours or len(error.args) != 1 or not isinstance(error.args[0], str):
             return
         path, words, layer = "", error.args[0], _described(module, args, kwargs or {})
+        if "\n  Hint: " in layer:  # what to do about a layer is better advice than what to do about the op in it
+            words = "\n".join(line for line in words.split("\n") if not line.startswith("  Hint: "))
     else:
         inner, path, words, layer = seen
         name = next((name for name, m in module.named_modules() if id(m) == inner), "")
@@ -84,7 +87,7 @@ def _lines(module: Module) -> str:
     called = torch._C._user_site()
     if made is None or called is None:
         return ""
-    return f"\n  the layer was made at {made[0]}:{made[1]} and called at {called[0]}:{called[1]}"
+    return f"\n  the layer was made at {line_text(*made[:2])} and called at {line_text(*called[:2])}"
 
 
 def _hint(module: Module, given: list[Tensor], usual: Any) -> str:
@@ -95,7 +98,20 @@ def _hint(module: Module, given: list[Tensor], usual: Any) -> str:
         return f"\n  Hint: convert one of them: the input with .to({usual}), or the model with .to({wrong.dtype})."
     if type(module).__name__ == "Linear" and given and given[0].ndim and given[0].shape[-1] != module.in_features:
         return f"\n  Hint: make it with in_features={given[0].shape[-1]}, or give it an input whose last size is {module.in_features}."
+    if isinstance(module, torch.nn.modules.conv._ConvNd) and given:
+        return _channel_hint(module, given[0])
     return ""
+
+
+def _channel_hint(module: Any, input: Tensor) -> str:
+    """Of a convolution whose input has other channels than it takes."""
+    at = input.ndim - len(module.kernel_size) - 1
+    if at not in (0, 1) or input.shape[at] == module.in_channels:
+        return ""
+    if input.shape[-1] == module.in_channels:
+        order = [*range(at), input.ndim - 1, *range(at, input.ndim - 1)]
+        return f"\n  Hint: the channels are last, and belong before the places: input.permute({', '.join(map(str, order))})."
+    return f"\n  Hint: make it with in_channels={input.shape[at]}, or give it an input with {module.in_channels} channels."
 
 
 def _short(dtype: Any) -> str:

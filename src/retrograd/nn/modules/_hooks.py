@@ -9,6 +9,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
+from retrograd._cells import line_text
 from retrograd.utils.hooks import RemovableHandle
 
 # -- tables -------------------------------------------------------------------
@@ -343,13 +344,7 @@ class BackwardHook:
             changed = hook(self.module, self.grad_outputs)
             if changed is None:
                 continue
-            changed = changed if isinstance(changed, tuple) else (changed,)
-            if len(changed) != len(self.grad_outputs):
-                raise RuntimeError(
-                    f"Backward pre hook returned an invalid number of grad_output, got {len(changed)}, but expected "
-                    f"{len(self.grad_outputs)}"
-                )
-            self.grad_outputs = changed
+            self.grad_outputs = _checked(changed, self.grad_outputs, hook, "pre hook", "grad_output")
         grads_now = tuple(self.grad_outputs[i] for i in self.output_at)
         if self.input_at is None:
             self._without_inputs()
@@ -379,12 +374,25 @@ class BackwardHook:
             changed = hook(self.module, grads, self.grad_outputs)
             if changed is None:
                 continue
-            changed = changed if isinstance(changed, tuple) else (changed,)
-            if len(changed) != len(grads):
-                raise RuntimeError(f"Backward hook returned an invalid number of grad_input, got {len(changed)}, but expected {len(grads)}")
-            grads = changed
+            grads = _checked(changed, grads, hook, "hook", "grad_input")
         self.grad_outputs = None
         return tuple(grads[i] for i in self.input_at)
+
+
+def _checked(changed: Any, grads: tuple[Any, ...], hook: Any, kind: str, what: str) -> tuple[Any, ...]:
+    """What a hook returned in place of gradients."""
+    changed = changed if isinstance(changed, tuple) else (changed,)
+    code = getattr(hook, "__code__", None)
+    line = f"\n  the hook is defined at {line_text(code.co_filename, code.co_firstlineno)}" if code is not None else ""
+    if len(changed) != len(grads):
+        raise RuntimeError(f"Backward {kind} returned an invalid number of {what}, got {len(changed)}, but expected {len(grads)}{line}")
+    for new, old in zip(changed, grads, strict=True):
+        if isinstance(new, Tensor) and isinstance(old, Tensor) and new.shape != old.shape:
+            name = getattr(hook, "__name__", "<unknown>")
+            raise RuntimeError(
+                f"hook '{name}' has changed the size of value: the {what} was {list(old.shape)}, the hook returned {list(new.shape)}{line}"
+            )
+    return changed
 
 
 def _spread(values: Sequence[Any], at: list[int], length: int) -> tuple[Any, ...]:

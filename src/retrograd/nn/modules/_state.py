@@ -124,7 +124,9 @@ class StateDict:
             result = hook(self, destination, prefix, local_metadata)
             if getattr(hook, "_from_public_api", False):
                 if result is not None:
-                    raise RuntimeError("state_dict post-hook must return None")
+                    raise RuntimeError(
+                        f"state_dict post-hook must return None, but {hook!r} returned a {type(result).__name__}: change the state_dict in place"
+                    )
             elif result is not None:
                 destination = result
         return destination
@@ -208,9 +210,24 @@ class StateDict:
             error_msgs.insert(0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected_keys)))
         if strict and missing_keys:
             error_msgs.insert(0, "Missing key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in missing_keys)))
+        if strict and (hint := _prefix_hint(missing_keys, unexpected_keys)):
+            error_msgs.append(hint)
         if error_msgs:
             raise RuntimeError("Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(error_msgs)))
         return _IncompatibleKeys(missing_keys, unexpected_keys)
+
+
+def _prefix_hint(missing: list[str], unexpected: list[str]) -> str:
+    """What to do where one side has all its names behind a prefix that the other has not, as those of a wrapped model do."""
+    for more, fewer, turned in (
+        (unexpected, missing, "{k.removeprefix(PREFIX): v for k, v in state_dict.items()}"),
+        (missing, unexpected, "{PREFIX + k: v for k, v in state_dict.items()}"),
+    ):
+        prefix = more[0].removesuffix(fewer[0]) if more and fewer else ""
+        if prefix and prefix != more[0] and {k.removeprefix(prefix) for k in more} == set(fewer):
+            whose = "state_dict" if more is unexpected else "model"
+            return f"Hint: the names of the {whose} begin with {prefix!r} and the others do not. Load {turned.replace('PREFIX', repr(prefix))}."
+    return ""
 
 
 def _load_tensor(module: Any, name: str, key: str, current: Tensor, given: Any, assign: bool, errors: list[str]) -> None:

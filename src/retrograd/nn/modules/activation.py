@@ -90,7 +90,7 @@ class Hardtanh(Module):
         self.max_val = max_val if max_value is None else max_value
         self.inplace = inplace
         if self.max_val <= self.min_val:
-            raise AssertionError("max_val must be greater than min_val")
+            raise AssertionError(f"max_val must be greater than min_val, got {self.max_val} and {self.min_val}")
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
@@ -427,7 +427,7 @@ class MultiheadAttention(Module):
         self.batch_first = batch_first
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
-            raise AssertionError("embed_dim must be divisible by num_heads")
+            raise AssertionError(f"embed_dim must be divisible by num_heads, got embed_dim={embed_dim} and num_heads={num_heads}")
 
         def parameter(*sizes: int) -> Parameter:
             return Parameter(_C._ops.empty(sizes, device=device, dtype=dtype))

@@ -51,7 +51,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if cutoffs != sorted(set(cutoffs)) or cutoffs[0] <= 0 or cutoffs[-1] > n_classes - 1 or any(int(c) != c for c in cutoffs):
             raise ValueError(
                 "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 "
-                "and n_classes-1"
+                f"and n_classes-1, got {cutoffs} for n_classes={n_classes}"
             )
         self.in_features = in_features
         self.n_classes = n_classes
@@ -80,14 +80,16 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         batched = target_.dim() == 1
         if batched:
             if input_.dim() < 1 or input_.shape[0] != target_.shape[0]:
-                raise RuntimeError("Input and target should have the same size in the batch dimension.")
+                raise RuntimeError(
+                    f"Input and target should have the same size in the batch dimension. Got {list(input_.shape)} and {list(target_.shape)}."
+                )
             input, target = input_, target_
         elif target_.dim() == 0:
             if input_.dim() != 1:
                 raise RuntimeError(f"0D target tensor expects 1D input tensors, but found inputs with size {input_.size()}")
             input, target = input_.unsqueeze(0), target_.unsqueeze(0)
         else:
-            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+            raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported, got a target of shape {list(target_.shape)}")
         if target.numel() and not (target.min().item() >= 0 and target.max().item() < self.n_classes):
             raise RuntimeError(
                 f"Target values should be in [0, {self.n_classes - 1}], but values in range [{target.min().item()}, "

@@ -24,7 +24,7 @@ def _position(index: Any, length: int) -> int:
     """An index, maybe negative, as a position."""
     index = operator.index(index)
     if not -length <= index < length:
-        raise IndexError(f"index {index} is out of range")
+        raise IndexError(f"index {index} is out of range: there are {length}")
     return index % length
 
 
@@ -140,9 +140,9 @@ class Sequential(Module):
     def insert(self: S, index: int, module: Module) -> S:
         """Adds a module before position index."""
         if not isinstance(module, Module):
-            raise AssertionError(f"module should be of type: {Module}")
+            raise AssertionError(f"module should be of type: {Module}, got {type(module)}")
         if not -len(self) <= index <= len(self):
-            raise IndexError(f"Index out of range: {index}")
+            raise IndexError(f"Index out of range: {index}, of {len(self)} modules")
         modules = list(self)
         modules.insert(index if index >= 0 else index + len(self), module)
         self._renumber(modules)

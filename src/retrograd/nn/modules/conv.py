@@ -62,16 +62,18 @@ class _ConvNd(Module):
     ) -> None:
         super().__init__()
         if groups <= 0:
-            raise ValueError("groups must be a positive integer")
+            raise ValueError(f"groups must be a positive integer, got {groups}")
         if in_channels % groups != 0:
-            raise ValueError("in_channels must be divisible by groups")
+            raise ValueError(f"in_channels must be divisible by groups, got in_channels={in_channels} and groups={groups}")
         if out_channels % groups != 0:
-            raise ValueError("out_channels must be divisible by groups")
+            raise ValueError(f"out_channels must be divisible by groups, got out_channels={out_channels} and groups={groups}")
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}")
             if padding == "same" and any(s != 1 for s in stride):
-                raise ValueError("padding='same' is not supported for strided convolutions")
+                raise ValueError(
+                    f"padding='same' is not supported for strided convolutions, got stride={stride}: give the padding in numbers"
+                )
         if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
             raise ValueError(
                 f"padding_mode must be one of {{'zeros', 'reflect', 'replicate', 'circular'}}, but got padding_mode='{padding_mode}'"
@@ -303,7 +305,7 @@ class _LazyConvNd(LazyInput, _ConvNd):
             )
         channels = input.shape[-dims - 1]
         if channels % self.groups != 0:
-            raise ValueError("in_channels must be divisible by groups")
+            raise ValueError(f"in_channels must be divisible by groups, got {channels} channels and groups={self.groups}")
         return channels
 
     def _shapes(self, size: int) -> dict[str, tuple[int, ...]]:

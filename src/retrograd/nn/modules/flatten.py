@@ -35,7 +35,7 @@ class Unflatten(Module):
         elif isinstance(dim, str):
             raise NotImplementedError("Unflatten by name: tensors have no named dimensions here; give the dimension as an int")
         else:
-            raise TypeError("invalid argument type for dim parameter")
+            raise TypeError(f"invalid argument type for dim parameter: expected an int, got {type(dim).__name__}")
         self.dim = dim
         self.unflattened_size = unflattened_size
 

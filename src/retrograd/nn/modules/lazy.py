@@ -55,7 +55,9 @@ class LazyModuleMixin:
         """The hook of the first call."""
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
-            raise RuntimeError(f"module {type(module).__name__} has not been fully initialized")
+            raise RuntimeError(
+                f"module {type(module).__name__} has not been fully initialized: its initialize_parameters() left some without a size"
+            )
         module._initialize_hook.remove()
         module._load_hook.remove()
         del module._initialize_hook, module._load_hook

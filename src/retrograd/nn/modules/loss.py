@@ -290,7 +290,7 @@ class MultiMarginLoss(_WeightedLoss):
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         if p != 1 and p != 2:
-            raise ValueError("only p == 1 and p == 2 supported")
+            raise ValueError(f"only p == 1 and p == 2 supported, got p={p}")
         if weight is not None and weight.dim() != 1:
             raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
         self.p = p

@@ -33,6 +33,7 @@ __all__ = [
 
 T = TypeVar("T", bound="Module")
 
+_INIT_FIRST = "Call super().__init__() first, at the beginning of __init__()."
 _object_setattr = object.__setattr__
 _watcher: Any = None  # of the doctor, while it looks closely: told of zero_grad()
 
@@ -115,13 +116,13 @@ class Module(CallWithHooks, StateDict):
         if isinstance(value, Tensor):
             if isinstance(value, Parameter):
                 if "_parameters" not in members:
-                    raise AttributeError("cannot assign parameters before Module.__init__() call")
+                    raise AttributeError(f"cannot assign parameters before Module.__init__() call: '{name}'. {_INIT_FIRST}")
                 self._forget(name, "_parameters")
                 self.register_parameter(name, value)
                 return
         elif isinstance(value, Module):
             if "_modules" not in members:
-                raise AttributeError("cannot assign module before Module.__init__() call")
+                raise AttributeError(f"cannot assign module before Module.__init__() call: '{name}'. {_INIT_FIRST}")
             self._forget(name, "_modules")
             members["_modules"][name] = _after_hooks(_hooks._global_module_registration_hooks, self, name, value)
             return
@@ -235,7 +236,7 @@ class Module(CallWithHooks, StateDict):
 
     def _check_name(self, kind: str, name: Any, table: str) -> None:
         if table not in self.__dict__:
-            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call: '{name}'. {_INIT_FIRST}")
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
         if hasattr(self, name) and name not in self.__dict__[table]:
@@ -455,7 +456,7 @@ class Module(CallWithHooks, StateDict):
     def train(self: T, mode: bool = True) -> T:
         """Sets training mode on this module and all below it."""
         if not isinstance(mode, bool):
-            raise ValueError("training mode is expected to be boolean")
+            raise ValueError(f"training mode is expected to be boolean, got {type(mode).__name__}")
         if _mode_calls.depth == 0:
             _mode_calls.note(self, mode)
         self.training = mode

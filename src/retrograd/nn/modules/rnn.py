@@ -69,7 +69,9 @@ class RNNBase(Module):
         self.bidirectional = bidirectional
         self.proj_size = proj_size
         if isinstance(dropout, (bool, str)) or not 0 <= self.dropout <= 1:
-            raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
+            raise ValueError(
+                f"dropout should be a number in range [0, 1] representing the probability of an element being zeroed, got {dropout!r}"
+            )
         if dropout > 0 and num_layers == 1:
             warnings.warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, "
@@ -79,15 +81,15 @@ class RNNBase(Module):
         if not isinstance(hidden_size, int):
             raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
         if input_size <= 0:
-            raise ValueError("input_size must be greater than zero")
+            raise ValueError(f"input_size must be greater than zero, got {input_size}")
         if hidden_size <= 0:
-            raise ValueError("hidden_size must be greater than zero")
+            raise ValueError(f"hidden_size must be greater than zero, got {hidden_size}")
         if num_layers <= 0:
-            raise ValueError("num_layers must be greater than zero")
+            raise ValueError(f"num_layers must be greater than zero, got {num_layers}")
         if proj_size < 0:
-            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+            raise ValueError(f"proj_size should be a positive integer or zero to disable projections, got {proj_size}")
         if proj_size >= hidden_size:
-            raise ValueError("proj_size has to be smaller than hidden_size")
+            raise ValueError(f"proj_size has to be smaller than hidden_size, got {proj_size} and {hidden_size}")
         if mode not in _GATES:
             raise ValueError("Unrecognized RNN mode: " + mode)
         self._all_weights: list[list[str]] = []

@@ -25,7 +25,7 @@ class _Table(Module):
             self.weight = Parameter(_C._ops.empty(size, device=device, dtype=dtype), requires_grad=not freeze)
             self.reset_parameters()
         elif tuple(given.shape) != size:
-            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+            raise AssertionError(f"Shape of weight does not match num_embeddings and embedding_dim: {list(given.shape)} and {list(size)}")
         else:
             self.weight = Parameter(given, requires_grad=not freeze)
 
@@ -100,7 +100,7 @@ class Embedding(_Table):
     ) -> Embedding:
         """A table with the given rows, which are shared; freeze leaves them without gradients."""
         if embeddings.dim() != 2:
-            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+            raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, got shape {list(embeddings.shape)}")
         rows, columns = embeddings.shape
         return cls(
             num_embeddings=rows,
@@ -194,7 +194,7 @@ class EmbeddingBag(_Table):
     ) -> EmbeddingBag:
         """A table with the given rows, which are shared; freeze leaves them without gradients."""
         if embeddings.dim() != 2:
-            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+            raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, got shape {list(embeddings.shape)}")
         rows, columns = embeddings.shape
         bag = cls(
             num_embeddings=rows,

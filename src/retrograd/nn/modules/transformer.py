@@ -135,9 +135,13 @@ class Transformer(Module):
         at = 0 if self.batch_first else 1
         different = src.size(at) != tgt.size(at)
         if different and src.dim() == 3:
-            raise RuntimeError("the batch number of src and tgt must be equal")
+            raise RuntimeError(
+                f"the batch number of src and tgt must be equal, got {src.size(at)} and {tgt.size(at)} (batch_first={self.batch_first})"
+            )
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
-            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+            raise RuntimeError(
+                f"the feature number of src and tgt must be equal to d_model, {self.d_model}, got {src.size(-1)} and {tgt.size(-1)}"
+            )
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(
             tgt,

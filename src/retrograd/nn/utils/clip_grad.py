@@ -31,9 +31,13 @@ def _total_norm(tensors: list[Tensor], norm_type: float, error_if_nonfinite: boo
     norms = [t.norm(norm_type) for t in tensors]
     total = _ops.stack(norms).norm(norm_type)
     if error_if_nonfinite and not total.isfinite().item():
+        bad = [i for i, norm in enumerate(norms) if not norm.isfinite().item()]
+        which = f"{len(bad)} of {len(tensors)} gradients are not finite, the first of shape {list(tensors[bad[0]].shape)}" if bad else ""
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. Pass "
-            "`error_if_nonfinite=False` to scale the gradients by it anyway."
+            "`error_if_nonfinite=False` to scale the gradients by it anyway.\n"
+            f"  {which or 'all gradients are finite, and their norms overflow together'}\n"
+            "  Hint: torch.autograd.set_detect_anomaly(True) names the op whose derivative is not."
         )
     return total
 

@@ -28,6 +28,11 @@ _T_co = TypeVar("_T_co", covariant=True)
 _collate_fn_t = Callable[[list[Any]], Any]  # libraries annotate with these two
 _worker_init_fn_t = Callable[[int], None]
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+_ENDS = {  # of workers, by exit code
+    -9: "It was killed, as the system does when memory runs out: use fewer workers or smaller batches.",
+    -7: "A bus error: most often shared memory ran out (/dev/shm; a container needs a larger --shm-size).",
+    -11: "A segmentation fault, in code that the dataset calls.",
+}
 _LAST_WORDS = 5.0  # seconds that a worker has to end by itself
 
 
@@ -91,7 +96,7 @@ class DataLoader(Generic[_T_co]):
         if num_workers < 0:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
         if timeout < 0:
-            raise ValueError("timeout option should be non-negative")
+            raise ValueError(f"timeout option should be non-negative, got {timeout}")
         if num_workers == 0 and prefetch_factor is not None:
             raise ValueError(
                 "prefetch_factor option could only be specified in multiprocessing."
@@ -420,7 +425,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             ready = wait(ends, None if deadline is None else max(0.0, deadline - time.monotonic()))
             if not ready:
                 self._shutdown_workers()
-                raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
+                raise RuntimeError(
+                    f"DataLoader timed out after {self._timeout} seconds: {len(busy)} workers are still at their samples\n"
+                    "  Hint: try num_workers=0, which shows where the dataset waits, or a longer timeout."
+                )
             pipes = [end for end in ready if end in busy]
             if not pipes:
                 self._fail_dead()
@@ -443,7 +451,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         pids = ", ".join(str(process.pid) for process in dead)
         codes = {process.exitcode for process in dead}
         self._shutdown_workers()
-        raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly (exit code {', '.join(map(str, codes))})")
+        raise RuntimeError(
+            f"DataLoader worker (pid(s) {pids}) exited unexpectedly (exit code {', '.join(map(str, codes))})"
+            + "".join(f"\n  {_ENDS[code]}" for code in codes if code in _ENDS)
+            + "\n  Hint: try num_workers=0, which runs the dataset in this process and shows what it does."
+        )
 
     def _next_data(self) -> Any:
         while True:

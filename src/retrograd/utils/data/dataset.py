@@ -56,7 +56,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def __init__(self, *tensors: Tensor) -> None:
         if not all(tensors[0].size(0) == tensor.size(0) for tensor in tensors):
-            raise AssertionError("Size mismatch between tensors")
+            raise AssertionError(f"Size mismatch between tensors: their first sizes are {[t.size(0) for t in tensors]}")
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
@@ -81,7 +81,7 @@ class StackDataset(Dataset[Any]):
         given = list(args or kwargs.values())
         self._length = len(given[0])
         if any(len(dataset) != self._length for dataset in given):
-            raise ValueError("Size mismatch between datasets")
+            raise ValueError(f"Size mismatch between datasets: their lengths are {[len(dataset) for dataset in given]}")
         self.datasets = args or kwargs
 
     def __getitem__(self, index: Any) -> Any:
@@ -138,7 +138,7 @@ class ConcatDataset(Dataset[T_co]):
     def __getitem__(self, idx: int) -> T_co:
         if idx < 0:
             if -idx > len(self):
-                raise ValueError("absolute value of index should not exceed dataset length")
+                raise ValueError(f"absolute value of index should not exceed dataset length: sample {idx} of {len(self)}")
             idx += len(self)
         which = bisect.bisect_right(self.cumulative_sizes, idx)
         if which == len(self.datasets):
@@ -217,7 +217,7 @@ def random_split(dataset: Dataset[Any], lengths: Sequence[int | float], generato
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _counts(size, lengths)
     if sum(lengths) != size:
-        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+        raise ValueError(f"Sum of input lengths does not equal the length of the input dataset! Got {sum(lengths)} and {size}.")
     order = torch.randperm(int(sum(lengths)), generator=generator).tolist()
     subsets, start = [], 0
     for length in lengths:

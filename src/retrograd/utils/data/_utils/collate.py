@@ -84,7 +84,10 @@ def collate(batch: list[Any], *, collate_fn_map: CollateMap | None = None) -> An
         return kind(*(_field(i, list(samples), collate_fn_map) for i, samples in enumerate(zip(*batch, strict=True))))
     if isinstance(first, collections.abc.Sequence):
         if not all(len(sample) == len(first) for sample in batch):
-            raise RuntimeError("each element in list of batch should be of equal size")
+            raise RuntimeError(
+                f"each element in list of batch should be of equal size: the samples have lengths {sorted({len(sample) for sample in batch})}\n"
+                "  Hint: pad them, for example by torch.nn.utils.rnn.pad_sequence in a collate_fn of your own."
+            )
         joined = [_field(i, samples, collate_fn_map) for i, samples in enumerate(zip(*batch, strict=True))]
         return joined if isinstance(first, tuple) else _like_sequence(first, joined)
     raise TypeError(_WORDS.format(kind))
