@@ -465,6 +465,27 @@ def test_a_tensor_with_history_is_not_accused():
     y.sum().backward()
 
 
+def test_a_history_through_which_nothing_comes():
+    w, v = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    said = (w.round() + v.sign()).sum().why_no_grad()
+    assert said.startswith("this tensor has a history: its grad_fn is SumBackward0, but the gradients of all leaves are zero")
+    assert f"RoundBackward0, made at {__file__}:" in said and "SignBackward0" in said and "Hint: " in said
+    assert (w.round() + v).sum().why_no_grad() == "this tensor has a history: its grad_fn is SumBackward0"
+
+
+def test_conversions_and_functions_are_named_as_such():
+    class Marked(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            result = x * 2
+            ctx.mark_non_differentiable(result)
+            return result
+
+    w = torch.ones(3, requires_grad=True)
+    assert "ended in a conversion to integers or booleans at" in w.long().why_no_grad()
+    assert "which marks its result with ctx.mark_non_differentiable()" in Marked.apply(w).why_no_grad()
+
+
 def test_what_reads_no_values_is_no_cut():
     w = torch.ones(3, requires_grad=True)
     for made in (torch.zeros_like(w), torch.ones_like(w * 2), w.new_zeros(2), torch.rand_like(w), torch.empty_like(w)):

@@ -155,6 +155,31 @@ def test_the_report_shows_graphs_lines_and_parameters(tmp_path):
     del kept
 
 
+def test_the_report_takes_parameters_of_every_kind():
+    table, lazy, absent = nn.Embedding(10, 3, sparse=True), nn.LazyLinear(3), nn.Linear(3, 3, device="meta")
+    optimizer = torch.optim.SGD([*lazy.parameters()], lr=0.1)
+    table(torch.tensor([1, 1, 2])).sum().backward()
+    absent(torch.ones(2, 3, device="meta"))
+    report = doctor.report()
+    states = {state.name: state for state in report.parameters}
+    assert states["table.weight"].norm == pytest.approx(15**0.5)  # of rows of 2, 2, 2 and 1, 1, 1
+    assert states["absent.weight"].norm is None
+    assert sum(state.remark.startswith("has no size yet") for state in report.parameters) == 2
+    assert report.tensors >= 5
+    del optimizer
+
+
+def test_the_report_names_what_holds_a_graph():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.kept = nn.Linear(2, 2), []
+
+    net = Net()
+    net.kept.append(net.layer(torch.ones(1, 2)))
+    assert "net.kept[...]" in [graph.holder for graph in doctor.report().graphs]
+
+
 def test_watch_takes_models_and_optimizers():
     model = nn.Linear(2, 1)
     doctor.watch(model, torch.optim.SGD(model.parameters(), lr=0.1))

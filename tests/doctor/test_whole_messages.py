@@ -490,6 +490,89 @@ def a_shape_inside_vmap() -> None:
     torch.vmap(lambda x: x + torch.ones(4))(torch.ones(5, 3))
 
 
+@ends_in(
+    RuntimeError,
+    """
+The size of tensor a (5) must match the size of tensor b (3) at non-singleton dimension 0
+  in add_(self: float32[5], other: float32[3], alpha=-0.1)
+  Sizes are compared from the last dimension on, and have to be equal, or one of them 1.
+  Hint: unsqueeze(), transpose() or expand() one of the tensors so that they are.
+  parameter 0, of shape [5], has a gradient of shape [3]: it has changed its size since.
+  Hint: make a new optimizer for parameters of a new size, and compute their gradients anew.
+""",
+)
+def a_step_of_a_parameter_that_changed_its_size() -> None:
+    w = torch.ones(3, requires_grad=True)
+    (w * 2).sum().backward()
+    w.data = torch.ones(5)
+    torch.optim.SGD([w], lr=0.1).step()
+
+
+@ends_in(
+    RuntimeError,
+    """
+hook 'shorter' has changed the size of value: the grad_output was [2, 2], the hook returned [1, 2]
+  the hook is defined at <hook>
+  in backward of BackwardHookFunctionBackward, made at <call>
+""",
+)
+def a_module_hook_that_changes_the_size() -> None:
+    def shorter(module: Any, grad_output: Any) -> Any:  # hook
+        return (grad_output[0][:1],)
+
+    layer = nn.Linear(3, 2)
+    layer.register_full_backward_pre_hook(shorter)
+    layer(torch.ones(2, 3, requires_grad=True)).sum().backward()  # call
+
+
+@ends_in(
+    ValueError,
+    """
+not again
+  while a checkpoint was computed again for backward; checkpoint() was called at <called>
+  in backward of ExpBackward0, made at <op>
+""",
+)
+def a_checkpoint_that_fails_the_second_time() -> None:
+    times: list[int] = []
+
+    def block(x: Any) -> Any:
+        times.append(1)
+        if len(times) == 2:
+            raise ValueError("not again")
+        return x.exp()  # op
+
+    torch.utils.checkpoint.checkpoint(block, torch.ones(3, requires_grad=True), use_reentrant=False).sum().backward()  # called
+
+
+@ends_in(
+    AssertionError,
+    """
+No inf checks were recorded for this optimizer. None of the parameters of this SGD has a gradient.
+  Hint: call scaler.scale(loss).backward() before scaler.step(optimizer), for a loss that depends on them.
+""",
+)
+def a_scaler_without_gradients() -> None:
+    optimizer = torch.optim.SGD(nn.Linear(2, 1).parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.scale(torch.ones(1))
+    scaler.step(optimizer)
+
+
+@ends_in(
+    RuntimeError,
+    """
+The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped. Pass `error_if_nonfinite=False` to scale the gradients by it anyway.
+  1 of 1 gradients are not finite, the first of shape [3]
+  Hint: torch.autograd.set_detect_anomaly(True) names the op whose derivative is not.
+""",
+)
+def clipping_what_is_not_finite() -> None:
+    w = torch.ones(3, requires_grad=True)
+    (w * float("inf")).sum().backward()
+    nn.utils.clip_grad_norm_([w], 1.0, error_if_nonfinite=True)
+
+
 @pytest.mark.parametrize(("program", "error", "text"), CASES, ids=lambda value: getattr(value, "__name__", ""))
 def test_whole_text(program: Callable[[], Any], error: type[Exception], text: str) -> None:
     lines, first = inspect.getsourcelines(program)

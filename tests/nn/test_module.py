@@ -124,7 +124,8 @@ def test_buffer_by_assignment(torch):
     ],
 )
 def test_refusals(torch, call, expected):
-    assert error(lambda: call(torch, make(torch))) == expected
+    kind, words = error(lambda: call(torch, make(torch)))
+    assert kind is expected[0] and words.startswith(expected[1])  # what follows is ours
 
 
 def test_non_leaf_parameter_is_refused(torch):
@@ -140,11 +141,9 @@ def test_before_init(torch):
             super().__init__()
 
     assert Hasty(3).value == 3
-    assert error(lambda: Hasty(torch.nn.Parameter(torch.ones(1)))) == (
-        AttributeError,
-        "cannot assign parameters before Module.__init__() call",
-    )
-    assert error(lambda: Hasty(torch.nn.ReLU())) == (AttributeError, "cannot assign module before Module.__init__() call")
+    for value, what in ((torch.nn.Parameter(torch.ones(1)), "parameters"), (torch.nn.ReLU(), "module")):
+        kind, words = error(lambda value=value: Hasty(value))
+        assert kind is AttributeError and words.startswith(f"cannot assign {what} before Module.__init__() call")
 
 
 def test_delete(torch):

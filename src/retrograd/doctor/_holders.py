@@ -136,7 +136,7 @@ def _is_ours(value: Any) -> bool:
         return is_package_file(value.__code__.co_filename)
     if isinstance(value, types.GeneratorType):
         return is_package_file(value.gi_code.co_filename)
-    return type(value).__module__.partition(".")[2].startswith("doctor.")
+    return type(value).__module__.startswith(__name__.rpartition(".")[0] + ".")
 
 
 def find(tensors: Iterable[Any]) -> dict[int, Holder]:
