@@ -66,6 +66,10 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         >>> retrograd.autograd.grad(edge, x)
         (tensor(6.),)
     """
+    if not tensor.requires_grad:
+        from retrograd._cuts import explain
+
+        raise RuntimeError(f"It is not possible to get the gradient edge for a Tensor that does not require gradients{explain(tensor)}")
     node, output_nr = _C._gradient_edge(tensor)
     return GradientEdge(node, output_nr, _Geometry(tuple(tensor.shape), tensor.dtype, tensor.device))
 
