@@ -214,8 +214,7 @@ PyObject* py_gradient_edge(PyObject*, PyObject* t) {
   return guarded([&]() -> PyObject* {
     RG_CHECK_AS(Type, is_tensor(t), "get_gradient_edge() expects a Tensor, got ", Py_TYPE(t)->tp_name);
     const Edge e = gradient_edge(reinterpret_cast<TensorImpl*>(t));
-    RG_CHECK(e.node, "It is not possible to get the gradient edge for a Tensor that does not require gradients",
-             why_no_grad(Tensor::borrow(t)));
+    RG_CHECK(e.node, "It is not possible to get the gradient edge for a Tensor that does not require gradients");
     return Py_BuildValue("(NI)", e.node->object(), e.nr);
   });
 }
