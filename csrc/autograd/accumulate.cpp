@@ -26,12 +26,13 @@ bool takes_dtype(const Node* next, DType dtype, DType own) {
 
 namespace {
 
-// Whether no other tensor sees the memory of a gradient. One that is a view, as the transpose of a product, may have its base to itself.
+// Whether no other tensor sees the memory of a gradient. One that is a view of a whole, as the transpose of a product, may have its
+// base to itself; a part would keep the rest alive.
 bool is_alone(const Tensor& grad) {
   if (Py_REFCNT(grad->object()) > 1 || (grad->flags & kOwnVersion)) return false;
   TensorImpl* base = grad->base;
   if (!base) return grad->storage->refs == 1;
-  return grad->storage->refs == 2 && Py_REFCNT(base->object()) == 1 && !(base->flags & kOwnVersion);
+  return grad->storage->refs == 2 && grad->numel == base->numel && Py_REFCNT(base->object()) == 1 && !(base->flags & kOwnVersion);
 }
 
 bool may_steal(const Tensor& grad, const TensorImpl* variable) {
