@@ -113,14 +113,13 @@ class Training(Check):
         had = in_optimizers()
         return any(id(tensor) in had or tensor in self.leaves for tensor in tensors)
 
-    def went_on(self, leaf: Any, since: int) -> bool:
-        """Whether a leaf has been trained for some steps after a backward of this number, so that older graphs are of no use for it."""
+    def outdated(self, leaf: Any) -> int:
+        """Graphs of backwards before this number are of no use for a leaf, which has been trained for some steps since."""
         facts = self.leaves.get(leaf)
         if facts is None:
-            return False
-        if facts.stepped:
-            return sum(number > since for number in facts.stepped) >= 2
-        return sum(number > since for number in facts.reached) >= 3
+            return 0
+        numbers, steps = (facts.stepped, 2) if facts.stepped else (facts.reached, 3)
+        return numbers[-steps] if len(numbers) >= steps else 0
 
 
 training = Training()

@@ -28,28 +28,29 @@ class Kept:
         just_run = set(run.graph.nodes)
         self.tensors = [tensor for tensor in with_history() if tensor.grad_fn not in just_run]
         self.nodes = sorted(walk(tensor.grad_fn for tensor in self.tensors), key=lambda node: node._sequence_nr())  # oldest first
-        # For every node, what can be reached from it: the steps, as bits, and whether a backward has been there. A leaf's own node is as old as the
-        # leaf, and no part of any step.
-        inner = [node for node in self.nodes if not is_leaf_node(node)]
+        # For every node, what can be reached from it: the steps, as bits, whether a backward has been there, and before which step it is outdated. A leaf's
+        # own node is as old as the leaf, and no part of any step.
+        leaves = {node: training.outdated(node.variable) for node in self.nodes if is_leaf_node(node)}
+        inner = [node for node in self.nodes if node not in leaves]
         first = min((node._step for node in inner), default=0)
-        self.steps: dict[Any, int] = {}
-        self.used: dict[Any, bool] = {}
-        for node in self.nodes:
-            steps, used = (0, False) if is_leaf_node(node) else (1 << (node._step - first), node._freed)
+        self.steps: dict[Any, int] = dict.fromkeys(leaves, 0)
+        self.used: dict[Any, bool] = dict.fromkeys(leaves, False)
+        self.outdated: dict[Any, int] = dict(leaves)
+        for node in inner:
+            steps, used, outdated = 1 << (node._step - first), node._freed, 0
             for child, _ in node.next_functions:
                 steps |= self.steps.get(child, 0)
                 used = used or self.used.get(child, False)
-            self.steps[node], self.used[node] = steps, used
+                outdated = max(outdated, self.outdated.get(child, 0))
+            self.steps[node], self.used[node], self.outdated[node] = steps, used, outdated
 
     def span(self, tensor: Any) -> int:
         return self.steps[tensor.grad_fn].bit_count()
 
     def is_useless(self, tensor: Any) -> bool:
         """Whether no backward can, or none will, go through all of the graph again: a part is freed, or its parameters have long been moved."""
-        if self.used[tensor.grad_fn]:
-            return True
-        leaves = [node.variable for node in walk([tensor.grad_fn]) if is_leaf_node(node)]
-        return any(training.went_on(leaf, tensor.grad_fn._step) for leaf in leaves)
+        node = tensor.grad_fn
+        return self.used[node] or self.outdated[node] > node._step
 
 
 def saved_bytes(nodes: Iterable[Any]) -> int:
