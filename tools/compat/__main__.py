@@ -1,5 +1,7 @@
 """Runs programs and libraries written for PyTorch on PyTorch and on retrograd, compares losses step by step and time, and writes docs/compat.md.
 
+retrograd's doctor watches, as it does by default: a program of which it says anything, but for the diagnoses that programs.py knows to be true, has failed.
+
     python -m tools.compat programs --repositories FOLDER --environment VENV --pytorch SITE_PACKAGES [--only PART ...]
     python -m tools.compat libraries --environment VENV --pytorch SITE_PACKAGES [--only PART ...]
     python -m tools.compat page
@@ -33,6 +35,7 @@ def main() -> int:
         command.add_argument("--seconds", type=int, default=300, help="for one run")
         command.add_argument("--keep", type=pathlib.Path, help="a folder for what the runs print and compute")
         command.add_argument("--reuse", action="store_true", help="take PyTorch's results from that folder where they are there")
+        command.add_argument("--strict-warnings", action="store_true", help="what the doctor warns of is an error, as under -W error")
         if name == "programs":
             command.add_argument("--repositories", type=pathlib.Path, required=True)
     commands.add_parser("page")

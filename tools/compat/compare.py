@@ -61,7 +61,11 @@ def _once(program: Program | Library, engine: str, folder: pathlib.Path, options
         "PATH": os.pathsep.join([*paths, os.environ["PATH"]]),
         "MPLBACKEND": "Agg",
         "PYTHONHASHSEED": "0",
+        "RETROGRAD_DOCTOR": "0" if engine == "unwatched" else "1",
     }
+    if options.strict_warnings and engine == "retrograd":
+        filters = ["error:", *(f"ignore:[{code}]" for code in program.diagnoses)]
+        variables["PYTHONWARNINGS"] = ",".join(f"{start}:retrograd.doctor.SilentFailureWarning" for start in filters)
     variables.pop("PYTHONDONTWRITEBYTECODE", None)  # else what is not compiled yet is, within the time of the steps, at each run
     result = folder / f"watched-{engine}.json"
     name = program.title.replace("/", "+").replace(" ", "_")
@@ -72,7 +76,7 @@ def _once(program: Program | Library, engine: str, folder: pathlib.Path, options
     kind = ["--pytest"] if program.tests else ["--steps", str(program.steps)]
     python = str(options.environment.resolve() / "bin/python")
     launcher = (
-        [python, "-m", "retrograd", "run"] if engine == "retrograd" and isinstance(program, Program) else [python]
+        [python, "-m", "retrograd", "run"] if engine != "pytorch" and isinstance(program, Program) else [python]
     )  # the shim serves libraries
     command = [*launcher, str(_HERE / "watch.py"), str(result), *kind, *program.run]
     try:
@@ -106,8 +110,17 @@ def _difference(ours: list[float], theirs: list[float]) -> float:
     return largest
 
 
-def _verdict(program: Program | Library, ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
-    row: dict[str, Any] = {"ok": False, "steps": len(theirs["losses"]), "seconds": [theirs["seconds"], ours["seconds"]]}
+def _diagnoses(program: Program | Library, ours: dict[str, Any]) -> list[str]:
+    """What the doctor said of a program and should not have."""
+    if not ours.get("doctor_was_on", True):
+        return ["the doctor was off"]
+    return [text for code, _, text in ours.get("findings", ()) if code not in program.diagnoses]
+
+
+def _verdict(program: Program | Library, ours: dict[str, Any], theirs: dict[str, Any], unwatched: dict[str, Any]) -> dict[str, Any]:
+    """A row of the page: ours is the run that the doctor watches, unwatched the same one without it."""
+    seconds = [theirs["seconds"], ours["seconds"], unwatched["seconds"]]
+    row: dict[str, Any] = {"ok": False, "steps": len(theirs["losses"]), "seconds": seconds}
     if "error" in theirs:
         row["said"] = "fails on PyTorch: " + theirs["error"].splitlines()[-1]
     elif "error" in ours:
@@ -127,6 +140,10 @@ def _verdict(program: Program | Library, ours: dict[str, Any], theirs: dict[str,
             if difference
             else f"{len(theirs['losses'])} losses, equal bit for bit"
         )
+    row["diagnoses"] = _diagnoses(program, ours)
+    if repr(ours["losses"]) != repr(unwatched["losses"]):  # a NaN is like another
+        row["diagnoses"].append("the losses are others when the doctor is off")
+    row["ok"] = row["ok"] and not row["diagnoses"]
     return row
 
 
@@ -148,7 +165,7 @@ def run(options: argparse.Namespace) -> int:
     for thing in things:
         with tempfile.TemporaryDirectory() as scratch:
             watched = {}
-            for engine in ("pytorch", "retrograd"):
+            for engine in ("pytorch", "retrograd", "unwatched"):
                 root = pathlib.Path(scratch) / engine
                 root.mkdir()
                 folder = root
@@ -159,19 +176,16 @@ def run(options: argparse.Namespace) -> int:
                 else:
                     shutil.copy(_HERE / "small" / thing.run[0], root)
                 watched[engine] = _once(thing, engine, folder, options)
-        row = _verdict(thing, watched["retrograd"], watched["pytorch"])
+        row = _verdict(thing, watched["retrograd"], watched["pytorch"], watched["unwatched"])
         if isinstance(thing, Program):
             row["version"] = REVISIONS[thing.repository][:10]
         else:
             row["version"] = _versions(options.environment / "bin/python", [thing.package])[thing.package]
         results.keep("programs" if programs else "libraries", thing.title, row)
         failures += not row["ok"]
-        theirs, ours = row["seconds"]
-        print(
-            f"{'ok  ' if row['ok'] else 'FAIL'} {thing.title}: {row['said']}"
-            + (f"; {theirs / ours:.2f}x as fast" if ours and theirs else ""),
-            flush=True,
-        )
-        for name in row.get("differ", [])[:10]:
+        theirs, *ours = row["seconds"]
+        speeds = " and ".join(f"{theirs / seconds:.2f}x" for seconds in ours if seconds)
+        print(f"{'ok  ' if row['ok'] else 'FAIL'} {thing.title}: {row['said']}; {speeds} as fast, with and without the doctor", flush=True)
+        for name in [*row.get("differ", []), *row["diagnoses"]][:10]:
             print("       ", name)
     return failures

@@ -11,6 +11,7 @@ class Library:
     script: str = ""  # small/use_<script>.py; of the package's name otherwise
     tolerance: float = 1e-4
     environment: dict[str, str] = field(default_factory=dict)
+    diagnoses: dict[str, str] = field(default_factory=dict)  # as those of a program
 
     stand_ins: tuple[str, ...] = ()
     steps: int = 0

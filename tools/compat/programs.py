@@ -23,6 +23,7 @@ class Program:
     sizes: dict[str, str] = field(default_factory=dict)  # constants that are written in the script and are too large here
     environment: dict[str, str] = field(default_factory=dict)
     tolerance: float = 1e-4  # of a loss, relative
+    diagnoses: dict[str, str] = field(default_factory=dict)  # codes of the doctor that are true of it, and why
 
     @property
     def title(self) -> str:
@@ -135,7 +136,7 @@ PROGRAMS = [
             steps=3,
             stand_ins=(*_SEE, "stty"),
             prepare=data.checkpoint_folder,
-            sizes={"net = SimpleDLA()": f"net = {model}", "batch_size=128": "batch_size=16"},
+            sizes={"net = SimpleDLA()": f"net = {model}", "batch_size=128": "batch_size=8"},
             environment={"COMPAT_DTYPE": "float64"},  # at this learning rate a rounding of the first step is seen in the third loss
             tolerance=1e-7,
         )
@@ -161,9 +162,30 @@ PROGRAMS = [
         printed=True,
         tolerance=0.05,
     ),  # down to 1e-9 of the first loss
-    Program("facebookresearch/higher", "its tests", ("tests",), tests=True),
-    Program("rfeinman/pytorch-minimize", "its tests", ("tests",), tests=True),
+    Program(
+        "facebookresearch/higher",
+        "its tests",
+        ("tests",),
+        tests=True,
+        diagnoses={
+            "disconnected_parameter": "one of its models has a parameter that it does not use, on purpose",
+            "nan_origin": "the sum of squares that is trained grows without bound, to infinity on PyTorch, too",
+            "dead_gradient": "the same loop drives a sigmoid to where it is flat",
+        },
+    ),
+    Program(
+        "rfeinman/pytorch-minimize",
+        "its tests",
+        ("tests",),
+        tests=True,
+        diagnoses={
+            "nan_origin": "`cg`, started at the exact minimum by one test, divides zero by zero, and what it returns is NaN on PyTorch, too"
+        },
+    ),
     Program("eriklindernoren/PyTorch-GAN", "wgan_gp", ("wgan_gp.py",), "implementations/wgan_gp", steps=20, stand_ins=_SEE),
     Program("sksq96/pytorch-summary", "its tests", ("torchsummary/tests/unit_tests",), tests=True),
-    Program("dgasmith/opt_einsum", "its tests", ("opt_einsum/tests", "-k", "torch or not backends"), tests=True),
+    Program(
+        "dgasmith/opt_einsum", "its tests", ("opt_einsum/tests", "-k", "torch or not backends"), tests=True
+    ),  # most of them on NumPy's arrays
+    Program("dgasmith/opt_einsum", "its tests on tensors", ("opt_einsum/tests", "-k", "torch"), tests=True),
 ]
