@@ -82,14 +82,16 @@ inline bool is_ordinary(const TensorImpl* t) {
 // The common cases, decided by a few loads: contiguous tensors alike in dtype and sizes, and beside them numbers, and tensors without dims,
 // of no higher category.
 struct Flat {
-  const TensorImpl* a = nullptr;  // the first tensor, or the first that has dims, says what "alike" means
+  const TensorImpl* a;  // the first tensor, or the first that has dims, says what "alike" means
   void* data[kMaxInputs + 1];
   int64_t items[kMaxInputs + 1];
   alignas(16) char numbers[kMaxInputs][kMaxItemSize];
 
   bool inputs(const PointwiseInfo& op, std::span<const Operand> in) {
-    for (const Operand& o : in)
-      if (o.tensor && (!a || (a->ndim == 0 && o.tensor->ndim != 0))) a = o.tensor;
+    a = in[0].tensor;
+    if (RG_UNLIKELY(!a || a->ndim == 0))
+      for (const Operand& o : in)
+        if (o.tensor && (!a || (a->ndim == 0 && o.tensor->ndim != 0))) a = o.tensor;
     if (!a || !is_ordinary(a) || (op.out == PointwiseOut::Float && !is_differentiable(a->dtype))) return false;
     for (size_t k = 0; k < in.size(); ++k) {
       const TensorImpl* b = in[k].tensor;

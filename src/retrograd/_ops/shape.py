@@ -135,7 +135,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 def _atleast(n: int, tensors: tuple[Any, ...]) -> Any:
     if len(tensors) == 1 and not isinstance(tensors[0], (list, tuple)):
-        return _C._ops._atleast(tensors, n)[0]
+        enough = isinstance(tensors[0], _C.Tensor) and tensors[0].ndim >= n
+        return tensors[0] if enough else _C._ops._atleast(tensors, n)[0]
     return _C._ops._atleast(_listed(tensors), n)
 
 

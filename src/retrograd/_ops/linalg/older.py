@@ -50,7 +50,7 @@ class _SlogdetResult(NamedTuple):
 
 def slogdet(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _SlogdetResult:
     """Signs and logarithms of determinants."""
-    return _SlogdetResult(*systems.slogdet(input, out=out))
+    return _SlogdetResult(*written(_ops.linalg_slogdet(input), out))
 
 
 @_of("svd")
