@@ -249,7 +249,8 @@ void run(const PointwiseInfo& op, const Prepared& p, std::span<const Operand> in
 }
 
 // The general case, apart from the easy one so that its array does not cost that a larger frame.
-template <class... In> [[gnu::noinline]] Tensor pointwise_of(const PointwiseInfo& op, std::span<const KernelParam> params, In*... in) {
+template <class... In> [[gnu::noinline]] Tensor pointwise_of(const PointwiseInfo& op, std::span<const KernelParam> params,
+                                                             const In&... in) {
   const Operand operands[] = {Operand(in)...};
   return pointwise(op, operands, params);
 }
@@ -325,6 +326,19 @@ Tensor pointwise(const PointwiseInfo& op, TensorImpl* in, std::span<const Kernel
 Tensor pointwise(const PointwiseInfo& op, TensorImpl* a, TensorImpl* b, std::span<const KernelParam> params) {
   if (RG_LIKELY(is_easy(op, a) && alike(a, b))) return run_easy(op, params.data(), a, b);
   return pointwise_of(op, params, a, b);
+}
+
+Tensor pointwise(const PointwiseInfo& op, TensorImpl* a, const Scalar& b, std::span<const KernelParam> params) {
+  const bool rounds = op.exact_numbers && itemsize(a->dtype) == 2;  // see loses_digits()
+  if (RG_UNLIKELY(!is_easy(op, a) || rounds || !number_fits(b, a->dtype))) return pointwise_of(op, params, a, b);
+  kernels::Loop loop = find_loop(op, a->dtype);  // before there is an output
+  alignas(16) char number[kMaxItemSize];
+  b.store(a->dtype, number);
+  Tensor out = empty_dense(a, result_dtype(op, a->dtype));
+  char* const data[] = {static_cast<char*>(out->data), static_cast<char*>(a->data), number};
+  const int64_t items[] = {itemsize(out->dtype), itemsize(a->dtype), 0};
+  if (RG_LIKELY(a->numel)) loop(a->numel, data, items, params.data());
+  return out;
 }
 
 void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params, const Tensor& out) {

@@ -33,10 +33,12 @@ struct PointwiseInfo {
 Tensor pointwise(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params);
 Tensor pointwise(const PointwiseInfo& op, TensorImpl* in, std::span<const KernelParam> params);
 Tensor pointwise(const PointwiseInfo& op, TensorImpl* a, TensorImpl* b, std::span<const KernelParam> params);
+Tensor pointwise(const PointwiseInfo& op, TensorImpl* a, const Scalar& b, std::span<const KernelParam> params);
 void pointwise_out(const PointwiseInfo& op, std::span<const Operand> in, std::span<const KernelParam> params, const Tensor& out);
 
 inline Tensor pointwise(const PointwiseInfo& op, const Operand& a, const Operand& b, std::span<const KernelParam> params) {
   if (RG_LIKELY(a.tensor && b.tensor)) return pointwise(op, a.tensor, b.tensor, params);
+  if (a.tensor) return pointwise(op, a.tensor, b.scalar, params);
   const Operand in[] = {a, b};
   return pointwise(op, in, params);
 }

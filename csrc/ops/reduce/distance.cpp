@@ -3,6 +3,7 @@
 
 #include "core/transfer.h"
 #include "kernels/distance.h"
+#include "kernels/reduce.h"
 #include "native_reduce.h"
 #include "ops.h"
 #include "ops/checks.h"
@@ -98,8 +99,11 @@ bool equal(const Tensor& given, const Tensor& with) {
            "Batching rule not implemented for aten::equal: inside vmap there is no one answer for all samples");
   if (!same_sizes(self.get(), other.get())) return false;
   if (self.numel() == 0) return true;
-  const Tensor same = impl::all(impl::eq(self, other));
-  return read_scalar(same).i != 0;
+  const Tensor same = impl::eq(self, other);
+  const Reduced shape(same, every_dim(same.dim()));
+  Answer<bool> all(same->device);
+  run_kernel(same, 4, [&] { kernels::reduce(same->device).all(shape.out(all.data(), DType::Bool), shape.in()); });
+  return all.read();
 }
 
 // Inside vmap the answer is for all samples: what is checked with it is refused as a whole.
