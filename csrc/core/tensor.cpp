@@ -98,7 +98,7 @@ bool geometry_is_contiguous(IntSpan sizes, IntSpan strides) {
 
 namespace {
 
-// Dims that were just put together are copied one by one: a wider load would have to wait until they are all written.
+// Dims that were just put together are copied one by one (copy_dims): a wider load would have to wait until they are all written.
 void write_geometry(TensorImpl* t, IntSpan sizes, IntSpan strides) {
   RG_CHECK(sizes.size() <= static_cast<size_t>(kMaxDims), "a tensor has at most ", kMaxDims, " dimensions, got ", sizes.size());
   int64_t* dims = reserve_dims(t, static_cast<int>(sizes.size()));
@@ -226,8 +226,8 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device)
   }
   Tensor t = new_tensor_object();
   int64_t* dims = reserve_dims(t.get(), static_cast<int>(ndim));
-  std::ranges::copy(sizes, dims);
-  std::ranges::copy(strides, dims + ndim);
+  copy_dims(dims, sizes.data(), ndim);
+  copy_dims(dims + ndim, strides.data(), ndim);
   t->numel = numel;
   if (geometry_is_contiguous(sizes, strides)) t->flags |= kContiguous;
   t->dtype = dtype;

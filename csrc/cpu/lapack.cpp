@@ -192,6 +192,18 @@ void svd(const Matrices& a, bool full, void* u, void* s, void* vh, int* failed) 
   });
 }
 
+template <class T> void invert_rows(T* s, int64_t count, int64_t n, T relative, T absolute) {
+  for (const T* const end = s + count * n; s != end; s += n) {
+    const T part = s[0] * relative, tolerance = part < absolute ? absolute : part;
+    for (int64_t i = 0; i < n; ++i) s[i] = s[i] > tolerance ? 1 / s[i] : 0;
+  }
+}
+
+void invert(void* s, DType dtype, int64_t count, int64_t n, double relative, double absolute) {
+  if (dtype == DType::Float64) return invert_rows(static_cast<double*>(s), count, n, relative, absolute);
+  invert_rows(static_cast<float*>(s), count, n, static_cast<float>(relative), static_cast<float>(absolute));
+}
+
 void reflect(const Matrices& a, const void* tau, int64_t steps, bool adjoint, const Matrices& x) {
   reflect_kernels().run(a, tau, steps, adjoint, x);
 }
@@ -215,6 +227,7 @@ const LapackKernels lapack_kernels = {
     .eigh = eigh,
     .eig = eig,
     .svd = svd,
+    .invert = invert,
 };
 
 }  // namespace retrograd::cpu

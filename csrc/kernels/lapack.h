@@ -58,6 +58,8 @@ struct LapackKernels {
   Kernel<void(const Matrices& a, void* values, void* vectors, int* failed)> eig;
   // Descending singular values of finite matrices. u and vh are null or, with `full`, square.
   Kernel<void(const Matrices& a, bool full, void* u, void* s, void* vh, int* failed)> svd;
+  // Rows of n descending singular values: those above `absolute` and above `relative` times the first become their inverses, the others 0.
+  Kernel<void(void* s, DType dtype, int64_t count, int64_t n, double relative, double absolute)> invert;
 };
 RG_KERNEL_FAMILY(LapackKernels, lapack)
 

@@ -202,7 +202,7 @@ void provide_kernels(DeviceType type) {
              embedding_backward, take, put, index, index_put, masked_fill, masked_select, masked_scatter, count_nonzero, nonzero, tril,
              triu, one_hot, share_out, repeat_total, repeat_index);
   RG_PROVIDE(LapackKernels, lu, lu_solve, determinant, log_determinant, permutation, cholesky, solve_triangular, ldl, ldl_solve, qr, make_q,
-             reflect, eigh, eig, svd);
+             reflect, eigh, eig, svd, invert);
   RG_PROVIDE(LossKernels, nll_loss, nll_loss_backward);
   RG_PROVIDE(MatmulKernels, gemm, gemm_bias, bmm, dot);
   RG_PROVIDE(NormKernels, layer_norm, layer_norm_backward);

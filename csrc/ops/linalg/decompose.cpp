@@ -93,10 +93,11 @@ Tensor linalg_pinv(const Tensor& A, std::optional<double> atol, std::optional<do
   const double epsilon = itemsize(real_dtype(A.dtype())) == 8 ? 2.220446049250313e-16 : 1.1920929e-07;
   const double absolute = atol.value_or(0), relative = rtol.value_or(absolute > 0 ? 0 : epsilon * static_cast<double>(std::max(m, n)));
   const auto [u, s, vh] = _linalg_svd(hermitian ? mirrored(A) : A, false, true);
-  const Tensor part = mul(slice(s, -1, 0, 1, 1), relative);  // of the largest
-  const Tensor tolerance = absolute == 0 && relative >= 0 ? part : clamp_min(part, absolute);
-  const Tensor inverses = where(gt(s, tolerance), reciprocal(s), Scalar(0.0));
-  const Tensor scaled = mul(adjoint(vh), unsqueeze(inverses, -2)), uh = adjoint(u);
+  if (has_elements(s)) {
+    const Launch launch(s);
+    kernels::lapack(s->device).invert(s->data, s->dtype, s.numel() / k, k, relative, absolute);
+  }
+  const Tensor scaled = mul(adjoint(vh), unsqueeze(s, -2)), uh = adjoint(u);
   if (A.dim() == 2) return mm(scaled, uh);
   const int64_t batch = checked_numel(lapack::batch(A));
   const Tensor product =

@@ -152,6 +152,19 @@ template <class... Others> inline Tensor run_easy(const PointwiseInfo& op, const
   return out;
 }
 
+// The same with a number.
+inline bool is_easy(const PointwiseInfo& op, const TensorImpl* a, const Scalar& b) {
+  const bool rounds = op.exact_numbers && itemsize(a->dtype) == 2;  // see loses_digits()
+  return is_easy(op, a) && !rounds && number_fits(b, a->dtype);
+}
+inline void run_easy(kernels::Loop loop, const void* params, const TensorImpl* out, const TensorImpl* a, const Scalar& b) {
+  alignas(16) char number[kMaxItemSize];
+  b.store(a->dtype, number);
+  char* const data[] = {static_cast<char*>(out->data), static_cast<char*>(a->data), number};
+  const int64_t items[] = {itemsize(out->dtype), itemsize(a->dtype), 0};
+  if (RG_LIKELY(a->numel)) loop(a->numel, data, items, params);
+}
+
 Tensor try_fast(const PointwiseInfo& op, std::span<const Operand> in, const void* params) {
   Flat flat;
   if (!flat.inputs(op, in)) return {};
@@ -164,6 +177,10 @@ Tensor try_fast(const PointwiseInfo& op, std::span<const Operand> in, const void
 // In place, into the first input; the others are the same tensor or share no memory with it.
 bool try_fast_inplace(const PointwiseInfo& op, std::span<const Operand> in, const void* params, TensorImpl* out) {
   if (in[0].tensor != out || result_dtype(op, out->dtype) != out->dtype) return false;
+  if (in.size() == 2 && !in[1].tensor && is_easy(op, out, in[1].scalar)) {
+    run_easy(find_loop(op, out->dtype), params, out, out, in[1].scalar);
+    return true;
+  }
   for (const Operand& o : in)
     if (o.tensor && o.tensor != out && o.tensor->storage == out->storage) return false;
   Flat flat;
@@ -329,15 +346,10 @@ Tensor pointwise(const PointwiseInfo& op, TensorImpl* a, TensorImpl* b, std::spa
 }
 
 Tensor pointwise(const PointwiseInfo& op, TensorImpl* a, const Scalar& b, std::span<const KernelParam> params) {
-  const bool rounds = op.exact_numbers && itemsize(a->dtype) == 2;  // see loses_digits()
-  if (RG_UNLIKELY(!is_easy(op, a) || rounds || !number_fits(b, a->dtype))) return pointwise_of(op, params, a, b);
+  if (RG_UNLIKELY(!is_easy(op, a, b))) return pointwise_of(op, params, a, b);
   kernels::Loop loop = find_loop(op, a->dtype);  // before there is an output
-  alignas(16) char number[kMaxItemSize];
-  b.store(a->dtype, number);
   Tensor out = empty_dense(a, result_dtype(op, a->dtype));
-  char* const data[] = {static_cast<char*>(out->data), static_cast<char*>(a->data), number};
-  const int64_t items[] = {itemsize(out->dtype), itemsize(a->dtype), 0};
-  if (RG_LIKELY(a->numel)) loop(a->numel, data, items, params.data());
+  run_easy(loop, params.data(), out.get(), a, b);
   return out;
 }
 

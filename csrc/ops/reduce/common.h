@@ -47,18 +47,14 @@ inline Spec reduced(const Tensor& self, uint64_t mask, bool keepdim, DType dtype
 // a contiguous tensor is one row.
 class Reduced {
  public:
-  Reduced(const Tensor& self, uint64_t mask) : self_(self) {
+  Reduced(const Tensor& self, uint64_t mask) {
     static constexpr int64_t kOne[] = {1};
     if (self.is_contiguous() && mask == every_dim(self->ndim)) {
-      ndim_ = 1;
-      sizes_ = &self->numel;
-      in_strides_ = kOne;
+      in_ = {self->data, self->dtype, 1, &self->numel, kOne};
       strides_[0] = 0;
       return;
     }
-    ndim_ = self->ndim;
-    sizes_ = self->sizes();
-    in_strides_ = self->strides();
+    in_ = self.array();
     int64_t next = 1;
     for (int d = self->ndim - 1; d >= 0; --d) {
       if (has_dim(mask, d)) {
@@ -72,14 +68,12 @@ class Reduced {
   Reduced(const Reduced&) = delete;
   Reduced& operator=(const Reduced&) = delete;
 
-  kernels::Array in() const { return {self_->data, self_->dtype, ndim_, sizes_, in_strides_}; }
-  kernels::Array out(void* data, DType dtype) const { return {data, dtype, ndim_, sizes_, strides_}; }
+  const kernels::Array& in() const { return in_; }
+  kernels::Array out(void* data, DType dtype) const { return {data, dtype, in_.ndim, in_.sizes, strides_}; }
   kernels::Array out(const Tensor& t) const { return out(t->data, t->dtype); }
 
  private:
-  const Tensor& self_;
-  int ndim_;
-  const int64_t *sizes_, *in_strides_;
+  kernels::Array in_;
   int64_t strides_[kMaxDims];
 };
 
