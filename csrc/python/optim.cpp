@@ -2,11 +2,13 @@
 // from the group and the buffers from the optimizer's state, and call the op that makes the step (optable/optim.py). False means that nothing
 // was done because something is out of the ordinary: state that does not exist yet, mixed dtypes or devices, subclasses, modes that want
 // to see the calls, options that are not numbers. The optimizer then goes the long way, through other ops.
+// And _drop_grads(params), which comes before or after it.
 #include "python/optim.h"
 
 #include <optional>
 #include <vector>
 
+#include "core/guards.h"
 #include "ops.h"
 #include "python/guard.h"
 #include "python/torch_function.h"
@@ -16,7 +18,7 @@ namespace {
 
 PyObject *key_params, *key_lr, *key_momentum, *key_dampening, *key_weight_decay, *key_nesterov, *key_maximize, *key_differentiable,
     *key_betas, *key_eps, *key_amsgrad, *key_decoupled, *key_capturable, *key_buffer, *key_step, *key_exp_avg, *key_exp_avg_sq,
-    *key_max_exp_avg_sq;
+    *key_max_exp_avg_sq, *key_grad;
 
 // A borrowed value of a dictionary; null, without an error, when it is not there.
 PyObject* item(PyObject* dict, PyObject* key) {
@@ -138,7 +140,24 @@ PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
-PyMethodDef methods[] = {{"_sgd_step", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(sgd_step)), METH_FASTCALL,
+// p.grad = None for each.
+PyObject* drop_grads(PyObject*, PyObject* params) {
+  return guarded([&]() -> PyObject* {
+    const Owned list(checked(PySequence_Fast(params, "_drop_grads() takes a sequence of tensors")));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
+      PyObject* o = PySequence_Fast_GET_ITEM(list.get(), i);
+      if (TensorImpl* t = ordinary() ? plain(o) : nullptr) {
+        Py_XDECREF(reinterpret_cast<PyObject*>(std::exchange(t->grad, nullptr)));
+      } else if (PyObject_SetAttr(o, key_grad, Py_None) < 0) {
+        throw PythonError();
+      }
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+PyMethodDef methods[] = {{"_drop_grads", drop_grads, METH_O, "(tensors): sets .grad of each to None"},
+                         {"_sgd_step", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(sgd_step)), METH_FASTCALL,
                           "(group, state) -> whether it was done"},
                          {"_adam_step", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(adam_step)), METH_FASTCALL,
                           "(group, state) -> whether it was done"},
@@ -165,7 +184,8 @@ const Key kKeys[] = {{&key_params, "params"},
                      {&key_step, "step"},
                      {&key_exp_avg, "exp_avg"},
                      {&key_exp_avg_sq, "exp_avg_sq"},
-                     {&key_max_exp_avg_sq, "max_exp_avg_sq"}};
+                     {&key_max_exp_avg_sq, "max_exp_avg_sq"},
+                     {&key_grad, "grad"}};
 
 }  // namespace
 

@@ -64,6 +64,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 
 
 _watcher: Any = None  # of the doctor, while it looks closely: told of steps and of zero_grad()
+_recorded = _C._recording()  # by a profile, which shows both as blocks; the profiler sets it
 _live: weakref.WeakSet[Any] = weakref.WeakSet()
 _stepping: Any = None  # the optimizer whose step the doctor is watching
 
@@ -96,14 +97,9 @@ def _watched(optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return result
 
 
-@contextlib.contextmanager
-def _block(optimizer: Any, method: str) -> Iterator[None]:
-    """A method's name in a profile."""
-    block = _C._begin_block(f"Optimizer.{method}#{type(optimizer).__name__}.{method}")
-    try:
-        yield
-    finally:
-        _C._end_block(block)
+def _begin_block(optimizer: Any, method: str) -> Any:
+    """A method's name in a profile, until _C._end_block()."""
+    return _C._begin_block(f"Optimizer.{method}#{type(optimizer).__name__}.{method}")
 
 
 _LIKE_PARAMETER = ("momentum_buffer", "exp_avg", "exp_avg_sq", "square_avg", "sum")  # names of state
@@ -111,8 +107,8 @@ _LIKE_PARAMETER = ("momentum_buffer", "exp_avg", "exp_avg_sq", "square_avg", "su
 
 def _name_misfit(optimizer: Any, error: RuntimeError) -> None:
     """A note about the first parameter whose gradient or state is not of its size, which an error about sizes is due to."""
-    for number, p in enumerate(chain.from_iterable(group["params"] for group in optimizer.param_groups)):
-        state = optimizer.state.get(p, {})
+    for number, p in enumerate(chain.from_iterable(group["params"] for group in getattr(optimizer, "param_groups", ()))):
+        state = getattr(optimizer, "state", {}).get(p, {})
         for what, tensor in (("gradient", p.grad), *((name, state.get(name)) for name in _LIKE_PARAMETER)):
             if isinstance(tensor, Tensor) and tensor.shape != p.shape:
                 error.add_note(
@@ -132,13 +128,14 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             return _watched(self, args, kwargs)
         pre, post = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         hooks = pre or post or _global_optimizer_pre_hooks or _global_optimizer_post_hooks
-        if not (hooks or _C._recording()) or type(self).step is not hooked_step:
+        if not (hooks or _recorded) or type(self).step is not hooked_step:
             try:
                 return step(self, *args, **kwargs) if args or kwargs else step(self)
             except RuntimeError as error:
                 _name_misfit(self, error)
                 raise
-        with _block(self, "step"):
+        block = _begin_block(self, "step") if _recorded else None
+        try:
             arguments: tuple[Any, ...] = (self, *args)
             for hook in chain(_global_optimizer_pre_hooks.values(), pre.values()):
                 changed = hook(self, arguments, kwargs)
@@ -150,6 +147,9 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             for hook in chain(post.values(), _global_optimizer_post_hooks.values()):
                 hook(self, arguments, kwargs)
             return result
+        finally:
+            if block is not None:
+                _C._end_block(block)
 
     hooked_step.hooked = True  # type: ignore[attr-defined]
     return hooked_step
@@ -290,27 +290,24 @@ class Optimizer:
         """Resets the gradients of all parameters, to None or to zeros."""
         if _watcher is not None:
             _watcher.zeroed(self, [p for group in self.param_groups for p in group["params"]])
-        if _C._recording():
-            with _block(self, "zero_grad"):
-                self._zero_grad(set_to_none)
-        else:
-            self._zero_grad(set_to_none)
-
-    def _zero_grad(self, set_to_none: bool) -> None:
-        for group in self.param_groups:
-            if set_to_none:
-                for p in group["params"]:
-                    p.grad = None
-                continue
-            for p in group["params"]:
-                grad = p.grad
-                if grad is None:
+        block = _begin_block(self, "zero_grad") if _recorded else None
+        try:
+            for group in self.param_groups:
+                if set_to_none:
+                    _C._drop_grads(group["params"])
                     continue
-                if grad.grad_fn is not None:
-                    grad.detach_()
-                else:
-                    grad.requires_grad_(False)
-                grad.zero_()
+                for p in group["params"]:
+                    grad = p.grad
+                    if grad is None:
+                        continue
+                    if grad.grad_fn is not None:
+                        grad.detach_()
+                    else:
+                        grad.requires_grad_(False)
+                    grad.zero_()
+        finally:
+            if block is not None:
+                _C._end_block(block)
 
     # -- state ------------------------------------------------------------------
 
