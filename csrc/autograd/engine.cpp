@@ -1,6 +1,8 @@
 #include "autograd/engine.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
 
 #include "autograd/doctor.h"
 #include "autograd/engine_ops.h"
@@ -317,13 +319,33 @@ void finish_outputs(Node* n, std::span<Tensor> out) {
   }
 }
 
+namespace {
+
+// The gradients that a node gets, or gives: mostly one or two.
+class Gradients {
+ public:
+  explicit Gradients(size_t count) : count_(count) {
+    if (RG_UNLIKELY(count > kFew)) many_ = std::make_unique_for_overwrite<Slot[]>(count);
+    std::uninitialized_value_construct_n(data(), count);
+  }
+  ~Gradients() { std::destroy_n(data(), count_); }
+  Gradients(const Gradients&) = delete;
+  std::span<Tensor> all() { return {data(), count_}; }
+
+ private:
+  static constexpr size_t kFew = 8;
+  struct Slot { alignas(Tensor) std::byte bytes[sizeof(Tensor)]; };
+  Tensor* data() { return reinterpret_cast<Tensor*>(many_ ? many_.get() : few_); }
+  size_t count_;
+  std::unique_ptr<Slot[]> many_;
+  Slot few_[kFew];
+};
+
+}  // namespace
+
 void GraphTask::run_node(Node* n) {
-  constexpr size_t kInline = 8;
-  Tensor in_inline[kInline], out_inline[kInline];
-  std::vector<Tensor> in_heap, out_heap;
-  std::span<Tensor> in(in_inline, n->num_outputs), out(out_inline, n->num_edges);
-  if (RG_UNLIKELY(n->num_outputs > kInline)) in = in_heap = std::vector<Tensor>(n->num_outputs);
-  if (RG_UNLIKELY(n->num_edges > kInline)) out = out_heap = std::vector<Tensor>(n->num_edges);
+  Gradients given(n->num_outputs), made(n->num_edges);
+  const std::span<Tensor> in = given.all(), out = made.all();
 
   TensorImpl*& b = buffer(n);
   if (n->num_outputs == 1) {
@@ -367,7 +389,7 @@ void GraphTask::run_node(Node* n) {
       n->freed_by = id;
     }
   }
-  in_inline[0].reset();
+  if (!in.empty()) in[0].reset();  // so that what it is passed on as may be written to
 
   for (size_t i = 0; i < n->num_edges; ++i) {
     Node* next = n->edges[i].node;

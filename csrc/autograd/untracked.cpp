@@ -22,7 +22,7 @@ void CutInputs::add_view(const TensorImpl* t) {
 void CutInputs::give_written(const Tensor& self, bool keeps) const {
   const uint32_t now = note();
   TensorImpl *t = self.get(), *base = t->base;
-  set_cut(t, keeps ? merge_cuts(t->cut, now) : now);
+  set_cut(t, keeps && cut_ ? merge_cuts(t->cut, now) : now);  // what it had is among the inputs where it is kept; its notes come first
   if (base) set_cut(base, merge_cuts(base->cut, now));
 }
 

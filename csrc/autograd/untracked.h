@@ -65,7 +65,7 @@ template <class R, class... Args> [[gnu::noinline]] void note_untracked(const ch
 }
 // The same after a write in place.
 template <class... Args> [[gnu::noinline]] void note_written(const char* op, bool keeps, const Tensor& self, const Args&... others) {
-  if (requires_grad(self)) return;
+  if (requires_grad(self) || (keeps && !(tracked_or_cut(others) || ...))) return;  // nothing comes to what it has
   CutInputs notes(op);
   if (keeps) notes.add(self);
   (notes.add(others), ...);

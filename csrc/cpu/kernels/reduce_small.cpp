@@ -1,8 +1,10 @@
 // A few hundred contiguous floats, in lanes of 16 bytes at every level: the order of the sum, and so its bits, are the same everywhere.
 #include "cpu/kernels/reduce_small.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 
 namespace retrograd::cpu::RG_LEVEL_NS {
 namespace {
@@ -67,17 +69,25 @@ namespace {
 // Compared as integers: without their sign, floats are ordered as their bits are, and infinity and NaN come last.
 template <class T, class Bits> double largest_of(const Bits* in, int64_t n) {
   constexpr Bits kSign = Bits(1) << (8 * sizeof(Bits) - 1);
-  constexpr int64_t kLanes = 32 / sizeof(Bits);
-  typedef Bits Vector __attribute__((vector_size(32), aligned(alignof(Bits)), may_alias));
+  constexpr int64_t kLanes = 64 / sizeof(Bits);
+  typedef Bits Vector __attribute__((vector_size(64), aligned(alignof(Bits)), may_alias));
+  const auto larger = [](Vector x, Vector y) { return x > y ? x : y; };
+  const auto at = [&](int64_t i) { return *reinterpret_cast<const Vector*>(in + i) & ~kSign; };
   Bits most = 0;
   int64_t i = 0;
   if (n >= kLanes) {
-    Vector all = {};
-    for (; i + kLanes <= n; i += kLanes) {
-      const Vector x = *reinterpret_cast<const Vector*>(in + i) & ~kSign;
-      all = x > all ? x : all;
+    Vector a = at(0), b = {}, c = {}, d = {};
+    for (i = kLanes; i + 4 * kLanes <= n; i += 4 * kLanes) {
+      a = larger(at(i), a);
+      b = larger(at(i + kLanes), b);
+      c = larger(at(i + 2 * kLanes), c);
+      d = larger(at(i + 3 * kLanes), d);
     }
-    for (int64_t l = 0; l < kLanes; ++l) most = all[l] > most ? all[l] : most;
+    for (; i + kLanes <= n; i += kLanes) a = larger(at(i), a);
+    a = larger(larger(a, b), larger(c, d));
+    Bits lanes[kLanes];
+    std::memcpy(lanes, &a, sizeof lanes);
+    for (const Bits lane : lanes) most = std::max(most, lane);
   }
   for (; i < n; ++i) most = (in[i] & ~kSign) > most ? in[i] & ~kSign : most;
   return std::bit_cast<T>(most);

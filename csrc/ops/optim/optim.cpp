@@ -46,7 +46,7 @@ class Step {
 };
 
 bool can_write(const TensorImpl* t) {
-  return !(t->has(kInference) && !thread_state.inference_mode) && !t->base && !has_internal_overlap(t);
+  return !(t->has(kInference) && !thread_state.inference_mode) && !t->base && (t->is_contiguous() || !has_internal_overlap(t));
 }
 
 // Whether two storages have bytes in common: one storage, or two on memory from elsewhere.
@@ -56,13 +56,13 @@ bool share_memory(const Storage* a, const Storage* b) {
 }
 
 bool Step::fits(size_t i) const {
+  constexpr uint64_t kAlike = kDtypeBits | kDeviceBits | kNdimBits, kStrange = kLazyBits | flag_bits(kBatched);
   const TensorImpl* first = at(0, i);
-  if (!is_floating(first->dtype)) return false;
+  if (!is_floating(first->dtype) || first->device.type == DeviceType::Meta) return false;
   for (size_t l = 0; l < count_; ++l) {
     const TensorImpl* t = at(l, i);
-    if (t->device.type == DeviceType::Meta || t->device != first->device || t->dtype != first->dtype || !same_sizes(t, first) ||
-        t->has(kBatched) || (t->flags & kLazy))
-      return false;
+    const uint64_t traits = traits_word(t);
+    if ((traits & kStrange) || ((traits ^ traits_word(first)) & kAlike) || !same_sizes(t, first)) return false;
     if ((t->extra && t->extra->tangents) || (l + 1 < count_ && !can_write(t))) return false;
     for (size_t k = 0; k < l; ++k)
       if (share_memory(at(k, i)->storage, t->storage)) return false;

@@ -79,19 +79,26 @@ inline bool is_ordinary(const TensorImpl* t) {
   return (traits_word(t) & (kNotCpuBits | kLazyBits | kGuestBits | flag_bits(kContiguous))) == flag_bits(kContiguous);
 }
 
-// The common cases, decided by a few loads: contiguous tensors alike in dtype and sizes, and beside them numbers, and tensors without dims,
-// of no higher category.
+// One element, be it in the place of many, as the gradients of sums and means are.
+inline bool is_spread(const TensorImpl* t) {
+  for (int d = 0; d < t->ndim; ++d)
+    if (t->stride(d) != 0) return false;
+  return true;
+}
+
+// The common cases, decided by a few loads: contiguous tensors alike in dtype and sizes, and beside them numbers, tensors without dims,
+// of no higher category, and such as have one element in the place of all.
 struct Flat {
-  const TensorImpl* a;  // the first tensor, or the first that has dims, says what "alike" means
+  const TensorImpl* a;  // the first tensor, or the first that has more than one element, says what "alike" means
   void* data[kMaxInputs + 1];
   int64_t items[kMaxInputs + 1];
   alignas(16) char numbers[kMaxInputs][kMaxItemSize];
 
   bool inputs(const PointwiseInfo& op, std::span<const Operand> in) {
     a = in[0].tensor;
-    if (RG_UNLIKELY(!a || a->ndim == 0))
+    if (RG_UNLIKELY(!a || is_spread(a)))
       for (const Operand& o : in)
-        if (o.tensor && (!a || (a->ndim == 0 && o.tensor->ndim != 0))) a = o.tensor;
+        if (o.tensor && (!a || (is_spread(a) && !is_spread(o.tensor)))) a = o.tensor;
     if (!a || !is_ordinary(a) || (op.out == PointwiseOut::Float && !is_differentiable(a->dtype))) return false;
     for (size_t k = 0; k < in.size(); ++k) {
       const TensorImpl* b = in[k].tensor;
@@ -100,7 +107,9 @@ struct Flat {
         continue;
       }
       const uint64_t unlike = traits_word(a) ^ traits_word(b);
-      if (unlike & (kDeviceBits | kLazyBits | kGuestBits | flag_bits(kContiguous))) return false;
+      if (unlike & (kDeviceBits | kLazyBits | kGuestBits)) return false;
+      const bool spread = RG_UNLIKELY(unlike & flag_bits(kContiguous)) && is_spread(b);
+      if (unlike & flag_bits(kContiguous) && !spread) return false;
       const bool one = b->ndim == 0 && a->ndim != 0;
       if (unlike & kDtypeBits) {
         if (!one || !number(k, read_scalar(b))) return false;
@@ -108,7 +117,7 @@ struct Flat {
       }
       if (!one && !same_sizes(a, b)) return false;
       data[k + 1] = b->data;
-      items[k + 1] = one ? 0 : itemsize(a->dtype);
+      items[k + 1] = one || spread ? 0 : itemsize(a->dtype);
     }
     return true;
   }
