@@ -3,7 +3,8 @@
 // Note [How closely the doctor looks]
 // The doctor watches in two ways. Always: a few numbers of each outermost backward (was the loss finite, were the gradients of leaves, how large are they, does
 // the number of living nodes go on growing), which cost nanoseconds. And in close looks, at the first steps of a loop and whenever one of those numbers is
-// out of the ordinary: then backwards, calls of modules and steps of optimizers are told to Python (python/doctor.h), which keeps books and judges.
+// out of the ordinary: then backwards, calls of modules and steps of optimizers are told to Python (python/doctor.h), which keeps books and judges, and so are
+// the few ops and nodes that may matter to a check (python/look.h): all others cost a pass over their results.
 // Whether a place of the program is new is asked by its site. All of it is guarded by the GIL.
 #pragma once
 
@@ -32,7 +33,7 @@ struct Doctor {
 };
 extern Doctor doctor;
 
-// The magnitude of the largest of the first elements of a tensor of floats or doubles on the CPU, contiguous, not empty.
+// The magnitude of the largest of the first elements in the memory of a tensor of floats or doubles on the CPU, not empty.
 double largest_element(const Tensor& t, int64_t limit = INT64_MAX);
 void look_at_gradient(const Tensor& grad);
 inline void look(const Tensor& grad) {

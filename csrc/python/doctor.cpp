@@ -12,6 +12,7 @@
 #include "python/guard.h"
 #include "python/intercept.h"
 #include "python/interpreter.h"
+#include "python/look.h"
 #include "python/wrap.h"
 
 namespace retrograd {
@@ -73,9 +74,10 @@ struct Places {
 #endif
     return home(s);
   }
-  bool meet(Site site) {  // takes over the reference; true where it is new
+  bool meet(Site site) { return meet(site, slot(site)); }
+  bool meet(Site site, size_t slot) {  // takes over the reference; true where it is new
     if (!site.code) return false;
-    Known& place = known[slot(site)];
+    Known& place = known[slot];
     if (RG_LIKELY(place.code == site.code && (place.lasti == site.lasti || &place != &known[home(site)]))) {
       Py_DECREF(reinterpret_cast<PyObject*>(site.code));
       return std::exchange(place.again, false);
@@ -124,6 +126,7 @@ bool is_bad_loss(PyObject* root) {
   if (!is_tensor(root)) return false;
   const Tensor t = Tensor::borrow(root);
   if (t.numel() != 1 || !t->device.is_cpu() || !is_floating(t.dtype()) || t->has(kBatched) || t->storage->nbytes == 0) return false;
+  if (const std::optional<double> value = magnitude(t.get())) return !std::isfinite(*value);
   return !std::isfinite(read_scalar(t).to_double());
 }
 
@@ -138,12 +141,13 @@ static Site users_site() {
 void WatchedRun::begin(PyObject* roots, const RunOptions& options, PyObject* inputs) {
   active_ = true;
   roots_ = roots;
+  if (RG_UNLIKELY(doctor.nodes)) begin_run();
   doctor.bad = false;
   doctor.zeros = 0;
   doctor.largest = 0;
   const Site site = users_site();
   slot_ = places.slot(site);
-  const bool is_new = places.meet(site) | doctor.new_parameters;
+  const bool is_new = places.meet(site, slot_) | doctor.new_parameters;
   if (std::exchange(doctor.new_parameters, false)) places.known[slot_].sizes = {};
   const bool single = is_tensor(roots) || PySequence_Fast_GET_SIZE(roots) == 1;
   const bool bad = single && is_bad_loss(is_tensor(roots) ? roots : PySequence_Fast_GET_ITEM(roots, 0));
@@ -211,6 +215,7 @@ void tell_read(const TensorImpl* t) {
 namespace {
 
 void watched_node(Node* node, std::span<const Tensor> out, std::span<const Tensor> in) {
+  if (RG_LIKELY(!matters(node, out, in))) return;
   const auto tuple = [](std::span<const Tensor> list) {
     PyObject* o = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
     for (size_t i = 0; i < list.size(); ++i)
@@ -364,11 +369,9 @@ PyObject* py_top_handler(PyObject*, PyObject*) {
 PyObject* py_largest(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     RG_CHECK_AS(Type, is_tensor(o), "_doctor_largest() takes a Tensor, got ", Py_TYPE(o)->tp_name);
-    const auto* t = reinterpret_cast<TensorImpl*>(o);
-    if (!t->device.is_cpu() || !t->is_contiguous() || (t->dtype != DType::Float32 && t->dtype != DType::Float64) || t->has(kBatched))
-      Py_RETURN_NONE;
-    if (!t->numel) return PyFloat_FromDouble(0);
-    return PyFloat_FromDouble(largest_element(Tensor::borrow(o)));
+    const std::optional<double> largest = magnitude(reinterpret_cast<TensorImpl*>(o));
+    if (!largest) Py_RETURN_NONE;
+    return PyFloat_FromDouble(*largest);
   });
 }
 

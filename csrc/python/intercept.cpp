@@ -39,7 +39,7 @@ bool intercepts(const OpRecord& op) {
     return false;
   }
   const Handler* h = op_handler();
-  return h && h->kind == HandlerKind::Op;
+  return h && h->kind != HandlerKind::Batch;
 }
 
 bool reaches_inside(int32_t level, const TensorImpl* t) {
@@ -129,7 +129,7 @@ PyObject* call_top(OpRecord& op, PyObject* args) {
   // A level of vmap computes in place of the kernel, which autocast has no say in.
   const Reset<set_autocast, uint16_t> precision(thread_state.autocast,
                                                 top->kind == HandlerKind::Batch ? uint16_t{0} : thread_state.autocast);
-  Handler* const outer = std::exchange(running, top->kind == HandlerKind::Op ? top : nullptr);
+  Handler* const outer = std::exchange(running, top->kind != HandlerKind::Batch ? top : nullptr);
   PyObject* kwargs = PyDict_New();
   PyObject* result = PyObject_CallFunctionObjArgs(top->callable, op_object(op), args, kwargs, nullptr);
   running = outer;
@@ -140,13 +140,54 @@ PyObject* call_top(OpRecord& op, PyObject* args) {
 
 }  // namespace
 
+static void let_leave() {
+  if (RG_LIKELY(!leaving) || !thread_state.handlers || thread_state.handlers->callable != leaving) return;
+  leaving = nullptr;
+  Py_DECREF(pop_handler());
+}
+
 PyObject* call_handler(OpRecord& op, PyObject* args) {
   PyObject* result = call_top(op, args);
-  if (RG_UNLIKELY(leaving != nullptr) && thread_state.handlers && thread_state.handlers->callable == leaving) {
-    leaving = nullptr;
-    Py_DECREF(pop_handler());
-  }
+  let_leave();
   return result;
+}
+
+LookedAt::LookedAt(const OpRecord& op) : top_(thread_state.handlers), outer_(running), below_(!op.composite) {
+  enter_again(op);
+  if (!below_) {
+    entered_composite = &op;
+    return;
+  }
+  set_handler_stack(retain(top_->next));  // top_ has the reference of the stack
+  running = top_;
+}
+
+LookedAt::~LookedAt() {
+  if (!below_) {
+    entered_composite = nullptr;
+    return;
+  }
+  Handler* left = thread_state.handlers;
+  set_handler_stack(top_);
+  running = outer_;
+  release(left);
+  let_leave();
+}
+
+void tell_look(OpRecord& op, PyObject* args, PyObject* result) {
+  const Owned given(args), made(result);
+  Handler* const top = op_handler();
+  if (!top || top->kind != HandlerKind::Look) return;  // it has ended meanwhile
+  PyObject* done;
+  {
+    const Below below(top);
+    const FunctionModesOff off;
+    const Restore outer(running, top);
+    const Owned kwargs(checked(PyDict_New()));
+    done = PyObject_CallFunctionObjArgs(top->callable, op_object(op), args, kwargs.get(), result, nullptr);
+  }
+  let_leave();
+  Py_DECREF(checked(done));
 }
 
 void push_handler(PyObject* callable, HandlerKind kind, int32_t level) {
@@ -154,9 +195,9 @@ void push_handler(PyObject* callable, HandlerKind kind, int32_t level) {
 }
 
 void push_watchers(const Handler* top, const Handler* level) {
-  std::vector<PyObject*> watchers;
-  for (; top != level; top = top->next) watchers.push_back(top->callable);
-  for (; !watchers.empty(); watchers.pop_back()) push_handler(watchers.back(), HandlerKind::Op);
+  std::vector<const Handler*> watchers;
+  for (; top != level; top = top->next) watchers.push_back(top);
+  for (; !watchers.empty(); watchers.pop_back()) push_handler(watchers.back()->callable, watchers.back()->kind);
 }
 
 void release(Handler* h) {
@@ -240,6 +281,10 @@ PyObject* py_push(PyObject*, PyObject* callable) {
   push_handler(callable, HandlerKind::Op);
   Py_RETURN_NONE;
 }
+PyObject* py_push_look(PyObject*, PyObject* callable) {
+  push_handler(callable, HandlerKind::Look);
+  Py_RETURN_NONE;
+}
 PyObject* py_push_batch(PyObject*, PyObject* args) {
   PyObject* callable;
   int level;
@@ -277,6 +322,7 @@ PyObject* py_drop(PyObject*, PyObject* callable) {
 
 PyMethodDef methods[] = {{"_drop_op_handler", py_drop, METH_O, "(handler): takes it off the stack, also from below others"},
                          {"_push_op_handler", py_push, METH_O, "handler(op, args, kwargs) sees every op of this thread until popped"},
+                         {"_push_look", py_push_look, METH_O, "look(op, args, kwargs, result) is told of ops that may matter to it"},
                          {"_push_batch_handler", py_push_batch, METH_VARARGS, "(callable, level): enters a level of vmap"},
                          {"_pop_op_handler", py_pop, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};

@@ -3,7 +3,8 @@
 // While a handler runs it is off the stack, so what it calls is not intercepted by itself; but when it calls an op that is made of others
 // (a composite), it is back for those, so that a logger or a tracer sees everything down to the leaves.
 //
-// Two kinds share the stack. Op handlers see every op of the table, also those that derivatives and composites call. A batch
+// Three kinds share the stack. Op handlers see every op of the table, also those that derivatives and composites call. A look is one
+// that computes nothing: ops run without it, and it is told of those that may matter to it (python/look.h). A batch
 // handler is a level of vmap: it computes what a kernel would, for ops on tensors that are batched at its level; composites run as they
 // are and recording and tangents happen above it, on the batched tensors, so that each transform sees what was made inside it.
 // __torch_function__ modes are apart: they see calls from Python with their original arguments, at the binding, before any of this
@@ -28,16 +29,17 @@
 #include "core/state.h"
 #include "core/tensor.h"
 #include "ops/record.h"
+#include "python/look.h"
 #include "python/wrap.h"
 
 namespace retrograd {
 
 struct Generator;
 
-enum class HandlerKind : uint8_t { Op, Batch };
+enum class HandlerKind : uint8_t { Op, Look, Batch };
 
 struct Handler {
-  PyObject* callable;  // owned
+  PyObject* callable;  // owned; a look's is called with the result, too, of what has run
   HandlerKind kind;
   int32_t level;        // Batch
   uint32_t dual_level;  // Batch: the last level of forward mode entered before it
@@ -152,11 +154,65 @@ struct Reenter {
   ~Reenter();
 };
 
-template <class R, class... Args> [[gnu::cold, gnu::noinline]] R intercept(OpRecord& op, const Args&... args) {
+template <class... Args> [[gnu::cold, gnu::noinline]] PyObject* boxed_tuple(const Args&... args) {
   PyObject* items[] = {boxing::box(args)..., nullptr};
   PyObject* tuple = checked(PyTuple_New(sizeof...(Args)));
   for (size_t i = 0; i < sizeof...(Args); ++i) PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), items[i]);
-  return boxing::Unbox<R>::from(call_handler(op, tuple));
+  return tuple;
+}
+template <class R, class... Args> [[gnu::cold, gnu::noinline]] R intercept(OpRecord& op, const Args&... args) {
+  return boxing::Unbox<R>::from(call_handler(op, boxed_tuple(args...)));
+}
+
+// Around an op that a look sees: it runs below, or, where it is made of others, so that the look sees those.
+class LookedAt {
+ public:
+  explicit LookedAt(const OpRecord& op);
+  ~LookedAt();
+  LookedAt(const LookedAt&) = delete;
+
+ private:
+  Handler *top_, *outer_;
+  bool below_;
+};
+void tell_look(OpRecord& op, PyObject* args, PyObject* result);  // steals both
+
+// An op that a handler other than a level of vmap is to see.
+template <class R, class... A> [[gnu::cold, gnu::noinline]] R intercepted(OpRecord& op, R (*whole)(A...), std::type_identity_t<A>... args) {
+  constexpr bool kWrites = std::is_reference_v<R>;
+  if (op_handler()->kind != HandlerKind::Look) {
+    if constexpr (kWrites) {
+      intercept<Tensor>(op, args...);
+      return std::get<0>(std::tie(args...));
+    } else {
+      return intercept<R>(op, args...);
+    }
+  }
+  const auto run = [&]() -> R {
+    const LookedAt look(op);
+    return whole(args...);
+  };
+  if constexpr (std::is_void_v<R>) {
+    run();
+  } else {
+    R result = run();
+    const SeenPart given[] = {seen_part(args)..., SeenPart{}};
+    const auto tell = [&](const auto&... each) {
+      const SeenPart made[] = {seen_part(each)...};
+      if (RG_LIKELY(!matters(op, given, made))) return;
+      if constexpr (sizeof...(each) == 1) {
+        tell_look(op, boxed_tuple(args...), boxing::box(each...));
+      } else {
+        tell_look(op, boxed_tuple(args...), boxed_tuple(each...));
+      }
+    };
+    if constexpr (requires { std::tuple_size<std::remove_cvref_t<R>>::value; }) {
+      std::apply(tell, result);
+    } else {
+      tell(result);
+    }
+    return result;
+  }
 }
 
 // Whether a level of vmap has to do with an op on these arguments: they are batched there, or their tangents are, as after a write in place
@@ -286,7 +342,7 @@ template <class R, class... A>
   thread_state.op = op.name;
   if (intercepts(op)) {
     done = true;
-    return intercept<R>(op, args...);
+    return intercepted(op, whole, args...);
   }
   Handler* h = op_handler();
   if (!h) check_not_escaped(args...);
@@ -325,7 +381,7 @@ template <class... A>
   }
   thread_state.op = op.name;
   if (intercepts(op)) {
-    intercept<Tensor>(op, args...);
+    intercepted(op, whole, args...);
     return true;
   }
   Handler* h = op_handler();

@@ -11,6 +11,7 @@
 #include "python/guard.h"
 #include "python/intercept.h"
 #include "python/interpreter.h"
+#include "python/look.h"
 #include "python/module_type.h"
 #include "python/optim.h"
 #include "python/profile.h"
@@ -63,6 +64,7 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
     init_surroundings(module);
     init_engine(module);
     init_doctor(module);
+    init_look(module);
     init_error_nodes(module);
     init_saved_hooks(module);
     init_module_type(module);

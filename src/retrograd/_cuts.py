@@ -50,9 +50,8 @@ _ZERO = {
 }
 
 
-def has_zero_derivative(node: Any) -> bool:
-    """Whether the derivative of an op is zero everywhere."""
-    name = node.name()
+def has_zero_derivative(node: Any, name: str) -> bool:
+    """Whether the derivative of the op of a node, whose name is given, is zero everywhere."""
     if name in _ZERO:
         return True
     return name.startswith("DivBackward") and getattr(node, "_saved_rounding_mode", None) in ("floor", "trunc")
@@ -63,7 +62,7 @@ def blocks(root: Any) -> str:
     stack, seen, zeros = [root], {root}, {}
     while stack:
         node = stack.pop()
-        if has_zero_derivative(node):
+        if has_zero_derivative(node, node.name()):
             zeros[node] = True
             continue
         if hasattr(node, "variable"):

@@ -211,7 +211,7 @@ $ret $name($params) {
   if (RG_UNLIKELY(thread_state.intercepting)) {
     $autocast
     if (begins_event(op_$name)) return recorded(op_$name, ops::$name$more);
-    if (intercepts(op_$name)) return intercept<$ret>(op_$name$more);
+    if (intercepts(op_$name)) return intercepted(op_$name, ops::$name$more);
   }
   $call;
 }
@@ -342,7 +342,7 @@ INPLACE_ALIAS = """
 const Tensor& ${name}_($params) {
   if (RG_UNLIKELY(thread_state.intercepting)) {
     if (begins_event(op_${name}_)) return recorded(op_${name}_, ops::${name}_$more);
-    if (intercepts(op_${name}_)) { intercept<Tensor>(op_${name}_$more); return self; }
+    if (intercepts(op_${name}_)) return intercepted(op_${name}_, ops::${name}_$more);
   }
   return ops::${target}_($args);
 }
@@ -352,7 +352,7 @@ INPLACE_COMPOSITE = """
 const Tensor& ${name}_($params) {
   if (RG_UNLIKELY(thread_state.intercepting)) {
     if (begins_event(op_${name}_)) return recorded(op_${name}_, ops::${name}_$more);
-    if (intercepts(op_${name}_)) { intercept<Tensor>(op_${name}_$more); return self; }
+    if (intercepts(op_${name}_)) return intercepted(op_${name}_, ops::${name}_$more);
   }
   composite::${name}_($args);
   return self;

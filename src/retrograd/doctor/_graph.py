@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,22 +19,14 @@ def roots_of(tensors: Iterable[Any]) -> list[Any]:
     return nodes
 
 
-def walk(roots: Iterable[Any]) -> Iterator[Any]:
-    """Every node that can be reached, each once, a node before those behind it in no particular order."""
-    seen: set[Any] = set()
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        yield node
-        stack.extend(next_node for next_node, _ in node.next_functions if next_node is not None)
+def walk(roots: Iterable[Any]) -> list[Any]:
+    """Every node that can be reached, each once, those behind a node after it in no particular order."""
+    return _C._reachable([*roots])
 
 
 def is_leaf_node(node: Any) -> bool:
     """Whether gradients end there, in a leaf."""
-    return str(node.name()).endswith("AccumulateGrad")
+    return _C._is_leaf_node(node)
 
 
 def saved(node: Any) -> Iterator[tuple[str, Any]]:
@@ -59,12 +52,16 @@ def saved_value(node: Any, name: str) -> Any:
     return getattr(node, f"_saved_{name}", None)
 
 
+_sequence = operator.methodcaller("_sequence_nr")
+
+
 class Graph:
     """The graph of one backward, walked once. Holds its nodes: drop it when the run is over."""
 
     def __init__(self, roots: Iterable[Any]) -> None:
         self.roots = roots_of(roots)
-        self.nodes = sorted(walk(self.roots), key=lambda node: node._sequence_nr())  # oldest first
+        self.nodes = sorted(walk(self.roots), key=_sequence)  # oldest first
+        self.names = [node.name() for node in self.nodes]
         self.leaves = [node.variable for node in self.nodes if is_leaf_node(node)]
         leaves = {id(root) for root in roots if not isinstance(root, tuple) and root.grad_fn is None}
         self.leaves += [root for root in roots if id(root) in leaves and root.requires_grad]

@@ -17,7 +17,7 @@ import traceback
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd import _C
 from retrograd.doctor import _names
@@ -25,10 +25,12 @@ from retrograd.doctor._findings import SilentFailureError, SilentFailureWarning
 from retrograd.doctor._graph import Graph
 from retrograd.doctor._places import Place, here
 
-RUNS, STEPS, MOST_RUNS, CALLS, OPS = 6, 4, 64, 40, 30_000  # how long a close look lasts
+RUNS, STEPS, MOST_RUNS, CALLS, OPS = 6, 4, 64, 40, 300_000  # how long a close look lasts
 MODES = 8  # calls of train() and eval() after which known lines are new
 
 BAD_GRADIENT, GROWING, ZEROS, JUMP = 1, 2, 4, 8  # as in csrc/python/doctor.cpp
+SHAPES, PAIRS, CUTS = 1, 2, 4  # what an op is to a check, and
+BY_HAND, BAD_VALUES = 0, 1  # who follows tensors, as in csrc/python/look.cpp
 
 
 class Run:
@@ -80,8 +82,9 @@ class Call:
 class Check:
     """Watches for one code, or a few that lie close together. Every method is an event; place is the user's line."""
 
-    traces_ops = False  # whether op() is to be called
-    traces_nodes = False  # whether node() is to be called
+    traces_ops = False  # whether op() is to be called, for those that csrc/python/look.cpp finds may matter
+    traces_nodes = False  # whether node() is to be called, likewise
+    op_names: ClassVar[dict[str, int]] = {}  # SHAPES, PAIRS or CUTS, by the names of ops that are
     has_closure = False  # whether the step that runs has a function that computes the loss
 
     def opened(self) -> None:
@@ -135,7 +138,6 @@ class Watcher:
         self._handler = self._op
         self._pushed = False
         self._loaded = False
-        self._ops = 0  # in this look
 
     # -- how closely ------------------------------------------------------------
 
@@ -157,14 +159,14 @@ class Watcher:
         self._runs = self._steps = self._modules = 0
         if close:
             return
-        self._ops = 0
         if not (self.always or at_once) and self.looks > 8 and time.monotonic() - self._began < 0.05 * self.looks:
             return
         self.looks += 1
         self._thread = threading.get_ident()
+        _C._look_begin({name: what for check in self.checks for name, what in check.op_names.items()}, 0 if self.always else OPS)
         _C._doctor_set(True, True, any(check.traces_nodes for check in self.checks))
         if any(check.traces_ops for check in self.checks) and _C._top_op_handler() is None:
-            _C._push_op_handler(self._handler)
+            _C._push_look(self._handler)
             self._pushed = True
         _tell_python_parts(self)
         self._each("opened")
@@ -203,6 +205,7 @@ class Watcher:
             return
         recording = _C.is_grad_enabled()
         self._busy = True
+        _C._look_pause(True)
         _C._set_grad_enabled(False)
         try:
             for method in methods:
@@ -213,18 +216,21 @@ class Watcher:
             self._broken(error)
         finally:
             _C._set_grad_enabled(recording)
+            _C._look_pause(False)
             self._busy = False
 
     @contextlib.contextmanager
     def unwatched(self) -> Iterator[None]:
         """For what the doctor computes by itself: nothing is recorded, and nothing told."""
         busy, self._busy = self._busy, True
+        paused = _C._look_pause(True)
         recording = _C.is_grad_enabled()
         _C._set_grad_enabled(False)
         try:
             yield
         finally:
             _C._set_grad_enabled(recording)
+            _C._look_pause(paused)
             self._busy = busy
 
     def _broken(self, error: Exception) -> None:
@@ -323,13 +329,12 @@ class Watcher:
             self.open()  # the first use of a class
         self._each("function", cls, args, ctx, results)
 
-    def _op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        result = op(*args, **kwargs)
-        self._ops += 1
-        if self._ops > OPS and not self.always:
+    def _op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *made: Any) -> Any:
+        """What has run and may matter, with its result; or what is to be run, where the core leaves that to handlers (out=)."""
+        result = made[0] if made else op(*args, **kwargs)
+        if _C._look_is_over():
             self.close()
-            return result
-        if not self._busy:
+        elif not self._busy:
             self._each("op", op, args, kwargs, result)
         return result
 

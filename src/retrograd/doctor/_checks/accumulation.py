@@ -149,8 +149,7 @@ class Accumulation(Check, Listener):
         simple = len(run.roots) == 1 and not run.create_graph and not run.inputs and isinstance(run.roots[0], _C.Tensor) and not carried
         factor = _mean_factor(run.roots[0].grad_fn) if simple and run.roots[0].numel() == 1 else 0.0
         leaves = frozenset(id(leaf) for leaf in run.graph.leaves)
-        names = tuple(node.name() for node in run.graph.nodes)
-        self._parts.append(_Part(_chain(), run.place, factor, leaves, names, data))
+        self._parts.append(_Part(_chain(), run.place, factor, leaves, tuple(run.graph.names), data))
         if len(self._parts) > 512:
             del self._parts[0]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import Any, ClassVar
 
-from retrograd.doctor._books import WeakTable, node_of, same_line, tensors_in
+from retrograd import _C
+from retrograd.doctor._books import node_of, place_of, same_line, tensors_in
 from retrograd.doctor._findings import Finding, tell
 from retrograd.doctor._places import Place, here
-from retrograd.doctor._watch import Check, Run
+from retrograd.doctor._watch import PAIRS, SHAPES, Check, Run
 
 # Ops that take two tensors element by element, by the first part of their name; _broadcast_tensors is what losses call.
 _PAIRWISE = {
@@ -46,19 +47,15 @@ def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 class SilentBroadcast(Check):
     traces_ops = True
+    op_names: ClassVar = dict.fromkeys(_PAIRWISE, PAIRS) | dict.fromkeys(_SHAPING, SHAPES)
 
     def __init__(self) -> None:
         self.met: list[Met] = []
-        self.shaped: WeakTable[Place | None] = WeakTable()  # tensors that were given dimensions on purpose, and where
 
     forget = __init__
 
     def op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        name = op.__name__.partition(".")[0]
-        if name in _SHAPING:
-            for tensor in tensors_in(result, 0):
-                self.shaped[tensor] = here()
-        elif name in _PAIRWISE:
+        if op.__name__.partition(".")[0] in _PAIRWISE:
             operands = list(tensors_in(args, 2))[-2:]
             if len(operands) == 2:
                 self.pair(operands[0], operands[1], result)
@@ -74,7 +71,7 @@ class SilentBroadcast(Check):
         if made is None or made.numel() <= max(a.numel(), b.numel()):
             return
         place = here()
-        if place is None or any(same_line(self.shaped.get(tensor), place) for tensor in (a, b)):
+        if place is None or any(same_line(place_of(_C._look_shaped(tensor)), place) for tensor in (a, b)):
             return  # x[:, None] - y: every pair is wanted
         self.met = [met for met in self.met[-16:] if met.node() is not None]
         self.met.append(Met(made.grad_fn, place, (one, two), tuple(made.shape)))

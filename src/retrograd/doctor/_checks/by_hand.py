@@ -7,7 +7,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd.doctor._places import Place, here
-from retrograd.doctor._watch import Check, Run
+from retrograd.doctor._watch import BY_HAND, Check, Run
 
 _ZEROING = {"zero_", "fill_", "copy_", "set_"}
 
@@ -110,6 +110,16 @@ class ByHand(Check):
                 ref = weakref.ref(leaf)
                 self._leaves[pointer(leaf)] = ref
                 self._grads[pointer(grad)] = ref
+        self._follow_anew()
+
+    def zeroed(self, owner: Any, params: list[Any], place: Place | None) -> None:
+        """Their memory will be somebody else's."""
+        ids = {id(param) for param in params}
+        self._grads = {at: ref for at, ref in self._grads.items() if id(ref()) not in ids}
+        self._follow_anew()
+
+    def _follow_anew(self) -> None:
+        _C._look_follow(BY_HAND, [*self._grads, *self._derived], True)
 
     def failed_backward(self) -> None:
         self._quiet = 0
@@ -119,6 +129,10 @@ class ByHand(Check):
 
     def after_step(self, optimizer: Any, place: Place | None) -> None:
         self._quiet = 0
+
+    def _follow(self, tensor: Any) -> None:
+        self._derived[id(tensor)] = weakref.ref(tensor)
+        _C._look_follow(BY_HAND, (id(tensor),), False)
 
     def _is_derived(self, tensor: Any) -> bool:
         ref = self._derived.get(id(tensor))
@@ -132,7 +146,7 @@ class ByHand(Check):
         tensors = [a for a in args[1:] if isinstance(a, _C.Tensor)] if writes else [a for a in args if isinstance(a, _C.Tensor)]
         if not writes:
             if isinstance(result, _C.Tensor) and any(map(self._is_derived, tensors)):
-                self._derived[id(result)] = weakref.ref(result)
+                self._follow(result)
             return
         if not args or not isinstance(args[0], _C.Tensor):
             return
@@ -146,7 +160,7 @@ class ByHand(Check):
         owner = self._leaves.get(at)
         leaf = owner() if owner is not None else None
         if leaf is None:
-            self._derived[id(args[0])] = weakref.ref(args[0])  # a buffer, such as momentum
+            self._follow(args[0])  # a buffer, such as momentum
         elif args[0].numel() == leaf.numel():
             self._tell_updated(leaf, args[1] if name in ("add_", "sub_") else None, here())
 

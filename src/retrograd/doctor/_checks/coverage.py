@@ -8,7 +8,7 @@ evaluation mode, the layers before a head that alone is trained.
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd import _C
 from retrograd.doctor import _names, _owners
@@ -16,7 +16,7 @@ from retrograd.doctor._books import training
 from retrograd.doctor._checks.by_hand import grad_of, is_zero, pointer, total, version
 from retrograd.doctor._findings import Finding, counted, listed, tell
 from retrograd.doctor._places import Place, of_leaf
-from retrograd.doctor._watch import Call, Check, Run, live_optimizers, params_of
+from retrograd.doctor._watch import CUTS, Call, Check, Run, live_optimizers, params_of
 
 STEPS = 3  # with the same picture, for a parameter without a use
 STALE_STEPS = 2  # for an optimizer whose parameters were replaced
@@ -49,7 +49,8 @@ class _Steps:
 
 
 class Coverage(Check):
-    traces_ops = True
+    traces_ops = True  # for what _look_used() tells
+    op_names: ClassVar = {"detach": CUTS, "alias": CUTS}  # in a module: what goes into these is used, although nothing is recorded
 
     def __init__(self) -> None:
         self.forget()
@@ -62,11 +63,9 @@ class Coverage(Check):
 
     def opened(self) -> None:
         self._runs = 0
-        self._in_module = False
         self._reached: dict[int, tuple[Any, int]] = {}  # weak reference and the last run that reached it
         self._still: dict[int, tuple[int, int, float]] = {}  # values of leaves that no optimizer has
         self._moved: _Refs = {}
-        self._used: set[int] = set()
         self._steps: Any = weakref.WeakKeyDictionary()
 
     def made(self, optimizer: Any) -> None:
@@ -75,25 +74,11 @@ class Coverage(Check):
 
     # -- what is used and reached -----------------------------------------------
 
-    def after_module(self, call: Call, result: Any) -> None:
-        self._in_module = False
-
     def before_module(self, call: Call) -> None:
-        self._in_module = True
         for value in [*call.args, *call.kwargs.values()]:
             for tensor in value if isinstance(value, list | tuple) else (value,):
                 if isinstance(tensor, _C.Tensor) and tensor.requires_grad and tensor.is_leaf:
                     self._inputs[id(tensor)] = weakref.ref(tensor)
-
-    def op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        results = result if isinstance(result, list | tuple) else (result,)
-        is_cut = self._in_module and op.__name__ in ("detach", "alias")
-        if not is_cut and not any(isinstance(r, _C.Tensor) and r.requires_grad for r in results):
-            return  # nothing was recorded
-        for arg in args:
-            for tensor in arg if isinstance(arg, list | tuple) else (arg,):
-                if isinstance(tensor, _C.Tensor):
-                    self._used.add(id(tensor))  # of a parameter, which lives on, as long as it is asked for
 
     def before_backward(self, run: Run) -> None:
         if not run.accumulate:
@@ -134,7 +119,7 @@ class Coverage(Check):
     def after_step(self, optimizer: Any, place: Place | None) -> None:
         if self.has_closure:
             self._judge(optimizer)
-        self._used = set()
+        _C._look_used(True)  # and begins again
 
     def _judge(self, optimizer: Any) -> None:
         steps = self._steps.get(optimizer)
@@ -151,7 +136,7 @@ class Coverage(Check):
         picture = (frozenset(key for key in reached if key in own), frozenset(map(id, unreached)), frozenset(map(id, others)))
         steps.count = steps.count + 1 if picture == steps.picture else 1
         steps.picture = picture
-        steps.used = [*steps.used[-(STEPS - 1) :], set(self._used)]
+        steps.used = [*steps.used[-(STEPS - 1) :], _C._look_used(False)]
         newer = self._newer(optimizer, others)
         if newer and unreached and steps.count >= STALE_STEPS:
             self._tell_stale(optimizer, newer, unreached)

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from retrograd import _C
 from retrograd._cuts import has_zero_derivative
 from retrograd.doctor._books import WeakTable, in_optimizers, node_of, parameters_of, place_of, tensors_in, training
 from retrograd.doctor._findings import Finding, listed, tell
@@ -180,6 +181,10 @@ class DtypeCut(Check):
 
     forget = __init__
 
+    def opened(self) -> None:
+        if self.cuts:
+            _C._look_follow_cuts()
+
     # -- conversions and comparisons ------------------------------------------------
 
     def op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
@@ -207,6 +212,7 @@ class DtypeCut(Check):
                 and notes[-1][3][:2] == place[:2]
             ):
                 found = self.cuts.setdefault(place[:2], CutOp(notes[-1][1], place))
+                _C._look_follow_cuts()
                 for node in walk(sources):
                     if is_leaf_node(node):
                         found.leaves[node.variable] = True
@@ -217,10 +223,12 @@ class DtypeCut(Check):
     def before_backward(self, run: Run) -> None:
         if not run.accumulate or run.inputs is not None:
             return
-        nodes = set(run.graph.nodes)
-        for found in self.cuts.values():
-            found.feeds_loss = found.feeds_loss or any(ref() in nodes for ref in found.users)
-        zeros = [node for node in nodes if has_zero_derivative(node)]
+        if self.cuts:
+            nodes = set(run.graph.nodes)
+            for found in self.cuts.values():
+                found.feeds_loss = found.feeds_loss or any(ref() in nodes for ref in found.users)
+        named = zip(run.graph.nodes, run.graph.names, strict=True)
+        zeros = [node for node, name in named if has_zero_derivative(node, name)]
         if zeros:
             open_leaves = {id(node.variable) for node in self.open_nodes(run) if is_leaf_node(node)}
             for node in sorted(zeros, key=lambda node: -node._sequence_nr()):

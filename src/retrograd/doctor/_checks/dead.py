@@ -41,7 +41,6 @@ class DeadGradient(Check, Listener):
 
     def forget(self) -> None:
         self._entries: dict[int, _Entry] = {}
-        self._sent: dict[int, bool] = {}  # in this run: leaves that got a gradient, and whether one was not zero
         self._turns: list[
             tuple[Any, list[int], bool]
         ] = []  # in this run: nodes that received something and sent zeros, where, and whether that is meant
@@ -59,7 +58,7 @@ class DeadGradient(Check, Listener):
     # -- a run ------------------------------------------------------------------
 
     def before_backward(self, run: Run) -> None:
-        self._sent, self._turns = {}, []
+        self._turns = []
         root = run.roots[0] if len(run.roots) == 1 else None
         empty = isinstance(root, _C.Tensor) and root.numel() == 1 and is_zero(root)
         self._watching = run.accumulate and not run.create_graph and not empty and root is not None
@@ -71,14 +70,7 @@ class DeadGradient(Check, Listener):
         for i, (grad, (next_node, _)) in enumerate(zip(sent, node.next_functions, strict=False)):
             if grad is None or next_node is None:
                 continue
-            is_leaf = is_leaf_node(next_node)
-            if not is_leaf and not self._suspects():
-                continue
-            zero = is_zero(grad)
-            if is_leaf:
-                key = id(next_node.variable)
-                self._sent[key] = self._sent.get(key, False) or not zero
-            if zero:
+            if (is_leaf_node(next_node) or self._suspects()) and is_zero(grad):
                 zeros.append(i)
         if zeros and any(grad is not None and not is_zero(grad) for grad in received):
             self._turns.append((node, zeros, self._is_meant(node)))
@@ -87,7 +79,7 @@ class DeadGradient(Check, Listener):
         return any(entry.steps for entry in self._entries.values())
 
     def after_backward(self, run: Run) -> None:
-        sent, self._sent = self._sent, {}
+        sent = _C._look_sent()  # leaves that got a gradient, and whether one was not zero
         turns, self._turns = self._turns, []
         if not run.accumulate:
             return
@@ -105,7 +97,7 @@ class DeadGradient(Check, Listener):
             self._diagnose(dead, turns)
 
     def failed_backward(self) -> None:
-        self._sent, self._turns = {}, []
+        self._turns = []
 
     # -- steps ------------------------------------------------------------------
 

@@ -129,6 +129,10 @@ class ModeConfusion(Check):
 
     forget = __init__
 
+    def opened(self) -> None:
+        if self.modes:
+            _C._look_follow_cuts()
+
     # -- calls --------------------------------------------------------------------
 
     def after_module(self, call: Call, result: Any) -> None:
@@ -164,6 +168,7 @@ class ModeConfusion(Check):
         for tensor in tensors_in(result):
             for off in _switched_off(tensor):
                 others = self.modes.setdefault(off, [])
+                _C._look_follow_cuts()
                 if before not in others:
                     others.append(before)
 
@@ -275,7 +280,7 @@ class ModeConfusion(Check):
     # -- training -------------------------------------------------------------------
 
     def before_backward(self, run: Run) -> None:
-        nodes = set(run.graph.nodes)
+        nodes = set(run.graph.nodes) if self.recorded or self.in_eval else set()
         for spot in self.recorded.values():
             spot.used = spot.used or any(ref() in nodes for ref in spot.nodes)
         if not run.accumulate or not training.trains(run.graph.leaves):

@@ -19,7 +19,7 @@ from retrograd.doctor._bad_values import INF, NAN
 from retrograd.doctor._findings import Finding, found, tell
 from retrograd.doctor._graph import is_leaf_node
 from retrograd.doctor._places import Place, function_around, here, is_package_file, of_node, tree_of
-from retrograd.doctor._watch import BAD_GRADIENT, Check, Run, live_optimizers
+from retrograd.doctor._watch import BAD_GRADIENT, BAD_VALUES, Check, Run, live_optimizers
 
 
 class _Origin(NamedTuple):
@@ -52,6 +52,10 @@ class NanOrigin(Check):
     def _remember(self, tensor: Any, origin: _Origin) -> None:
         key = id(tensor)
         self._bad[key] = (weakref.ref(tensor, lambda _: self._bad.pop(key, None)), origin)
+        _C._look_follow(BAD_VALUES, (key,), False)
+
+    def opened(self) -> None:
+        _C._look_follow(BAD_VALUES, tuple(self._bad), False)
 
     def op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         for out in _tensors((result,)):
