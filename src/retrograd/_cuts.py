@@ -50,8 +50,9 @@ _ZERO = {
 }
 
 
-def has_zero_derivative(node: Any, name: str) -> bool:
-    """Whether the derivative of the op of a node, whose name is given, is zero everywhere."""
+def has_zero_derivative(node: Any, name: str = "") -> bool:
+    """Whether the derivative of the op of a node is zero everywhere. The name of the node may be given where it is known."""
+    name = name or node.name()
     if name in _ZERO:
         return True
     return name.startswith("DivBackward") and getattr(node, "_saved_rounding_mode", None) in ("floor", "trunc")
@@ -62,7 +63,7 @@ def blocks(root: Any) -> str:
     stack, seen, zeros = [root], {root}, {}
     while stack:
         node = stack.pop()
-        if has_zero_derivative(node, node.name()):
+        if has_zero_derivative(node):
             zeros[node] = True
             continue
         if hasattr(node, "variable"):
