@@ -14,6 +14,7 @@ import importlib
 import importlib.util
 import os
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -23,16 +24,22 @@ if "PYTEST_XDIST_WORKER_COUNT" in os.environ:
     cores = len(os.sched_getaffinity(0))
     os.environ.setdefault("OMP_NUM_THREADS", str(max(2, cores // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))))
 
-# Tests do odd things on purpose, and none of them for long: the doctor would look closely all the time. tests/doctor switches it on.
 os.environ.setdefault("RETROGRAD_DOCTOR", "0")
 
 import retrograd
+from retrograd import doctor
+from retrograd.doctor._watch import watcher
 
-if os.environ["RETROGRAD_DOCTOR"] == "0":  # the package may be loaded already, by its plugin for pytest
-    retrograd._C._doctor_set(False, False, False)
+# The doctor is on where tests train, as it is for users (`_watched`). Elsewhere it is off: tests of single ops take their time.
+# RETROGRAD_TEST_DOCTOR=1 has it on everywhere, =0 nowhere.
+doctor.off()  # the package may be loaded already, by its plugin for pytest
+DOCTOR = os.environ.get("RETROGRAD_TEST_DOCTOR", "")
 
 # What runs on another device too: on the guarded one of csrc/testing/guarded.h, as the default of whatever makes a tensor. A test that has to
 # do with the CPU says why by the mark `on_cpu`.
+TESTS = Path(__file__).parent
+TRAINS = ("nn", "optim")
+
 ELSEWHERE = """
     test_tiny test_anomaly test_custom_function test_engine test_forward_ad test_functional test_grad_mode test_gradcheck test_graph_hooks
     test_history_cut test_hooks test_inference_mode test_inplace_views test_leaf_rules test_saved test_sites
@@ -93,6 +100,28 @@ def _same_start():
     yield
     after = (retrograd.is_grad_enabled(), retrograd.is_inference_mode_enabled(), retrograd.get_default_dtype())
     assert after == before, "the test left a mode or the default dtype changed"
+
+
+def _watched(node: pytest.Item) -> bool:
+    return DOCTOR != "0" and (DOCTOR == "1" or node.path.relative_to(TESTS).parts[0] in TRAINS)
+
+
+@pytest.fixture(autouse=True)
+def _doctor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
+    """Each test is a program of its own, and the doctor has nothing to say of it but what its mark `told` lists."""
+    if not _watched(request.node):
+        yield
+        return
+    monkeypatch.setenv("RETROGRAD_DOCTOR", "debug")  # for processes it starts too; a check that fails raises
+    codes = [code for mark in request.node.iter_markers("told") for code in mark.args]
+    with doctor.on(), doctor.configure(disable=codes):
+        doctor.forget()
+        yield
+        if doctor.is_on():
+            watcher.end()
+        told = [finding.text() for finding in doctor.findings()]
+        doctor.forget()
+    assert not told, "the doctor found:\n" + "\n".join(told)
 
 
 @pytest.fixture

@@ -142,7 +142,9 @@ bool matters(const OpRecord& op, std::span<const SeenPart> given, std::span<cons
   const uint8_t meaning = meaning_of(op);
   bool told = false;
   const bool recorded = std::ranges::any_of(results, [](const TensorImpl* t) { return requires_grad(t); });
-  if (recorded || ((meaning & kCuts) && in_module))
+  // What is written to a parameter is no use of it: the result is the parameter itself.
+  const bool reads = recorded && std::ranges::any_of(results, [](const TensorImpl* t) { return requires_grad(t) && !is_learned_leaf(t); });
+  if (reads || ((meaning & kCuts) && in_module))
     for (const TensorImpl* t : arguments)
       if (is_learned_leaf(t)) seen.used.insert(t);
   if (!op.composite)  // whose result is that of a part

@@ -7,6 +7,7 @@ What is put here at run time, the ops of the table and those parts, stands under
 import importlib as _importlib
 import math as _math
 import os as _os
+import sys as _sys
 import typing as _typing
 
 from retrograd import _C
@@ -477,6 +478,24 @@ else:
         raise AttributeError(f"module '{_C.__name__}' has no attribute {name!r}")
 
     _C.__getattr__ = _core_name
+
+    def _finish_imports():
+        """Before a fork: what another thread is importing (an op or a backward may, the first time) would stay locked in the child for ever."""
+
+        def running():
+            modules = ((name, getattr(module, "__spec__", None)) for name, module in list(_sys.modules.items()))
+            return [name for name, spec in modules if name.startswith("retrograd.") and getattr(spec, "_initializing", False)]
+
+        before = None
+        while (names := running()) and names != before:  # the same again: they are this thread's own
+            before = names
+            for name in names:
+                _importlib.import_module(name)
+            if "retrograd.doctor._watch" in _sys.modules:
+                _importlib.import_module("retrograd.doctor._checks")  # which come next
+
+    if hasattr(_os, "register_at_fork"):
+        _os.register_at_fork(before=_finish_imports)
 
     def __getattr__(name):
         if name in _LAZY:

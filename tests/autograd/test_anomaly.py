@@ -69,6 +69,7 @@ def test_nan_is_an_error():
         GivesNan.apply(leaf()).sum().backward()
 
 
+@pytest.mark.told("nan_origin", why="which anomaly mode finds too")
 def test_nan_of_a_built_in_op():
     def run():
         x = torch.tensor([0.0], requires_grad=True)
@@ -84,6 +85,7 @@ def test_nan_of_a_built_in_op():
         run()
 
 
+@pytest.mark.told("nan_origin", why="which anomaly mode finds too")
 def test_nan_need_not_be_an_error():
     x = leaf()
     with pytest.warns(UserWarning, match="Anomaly Detection has been enabled"), detect_anomaly(check_nan=False):
@@ -195,6 +197,7 @@ def test_nodes_show_their_traceback():
     assert "traceback_" not in (leaf() * 2).grad_fn.metadata
 
 
+@pytest.mark.told("nan_origin", why="which anomaly mode finds too")
 def test_the_graph_can_be_run_again_after_a_failure():
     x = leaf()
     y = GivesNan.apply(x)
@@ -239,6 +242,7 @@ def test_switches_take_bools():
     assert not torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
 
 
+@pytest.mark.told("custom_function_wrong_gradient", why="a backward that fails")
 def test_each_cause_is_a_warning_of_its_own():
     class Outer(torch.autograd.Function):
         @staticmethod

@@ -949,6 +949,7 @@ class Upcast(torch.autograd.Function):
         return grad.double()
 
 
+@pytest.mark.told("custom_function_wrong_gradient", why="a gradient of another dtype")
 def test_a_leaf_of_any_grad_dtype_takes_gradients_as_they_come():
     x = torch.ones(2, requires_grad=True)
     out = Upcast.apply(x)

@@ -71,6 +71,7 @@ def test_gradients_are_those_without_checkpoint(use_reentrant):
     assert_close(gradient_of(lambda x, w: checkpoint(f, x, w, use_reentrant=use_reentrant), x, w), gradient_of(f, x, w))
 
 
+@pytest.mark.told("checkpoint_side_effects", why="it notes each run")
 @both_kinds
 def test_the_function_runs_once_forward_and_once_backward(use_reentrant):
     f, calls = runs(wave)
@@ -170,6 +171,7 @@ def test_backward_twice():
         y.backward()
 
 
+@pytest.mark.told("checkpoint_side_effects", why="it notes each run")
 def test_two_outputs_one_by_one():
     f, calls = runs(lambda x: (x.sin().exp(), x.cos().exp()))
     x = leaf(1.0, 2.0)
@@ -207,6 +209,7 @@ def test_views_and_writes_in_place_inside():
 # -- early stop ---------------------------------------------------------------
 
 
+@pytest.mark.told("checkpoint_side_effects", why="it notes each run")
 @pytest.mark.parametrize(("early", "expected"), [(True, "sexyse"), (False, "sexysexy")])
 def test_early_stop(early, expected):
     steps = []
@@ -296,6 +299,7 @@ def test_a_chain_of_checkpoints():
 # -- random numbers -----------------------------------------------------------
 
 
+@pytest.mark.told("checkpoint_side_effects", why="it notes each run")
 @both_kinds
 def test_random_numbers_are_the_same_in_both_runs(use_reentrant):
     seen = []

@@ -195,6 +195,7 @@ def test_random_ops_after_a_kept_random_op():
     assert_close(gradients(lambda x, w: checkpoint(f, x, w, use_reentrant=False, context_fn=keeping(first_only))), gradients(f))
 
 
+@pytest.mark.told("checkpoint_side_effects", why="it notes each run")
 @pytest.mark.parametrize("preserve", [True, False])
 def test_random_ops_after_a_kept_dropout(preserve):
     def f(x):
@@ -245,6 +246,7 @@ def test_nested_checkpoints():
     assert_close(gradients(run), gradients(lambda x, w: block(x, w).sin() @ w))
 
 
+@pytest.mark.told("checkpoint_side_effects", why="which is allowed here")
 def test_a_kept_result_that_was_written_to():
     def f(x, w):
         y = x @ w

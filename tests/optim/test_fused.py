@@ -215,6 +215,7 @@ def test_inference_tensors_are_refused_outside_inference_mode():
         optimizer.step()
 
 
+@pytest.mark.told("missing_zero_grad", why="a gradient with a history, step after step")
 def test_nothing_is_recorded():
     p = torch.nn.Parameter(torch.ones(3))
     optimizer = SGD([p], lr=0.5, momentum=0.9)

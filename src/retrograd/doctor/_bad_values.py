@@ -21,7 +21,7 @@ def badness(tensor: Any) -> int:
     elif (
         not (tensor.is_floating_point() or tensor.is_complex())
         or tensor.device.type != "cpu"
-        or tensor.is_sparse
+        or tensor.layout != _C.strided
         or _C._batch_level(tensor)
     ):
         return 0

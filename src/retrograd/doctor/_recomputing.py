@@ -148,7 +148,7 @@ def _quietly(function: Any, *args: Any) -> Any:
 
 
 def _fingerprint(tensor: Any) -> tuple[float, ...]:
-    if tensor.device.type != "cpu" or tensor.is_sparse or _C._batch_level(tensor) or not tensor.numel():
+    if tensor.device.type != "cpu" or tensor.layout != _C.strided or _C._batch_level(tensor) or not tensor.numel():
         return ()
     plain = tensor.detach()
     if not plain.is_contiguous() and plain.numel() > SAMPLE:

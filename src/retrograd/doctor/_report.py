@@ -94,7 +94,7 @@ def _remark(tensor: Any, in_optimizer: set[int]) -> str:
 
 
 def _norm(grad: Any) -> float | None:
-    if grad is None or grad.is_meta:
+    if grad is None or grad.is_meta or (grad.layout != _C.strided and not grad.is_sparse):
         return None
     values = grad.detach().coalesce().values() if grad.is_sparse else grad.detach()
     return float(values.norm())

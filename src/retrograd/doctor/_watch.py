@@ -26,6 +26,7 @@ from retrograd.doctor._graph import Graph
 from retrograd.doctor._places import Place, here
 
 RUNS, STEPS, MOST_RUNS, CALLS, OPS = 6, 4, 64, 40, 300_000  # how long a close look lasts
+FREE, SHARE = 1.0, 0.03  # seconds that looks may take, and the share of the program's time beyond them
 MODES = 8  # calls of train() and eval() after which known lines are new
 
 BAD_GRADIENT, GROWING, ZEROS, JUMP = 1, 2, 4, 8  # as in csrc/python/doctor.cpp
@@ -134,7 +135,8 @@ class Watcher:
         self._calls: list[Call] = []
         self._runs = self._steps = self._modules = self.looks = 0
         self._stepping = self._modes = 0
-        self._began = time.monotonic()
+        self._began = time.perf_counter()
+        self._spent = 0.0  # in looks, by the doctor alone
         self._handler = self._op
         self._pushed = False
         self._loaded = False
@@ -150,16 +152,19 @@ class Watcher:
         atexit.register(self.end)
 
     def open(self, at_once: bool = False) -> None:
-        """Begins a close look, or makes the present one last again. In a program that is new at every line looks get rarer, unless it has to be at once."""
+        """Begins a close look, or makes the present one last again. In a program that is always new looks get rarer, unless it has to be at once."""
         on, close, _ = _C._doctor_state()
         if not on:
             return
         if not self._loaded:
             self._load()
+        if close and self._thread != threading.get_ident() and self._thread not in sys._current_frames():
+            self.leave_thread()
+            close = False
+        if not (self.always or at_once) and self._spent > FREE + SHARE * (time.perf_counter() - self._began):
+            return
         self._runs = self._steps = self._modules = 0
         if close:
-            return
-        if not (self.always or at_once) and self.looks > 8 and time.monotonic() - self._began < 0.05 * self.looks:
             return
         self.looks += 1
         self._thread = threading.get_ident()
@@ -173,6 +178,8 @@ class Watcher:
 
     def close(self) -> None:
         """Ends the close look."""
+        if self._run is not None:
+            self.failed_backward()  # its end will not be told
         if self._pushed and threading.get_ident() == self._thread:
             _C._drop_op_handler(self._handler)
             self._pushed = False
@@ -181,6 +188,12 @@ class Watcher:
         on = _C._doctor_state()[0]
         _C._doctor_set(on, False, False)
         _tell_python_parts(None)
+
+    def leave_thread(self) -> None:
+        """The thread that a look began in is gone, or is not in this process."""
+        self._pushed = self._busy = False
+        self._run, self._calls, self._stepping = None, [], 0
+        self.close()
 
     def _count(self, runs: int = 0, steps: int = 0, modules: int = 0) -> None:
         self._runs += runs
@@ -206,18 +219,22 @@ class Watcher:
         recording = _C.is_grad_enabled()
         self._busy = True
         _C._look_pause(True)
+        started = time.perf_counter()
         _C._set_grad_enabled(False)
         try:
             for method in methods:
                 method(*args)
         except (SilentFailureError, SilentFailureWarning):
             raise
+        except RecursionError:  # the program has little of its stack left: what happens down there is not looked at
+            self._run = None
         except Exception as error:
             self._broken(error)
         finally:
             _C._set_grad_enabled(recording)
             _C._look_pause(False)
             self._busy = False
+            self._spent += time.perf_counter() - started
 
     @contextlib.contextmanager
     def unwatched(self) -> Iterator[None]:
@@ -359,7 +376,8 @@ class Watcher:
         for check in self.checks:
             check.forget()
         _names.forget()
-        self._run, self._calls, self._stepping, self._modes, self.looks, self._began = None, [], 0, 0, 0, time.monotonic()
+        self._run, self._calls, self._stepping, self._modes, self.looks, self._spent = None, [], 0, 0, 0, 0.0
+        self._began = time.perf_counter()
         _C._doctor_forget()
 
 
@@ -388,4 +406,11 @@ def weak(tensor: Any) -> Any:
     return weakref.ref(tensor)
 
 
+def _after_fork() -> None:
+    if watcher._thread not in (0, threading.get_ident()):
+        watcher.leave_thread()
+
+
 watcher = Watcher()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -79,6 +79,36 @@ def _tell_optimizers() -> None:
         module._recorded = _C._recording()  # type: ignore[attr-defined]
 
 
+class _Doctor:
+    """What it computes in a close look is not the program's: it is off while anything records, in whichever thread, and then on again if it was."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._recordings = 0
+        self._was_on = False
+
+    def leave(self) -> None:
+        with self._lock:
+            self._recordings += 1
+            if self._recordings == 1:
+                self._was_on = _C._doctor_state()[0]
+                if self._was_on:
+                    from retrograd import doctor
+
+                    doctor.off()
+
+    def come_back(self) -> None:
+        with self._lock:
+            self._recordings -= 1
+            if not self._recordings and self._was_on:
+                from retrograd import doctor
+
+                doctor.on()
+
+
+_doctor = _Doctor()
+
+
 class Recording:
     """Records this thread, or all threads that start while it runs, from start() to stop()."""
 
@@ -98,7 +128,6 @@ class Recording:
         self.shapes, self.memory, self.stack, self.modules = shapes, memory, stack, modules
         self.with_flops, self.all_threads, self.overloads = with_flops, all_threads, overloads
         self._session: Any = None
-        self._doctor = False  # whether it is to be switched on again
         self._results: Any = None
         self.wall_ns = 0
 
@@ -107,11 +136,7 @@ class Recording:
             if not Recording._watching_threads:
                 threading.setprofile(_attach_new_thread)
             Recording._watching_threads += 1
-        self._doctor = _C._doctor_state()[0]
-        if self._doctor:  # what it computes in a close look is not the program's
-            from retrograd import doctor
-
-            doctor.off()
+        _doctor.leave()
         self.wall_ns = time.time_ns()
         self._session = _C._profile_start(self.shapes or self.with_flops, self.stack, self.modules or self.stack, self.all_threads)
         _tell_optimizers()
@@ -119,10 +144,7 @@ class Recording:
     def stop(self) -> None:
         _C._profile_stop(self._session)
         _tell_optimizers()
-        if self._doctor:
-            from retrograd import doctor
-
-            doctor.on()
+        _doctor.come_back()
         if self.all_threads:
             Recording._watching_threads -= 1
             if not Recording._watching_threads:

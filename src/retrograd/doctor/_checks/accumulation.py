@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 
 from retrograd import _C
 from retrograd.doctor import _names
+from retrograd.doctor._books import WeakTable
 from retrograd.doctor._checks.by_hand import ByHand, Listener, grad_of, total
 from retrograd.doctor._findings import Finding, tell
 from retrograd.doctor._graph import is_leaf_node, saved_value
 from retrograd.doctor._places import Place, tree_of
-from retrograd.doctor._watch import Call, Check, Run, params_of
+from retrograd.doctor._watch import Call, Check, Run, live_optimizers, params_of
 
 STEPS = 2  # in a row, with the same number of backwards
+MOST = 64  # backwards for one step
 
 _Chain = tuple[tuple[str, str, int], ...]  # (file, function, line) of the frames that run, innermost first
 
@@ -43,7 +45,7 @@ class _Part(NamedTuple):
     place: Place | None
     factor: float  # by which the mean is multiplied; 0 where the root is no mean
     leaves: frozenset[int]
-    graph: tuple[str, ...]
+    graph: int  # of the names of its nodes
     data: frozenset[float]  # sums of what modules were called with
 
 
@@ -58,10 +60,10 @@ def _number(node: Any) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _mean_factor(node: Any) -> float:
+def _mean_factor(node: Any, deepest: int = 12) -> float:
     """The number that a mean is multiplied by to give the root, 0 where the root is no mean over a batch."""
     factor = 1.0
-    for _ in range(12):
+    for depth in range(deepest):
         if node is None or is_leaf_node(node):
             return 0.0
         name = node.name()
@@ -72,7 +74,7 @@ def _mean_factor(node: Any) -> float:
         if name.startswith("MeanBackward"):
             return 0.0 if _is_score(node) else factor
         if name.startswith(("AddBackward", "SubBackward")):
-            return max((factor * _mean_factor(n) for n in following), default=0.0)
+            return max((factor * _mean_factor(n, deepest - depth - 1) for n in following), default=0.0)
         if name.startswith(("MulBackward", "DivBackward")):
             number = _number(node)
             if not number or len(following) != 1:
@@ -124,7 +126,7 @@ class Accumulation(Check, Listener):
         self._data: set[float] = set()
         self._carried = False
         self._scaled: dict[int, list[float]] = {}  # what the gradient of a leaf was multiplied by since: numbers, and tensors
-        self._marks: dict[int, Any] = {}  # weak references to gradients, by leaf
+        self._marks: WeakTable[Any] = WeakTable()  # weak references to gradients, by leaf
         self._streaks: Any = weakref.WeakKeyDictionary()
 
     def opened(self) -> None:
@@ -144,18 +146,20 @@ class Accumulation(Check, Listener):
         if not run.accumulate:
             self._data = set()  # derivatives inside a step: nothing is simple here
             return
+        if not live_optimizers():
+            return
         data, self._data = frozenset(self._data), set()
         carried, self._carried = self._carried, False
         simple = len(run.roots) == 1 and not run.create_graph and not run.inputs and isinstance(run.roots[0], _C.Tensor) and not carried
         factor = _mean_factor(run.roots[0].grad_fn) if simple and run.roots[0].numel() == 1 else 0.0
         leaves = frozenset(id(leaf) for leaf in run.graph.leaves)
-        self._parts.append(_Part(_chain(), run.place, factor, leaves, tuple(run.graph.names), data))
-        if len(self._parts) > 512:
-            del self._parts[0]
+        graph = hash(tuple(run.graph.names))
+        self._parts = [*self._parts[-MOST + 1 :], _Part(_chain(), run.place, factor, leaves, graph, data)]
 
     def after_backward(self, run: Run) -> None:
-        if run.accumulate:
-            self._marks.update({id(leaf): weakref.ref(grad) for leaf in run.leaves if (grad := grad_of(leaf)) is not None})
+        for leaf in run.leaves if run.accumulate else ():
+            if (grad := grad_of(leaf)) is not None:
+                self._marks[leaf] = weakref.ref(grad)
 
     def failed_backward(self) -> None:
         self._parts = []
@@ -180,7 +184,7 @@ class Accumulation(Check, Listener):
         params = params_of(optimizer)
         ids = {id(p) for p in params}
         parts = [part for part in self._parts if part.leaves & ids]
-        replaced = any((ref := self._marks.get(id(p))) is not None and p.grad is not None and ref() is not p.grad for p in params)
+        replaced = any((ref := self._marks.get(p)) is not None and p.grad is not None and ref() is not p.grad for p in params)
         by_number, by_tensor = self._scaled.get(next(iter(ids), 0), (1.0, 1.0))
         if self.has_closure or replaced or not self._are_parts(parts, by_number, by_tensor):
             self._streaks.pop(optimizer, None)

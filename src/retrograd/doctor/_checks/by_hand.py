@@ -35,14 +35,14 @@ def is_zero(tensor: Any) -> bool:
     largest = _C._doctor_largest(tensor)
     if largest is not None:
         return bool(largest == 0)
-    if tensor.is_sparse or tensor.device.type != "cpu":
+    if tensor.layout != _C.strided or tensor.device.type != "cpu":
         return False
     return not bool(tensor.any())
 
 
 def total(tensor: Any) -> float:
     """The sum of the first elements, to tell values apart; 0 where there are none to read."""
-    if tensor.device.type != "cpu" or tensor.is_sparse or not tensor.is_floating_point():
+    if tensor.device.type != "cpu" or tensor.layout != _C.strided or not tensor.is_floating_point():
         return 0.0
     return float(tensor.detach().reshape(-1)[:65536].double().sum())
 

@@ -12,21 +12,15 @@ from typing import Any, ClassVar
 
 from retrograd import _C
 from retrograd.doctor import _names, _owners
-from retrograd.doctor._books import training
+from retrograd.doctor._books import WeakTable, training
 from retrograd.doctor._checks.by_hand import grad_of, is_zero, pointer, total, version
 from retrograd.doctor._findings import Finding, counted, listed, tell
 from retrograd.doctor._places import Place, of_leaf
 from retrograd.doctor._watch import CUTS, Call, Check, Run, live_optimizers, params_of
 
 STEPS = 3  # with the same picture, for a parameter without a use
+MOST = 8  # optimizers made in one look of which it is known what came before them
 STALE_STEPS = 2  # for an optimizer whose parameters were replaced
-
-_Refs = dict[int, Any]  # weak references by id
-
-
-def _has(refs: _Refs, tensor: Any) -> bool:
-    ref = refs.get(id(tensor))
-    return ref is not None and ref() is tensor
 
 
 def _values(leaf: Any) -> tuple[int, int, float]:
@@ -57,20 +51,27 @@ class Coverage(Check):
 
     def forget(self) -> None:
         self._older: Any = weakref.WeakKeyDictionary()  # parameters that were there when an optimizer was made
-        self._owned: _Refs = {}  # leaves that an optimizer has or had
-        self._inputs: _Refs = {}  # what modules were called with, and what grad() was asked for
+        self._owned: WeakTable[bool] = WeakTable()  # leaves that an optimizer has or had
+        self._inputs: WeakTable[bool] = WeakTable()  # what modules were called with, and what grad() was asked for
         self.opened()
 
     def opened(self) -> None:
-        self._runs = 0
-        self._reached: dict[int, tuple[Any, int]] = {}  # weak reference and the last run that reached it
-        self._still: dict[int, tuple[int, int, float]] = {}  # values of leaves that no optimizer has
-        self._moved: _Refs = {}
+        self._runs = self._made = 0
+        self._reached: WeakTable[int] = WeakTable()  # the last run that reached a leaf
+        self._still: WeakTable[tuple[int, int, float]] = WeakTable()  # values of leaves that no optimizer has
+        self._moved: WeakTable[bool] = WeakTable()
         self._steps: Any = weakref.WeakKeyDictionary()
 
     def made(self, optimizer: Any) -> None:
+        self._made += 1
+        if self._made > MOST:
+            return  # a program that makes them by the dozen
         parameter = _owners.parameter_class()
-        self._older[optimizer] = {id(t): weakref.ref(t) for t in _C._live_tensors() if isinstance(t, parameter)}
+        older: WeakTable[bool] = WeakTable()
+        for tensor in _C._live_tensors():
+            if isinstance(tensor, parameter):
+                older[tensor] = True
+        self._older[optimizer] = older
 
     # -- what is used and reached -----------------------------------------------
 
@@ -78,13 +79,13 @@ class Coverage(Check):
         for value in [*call.args, *call.kwargs.values()]:
             for tensor in value if isinstance(value, list | tuple) else (value,):
                 if isinstance(tensor, _C.Tensor) and tensor.requires_grad and tensor.is_leaf:
-                    self._inputs[id(tensor)] = weakref.ref(tensor)
+                    self._inputs[tensor] = True
 
     def before_backward(self, run: Run) -> None:
         if not run.accumulate:
             for tensor in run.inputs or ():
                 if isinstance(tensor, _C.Tensor):
-                    self._inputs[id(tensor)] = weakref.ref(tensor)
+                    self._inputs[tensor] = True
             return
         self._before = [(leaf, _state(grad_of(leaf))) for leaf in run.leaves]
         self._in_graph = {id(leaf) for leaf in run.graph.leaves} if not run.inputs else set()
@@ -96,15 +97,17 @@ class Coverage(Check):
         self._runs += 1
         for optimizer in live_optimizers():
             for param in params_of(optimizer):
-                self._owned[id(param)] = weakref.ref(param)
+                self._owned[param] = True
         for leaf, grad in before:
             now = _state(grad_of(leaf))
             if id(leaf) in self._in_graph or (now is not None and now != grad):
-                self._reached[id(leaf)] = (weakref.ref(leaf), self._runs)
-                if not _has(self._owned, leaf):
-                    values = _values(leaf)
-                    if self._still.setdefault(id(leaf), values) != values:
-                        self._moved[id(leaf)] = weakref.ref(leaf)
+                self._reached[leaf] = self._runs
+                if leaf not in self._owned:
+                    values, first = _values(leaf), self._still.get(leaf)
+                    if first is None:
+                        self._still[leaf] = values
+                    elif first != values:
+                        self._moved[leaf] = True
 
     def failed_backward(self) -> None:
         self._before = []
@@ -130,7 +133,7 @@ class Coverage(Check):
             return  # a step without a backward
         params = params_of(optimizer)
         own = {id(p) for p in params}
-        reached = {key: leaf for key, (ref, run) in self._reached.items() if run > since and (leaf := ref()) is not None}
+        reached = {id(leaf): leaf for leaf, run in self._reached.items() if run > since}
         unreached = [p for p in params if id(p) not in reached and (p.grad is None or is_zero(p.grad))]
         others = [leaf for key, leaf in reached.items() if key not in own and self._is_loose(leaf)]
         picture = (frozenset(key for key in reached if key in own), frozenset(map(id, unreached)), frozenset(map(id, others)))
@@ -149,13 +152,13 @@ class Coverage(Check):
 
     def _is_loose(self, leaf: Any) -> bool:
         """Nobody trains it, and it is not an input."""
-        return leaf.requires_grad and not any(_has(refs, leaf) for refs in (self._owned, self._inputs, self._moved))
+        return leaf.requires_grad and not any(leaf in table for table in (self._owned, self._inputs, self._moved))
 
     def _newer(self, optimizer: Any, leaves: list[Any]) -> list[Any]:
         older = self._older.get(optimizer)
         if older is None:
             return []
-        return [leaf for leaf in leaves if isinstance(leaf, _owners.parameter_class()) and not _has(older, leaf)]
+        return [leaf for leaf in leaves if isinstance(leaf, _owners.parameter_class()) and leaf not in older]
 
     # -- telling ----------------------------------------------------------------
 

@@ -6,12 +6,11 @@ alone. A loss that is zero has nothing to teach. What makes zeros of everything 
 
 from __future__ import annotations
 
-import weakref
 from typing import Any
 
 from retrograd import _C
 from retrograd.doctor import _names, _owners
-from retrograd.doctor._books import training
+from retrograd.doctor._books import WeakTable, training
 from retrograd.doctor._checks.by_hand import ByHand, Listener, is_zero, pointer
 from retrograd.doctor._findings import Finding, counted, listed, tell
 from retrograd.doctor._graph import is_leaf_node, saved_value
@@ -24,10 +23,9 @@ _CONSTANT = ("Round", "Floor", "Ceil", "Trunc", "Frac", "Sign", "Sgn", "Heavisid
 
 
 class _Entry:
-    __slots__ = ("leaf", "nonzero", "seen", "steps")
+    __slots__ = ("nonzero", "seen", "steps")
 
-    def __init__(self, leaf: Any) -> None:
-        self.leaf = weakref.ref(leaf)
+    def __init__(self) -> None:
         self.seen = self.nonzero = False  # since the last step: a gradient, one that is not zero
         self.steps = 0  # in a row, with zeros
 
@@ -40,7 +38,7 @@ class DeadGradient(Check, Listener):
         self.forget()
 
     def forget(self) -> None:
-        self._entries: dict[int, _Entry] = {}
+        self._entries: WeakTable[_Entry] = WeakTable()
         self._turns: list[
             tuple[Any, list[int], bool]
         ] = []  # in this run: nodes that received something and sent zeros, where, and whether that is meant
@@ -50,10 +48,7 @@ class DeadGradient(Check, Listener):
         self.forget()
 
     def _entry(self, leaf: Any) -> _Entry:
-        entry = self._entries.get(id(leaf))
-        if entry is None or entry.leaf() is not leaf:
-            entry = self._entries[id(leaf)] = _Entry(leaf)
-        return entry
+        return self._entries.setdefault(leaf, _Entry)
 
     # -- a run ------------------------------------------------------------------
 
@@ -61,7 +56,7 @@ class DeadGradient(Check, Listener):
         self._turns = []
         root = run.roots[0] if len(run.roots) == 1 else None
         empty = isinstance(root, _C.Tensor) and root.numel() == 1 and is_zero(root)
-        self._watching = run.accumulate and not run.create_graph and not empty and root is not None
+        self._watching = run.accumulate and not run.create_graph and not empty and root is not None and not run.loss_is_bad
 
     def node(self, run: Run, node: Any, received: tuple[Any, ...], sent: tuple[Any, ...]) -> None:
         if not self._watching or is_leaf_node(node):
@@ -76,7 +71,7 @@ class DeadGradient(Check, Listener):
             self._turns.append((node, zeros, self._is_meant(node)))
 
     def _suspects(self) -> bool:
-        return any(entry.steps for entry in self._entries.values())
+        return any(entry.steps for _, entry in self._entries.items())
 
     def after_backward(self, run: Run) -> None:
         sent = _C._look_sent()  # leaves that got a gradient, and whether one was not zero

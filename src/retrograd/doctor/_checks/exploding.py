@@ -9,12 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd import _C
+from retrograd.doctor._books import WeakTable
 from retrograd.doctor._checks.by_hand import ByHand, Listener
 from retrograd.doctor._findings import Finding, tell
 from retrograd.doctor._places import Place
 from retrograd.doctor._watch import JUMP, Check, Run, params_of
 
 APPLIED = 0.3  # the part of the gradient that at least has to be left: less is clipped
+
+
+INFINITE = float("inf")
+
+
+def _sample(param: Any) -> Any:
+    return param.detach().reshape(-1)[:4096]
 
 
 def _largest(tensors: list[Any]) -> float:
@@ -29,7 +37,9 @@ class ExplodingGradient(Check, Listener):
 
     def forget(self) -> None:
         self._jump: tuple[Place | None, float, float, float, int] | None = None
-        self._rates: dict[int, float] = {}  # what updates by hand make of a gradient, by leaf
+        # What updates by hand make of the gradient of a leaf, and steps of an optimizer of the user's.
+        self._rates: WeakTable[float] = WeakTable()
+        self._before: list[tuple[Any, Any]] = []  # during a step: parameters and copies of their first elements
 
     def opened(self) -> None:
         self._jump = None
@@ -41,14 +51,25 @@ class ExplodingGradient(Check, Listener):
             self._jump = None  # it was not used, and is overtaken
 
     def before_step(self, optimizer: Any, place: Place | None) -> None:
-        if self._jump is None or self.has_closure:
+        self._before = []
+        if self.has_closure:
             return
-        grads = [p.grad for p in params_of(optimizer) if p.grad is not None]
-        ours = type(optimizer).__module__.partition(".")[0] in ("retrograd", "torch")  # others may clip in their step
-        if grads and ours and _largest(grads) >= APPLIED * self._jump[1]:
+        params = [p for p in params_of(optimizer) if p.grad is not None]
+        if type(optimizer).__module__.partition(".")[0] not in ("retrograd", "torch"):  # it may clip: what it does is seen afterwards
+            self._before = [(p, _sample(p).clone()) for p in params]
+        elif self._jump is not None and params and _largest([p.grad for p in params]) >= APPLIED * self._jump[1]:
             self._tell()
 
     def after_step(self, optimizer: Any, place: Place | None) -> None:
+        before, self._before = [(p, values) for p, values in self._before if p.grad is not None], []
+        if before:
+            size, rate = _largest([p.grad for p, _ in before]), optimizer.param_groups[0].get("lr")
+            moved = _largest([_sample(p) - values for p, values in before]) / (rate if isinstance(rate, float) and rate > 0 else 1.0)
+            usual = self._rates.get(optimizer)
+            if self._jump is None:
+                self._rates[optimizer] = min(usual or INFINITE, moved / size if size else INFINITE)
+            elif usual is not None and size >= APPLIED * self._jump[1] and moved >= APPLIED * usual * size:
+                self._tell()
         self._jump = None
 
     def updated(self, leaf: Any, amount: Any, place: Place | None) -> None:
@@ -57,8 +78,8 @@ class ExplodingGradient(Check, Listener):
         size = _largest([leaf.grad])
         rate = _largest([amount]) / size if size else 0.0
         if self._jump is None:
-            self._rates[id(leaf)] = rate
-        elif size >= APPLIED * self._jump[1] and rate >= APPLIED * self._rates.get(id(leaf), float("inf")):
+            self._rates[leaf] = rate
+        elif size >= APPLIED * self._jump[1] and rate >= APPLIED * (self._rates.get(leaf) or INFINITE):
             self._tell()
 
     def _tell(self) -> None:

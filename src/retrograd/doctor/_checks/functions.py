@@ -123,7 +123,7 @@ def _compare_in_directions(cls: Any, args: tuple[Any, ...]) -> tuple[int, float,
         return ops.randn(tuple(t.shape), dtype=_C.float64, generator=generator)
 
     moving = [i for i, a in enumerate(args) if isinstance(a, _C.Tensor) and a.requires_grad and a.is_floating_point()]
-    if not moving or any(isinstance(a, _C.Tensor) and (a.is_complex() or a.is_sparse) for a in args):
+    if not moving or any(isinstance(a, _C.Tensor) and (a.is_complex() or a.layout != _C.strided) for a in args):
         return None
     if any(callable(a) for a in args) or any(set(code.co_names) & _ROUNDS for code in _codes(inspect.unwrap(cls.forward).__code__)):
         return None  # what is called cannot be seen; what rounds is an estimator

@@ -13,6 +13,7 @@ from retrograd.doctor._graph import is_leaf_node, walk
 from retrograd.doctor._places import Place, of_node
 from retrograd.doctor._watch import Check, Run
 
+LONG = 4  # steps that a chain goes over
 PATIENT = 12  # steps kept before a holder that is also emptied is told of
 
 
@@ -32,7 +33,7 @@ class Kept:
         # own node is as old as the leaf, and no part of any step.
         leaves = {node: training.outdated(node.variable) for node in self.nodes if is_leaf_node(node)}
         inner = [node for node in self.nodes if node not in leaves]
-        first = min((node._step for node in inner), default=0)
+        self.first = first = min((node._step for node in inner), default=0)
         self.steps: dict[Any, int] = dict.fromkeys(leaves, 0)
         self.used: dict[Any, bool] = dict.fromkeys(leaves, False)
         self.outdated: dict[Any, int] = dict(leaves)
@@ -50,7 +51,11 @@ class Kept:
     def is_useless(self, tensor: Any) -> bool:
         """Whether no backward can, or none will, go through all of the graph again: a part is freed, or its parameters have long been moved."""
         node = tensor.grad_fn
-        return self.used[node] or self.outdated[node] > node._step
+        since = node._step
+        if self.span(tensor) >= LONG:  # of a chain the oldest part counts
+            steps = self.steps[node]
+            since = self.first + (steps & -steps).bit_length() - 1
+        return self.used[node] or self.outdated[node] > since
 
 
 def saved_bytes(nodes: Iterable[Any]) -> int:
@@ -86,6 +91,8 @@ def joint(tensor: Any, steps: dict[Any, int]) -> Place | None:
 class GraphLeak(Check):
     def __init__(self) -> None:
         self.sizes: dict[tuple[str, int], tuple[int, int]] = {}  # by the line that makes what is kept: how much, and how often that grew
+        # How much it was when nobody was found to hold it: a cycle, which waits for the collector.
+        self.searched: dict[tuple[str, int], int] = {}
 
     forget = __init__
 
@@ -101,9 +108,10 @@ class GraphLeak(Check):
         for site, tensors in groups.items():
             # Of a chain the newest holds all; what is kept side by side counts by its number.
             size = max(*(kept.span(tensor) for tensor in tensors), len({tensor.grad_fn._step for tensor in tensors}))
-            last, growths = before.get(site, (0, 0))
+            chain = max((kept.span(tensor) for tensor in tensors if not kept.used[tensor.grad_fn]), default=0)
+            last, growths = before.get(site, (0, chain - 1 if chain >= LONG else 0))  # a long chain has grown before
             self.sizes[site] = size, growths + (size > last) if size >= last else 0
-        grown = [site for site, (size, growths) in self.sizes.items() if growths >= 2 and size >= 2]
+        grown = [site for site, (size, growths) in self.sizes.items() if growths >= 2 and size >= max(2, 2 * self.searched.get(site, 0))]
         for site in sorted(grown, key=lambda site: -self.sizes[site][0]):
             if self.look(kept, Place(*site, ""), groups[site], self.sizes[site][1]):
                 return
@@ -129,6 +137,7 @@ class GraphLeak(Check):
             if (holder := holders.get(id(tensor))) is not None and holder.container is not None:
                 by_name.setdefault((holder.name, holder.file), []).append(tensor)
         if not by_name:
+            self.searched[line[:2]] = self.sizes[line[:2]][0]
             return False
         most = max(by_name.values(), key=len)
         holder = holders[id(most[-1])]

@@ -14,7 +14,7 @@ from retrograd.doctor._checks.leaks import holders_of, with_history
 from retrograd.doctor._findings import Finding, counted, listed, tell, was_told
 from retrograd.doctor._graph import is_leaf_node, walk
 from retrograd.doctor._names import model_name
-from retrograd.doctor._places import Place, of_node, tree_of
+from retrograd.doctor._places import Place, here, of_node, statement_at, tree_of
 from retrograd.doctor._watch import Call, Check, Run, watcher
 
 Line = tuple[str, int]
@@ -22,14 +22,19 @@ Line = tuple[str, int]
 
 def _layers(model: Any) -> list[tuple[str, Any]]:
     """The layers below a model that do something else in training, with their names."""
-    from retrograd.nn.modules.batchnorm import _BatchNorm
-    from retrograd.nn.modules.dropout import _DropoutNd
+    return [(name, module) for name, module in model.named_modules() if _has_modes(module)]
 
-    found = []
-    for name, module in model.named_modules():
-        if (isinstance(module, _DropoutNd) and module.p > 0) or (isinstance(module, _BatchNorm) and module.track_running_stats):
-            found.append((name, module))
-    return found
+
+def _has_modes(module: Any) -> bool:
+    from retrograd import nn
+
+    if isinstance(module, nn.modules.dropout._DropoutNd):
+        return bool(module.p > 0)
+    if isinstance(module, nn.modules.batchnorm._BatchNorm):
+        return bool(module.track_running_stats)
+    if isinstance(module, nn.RNNBase):
+        return bool(module.dropout > 0 and module.num_layers > 1)
+    return isinstance(module, nn.MultiheadAttention) and module.dropout > 0
 
 
 def _learns(model: Any, name: str, layer: Any) -> bool:
@@ -45,6 +50,25 @@ def _shown(layers: list[tuple[str, Any]]) -> str:
     return listed([f"{type(layer).__name__} `{name}`" if name else type(layer).__name__ for name, layer in layers], most=2)
 
 
+def _is_always_on(place: Place) -> bool:
+    """Whether a line calls a dropout that does not ask for the mode: F.dropout(x, p), nn.Dropout(p)(x), attention with a fixed dropout_p."""
+    statement = statement_at(place)
+    for call in ast.walk(statement) if statement is not None else ():
+        if not isinstance(call, ast.Call):
+            continue
+        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+        if isinstance(call.func, ast.Call) and "Dropout" in ast.unparse(call.func.func):
+            return True
+        if name == "scaled_dot_product_attention":
+            given = keywords.get("dropout_p", call.args[4] if len(call.args) > 4 else None)
+            if given is not None and isinstance(given, ast.Constant | ast.Attribute | ast.Name):
+                return True
+        elif "dropout" in name and len(call.args) < 3 and not {"training", "train", None} & set(keywords):
+            return name.startswith(("dropout", "alpha_dropout", "feature_")) and isinstance(call.func, ast.Attribute | ast.Name)
+    return False
+
+
 def _mode_calls(model: Any) -> list[Any]:
     """The calls of train() and eval() that set the mode of a model, newest last."""
     module = sys.modules["retrograd.nn.modules._mode_calls"]
@@ -57,7 +81,7 @@ def _mode_calls(model: Any) -> list[Any]:
 
 
 def _in_loop_with(place: Place, attributes: tuple[str, ...]) -> bool | None:
-    """Whether a line lies in a loop, or else a function, in which one of these methods is called. None where there is no source."""
+    """Whether a line lies in a loop in which one of these methods is called, or else in a function that calls one after it. None where there is no source."""
     tree = tree_of(place.file)
     if tree is None:
         return None
@@ -66,12 +90,11 @@ def _in_loop_with(place: Place, attributes: tuple[str, ...]) -> bool | None:
         if isinstance(node, ast.For | ast.While | ast.FunctionDef) and node.lineno <= place.line <= (node.end_lineno or node.lineno):
             around.append(node)
     for node in reversed(around):
-        if any(
-            isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in attributes for part in ast.walk(node)
-        ):
-            return True
+        calls = [n for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in attributes]
         if isinstance(node, ast.FunctionDef):
-            return False
+            return any(call.lineno >= place.line for call in calls)
+        if calls:
+            return True
     return False
 
 
@@ -97,10 +120,11 @@ _CHOICES = {"argmax", "max", "topk", "sort", "argsort", "softmax", "log_softmax"
 class Unrecorded:
     """A line that calls, without recording, a model in training mode."""
 
-    def __init__(self, call: Call, layers: list[tuple[str, Any]]) -> None:
+    def __init__(self, call: Call, active: str) -> None:
         self.place = call.place
         self.model = weakref.ref(call.module)
-        self.layers = _shown(layers)
+        self.active = active  # what is, in words
+        self.training = call.training
         self.look = watcher.looks
         self.calls = 0
         self.inputs: tuple[int, ...] = ()  # the identities of the last arguments
@@ -124,8 +148,9 @@ class ModeConfusion(Check):
         self.modes: dict[Line, list[Unrecorded]] = {}  # by the line that switched recording off
         self.for_training: set[Line] = set()  # of those lines: what is made there goes into losses
         self.recorded: dict[Line, Recorded] = {}
-        self.in_eval: WeakTable[tuple[Any, Place | None]] = WeakTable()  # results' nodes of models in evaluation mode
-        self.trained_in_eval: list[tuple[Any, Place | None]] = []
+        self.in_eval: WeakTable[tuple[Any, Place | None, str]] = WeakTable()  # results' nodes of models in evaluation mode
+        self.trained_in_eval: list[tuple[Any, Place | None, str]] = []
+        self.dropouts: dict[bool, Place] = {}  # in the present call: a line with a dropout that is active, and one with one that is not
 
     forget = __init__
 
@@ -135,28 +160,35 @@ class ModeConfusion(Check):
 
     # -- calls --------------------------------------------------------------------
 
+    def before_module(self, call: Call) -> None:
+        self.dropouts = {}
+
     def after_module(self, call: Call, result: Any) -> None:
+        dropouts, self.dropouts = self.dropouts, {}
         if call.place is None or not training.trains(call.module.parameters()):
             return
         if call.records:
             if not call.training:
-                self.eval_recorded(call, result)
-        elif call.training:
-            layers = [(name, layer) for name, layer in _layers(call.module) if layer.training]
-            if layers:
-                self.train_unrecorded(call, result, layers)
+                self.eval_recorded(call, result, f"dropout at {dropouts[False]}" if False in dropouts else "")
+            return
+        layers = [(name, layer) for name, layer in _layers(call.module) if layer.training]
+        drawn = dropouts.get(True)
+        if call.training and (layers or drawn):
+            self.active_unrecorded(call, result, _shown(layers) if layers else f"dropout at {drawn}")
+        elif not call.training and not layers and drawn is not None and _is_always_on(drawn):
+            self.active_unrecorded(call, result, f"dropout at {drawn}")
 
     # -- training mode without recording --------------------------------------------
 
-    def train_unrecorded(self, call: Call, result: Any, layers: list[tuple[str, Any]]) -> None:
+    def active_unrecorded(self, call: Call, result: Any, active: str) -> None:
         assert call.place is not None
         line = call.place[:2]
-        calls = _mode_calls(call.module)
+        calls = _mode_calls(call.module) if call.training else []
         if calls and calls[-1].mode and calls[-1].step >= _C._training_step() and training.forward.get(call.module) is not None:
             return  # train() was called for this
         before = self.unrecorded.get(line)
         if before is None or before.look != watcher.looks or before.model() is not call.module:
-            before = self.unrecorded[line] = Unrecorded(call, layers)
+            before = self.unrecorded[line] = Unrecorded(call, active)
         inputs = tuple(id(tensor) for tensor in tensors_in([*call.args, *call.kwargs.values()]))
         before.calls += 1
         if before.calls > 1 and inputs == before.inputs:
@@ -180,6 +212,8 @@ class ModeConfusion(Check):
                 others.remove(found)
 
     def op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        if "dropout" in op.__name__ and len(args) > 2 and args[1] and (place := here()) is not None:
+            self.dropouts.setdefault(bool(args[2]), place)
         if not self.modes:
             return
         learns = any(tensor.requires_grad for tensor in tensors_in(result, 1))
@@ -218,13 +252,19 @@ class ModeConfusion(Check):
             return
         self.drop(found)
         name = model_name(model)
+        if found.training:
+            what = f"{name} is evaluated without gradients, and in training mode, as it is trained: {found.active} still active."
+            fix = f"call `{name}.eval()` before the evaluation and `{name}.train()` after it."
+        else:
+            what = f"{name} is evaluated in evaluation mode, and {found.active} is active all the same: it does not ask for the mode."
+            fix = "F.dropout(x, p, training=self.training), or an nn.Dropout that the model has as a member."
         tell(
             Finding(
                 "mode_confusion",
-                f"{name} is evaluated without gradients, and in training mode, as it is trained: {found.layers} still active.",
+                what,
                 found.place,
                 "dropout then draws random masks, and batch norm takes the statistics of the batch and changes its own: the results are not those of the model.",
-                f"call `{name}.eval()` before the evaluation and `{name}.train()` after it.",
+                fix,
                 also,
                 "it is trained at",
             )
@@ -232,13 +272,13 @@ class ModeConfusion(Check):
 
     # -- evaluation mode with recording ---------------------------------------------
 
-    def eval_recorded(self, call: Call, result: Any) -> None:
+    def eval_recorded(self, call: Call, result: Any, idle: str) -> None:
         assert call.place is not None
         nodes = [node for tensor in tensors_in(result) if (node := node_of(tensor)) is not None]
         if not nodes:
             return
         for node in nodes:
-            self.in_eval[node] = (weakref.ref(call.module), call.place)
+            self.in_eval[node] = (weakref.ref(call.module), call.place, idle)
         spot = self.recorded.setdefault(call.place[:2], Recorded())
         spot.nodes = [ref for ref in spot.nodes if ref() is not None] + [weakref.ref(nodes[0])]
         spot.most = max(spot.most, len(spot.nodes))
@@ -300,19 +340,19 @@ class ModeConfusion(Check):
     def before_step(self, optimizer: Any, place: Place | None) -> None:
         found, self.trained_in_eval = self.trained_in_eval, []
         params = {id(param) for param in parameters_of(optimizer) if param.grad is not None}
-        for ref, call_place in found:
+        for ref, call_place, idle in found:
             model = ref()
             if model is None or not any(id(param) in params for param in model.parameters()):
                 continue
             calls = _mode_calls(model)
             layers = [(name, layer) for name, layer in _layers(model) if not layer.training and _learns(model, name, layer)]
-            if not layers or not calls or calls[-1].mode or calls[-1].site is None:
+            if not (layers or idle) or not calls or calls[-1].mode or calls[-1].site is None:
                 continue
             site, name = Place(*calls[-1].site), model_name(model)
             tell(
                 Finding(
                     "mode_confusion",
-                    f"{name} is trained in evaluation mode: {_shown(layers)} switched off.",
+                    f"{name} is trained in evaluation mode: {_shown(layers) or idle} switched off.",
                     site,
                     "dropout then drops nothing, and batch norm does not learn its statistics.",
                     f"call `{name}.train()` before the training steps.",

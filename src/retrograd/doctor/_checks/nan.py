@@ -169,8 +169,11 @@ class NanOrigin(Check):
             return
         if not any(t is not None and bad.badness(t) for t in sent):
             return
-        if any(t is not None and bad.badness(t) for t in received):
-            return  # somebody else's gradient: a hook's, or one that was passed in
+        given = next((t for t in received if t is not None and bad.badness(t)), None)
+        if given is not None:  # a hook's, or one that was passed in
+            if node in run.graph.roots:
+                self._gradient = self._of_given(run, given)
+            return
         name = bad.op_name(node)
         behind = bad.masked_consumer(run.graph, node)
         received_shape = next((_names.shape(t) for t in received if t is not None), "()")
@@ -181,6 +184,19 @@ class NanOrigin(Check):
             why += f" That the values are not used, behind {behind}, does not help: a gradient of 0 times an infinite derivative is NaN."
             fix = bad.masked_fix(name, behind)
         self._gradient = Finding("nan_origin", what, of_node(node), why, fix)
+
+    def _of_given(self, run: Run, gradient: Any) -> Finding:
+        origin = self._origin(gradient)
+        place = origin.place if origin is not None else None
+        return Finding(
+            "nan_origin",
+            f"The gradient that this backward() begins with, of shape {_names.shape(gradient)}, is not finite.",
+            place or run.place,
+            "It reaches every leaf behind it, and a step with such gradients ruins the parameters.",
+            "keep what it is computed from where it is finite, for example with clamp()",
+            run.place,
+            "it is given to",
+        )
 
     def after_backward(self, run: Run) -> None:
         if not run.accumulate:

@@ -6,25 +6,37 @@ still be zeroed. Accumulation for one step never marks anything, since no step l
 
 from __future__ import annotations
 
+import linecache
+import re
 import weakref
 from typing import Any
 
 from retrograd.doctor import _names
+from retrograd.doctor._books import WeakTable
 from retrograd.doctor._checks.by_hand import ByHand, Listener, grad_of, is_zero, version
 from retrograd.doctor._findings import Finding, counted, listed, tell, was_told
 from retrograd.doctor._places import Place
 from retrograd.doctor._watch import Check, Run, params_of
 
+_ZEROING = re.compile(r"\bzero_grad\(|\.grad\s*=\s*None\b|\.grad\.zero_\(")
+
 EVIDENCE = 2  # steps in a row with nothing to apply: a single one may be a batch that is skipped on purpose
+
+
+def _only_zeroing(place: Place | None) -> Place | None:
+    """The line of a file that zeroes gradients, if there is just one: setting them to None cannot be seen, and it may not have run yet."""
+    if place is None:
+        return None
+    lines = [number for number, line in enumerate(linecache.getlines(place.file), 1) if _ZEROING.search(line.partition("#")[0])]
+    return Place(place.file, lines[0], "") if len(lines) == 1 else None
 
 
 class _Entry:
     """What is known of the gradient of one leaf."""
 
-    __slots__ = ("also", "empty", "given", "leaf", "lost", "mark", "open", "order", "stale", "used")
+    __slots__ = ("also", "empty", "given", "lost", "mark", "open", "order", "stale", "used")
 
-    def __init__(self, leaf: Any) -> None:
-        self.leaf = weakref.ref(leaf)
+    def __init__(self) -> None:
         self.clear()
         self.empty = 0  # steps in a row with nothing to apply
         self.given = False  # a backward gave something since the last step
@@ -45,20 +57,17 @@ class MissingZeroGrad(Check, Listener):
         self.forget()
 
     def forget(self) -> None:
-        self._entries: dict[int, _Entry] = {}
+        self._entries: WeakTable[_Entry] = WeakTable()
         self._clock = 0
         self._zeroed: tuple[int, Place | None, frozenset[int]] | None = None  # the last zero_grad(): when, where, of what
-        self._zeroings: dict[int, Place] = {}  # the last one by parameter
+        self._zeroings: WeakTable[Place] = WeakTable()  # the last one by parameter
         self._before: list[tuple[Any, int, int, bool]] = []
 
     def opened(self) -> None:
         self.forget()
 
     def _entry(self, leaf: Any) -> _Entry:
-        entry = self._entries.get(id(leaf))
-        if entry is None or entry.leaf() is not leaf:
-            entry = self._entries[id(leaf)] = _Entry(leaf)
-        return entry
+        return self._entries.setdefault(leaf, _Entry)
 
     # -- backward ---------------------------------------------------------------
 
@@ -87,10 +96,15 @@ class MissingZeroGrad(Check, Listener):
             if was_used or entry.open:
                 entry.stale, entry.open = run.place, False
                 zeroed = self._zeroed
-                entry.also = zeroed[1] if zeroed is not None and zeroed[0] > entry.order else self._zeroings.get(id(leaf))
+                entry.also = (
+                    zeroed[1] if zeroed is not None and zeroed[0] > entry.order else self._zeroings.get(leaf) or _only_zeroing(run.place)
+                )
                 entry.used = None
             if entry.stale is not None:
                 entry.mark = weakref.ref(grad)
+
+    def failed_backward(self) -> None:
+        self._before = []
 
     # -- zeroing ----------------------------------------------------------------
 
@@ -109,7 +123,7 @@ class MissingZeroGrad(Check, Listener):
         if entry.given and not entry.lost:
             entry.lost = place or True
         if place is not None:
-            self._zeroings[id(leaf)] = place
+            self._zeroings[leaf] = place
 
     # -- steps ------------------------------------------------------------------
 
@@ -127,7 +141,7 @@ class MissingZeroGrad(Check, Listener):
         params = params_of(optimizer)
         self._check_stale(params, "step()")  # the backward was in the closure
         self._use(params)
-        for entry in self._entries.values():
+        for _, entry in self._entries.items():
             entry.open = entry.stale is not None
 
     def updated(self, leaf: Any, amount: Any, place: Place | None) -> None:
@@ -183,7 +197,7 @@ class MissingZeroGrad(Check, Listener):
             entry.empty = entry.empty + 1 if gone else 0
         if not gone or max(e.empty for _, e in given) < EVIDENCE:
             return
-        lost = next((e.lost for _, e in given if isinstance(e.lost, Place)), None)
+        lost = next((e.lost for _, e in given if isinstance(e.lost, Place)), None) or _only_zeroing(place)
         tell(
             Finding(
                 "missing_zero_grad",
