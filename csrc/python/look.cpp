@@ -24,7 +24,7 @@ namespace retrograd {
 namespace {
 
 // What an op is to the checks, by its name.
-enum Meaning : uint8_t { kShapes = 1, kPairs = 2, kCuts = 4 };
+enum Meaning : uint8_t { kShapes = 1, kPairs = 2, kCuts = 4, kWanted = 8 };
 
 // Tensors, or memory, that a check follows, by address. What is gone may be in it: the check finds out.
 enum Follower : uint8_t { kByHand, kBadValues, kFollowers };
@@ -140,7 +140,7 @@ bool matters(const OpRecord& op, std::span<const SeenPart> given, std::span<cons
   flatten(results, made);
   if (RG_UNLIKELY(++seen.ops == seen.most_ops)) return true;
   const uint8_t meaning = meaning_of(op);
-  bool told = false;
+  bool told = meaning & kWanted;
   const bool recorded = std::ranges::any_of(results, [](const TensorImpl* t) { return requires_grad(t); });
   // What is written to a parameter is no use of it: the result is the parameter itself.
   const bool reads = recorded && std::ranges::any_of(results, [](const TensorImpl* t) { return requires_grad(t) && !is_learned_leaf(t); });

@@ -12,7 +12,7 @@ import pytest
 import retrograd as torch
 from retrograd import _C, doctor
 from retrograd.doctor import _holders
-from retrograd.doctor._watch import FREE, watcher
+from retrograd.doctor._watch import FREE, OPS, watcher
 from retrograd.profiler import profile
 
 
@@ -62,7 +62,7 @@ def test_a_look_that_ends_in_a_backward_leaves_nothing_behind():
 
     def run():
         y = torch.ones(1, requires_grad=True)
-        for _ in range(40_000):  # more ops than a look follows
+        for _ in range(OPS + 10_000):  # more ops than a look follows
             y = y * 1.0
         y.backward()
 

@@ -30,7 +30,7 @@ FREE, SHARE = 1.0, 0.03  # seconds that looks may take, and the share of the pro
 MODES = 8  # calls of train() and eval() after which known lines are new
 
 BAD_GRADIENT, GROWING, ZEROS, JUMP = 1, 2, 4, 8  # as in csrc/python/doctor.cpp
-SHAPES, PAIRS, CUTS = 1, 2, 4  # what an op is to a check, and
+SHAPES, PAIRS, CUTS, WANTED = 1, 2, 4, 8  # what an op is to a check (the last: op() is always called), and
 BY_HAND, BAD_VALUES = 0, 1  # who follows tensors, as in csrc/python/look.cpp
 
 
@@ -85,7 +85,7 @@ class Check:
 
     traces_ops = False  # whether op() is to be called, for those that csrc/python/look.cpp finds may matter
     traces_nodes = False  # whether node() is to be called, likewise
-    op_names: ClassVar[dict[str, int]] = {}  # SHAPES, PAIRS or CUTS, by the names of ops that are
+    op_names: ClassVar[dict[str, int]] = {}  # SHAPES, PAIRS, CUTS or WANTED, by the names of ops that are
     has_closure = False  # whether the step that runs has a function that computes the loss
 
     def opened(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 import weakref
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd import _C
 from retrograd.doctor import _holders
@@ -15,9 +15,13 @@ from retrograd.doctor._findings import Finding, counted, listed, tell, was_told
 from retrograd.doctor._graph import is_leaf_node, walk
 from retrograd.doctor._names import model_name
 from retrograd.doctor._places import Place, here, of_node, statement_at, tree_of
-from retrograd.doctor._watch import Call, Check, Run, watcher
+from retrograd.doctor._watch import WANTED, Call, Check, Run, watcher
 
 Line = tuple[str, int]
+
+_DROPOUTS = [
+    name + end for name in ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout", "native_dropout") for end in ("", "_")
+]
 
 
 def _layers(model: Any) -> list[tuple[str, Any]]:
@@ -142,6 +146,7 @@ class Recorded:
 
 class ModeConfusion(Check):
     traces_ops = True
+    op_names: ClassVar = dict.fromkeys(_DROPOUTS, WANTED)
 
     def __init__(self) -> None:
         self.unrecorded: dict[Line, Unrecorded] = {}
@@ -212,7 +217,7 @@ class ModeConfusion(Check):
                 others.remove(found)
 
     def op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        if "dropout" in op.__name__ and len(args) > 2 and args[1] and (place := here()) is not None:
+        if op.__name__ in _DROPOUTS and len(args) > 2 and args[1] and (place := here()) is not None:
             self.dropouts.setdefault(bool(args[2]), place)
         if not self.modes:
             return
