@@ -28,17 +28,18 @@ os.environ.setdefault("RETROGRAD_DOCTOR", "0")
 
 import retrograd
 from retrograd import doctor
-from retrograd.doctor._watch import watcher
+from retrograd.doctor import _watch
 
 # The doctor is on where tests train, as it is for users (`_watched`). Elsewhere it is off: tests of single ops take their time.
 # RETROGRAD_TEST_DOCTOR=1 has it on everywhere, =0 nowhere.
 doctor.off()  # the package may be loaded already, by its plugin for pytest
+_watch.FREE = 0.05  # seconds of close looks in each test: with a second for each the suite would take several times as long
 DOCTOR = os.environ.get("RETROGRAD_TEST_DOCTOR", "")
 
 # What runs on another device too: on the guarded one of csrc/testing/guarded.h, as the default of whatever makes a tensor. A test that has to
 # do with the CPU says why by the mark `on_cpu`.
 TESTS = Path(__file__).parent
-TRAINS = ("nn", "optim")
+TRAINS = ("amp", "checkpoint", "nn", "optim")
 
 ELSEWHERE = """
     test_tiny test_anomaly test_custom_function test_engine test_forward_ad test_functional test_grad_mode test_gradcheck test_graph_hooks
@@ -118,7 +119,7 @@ def _doctor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
         doctor.forget()
         yield
         if doctor.is_on():
-            watcher.end()
+            _watch.watcher.end()
         told = [finding.text() for finding in doctor.findings()]
         doctor.forget()
     assert not told, "the doctor found:\n" + "\n".join(told)
