@@ -163,7 +163,7 @@ def _sizes(inputs, shapes) -> dict:
 
 @functools.lru_cache(maxsize=4096)
 def _plan(equation: str, shapes) -> list:
-    """Steps (function, slot, arguments...) for _run."""
+    """Steps (function, slot, the other slot or -1, arguments) for _run."""
     parsed, output = _parse(equation, shapes)
     sizes = _sizes(parsed, shapes)
     inputs = [list(labels) for labels in parsed]
@@ -200,8 +200,15 @@ def _plan(equation: str, shapes) -> list:
     if order != list(range(len(order))) or not any(step[0] in ("sum", "mm", "bmm", "mul") for step in steps):
         steps.append(("permute", 0, order))
     if len(inputs) > 1:  # as in PyTorch, the last node is a view's
+        if steps[-1][0] == "reshape" and steps[-1][1] == 0:
+            del steps[-1]
         steps.append(("view", 0, [sizes[x] for x in output]))
-    return steps
+    return [
+        (_STEPS[name], n, rest[0], ())
+        if name in ("mm", "bmm", "mul")
+        else (_STEPS[name], n, -1, (0, *rest) if name == "diagonal" else rest)
+        for name, n, *rest in steps
+    ]
 
 
 def _pair(steps, a, b, n, wanted, sizes) -> list:
@@ -236,25 +243,10 @@ def _pair(steps, a, b, n, wanted, sizes) -> list:
     return result
 
 
+_STEPS = {name: getattr(torch.Tensor, name) for name in ("reshape", "view", "permute", "sum", "squeeze", "diagonal", "mm", "bmm", "mul")}
+
+
 def _run(steps: list, t: list[Tensor]) -> Tensor:
-    for name, n, *rest in steps:
-        x = t[n]
-        if name == "mm":
-            t[n] = torch.mm(x, t[rest[0]])
-        elif name == "bmm":
-            t[n] = torch.bmm(x, t[rest[0]])
-        elif name == "mul":
-            t[n] = x * t[rest[0]]
-        elif name == "reshape":
-            t[n] = x.reshape(rest[0])
-        elif name == "view":
-            t[n] = x.view(rest[0])
-        elif name == "permute":
-            t[n] = x.permute(rest[0])
-        elif name == "sum":
-            t[n] = x.sum(rest[0])
-        elif name == "squeeze":
-            t[n] = x.squeeze(rest[0])
-        else:
-            t[n] = x.diagonal(0, *rest)
+    for f, n, other, rest in steps:
+        t[n] = f(t[n], *rest) if other < 0 else f(t[n], t[other])
     return t[0]

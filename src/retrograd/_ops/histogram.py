@@ -101,8 +101,9 @@ def histogram(
             raise RuntimeError(f"torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got {len(range)}")
     _refuse_meta(input, "histogram.bins_tensor" if isinstance(bins, torch.Tensor) else "histogram.bin_ct")
     points = input.detach().reshape(-1, 1)
-    if range is None and not isinstance(bins, torch.Tensor) and (spans := _spans(points)):
-        range = spans[0]
+    if range is None and not isinstance(bins, torch.Tensor) and points.numel():
+        least, most = points.aminmax()
+        range = least.item(), most.item()
     edges = _edges(points, bins, range, 0)
     hist = _counted(points, [edges], weight, density)
     if out is not None:

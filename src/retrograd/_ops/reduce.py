@@ -180,7 +180,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     if aweights is not None:
         _check_weights("aweights", aweights, n, integral=False)
         w = aweights if w is None else w * aweights
-    total: Any = torch.tensor(n, dtype=torch.int64, device=input.device) if w is None else w.sum()
+    total: Any = n if w is None else w.sum()
     if w is not None and n and any_true(total == 0):
         raise ZeroDivisionError("cov(): weights sum to zero, can't be normalized")
     mean = x.mean(1, keepdim=True) if w is None else (x * w).sum(1, keepdim=True) / total
@@ -188,11 +188,11 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         freedom = total - correction
     else:
         freedom = total - correction * (w * aweights).sum() / total
-    if any_true(freedom <= 0):
+    if freedom <= 0 if w is None else any_true(freedom <= 0):
         warnings.warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", stacklevel=2
         )
-        freedom = freedom.clamp(min=0)
+        freedom = 0 if w is None else freedom.clamp(min=0)
     centred = x - mean
     weighted = centred if w is None else centred * w
     return (centred @ weighted.mH / freedom).squeeze()
@@ -241,7 +241,10 @@ def _even_gradient(y: Any, h: Any, dim: int, edge_order: int) -> Any:
     part = lambda start, length: y.narrow(dim, start, length)  # noqa: E731
     inner = (part(2, size - 2) - part(0, size - 2)) / (2.0 * h)
     if edge_order == 1:
-        first, last = (part(1, 1) - part(0, 1)) / h, (part(size - 1, 1) - part(size - 2, 1)) / h
+        steps = part(1, size - 1) - part(0, size - 1)
+        first, last = steps.narrow(dim, 0, 1), steps.narrow(dim, size - 2, 1)
+        if not (isinstance(h, (int, float)) and h == 1):
+            first, last = first / h, last / h
     else:
         first = (-1.5 * part(0, 1) + 2.0 * part(1, 1) - 0.5 * part(2, 1)) / h
         last = (0.5 * part(size - 3, 1) - 2.0 * part(size - 2, 1) + 1.5 * part(size - 1, 1)) / h

@@ -53,43 +53,38 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     tensors = list(tensors)
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
-    result_shape = []
+    first, last, dtype = tensors[0], tensors[-1], tensors[0].dtype
+    if first_is_vector := first.dim() == 1:
+        tensors[0] = first.unsqueeze(0)
+    if last_is_vector := last.dim() == 1:
+        tensors[-1] = last.unsqueeze(-1)
     for n, t in enumerate(tensors):
-        at_end = n in (0, len(tensors) - 1)
-        if t.dim() != 2 and not (at_end and t.dim() == 1):
+        if t.dim() != 2:
+            at_end = n in (0, len(tensors) - 1)
             raise RuntimeError(f"multi_dot(): tensor {n} must be {'1D or ' if at_end else ''}2D but got {t.dim()}D")
-        if t.dtype != tensors[0].dtype:
+        if t.dtype != dtype:
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {dtype} and tensor {n} {t.dtype}")
+    sizes = [tensors[0].size(0)]
+    for n, t in enumerate(tensors):
+        if t.size(0) != sizes[-1] and n:
             raise RuntimeError(
-                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {tensors[0].dtype} and tensor {n} {t.dtype}"
+                f"multi_dot(): tensors {n - 1} and {n} with shapes {list(tensors[n - 1].shape)} and {list(t.shape)} cannot be multiplied"
             )
-    if tensors[0].dim() == 1:
-        tensors[0] = tensors[0].unsqueeze(0)
-    else:
-        result_shape.append(tensors[0].size(0))
-    if tensors[-1].dim() == 1:
-        tensors[-1] = tensors[-1].unsqueeze(-1)
-    else:
-        result_shape.append(tensors[-1].size(1))
-    for n in range(len(tensors) - 1):
-        if tensors[n].size(1) != tensors[n + 1].size(0):
-            raise RuntimeError(
-                f"multi_dot(): tensors {n} and {n + 1} with shapes {list(tensors[n].shape)} and {list(tensors[n + 1].shape)} cannot "
-                f"be multiplied"
-            )
-    return written(_chain(tensors).view(result_shape), out, _MULTI_DOT)
+        sizes.append(t.size(1))
+    # As in PyTorch, the last node is a view's.
+    return written(_chain(tensors, sizes).view(sizes[first_is_vector:1] + sizes[len(sizes) - 1 + last_is_vector :]), out, _MULTI_DOT)
 
 
-def _chain(tensors: Sequence[Tensor]) -> Tensor:
-    """Multiplies matrices in the cheapest order, found by dynamic programming over intervals."""
+def _chain(tensors: Sequence[Tensor], sizes: list[int]) -> Tensor:
+    """Multiplies matrices, of sizes[n] rows and sizes[n + 1] columns, in the cheapest order, found by dynamic programming over intervals."""
     n = len(tensors)
     if n == 2:
         return torch.mm(*tensors)
     if n == 3:
         a, b, c = tensors
-        (rows, columns), first, last = b.shape, a.size(0), c.size(1)
+        first, rows, columns, last = sizes
         left, right = first * columns * (rows + last), rows * last * (columns + first)
         return torch.mm(torch.mm(a, b), c) if left <= right else torch.mm(a, torch.mm(b, c))
-    sizes = [tensors[0].size(0)] + [t.size(1) for t in tensors]
     cost = [[0] * n for _ in range(n)]
     split = [[0] * n for _ in range(n)]
     for length in range(1, n):
