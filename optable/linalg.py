@@ -474,6 +474,15 @@ op(
     reference="numpy.kron",
 )
 op(
+    "_multi_dot(Tensor[] tensors) -> Tensor",
+    variants="function internal",
+    kernel=composite(),
+    home="",
+    doc="`linalg.multi_dot`, and the arguments of `chain_matmul`.",
+    samples=[S((T(2, 3), T(3, 4), T(4, 2))), S((T(3), T(3, 2))), S((T(2, 3), T(3, 4), T(4, 1), T(1, 5), T(5)))],
+    test={"compat": False, "ours": True},
+)
+op(
     "chain_matmul(Tensor[] matrices) -> Tensor",
     variants="function",
     kernel=python("retrograd._ops.linalg.products:chain_matmul"),

@@ -1142,7 +1142,7 @@ op(
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, "
     "bool unsafe=False, Scalar? initial=None) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.segment:segment_reduce"),
+    kernel=composite(),
     doc="One sum, mean, extremum or product per run of neighbouring elements.",
     samples=[
         *(S(T(6, distinct=True), r, lengths=_LENGTHS, initial=i) for r in ("sum", "mean", "max", "min", "prod") for i in (0.5, 3.0)),

@@ -39,11 +39,13 @@ struct RecurrentShape {
   static constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
   // Elements to work in.
   int64_t forward_work() const { return padded(shown * rows()) + padded(rows()) + padded(batch * (projected ? hidden : rows())); }
+  // Whether rows of a weight are so far apart that backward works with a copy in panels.
+  bool wide() const { return shown >= 128; }
   // Backward goes through some steps at a time, so that the gradients of gates are never all in memory; few, where products would be small.
   int64_t chunk_steps() const { return std::min(steps, std::max((steps + 3) / 4, (127 + batch) / batch)); }
   int64_t backward_work() const {
     const int64_t chunk = std::min(elements, batch * chunk_steps());
-    return padded(chunk * gate_gradients()) + padded(shown * rows()) +
+    return padded(chunk * gate_gradients()) + (wide() ? padded(shown * rows()) : 0) +
            (projected ? padded(chunk * shown) + padded(chunk * hidden) + padded(batch * hidden) : 0);
   }
 };

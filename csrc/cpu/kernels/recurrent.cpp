@@ -186,7 +186,7 @@ template <class T> void forward_of(const RecurrentShape& s, const T* input, cons
 
 template <class T> struct Backward {
   const RecurrentShape& s;
-  const T *w_hh, *w_hr, *cx, *gates, *rest, *before, *grad_output;  // w_hh in panels
+  const T *w_hh, *w_hr, *cx, *gates, *rest, *before, *grad_output;  // w_hh in panels if it is wide
   T *grad_hx, *grad_cx, *grad_gates;
   T *grad_shown, *hidden, *scratch;  // with a projection: the gradients and values on both its sides
   int64_t from, first, end;          // the first row in these memories, and the steps they are for
@@ -254,7 +254,12 @@ template <class T> struct Backward {
           gru_row(gates + (row + r) * rows, rest + (row + r) * n, before + (row + r) * n, dh + r * n, d_gate + r * width);
         break;
     }
-    panel_product<T>(m, p, rows, d_gate, width, w_hh, s.kind == Recurrence::Gru ? T(1) : T(0), dh, p);
+    const T beta = s.kind == Recurrence::Gru ? T(1) : T(0);
+    if (s.wide()) {
+      panel_product<T>(m, p, rows, d_gate, width, w_hh, beta, dh, p);
+    } else {
+      product<T>(m, p, rows, d_gate, width, 1, w_hh, p, 1, beta, dh, p);
+    }
   }
 
   void block(int64_t r0, int64_t r1) const {
@@ -284,12 +289,15 @@ template <class T> void backward_of(const RecurrentShape& s, const T* input, con
   T* const d_shown = s.projected ? work.take(most * p) : nullptr;
   T* const hidden = s.projected ? work.take(most * n) : nullptr;
   T* const scratch = s.projected ? work.take(s.batch * n) : nullptr;
-  T* const w_hh = work.take(rows * p);
-  const auto *w_ih = static_cast<const T*>(w.w_ih), *w_hr = static_cast<const T*>(w.w_hr);
-  each_panel(p, kPanel<T>, [&](int64_t j, int64_t columns) {
-    for (int64_t r = 0; r < rows; ++r)
-      std::memcpy(w_hh + j * rows + r * columns, static_cast<const T*>(w.w_hh) + r * p + j, static_cast<size_t>(columns) * sizeof(T));
-  });
+  const auto *w_ih = static_cast<const T*>(w.w_ih), *w_hr = static_cast<const T*>(w.w_hr), *w_hh = static_cast<const T*>(w.w_hh);
+  if (s.wide()) {
+    T* const panels = work.take(rows * p);
+    each_panel(p, kPanel<T>, [&](int64_t j, int64_t columns) {
+      for (int64_t r = 0; r < rows; ++r)
+        std::memcpy(panels + j * rows + r * columns, w_hh + r * p + j, static_cast<size_t>(columns) * sizeof(T));
+    });
+    w_hh = panels;
+  }
 
   for (int64_t done = 0; done < s.steps; done += chunk_steps) {
     const int64_t count = std::min(chunk_steps, s.steps - done), begin = s.reverse ? done : s.steps - done - count,

@@ -1,5 +1,6 @@
-// Products over chosen dims, made of others: tensordot, kron, and cross along the first dim of three.
+// Products over chosen dims and of many matrices, made of others: tensordot, multi_dot, kron, and cross along the first dim of three.
 #include <algorithm>
+#include <vector>
 
 #include "core/promote.h"
 #include "ops.h"
@@ -41,9 +42,61 @@ struct Sides {
   }
 };
 
+// Matrices first to last, of sizes[i] rows and sizes[i + 1] columns, in the order that takes the fewest multiplications: splits[i, j] says where
+// the product of i to j is cut.
+Tensor chain(std::span<const Tensor> matrices, const std::vector<size_t>& splits, size_t first, size_t last) {
+  if (first == last) return matrices[first];
+  const size_t at = splits[first * matrices.size() + last];
+  return ops::mm(chain(matrices, splits, first, at), chain(matrices, splits, at + 1, last));
+}
+std::vector<size_t> cheapest_splits(const std::vector<double>& sizes) {
+  const size_t n = sizes.size() - 1;
+  std::vector<size_t> splits(n * n);
+  std::vector<double> cost(n * n);
+  for (size_t length = 1; length < n; ++length)
+    for (size_t i = 0; i + length < n; ++i) {
+      const size_t j = i + length;
+      for (size_t k = i; k < j; ++k) {
+        const double sum = cost[i * n + k] + cost[(k + 1) * n + j] + sizes[i] * sizes[k + 1] * sizes[j + 1];
+        if (k > i && (sum > cost[i * n + j] || (sum == cost[i * n + j] && n > 3))) continue;  // of three, (a b) c as PyTorch does
+        cost[i * n + j] = sum;
+        splits[i * n + j] = k;
+      }
+    }
+  return splits;
+}
+
 }  // namespace
 
 namespace composite {
+
+Tensor _multi_dot(std::span<const Tensor> tensors) {
+  const size_t n = tensors.size();
+  RG_CHECK(n >= 2, "multi_dot(): expected at least 2 tensors but got ", n);
+  for (size_t i = 0; i < n; ++i) {
+    const bool at_end = i == 0 || i == n - 1;
+    RG_CHECK(tensors[i].dim() == 2 || (at_end && tensors[i].dim() == 1), "multi_dot(): tensor ", i, " must be ", at_end ? "1D or " : "",
+             "2D but got ", tensors[i].dim(), "D");
+    RG_CHECK(tensors[i].dtype() == tensors[0].dtype(), "multi_dot(): all tensors must have be the same dtype but tensor 0 is torch.",
+             dtype_name(tensors[0].dtype()), " and tensor ", i, " torch.", dtype_name(tensors[i].dtype()));
+  }
+  std::vector<Tensor> matrices(tensors.begin(), tensors.end());
+  const bool first_is_vector = tensors[0].dim() == 1, last_is_vector = tensors[n - 1].dim() == 1;
+  if (first_is_vector) matrices[0] = ops::unsqueeze(tensors[0], 0);
+  if (last_is_vector) matrices[n - 1] = ops::unsqueeze(tensors[n - 1], -1);
+  std::vector<double> sizes{static_cast<double>(matrices[0].size(0))};
+  for (size_t i = 0; i < n; ++i) {
+    RG_CHECK(i == 0 || matrices[i].size(0) == matrices[i - 1].size(1), "multi_dot(): tensors ", i - 1, " and ", i, " with shapes ",
+             matrices[i - 1].sizes(), " and ", matrices[i].sizes(), " cannot be multiplied");
+    sizes.push_back(static_cast<double>(matrices[i].size(1)));
+  }
+  const Tensor y = chain(matrices, cheapest_splits(sizes), 0, n - 1);
+  int64_t shape[2];
+  size_t dims = 0;
+  if (!first_is_vector) shape[dims++] = y.size(0);
+  if (!last_is_vector) shape[dims++] = y.size(1);
+  return ops::view(y, IntSpan(shape, dims));  // as in PyTorch, the last node is a view's
+}
 
 Tensor _tensordot(const Tensor& self, const Tensor& other, IntSpan dims_self, IntSpan dims_other) {
   RG_CHECK(dims_self.size() == dims_other.size(), "both dimension lists should have same length");

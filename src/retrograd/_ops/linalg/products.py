@@ -50,53 +50,7 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[int | Sequence[int]] | 
 
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of two or more matrices, in the order that takes the fewest multiplications. The first and last may be vectors."""
-    tensors = list(tensors)
-    if len(tensors) < 2:
-        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
-    first, last, dtype = tensors[0], tensors[-1], tensors[0].dtype
-    if first_is_vector := first.dim() == 1:
-        tensors[0] = first.unsqueeze(0)
-    if last_is_vector := last.dim() == 1:
-        tensors[-1] = last.unsqueeze(-1)
-    for n, t in enumerate(tensors):
-        if t.dim() != 2:
-            at_end = n in (0, len(tensors) - 1)
-            raise RuntimeError(f"multi_dot(): tensor {n} must be {'1D or ' if at_end else ''}2D but got {t.dim()}D")
-        if t.dtype != dtype:
-            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {dtype} and tensor {n} {t.dtype}")
-    sizes = [tensors[0].size(0)]
-    for n, t in enumerate(tensors):
-        if t.size(0) != sizes[-1] and n:
-            raise RuntimeError(
-                f"multi_dot(): tensors {n - 1} and {n} with shapes {list(tensors[n - 1].shape)} and {list(t.shape)} cannot be multiplied"
-            )
-        sizes.append(t.size(1))
-    # As in PyTorch, the last node is a view's.
-    return written(_chain(tensors, sizes).view(sizes[first_is_vector:1] + sizes[len(sizes) - 1 + last_is_vector :]), out, _MULTI_DOT)
-
-
-def _chain(tensors: Sequence[Tensor], sizes: list[int]) -> Tensor:
-    """Multiplies matrices, of sizes[n] rows and sizes[n + 1] columns, in the cheapest order, found by dynamic programming over intervals."""
-    n = len(tensors)
-    if n == 2:
-        return torch.mm(*tensors)
-    if n == 3:
-        a, b, c = tensors
-        first, rows, columns, last = sizes
-        left, right = first * columns * (rows + last), rows * last * (columns + first)
-        return torch.mm(torch.mm(a, b), c) if left <= right else torch.mm(a, torch.mm(b, c))
-    cost = [[0] * n for _ in range(n)]
-    split = [[0] * n for _ in range(n)]
-    for length in range(1, n):
-        for i in range(n - length):
-            j = i + length
-            best = min((cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j))
-            cost[i][j], split[i][j] = best
-
-    def product(i, j):
-        return tensors[i] if i == j else torch.mm(product(i, split[i][j]), product(split[i][j] + 1, j))
-
-    return product(0, n - 1)
+    return written(_C._ops._multi_dot(tensors), out, _MULTI_DOT)
 
 
 def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
