@@ -14,7 +14,7 @@ import dis
 import inspect
 import weakref
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from retrograd import _C
@@ -277,6 +277,8 @@ def _code_is_pure(code: CodeType, function: FunctionType, cells: dict[str, Any],
             return False
         if isinstance(value, type) and names & {"append", "update", "extend"}:
             return False
+        if callable(value) and not isinstance(value, FunctionType | BuiltinFunctionType | type | _C.Tensor):
+            return False  # a method or an object that is called: what it does is not seen
         if isinstance(value, FunctionType) and value.__module__.partition(".")[0] != "retrograd" and not _function_is_pure(value, seen):
             return False
     return True
