@@ -33,7 +33,6 @@ from retrograd.doctor import _watch
 # The doctor is on where tests train, as it is for users (`_watched`). Elsewhere it is off: tests of single ops take their time.
 # RETROGRAD_TEST_DOCTOR=1 has it on everywhere, =0 nowhere.
 doctor.off()  # the package may be loaded already, by its plugin for pytest
-_watch.FREE = 0.05  # seconds of close looks in each test: with a second for each the suite would take several times as long
 DOCTOR = os.environ.get("RETROGRAD_TEST_DOCTOR", "")
 
 # What runs on another device too: on the guarded one of csrc/testing/guarded.h, as the default of whatever makes a tensor. A test that has to
@@ -115,6 +114,7 @@ def _doctor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
     if not _watched(request.node):
         yield
         return
+    monkeypatch.setattr(_watch, "FREE", 0.05)  # seconds of close looks: with one for each test the suite would take several times as long
     monkeypatch.setenv("RETROGRAD_DOCTOR", "debug")  # for processes it starts too; a check that fails raises
     codes = [code for mark in request.node.iter_markers("told") for code in mark.args]
     with doctor.on(), doctor.configure(disable=codes):

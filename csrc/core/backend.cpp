@@ -42,7 +42,7 @@ MissingKernel::MissingKernel(Device device)
       device_(device) {}
 
 std::string MissingKernel::of(const char* op) const {
-  if (device_.type == DeviceType::Meta) return str_cat("aten::", op, ": ", kNoValues);
+  if (device_.type == DeviceType::Meta) return std::string_view(op).starts_with("__") ? kNoValues : str_cat("aten::", op, ": ", kNoValues);
   return str_cat("Could not run '", op, "' on the device '", device_name(device_), "': it has no kernel for it");
 }
 

@@ -41,7 +41,8 @@ class Bar:
         done = min(done, self.total)
         if self.tqdm is not None:
             self.tqdm.set_description_str(words, refresh=False)
-            self.tqdm.update(done - self.done)
+            self.tqdm.n = done
+            self.tqdm.refresh()  # at once: how often is decided above
         else:
             filled = round(24 * done / self.total)
             line = f"  [{'#' * filled}{'.' * (24 - filled)}] {done:.0f}/{self.total:.0f} {self.unit}  {words}"
