@@ -102,7 +102,8 @@ def _compare(cls: Any, args: tuple[Any, ...]) -> tuple[int, float, float | None]
     """(input, what the forward says, what the backward says) where they disagree."""
     from retrograd.random import get_rng_state, set_rng_state
 
-    state = get_rng_state()
+    state, anomaly = get_rng_state(), _C._anomaly()
+    _C._set_anomaly(False, True)  # what is wrong with numbers of our own is not to be told
     try:
         with _C.enable_grad():
             return _compare_in_directions(cls, args)
@@ -111,6 +112,7 @@ def _compare(cls: Any, args: tuple[Any, ...]) -> tuple[int, float, float | None]
     ):  # of the user's code: it does not take float64, or not these values, or is not meant to work; the program will say so itself
         return None
     finally:
+        _C._set_anomaly(*anomaly)
         set_rng_state(state)
 
 
@@ -271,17 +273,26 @@ def _code_is_pure(code: CodeType, function: FunctionType, cells: dict[str, Any],
                 value = cells[name].cell_contents
             except ValueError:  # not set yet
                 return False
-        if isinstance(value, _C.Tensor) and any(n.endswith("_") and not n.startswith("_") for n in names):
-            return False
+        if isinstance(value, _C.Tensor) and (value.requires_grad or any(n.endswith("_") and not n.startswith("_") for n in names)):
+            return False  # it would be written to, or, where it is returned, become the output of another node
         if isinstance(value, list | dict | set | bytearray) or type(value).__name__ == "deque" or hasattr(value, "named_parameters"):
             return False
-        if isinstance(value, type) and names & {"append", "update", "extend"}:
+        if isinstance(value, type) and (names & {"append", "update", "extend"} or not _class_is_pure(value, seen)):
             return False
         if callable(value) and not isinstance(value, FunctionType | BuiltinFunctionType | type | _C.Tensor):
             return False  # a method or an object that is called: what it does is not seen
         if isinstance(value, FunctionType) and value.__module__.partition(".")[0] != "retrograd" and not _function_is_pure(value, seen):
             return False
     return True
+
+
+def _class_is_pure(cls: type, seen: set[Any]) -> bool:
+    """Of another Function, which may be applied; nothing is known of other classes that programs define."""
+    from retrograd.autograd import Function
+
+    if cls.__module__.partition(".")[0] in ("builtins", "retrograd"):
+        return True
+    return issubclass(cls, Function) and all(_function_is_pure(function, seen) for function in _functions(cls))
 
 
 def _only_maths(names: set[str], function: FunctionType) -> bool:
