@@ -14,6 +14,7 @@ import retrograd as torch
 from retrograd import doctor, nn
 from retrograd.doctor import _findings, _holders, _names
 from retrograd.doctor._places import Place
+from retrograd.doctor._watch import watcher
 
 TRAIN = """
 import os, sys, torch
@@ -312,3 +313,17 @@ def test_models_of_another_program_are_forgotten():
     assert model in _names.models()
     doctor.forget()
     assert _names.models() == []
+
+
+def test_checkpoints_of_another_program_do_not_count():
+    from retrograd.utils.checkpoint import checkpoint
+
+    doctor.forget()
+    x = torch.ones(2, requires_grad=True)
+    for _ in range(40):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            checkpoint(torch.exp, x, use_reentrant=False).sum().backward()
+    assert watcher.checkpoints > 0
+    doctor.forget()
+    assert watcher.checkpoints == 0

@@ -26,18 +26,16 @@ FIRST_CALLS = 16  # that are watched whether the doctor looks closely or not
 MOST_SAVED = 4096
 SAMPLE = 4096  # elements of a tensor that its fingerprint is taken of
 
-_calls = 0
 _MUTATORS = {"append", "extend", "insert", "add", "update", "pop", "popleft", "appendleft", "setdefault", "remove", "clear", "write"}
 _RANDOM_MODULES = {"random"}
 
 
 def begin(preserves_random: bool) -> Watched | None:
     """A watch over one call of checkpoint(), or None where nobody looks."""
-    global _calls
     on, close, _ = _C._doctor_state()
-    if not on or watcher._busy or not (close or _calls < FIRST_CALLS):
+    if not on or watcher._busy or not (close or watcher.checkpoints < FIRST_CALLS):
         return None
-    _calls += 1
+    watcher.checkpoints += 1
     return Watched(preserves_random)
 
 

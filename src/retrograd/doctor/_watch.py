@@ -137,6 +137,7 @@ class Watcher:
         self._stepping = self._modes = 0
         self._began = time.perf_counter()
         self._spent = 0.0  # in looks, by the doctor alone
+        self.checkpoints = 0  # calls of checkpoint() that were watched
         self._handler = self._op
         self._pushed = False
         self._loaded = False
@@ -378,6 +379,7 @@ class Watcher:
         _names.forget()
         self._run, self._calls, self._stepping, self._modes, self.looks, self._spent = None, [], 0, 0, 0, 0.0
         self._began = time.perf_counter()
+        self.checkpoints = 0
         _C._doctor_forget()
 
 
