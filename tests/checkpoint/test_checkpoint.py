@@ -229,6 +229,7 @@ def test_early_stop(early, expected):
     assert "".join(steps) == expected
 
 
+@pytest.mark.told("checkpoint_side_effects", why="the block counts its runs")
 def test_early_stop_leaves_by_the_front_door():
     left = []
 
@@ -485,6 +486,7 @@ def test_a_function_that_differentiates(f, early_stop, debug):
     assert_close(x.grad, y.grad)
 
 
+@pytest.mark.told("checkpoint_side_effects", why="the block counts its runs")
 def test_more_ops_in_a_function_that_differentiates():
     calls = []
 
@@ -533,6 +535,7 @@ def test_tensors_without_gradient_come_back_as_themselves():
     assert [b.requires_grad for _, b in found] == [True, True]
 
 
+@pytest.mark.told("checkpoint_side_effects", why="the block counts its runs")
 def test_the_check_can_be_left_out():
     f = differing(lambda x: x.sin().exp(), lambda x: x.sin().tanh())
     run_backward(f, determinism_check="none")
