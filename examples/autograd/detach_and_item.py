@@ -31,7 +31,7 @@ print("a sum of items is a", type(total_number).__name__, total_number)
 try:
     x.item()
 except RuntimeError as error:
-    print("item():", error)
+    print("item():", str(error).split("\n")[0])
 try:
     x.numpy()
 except RuntimeError as error:
