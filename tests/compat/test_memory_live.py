@@ -156,7 +156,9 @@ def into(engine, entry, case, make):
             call(engine, entry, args, {**kwargs, "out": outs[0] if len(outs) == 1 else tuple(outs)}, "function")
         except Exception as error:
             # PyTorch names what it calls inside (mul of kron) or with its namespace: the words after that count.
-            return type(error).__name__, opening(re.sub(r"^(aten::)?\w+\(\): functions with", "functions with", str(error)), 40)
+            return type(error).__name__, opening(
+                re.sub(r"^(aten::)?\w+\(\): functions with", "functions with", str(error).partition("\n")[0]), 40
+            )
     state = [(tuple(o.shape), str(o.dtype).split(".")[-1], o.requires_grad) for o in outs]
     return "taken", state, sum("resized" in str(w.message) for w in caught)
 
