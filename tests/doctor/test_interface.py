@@ -248,6 +248,41 @@ def test_however_the_script_ends(tmp_path, name):
         assert "cli/" not in done.stderr  # the traceback begins at the program
 
 
+LOOPS = {
+    "at the top": "{loop}",
+    "in a function": "def train():\n{indented}\ntrain()",
+    "in a thread": "import threading\ndef train():\n{indented}\nthread = threading.Thread(target=train)\nthread.start()\nthread.join()",
+    "in a pool": "from concurrent.futures import ThreadPoolExecutor\ndef train():\n{indented}\nThreadPoolExecutor(1).submit(train).result()",
+    "in asyncio": "import asyncio\nasync def train():\n{indented}\nasyncio.run(train())",
+    "beside asyncio": "import asyncio\ndef train():\n{indented}\nasyncio.run(asyncio.to_thread(train))",
+}
+NEVER_ZEROED = """
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for i in range(5):
+    loss = model(torch.randn(16, 4)).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("how", ["doctor", "doctor --strict", "run", "run, strict by the environment"])
+@pytest.mark.parametrize("where", LOOPS)
+def test_steps_are_seen_in_a_process_of_its_own(tmp_path, where, how):
+    """Where nothing of the package was loaded before the doctor began, as in a program of a user; and wherever the loop is."""
+    indented = "".join(f"    {line}\n" for line in NEVER_ZEROED.splitlines())
+    (tmp_path / "train.py").write_text("import torch\n" + LOOPS[where].format(loop=NEVER_ZEROED, indented=indented))
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path), RETROGRAD_DOCTOR="debug")
+    if "environment" in how:
+        environment["RETROGRAD_STRICT"] = "1"
+    done = subprocess.run(
+        [sys.executable, "-m", "retrograd", *how.partition(",")[0].split(), "train.py"],
+        capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120, check=False,
+    )  # fmt: skip
+    assert "missing_zero_grad" in done.stdout + done.stderr or "SilentFailureError" in done.stderr, done.stdout + done.stderr
+    assert "loss.backward()" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "words"), [((), "no file"), (("--html",), "no script"), (("--html", "/nowhere/report.html"), "there is no folder /nowhere")]
 )

@@ -28,6 +28,14 @@ from retrograd.doctor._places import Place, here
 RUNS, STEPS, MOST_RUNS, CALLS, OPS = 6, 4, 64, 40, 300_000  # how long a close look lasts
 FREE, SHARE = 1.0, 0.03  # seconds that looks may take, and the share of the program's time beyond them
 MODES = 8  # calls of train() and eval() after which known lines are new
+_WAITING = (
+    "threading",
+    "concurrent.futures._base",
+    "concurrent.futures.thread",
+    "queue",
+    "selectors",
+    "asyncio.base_events",
+)  # for another thread
 
 BAD_GRADIENT, GROWING, ZEROS, JUMP = 1, 2, 4, 8  # as in csrc/python/doctor.cpp
 SHAPES, PAIRS, CUTS, WANTED = 1, 2, 4, 8  # what an op is to a check (the last: op() is always called), and
@@ -139,7 +147,7 @@ class Watcher:
         self._spent = 0.0  # in looks, by the doctor alone
         self.checkpoints = 0  # calls of checkpoint() that were watched
         self._handler = self._op
-        self._pushed = False
+        self._here = threading.local()  # pushed: the handler is on the stack of this thread
         self._loaded = False
 
     # -- how closely ------------------------------------------------------------
@@ -159,9 +167,11 @@ class Watcher:
             return
         if not self._loaded:
             self._load()
-        if close and self._thread != threading.get_ident() and self._thread not in sys._current_frames():
+        if close and not self._is_here() and self._is_idle():
             self.leave_thread()
             close = False
+        if close:
+            _tell_python_parts(self)  # one may have been loaded since the look began
         if not (self.always or at_once) and self._spent > FREE + SHARE * (time.perf_counter() - self._began):
             return
         self._runs = self._steps = self._modules = 0
@@ -173,7 +183,7 @@ class Watcher:
         _C._doctor_set(True, True, any(check.traces_nodes for check in self.checks))
         if any(check.traces_ops for check in self.checks) and _C._top_op_handler() is None:
             _C._push_look(self._handler)
-            self._pushed = True
+            self._here.pushed = True
         _tell_python_parts(self)
         self._each("opened")
 
@@ -181,18 +191,31 @@ class Watcher:
         """Ends the close look."""
         if self._run is not None:
             self.failed_backward()  # its end will not be told
-        if self._pushed and threading.get_ident() == self._thread:
-            _C._drop_op_handler(self._handler)
-            self._pushed = False
-        if self._pushed:
-            return  # it is on the stack of the thread that the look began in
+        self._drop_handler()
         on = _C._doctor_state()[0]
         _C._doctor_set(on, False, False)
         _tell_python_parts(None)
 
+    def _drop_handler(self) -> None:
+        """From the stack of this thread. Another in which a look began drops it when it comes to an op."""
+        if getattr(self._here, "pushed", False):
+            _C._drop_op_handler(self._handler)
+            self._here.pushed = False
+
+    def _is_here(self) -> bool:
+        """Whether the look is at this thread."""
+        return threading.get_ident() == self._thread
+
+    def _is_idle(self) -> bool:
+        """Whether the thread that the look is at is gone, or waits for another in between its steps."""
+        frame = sys._current_frames().get(self._thread)
+        if frame is None:
+            return True
+        return not (self._busy or self._run or self._calls or self._stepping) and frame.f_globals.get("__name__") in _WAITING
+
     def leave_thread(self) -> None:
-        """The thread that a look began in is gone, or is not in this process."""
-        self._pushed = self._busy = False
+        """The look is over at the thread that it began in, which may not be in this process any more."""
+        self._busy = False
         self._run, self._calls, self._stepping = None, [], 0
         self.close()
 
@@ -213,7 +236,7 @@ class Watcher:
             base = getattr(Check, event)
             methods = [getattr(check, event) for check in self.checks if getattr(type(check), event) is not base]
             self._methods[event] = methods
-        if not methods or self._busy or threading.get_ident() != self._thread:
+        if not methods or self._busy or not self._is_here():
             return
         if _C._in_transform() or _C._len_function_modes() or (event != "op" and _C._top_op_handler() not in (None, self._handler)):
             return
@@ -269,7 +292,7 @@ class Watcher:
             return
         if is_new or bad:
             self.open(bad)
-        if _C._doctor_state()[1]:
+        if _C._doctor_state()[1] and self._is_here():
             self._run = Run(roots, keep, create, accumulate, inputs, bad)
             self._each("before_backward", self._run)
 
@@ -278,15 +301,16 @@ class Watcher:
             self._each("node", self._run, node, received, sent)
 
     def failed_backward(self) -> None:
-        self._run = None
-        self._each("failed_backward")
+        if self._is_here():
+            self._run = None
+            self._each("failed_backward")
 
     def after_backward(self, trouble: int, roots: tuple[Any, ...]) -> None:
         if self._busy:
             return
         if trouble:
             self.open(bool(trouble & (BAD_GRADIENT | JUMP)))
-        if not _C._doctor_state()[1]:
+        if not (_C._doctor_state()[1] and self._is_here()):
             return
         run, self._run = self._run, None
         if run is None:
@@ -300,6 +324,8 @@ class Watcher:
             return
         if is_new:
             self.open()
+        if not self._is_here():
+            return
         if any(True for _ in module.parameters()):
             _names.remember(module)
         call = Call(module, args, kwargs)
@@ -307,7 +333,7 @@ class Watcher:
         self._each("before_module", call)
 
     def after_module(self, module: Any, result: Any) -> None:
-        if self._busy or not self._calls or self._calls[-1].module is not module:
+        if self._busy or not self._is_here() or not self._calls or self._calls[-1].module is not module:
             return
         self._each("after_module", self._calls.pop(), result)
         self._count(modules=1)
@@ -319,6 +345,8 @@ class Watcher:
             self._each("made", optimizer)
 
     def before_step(self, optimizer: Any, has_closure: bool) -> None:
+        if not self._is_here():
+            return
         self._stepping += 1
         if self._stepping == 1:
             Check.has_closure = has_closure
@@ -329,9 +357,12 @@ class Watcher:
             self._each("evaluating", optimizer, times)
 
     def failed_step(self, optimizer: Any) -> None:
-        self._stepping -= 1
+        if self._is_here() and self._stepping:
+            self._stepping -= 1
 
     def after_step(self, optimizer: Any) -> None:
+        if not (self._is_here() and self._stepping):  # the look came here while it ran
+            return
         self._stepping -= 1
         if self._stepping == 0:
             self._each("after_step", optimizer, here())
@@ -350,7 +381,9 @@ class Watcher:
     def _op(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *made: Any) -> Any:
         """What has run and may matter, with its result; or what is to be run, where the core leaves that to handlers (out=)."""
         result = made[0] if made else op(*args, **kwargs)
-        if _C._look_is_over():
+        if not (self._is_here() and _C._doctor_state()[1]):
+            self._drop_handler()
+        elif _C._look_is_over():
             self.close()
         elif not self._busy:
             self._each("op", op, args, kwargs, result)
