@@ -195,7 +195,7 @@ class Story(NamedTuple):
     detail: str = ""
 
 
-_INFINITE_ON_PURPOSE = {
+INFINITE_ON_PURPOSE = {
     "masked_fill",
     "where",
     "copy_slices",
@@ -265,7 +265,7 @@ def find(graph: Graph) -> Story:
         if is_leaf_node(node):
             state[node] = badness(node.variable)
             continue
-        if state.get(node) == INF and op_name(node) in _INFINITE_ON_PURPOSE:
+        if state.get(node) == INF and op_name(node) in INFINITE_ON_PURPOSE:
             state[node] = 0
         if node in state:
             continue

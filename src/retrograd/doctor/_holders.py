@@ -28,6 +28,7 @@ class Holder(NamedTuple):
     name: str  # the variable or attribute in it that comes last: what the source calls it
     container: Any  # the list, dict, ... that has the tensor, or None where the variable itself is it
     file: str  # of the frame, or of the class, that the name belongs to
+    outer: Holder | None = None  # the place in a container of the object, or function, that the name belongs to
 
     @property
     def is_bounded(self) -> bool:
@@ -46,6 +47,7 @@ class _Step(NamedTuple):
     container: Any
     file: str
     depth: int
+    outer: Holder | None = None
 
 
 def _scopes(of_libraries: bool) -> Iterator[tuple[dict[str, Any], str]]:
@@ -67,13 +69,18 @@ def _scopes(of_libraries: bool) -> Iterator[tuple[dict[str, Any], str]]:
 
 def _below(step: _Step) -> Iterator[_Step]:
     """What an object holds, with names."""
-    value, depth = step.value, step.depth + 1
+    value, depth, outer = step.value, step.depth + 1, step.outer
+    if step.container is not None:
+        outer = Holder(step.shown, step.name, step.container, step.file, outer)
 
     def item(inner: Any, key: str) -> _Step:
-        return _Step(inner, f"{step.shown}[{key}]", step.name, value, step.file, depth)
+        return _Step(inner, f"{step.shown}[{key}]", step.name, value, step.file, depth, step.outer)
 
     def attribute(inner: Any, name: str, file: str) -> _Step:
-        return _Step(inner, f"{step.shown}.{name}", name, None, file, depth)
+        return _Step(inner, f"{step.shown}.{name}", name, None, file, depth, outer)
+
+    def variable(inner: Any, name: str, file: str) -> _Step:
+        return _Step(inner, name, name, None, file, depth, outer)
 
     if isinstance(value, dict):
         for key, inner in list(value.items()):
@@ -87,25 +94,33 @@ def _below(step: _Step) -> Iterator[_Step]:
                 inner = cell.cell_contents
             except ValueError:  # not assigned yet
                 continue
-            yield _Step(inner, name, name, None, value.__code__.co_filename, depth)
-        for inner in value.__defaults__ or ():
-            yield attribute(inner, "__defaults__", value.__code__.co_filename)
+            yield variable(inner, name, value.__code__.co_filename)
+        for name, inner in _defaults(value):
+            yield variable(inner, name, value.__code__.co_filename)
         for name, inner in list(vars(value).items()):
             yield attribute(inner, name, value.__code__.co_filename)
     elif isinstance(value, types.MethodType):
-        yield _Step(value.__self__, step.shown, step.name, None, step.file, depth)
+        yield _Step(value.__self__, step.shown, step.name, None, step.file, depth, outer)
     elif isinstance(value, functools.partial):
-        yield _Step(value.func, step.shown, step.name, None, step.file, depth)
+        yield _Step(value.func, step.shown, step.name, None, step.file, depth, outer)
         for inner in [*value.args, *value.keywords.values()]:
             yield item(inner, "...")
     elif isinstance(value, types.GeneratorType):
         frame = value.gi_frame
         for name, inner in list(frame.f_locals.items()) if frame is not None else ():
-            yield _Step(inner, name, name, None, value.gi_code.co_filename, depth)
+            yield variable(inner, name, value.gi_code.co_filename)
     elif not isinstance(value, types.ModuleType | _C.Tensor):
         file = _file_of(value if isinstance(value, type) else type(value)) or step.file
         for name, inner in list(_members(value)):
             yield attribute(inner, name, file)
+
+
+def _defaults(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """The arguments of a function that have a default, with it."""
+    defaults = function.__defaults__ or ()
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    yield from zip(names[len(names) - len(defaults) :], defaults, strict=False)
+    yield from (function.__kwdefaults__ or {}).items()
 
 
 def _members(value: Any) -> Iterator[tuple[str, Any]]:
@@ -163,7 +178,7 @@ def _search(scopes: Iterable[tuple[dict[str, Any], str]], wanted: set[int], foun
             continue
         number = id(step.value)
         if number in wanted and number not in found:
-            found[number] = Holder(step.shown, step.name, step.container, step.file)
+            found[number] = Holder(step.shown, step.name, step.container, step.file, step.outer)
         if number in seen or step.depth >= DEEPEST:
             continue
         seen.add(number)
@@ -264,4 +279,6 @@ def stored_at(holder: Holder, made: Place | None) -> Place | None:
             distance = abs(line - made.line) if here and made is not None else 10_000
             if best is None or (score, -distance) > best[:2]:
                 best = (score, -distance, Place(file, line, ""))
-    return None if best is None else best[2]
+    if best is None:
+        return None if holder.outer is None else stored_at(holder.outer, made)
+    return best[2]

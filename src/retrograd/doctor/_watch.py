@@ -26,6 +26,7 @@ from retrograd.doctor._graph import Graph
 from retrograd.doctor._places import Place, here
 
 RUNS, STEPS, MOST_RUNS, CALLS, OPS = 6, 4, 64, 40, 300_000  # how long a close look lasts
+RUNS_ALONE = 20  # where no optimizer steps: several backwards may be for one update by hand
 FREE, SHARE = 1.0, 0.03  # seconds that looks may take, and the share of the program's time beyond them
 MODES = 8  # calls of train() and eval() after which known lines are new
 _WAITING = (
@@ -223,7 +224,10 @@ class Watcher:
         self._runs += runs
         self._steps += steps
         self._modules += modules
-        enough = (self._runs >= RUNS and (self._steps >= STEPS or not (self._steps or live_optimizers()))) or self._runs >= MOST_RUNS
+        if self._steps or live_optimizers():
+            enough = (self._runs >= RUNS and self._steps >= STEPS) or self._runs >= MOST_RUNS
+        else:
+            enough = self._runs >= RUNS_ALONE
         if not self.always and (enough or (not self._runs and max(self._modules, self._steps) >= CALLS)):
             self.close()
 

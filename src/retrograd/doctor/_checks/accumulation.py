@@ -18,8 +18,8 @@ from retrograd.doctor._books import WeakTable
 from retrograd.doctor._checks.by_hand import ByHand, Listener, grad_of, total
 from retrograd.doctor._findings import Finding, tell
 from retrograd.doctor._graph import is_leaf_node, saved_value
-from retrograd.doctor._places import Place, tree_of
-from retrograd.doctor._watch import Call, Check, Run, live_optimizers, params_of
+from retrograd.doctor._places import Place, statement_at, tree_of
+from retrograd.doctor._watch import Call, Check, Run, params_of
 
 STEPS = 2  # in a row, with the same number of backwards
 MOST = 64  # backwards for one step
@@ -127,7 +127,9 @@ class Accumulation(Check, Listener):
         self._carried = False
         self._scaled: dict[int, list[float]] = {}  # what the gradient of a leaf was multiplied by since: numbers, and tensors
         self._marks: WeakTable[Any] = WeakTable()  # weak references to gradients, by leaf
-        self._streaks: Any = weakref.WeakKeyDictionary()
+        self._streaks: dict[
+            Any, tuple[int, int]
+        ] = {}  # by the place of an update or the identity of an optimizer: how many backwards, how often in a row
 
     def opened(self) -> None:
         self.forget()
@@ -145,8 +147,6 @@ class Accumulation(Check, Listener):
     def before_backward(self, run: Run) -> None:
         if not run.accumulate:
             self._data = set()  # derivatives inside a step: nothing is simple here
-            return
-        if not live_optimizers():
             return
         data, self._data = frozenset(self._data), set()
         carried, self._carried = self._carried, False
@@ -178,25 +178,32 @@ class Accumulation(Check, Listener):
         self._scaled.setdefault(id(leaf), [1.0, 1.0])[0 if is_number else 1] *= factor
 
     def updated(self, leaf: Any, amount: Any, place: Place | None) -> None:
-        self._drop([leaf])
+        if place is not None and any(id(leaf) in part.leaves for part in self._parts):
+            if _adds_gradients(place):
+                self._judge(place, [leaf])
+            self._drop([leaf])  # and with it the other leaves of the same backwards
+            self._scaled = {}
 
     def before_step(self, optimizer: Any, place: Place | None) -> None:
-        params = params_of(optimizer)
+        self._judge(id(optimizer), params_of(optimizer))
+
+    def _judge(self, owner: Any, params: list[Any]) -> None:
+        """An optimizer is about to apply the gradients of parameters, or a line is."""
         ids = {id(p) for p in params}
         parts = [part for part in self._parts if part.leaves & ids]
         replaced = any((ref := self._marks.get(p)) is not None and p.grad is not None and ref() is not p.grad for p in params)
         by_number, by_tensor = self._scaled.get(next(iter(ids), 0), (1.0, 1.0))
         if self.has_closure or replaced or not self._are_parts(parts, by_number, by_tensor):
-            self._streaks.pop(optimizer, None)
+            self._streaks.pop(owner, None)
             return
         loop = _loop_around(parts[0].chain)
         if loop is None or not (_is_in(_chain(), loop) or _is_over_batches(loop[2])):
-            self._streaks.pop(optimizer, None)
+            self._streaks.pop(owner, None)
             return
-        k, count = self._streaks.get(optimizer, (0, 0))
+        k, count = self._streaks.get(owner, (0, 0))
         count = count + 1 if k == len(parts) else 1
         k = len(parts)
-        self._streaks[optimizer] = (k, count)
+        self._streaks[owner] = (k, count)
         if count >= STEPS:
             tell(
                 Finding(
@@ -229,6 +236,16 @@ class Accumulation(Check, Listener):
 def _is_unscaled(factor: float, k: int) -> bool:
     """Whether a factor has nothing to do with k: a half is a habit of squared errors."""
     return factor > 1.5 / k and (factor >= 0.99 or abs(factor - 0.5) < 1e-6)
+
+
+def _adds_gradients(place: Place) -> bool:
+    """Whether a line that updates a parameter multiplies its gradient by a rate and nothing else: p -= lr * p.grad, p.data.add_(p.grad, alpha=-lr)."""
+    statement = statement_at(place)
+    if statement is None or any(isinstance(node, ast.Div | ast.FloorDiv | ast.Pow | ast.Mod) for node in ast.walk(statement)):
+        return False
+    calls = [node.func.attr for node in ast.walk(statement) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    plain = all(call in ("add_", "sub_", "add", "sub", "mul", "copy_", "clone", "detach") for call in calls)
+    return plain and any(isinstance(node, ast.Attribute) and node.attr == "grad" for node in ast.walk(statement))
 
 
 _Loop = tuple[str, str, ast.For | ast.AsyncFor | ast.While]

@@ -134,7 +134,11 @@ class GraphLeak(Check):
         holders = _holders.find(tensors)
         by_name: dict[tuple[str, str], list[Any]] = {}
         for tensor in tensors:
-            if (holder := holders.get(id(tensor))) is not None and holder.container is not None:
+            holder = holders.get(id(tensor))
+            if holder is not None and holder.container is None:  # an attribute of one of many objects, a variable of one of many functions
+                holder = holder.outer
+            if holder is not None:
+                holders[id(tensor)] = holder
                 by_name.setdefault((holder.name, holder.file), []).append(tensor)
         if not by_name:
             self.searched[line[:2]] = self.sizes[line[:2]][0]

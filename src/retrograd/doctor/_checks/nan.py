@@ -17,7 +17,7 @@ from retrograd import _C
 from retrograd.doctor import _bad_values as bad, _names
 from retrograd.doctor._bad_values import INF, NAN
 from retrograd.doctor._findings import Finding, found, tell
-from retrograd.doctor._graph import is_leaf_node
+from retrograd.doctor._graph import Graph, is_leaf_node, saved
 from retrograd.doctor._places import Place, function_around, here, is_package_file, of_node, tree_of
 from retrograd.doctor._watch import BAD_GRADIENT, BAD_VALUES, Check, Run, live_optimizers
 
@@ -174,6 +174,9 @@ class NanOrigin(Check):
             if node in run.graph.roots:
                 self._gradient = self._of_given(run, given)
             return
+        if (origin := self._of_inputs(node)) is not None:
+            self._gradient = _of_value("The loss is finite, but its gradients are not", origin, bad.reason(origin.op))
+            return
         name = bad.op_name(node)
         behind = bad.masked_consumer(run.graph, node)
         received_shape = next((_names.shape(t) for t in received if t is not None), "()")
@@ -184,6 +187,21 @@ class NanOrigin(Check):
             why += f" That the values are not used, behind {behind}, does not help: a gradient of 0 times an infinite derivative is NaN."
             fix = bad.masked_fix(name, behind)
         self._gradient = Finding("nan_origin", what, of_node(node), why, fix)
+
+    def _of_inputs(self, node: Any) -> _Origin | None:
+        """Where a value began that is not finite, and that an op has computed with; None where there is none, or where it is infinite on purpose."""
+        for key, value in saved(node):
+            maker = value.grad_fn
+            if key == "result" or maker is None or maker is node or not bad.badness(value):
+                continue
+            if (origin := self._origin(value)) is not None:
+                return None if origin.meant or origin.is_data or origin.place is None else origin
+            story = bad.find(Graph([value]))
+            name = "" if story.node is None else bad.op_name(story.node)
+            if not name or story.data is not None or name in bad.INFINITE_ON_PURPOSE:
+                return None
+            return _Origin(of_node(story.node), name, f"{name}{story.detail}")
+        return None
 
     def _of_given(self, run: Run, gradient: Any) -> Finding:
         origin = self._origin(gradient)

@@ -50,7 +50,7 @@ class RetainGraphLeak(Check):
             return
         line = run.place[:2]
         self.run_lines.add(line)
-        retains = run.keep_graph and not run.create_graph and run.accumulate
+        retains = run.keep_graph and not run.create_graph
         spot = self.spots.get(line)
         if not retains and not self.spots:
             return
@@ -72,6 +72,9 @@ class RetainGraphLeak(Check):
                 self.in_vain(run, spot, spot.last)
         spot.last = Retained(run)
 
+    def called(self, run: Run, argument: str = "") -> str:
+        return f"backward({argument})" if run.accumulate else f"grad({argument})"
+
     def carried(self, run: Run, spot: Spot, inner: list[Any]) -> None:
         """Whether the run goes through graphs of more and more earlier steps. Those of one step may be of several backwards, so their number is compared."""
         spot.spans.append(len({node._step for node in inner}))
@@ -87,7 +90,7 @@ class RetainGraphLeak(Check):
         tell(
             Finding(
                 "retain_graph_leak",
-                f"backward(retain_graph=True) runs through {counted(len(inner), 'node')} of {last[-1]} steps, and of one more with each step: something "
+                f"{self.called(run, 'retain_graph=True')} runs through {counted(len(inner), 'node')} of {last[-1]} steps, and of one more with each step: something "
                 "is carried from step to step with its graph.",
                 run.place,
                 "every step takes longer than the one before and keeps the buffers of all of them.",
@@ -119,10 +122,10 @@ class RetainGraphLeak(Check):
         tell(
             Finding(
                 "retain_graph_leak",
-                f"backward(retain_graph=True) kept a graph of {counted(last.size, 'node')} {spot.vain} times, and no later backward went through any of it.",
+                f"{self.called(run, 'retain_graph=True')} kept a graph of {counted(last.size, 'node')} {spot.vain} times, and no later backward went through any of it.",
                 run.place,
                 "what the graph saved for backward stays in memory until the last tensor of it is gone, for nobody.",
-                "leave retain_graph out: `loss.backward()`.",
+                f"leave retain_graph out: `{'loss.backward()' if run.accumulate else 'torch.autograd.grad(loss, inputs)'}`.",
                 also,
                 "the graph is kept at",
             )
