@@ -113,6 +113,16 @@ class Training(Check):
         had = in_optimizers()
         return any(id(tensor) in had or tensor in self.leaves for tensor in tensors)
 
+    def is_trained(self, leaf: Any) -> bool:
+        """Whether a leaf is reached again and again, or an optimizer has moved it."""
+        facts = self.leaves.get(leaf)
+        return facts is not None and (len(facts.reached) > 1 or bool(facts.stepped))
+
+    def last_step(self, leaf: Any) -> int:
+        """The number of backwards before the last step of an optimizer that moved a leaf, 0 where there was none."""
+        facts = self.leaves.get(leaf)
+        return facts.stepped[-1] if facts is not None and facts.stepped else 0
+
     def outdated(self, leaf: Any) -> int:
         """Graphs of backwards before this number are of no use for a leaf, which has been trained for some steps since."""
         facts = self.leaves.get(leaf)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import re
 import sys
 import types
 from collections import deque
@@ -32,10 +33,10 @@ class Holder(NamedTuple):
 
     @property
     def is_bounded(self) -> bool:
-        """A deque that drops its oldest, or a container that the program takes elements out of."""
+        """A deque that drops its oldest, or a container that the program takes elements out of, or that has one place for each of a few things."""
         if isinstance(self.container, deque) and self.container.maxlen is not None:
             return True
-        return self.container is not None and _takes_out(self.file, self.name)
+        return self.container is not None and (_takes_out(self.file, self.name) or _has_few_places(self.file, self.name, self.container))
 
 
 class _Step(NamedTuple):
@@ -109,7 +110,10 @@ def _below(step: _Step) -> Iterator[_Step]:
         frame = value.gi_frame
         for name, inner in list(frame.f_locals.items()) if frame is not None else ():
             yield variable(inner, name, value.gi_code.co_filename)
-    elif not isinstance(value, types.ModuleType | _C.Tensor):
+    elif isinstance(value, _C.Tensor):
+        if value.is_leaf and value.grad is not None:  # after backward(create_graph=True) it has a graph
+            yield attribute(value.grad, "grad", step.file)
+    elif not isinstance(value, types.ModuleType):
         file = _file_of(value if isinstance(value, type) else type(value)) or step.file
         for name, inner in list(_members(value)):
             yield attribute(inner, name, file)
@@ -189,6 +193,16 @@ def _search(scopes: Iterable[tuple[dict[str, Any], str]], wanted: set[int], foun
 
 _PUTS = {"append", "extend", "insert", "add", "appendleft", "put", "put_nowait", "setdefault", "update", "push", "register_buffer", "write"}
 _TAKES = {"pop", "popleft", "popitem", "remove"}
+_PUTS_INTO = {
+    "heappush",
+    "heappushpop",
+    "heapreplace",
+    "insort",
+    "insort_left",
+    "insort_right",
+}  # functions, with the list as first argument
+_TAKES_FROM = {"heappop", "heappushpop", "heapreplace"}
+_THINGS = re.compile(r"(^|_)(task|domain|head|client|agent|player|model|net|member|env|dataset|loader|expert|fold)s$")
 
 
 def _mentions(node: ast.AST) -> set[str]:
@@ -211,6 +225,10 @@ def _is_plain(value: ast.expr | None) -> bool:
         return all(_is_plain(item) for item in value.elts)
     if isinstance(value, ast.Dict):
         return all(_is_plain(item) for item in value.values)
+    if isinstance(value, ast.BinOp):  # [None] * 3
+        return isinstance(value.op, ast.Mult) and isinstance(value.left, ast.List) and _is_plain(value.left)
+    if isinstance(value, ast.ListComp | ast.DictComp):
+        return _is_plain(value.elt if isinstance(value, ast.ListComp) else value.value)
     if isinstance(value, ast.Call):
         return all(_is_plain(item) for item in [*value.args, *(keyword.value for keyword in value.keywords)])
     if isinstance(value, ast.Name):
@@ -245,6 +263,8 @@ def _stores(tree: ast.AST, name: str) -> Iterator[tuple[int, ast.AST]]:
                 and isinstance(node.args[1], ast.Constant)
             ):
                 yield from [(node.lineno, node.args[-1])] if node.args[1].value == name else []
+            elif _called(node) in _PUTS_INTO and name in _mentions(node.args[0]):
+                yield node.end_lineno or node.lineno, ast.Tuple(elts=node.args[1:], ctx=ast.Load())
 
 
 def _takes_out(file: str, name: str) -> bool:
@@ -252,6 +272,8 @@ def _takes_out(file: str, name: str) -> bool:
 
     def takes(node: ast.AST) -> bool:
         if isinstance(node, ast.Call):
+            if _called(node) in _TAKES_FROM and node.args and name in _mentions(node.args[0]):
+                return True
             return isinstance(node.func, ast.Attribute) and node.func.attr in _TAKES and name in _mentions(node.func.value)
         if isinstance(node, ast.Delete):
             return any(name in _mentions(target) for target in node.targets)
@@ -260,6 +282,54 @@ def _takes_out(file: str, name: str) -> bool:
         return False
 
     return any(takes(node) for node in ast.walk(tree_of(file) or ast.Module([], [])))
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _is_over_things(loop: ast.AST) -> bool:
+    """Whether a loop goes over a few things that the program names, rather than over steps or batches."""
+    if not isinstance(loop, ast.For | ast.comprehension):
+        return False
+    over = loop.iter
+    if isinstance(over, ast.Call):
+        parts = over.args if _called(over) in ("zip", "enumerate", "sorted", "list", "reversed") else ()
+        return _called(over) in ("items", "values", "keys") or any(
+            _is_over_things(ast.comprehension(loop.target, part, [], 0)) for part in parts
+        )
+    if isinstance(over, ast.Name | ast.Attribute):
+        return bool(_THINGS.search(over.id if isinstance(over, ast.Name) else over.attr))
+    return isinstance(over, ast.List | ast.Tuple | ast.Set | ast.Dict)
+
+
+def _has_few_places(file: str, name: str, container: Any) -> bool:
+    """Whether everything that is put into a container takes the place of something older, sooner or later: last[i % 3] = loss, losses[task] = loss in a
+    loop over tasks. A list that was made with its full length cannot grow either."""
+    tree = tree_of(file)
+    stores = {line for line, _ in _stores(tree, name)} if tree is not None else set()
+    few: set[int] = set()
+
+    def visit(node: ast.AST, loops: tuple[ast.AST, ...]) -> None:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            loops = ()
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
+            loops = (*loops, node)
+        elif isinstance(node, ast.stmt) and loops and _is_over_things(loops[-1]):
+            few.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Subscript) and _binds(target, name):
+                    keys = {part.id for part in ast.walk(target.slice) if isinstance(part, ast.Name)}
+                    named = any(_is_over_things(loop) and keys & _mentions(loop.target) for loop in loops if isinstance(loop, ast.For))
+                    if isinstance(container, list) or named or any(isinstance(part, ast.Mod) for part in ast.walk(target.slice)):
+                        few.add(node.lineno)
+        for child in ast.iter_child_nodes(node):
+            visit(child, loops)
+
+    if tree is not None:
+        visit(tree, ())
+    return bool(stores) and stores <= few
 
 
 def stored_at(holder: Holder, made: Place | None) -> Place | None:

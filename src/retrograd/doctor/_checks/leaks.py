@@ -37,7 +37,10 @@ class Kept:
         self.steps: dict[Any, int] = dict.fromkeys(leaves, 0)
         self.used: dict[Any, bool] = dict.fromkeys(leaves, False)
         self.outdated: dict[Any, int] = dict(leaves)
+        # A leaf that is trained, which tells the graphs of one model from those of another: the one that comes first. 0 where there is none.
+        self.model: dict[Any, int] = {node: id(node.variable) if training.is_trained(node.variable) else 0 for node in leaves}
         for node in inner:
+            self.model[node] = min((model for child, _ in node.next_functions if (model := self.model.get(child))), default=0)
             steps, used, outdated = 1 << (node._step - first), node._freed, 0
             for child, _ in node.next_functions:
                 steps |= self.steps.get(child, 0)
@@ -107,7 +110,10 @@ class GraphLeak(Check):
         before, self.sizes = self.sizes, {}
         for site, tensors in groups.items():
             # Of a chain the newest holds all; what is kept side by side counts by its number.
-            size = max(*(kept.span(tensor) for tensor in tensors), len({tensor.grad_fn._step for tensor in tensors}))
+            steps: dict[int, set[int]] = {}
+            for tensor in tensors:
+                steps.setdefault(kept.model[tensor.grad_fn], set()).add(tensor.grad_fn._step)
+            size = max(*(kept.span(tensor) for tensor in tensors), *map(len, steps.values()))
             chain = max((kept.span(tensor) for tensor in tensors if not kept.used[tensor.grad_fn]), default=0)
             last, growths = before.get(site, (0, chain - 1 if chain >= LONG else 0))  # a long chain has grown before
             self.sizes[site] = size, growths + (size > last) if size >= last else 0
@@ -158,7 +164,13 @@ class GraphLeak(Check):
         size = saved_bytes(nodes)
         amount = counted(len(nodes), "node") + (f", {size:,} bytes saved for backward" if size else "")
         base = holder.shown.partition("[")[0]
-        if holder.container is None:
+        fix = "store the value without its history: .item() for a number, as in `{}`, or .detach() for a tensor."
+        if holder.name == "grad" and holder.container is None:
+            example, fix = (
+                base,
+                "set `{} = None` for each step, as zero_grad() does, rather than zero it in place; or leave create_graph out.",
+            )
+        elif holder.container is None:
             example = f"{base} += loss.item()"
         else:
             example = f"{base}[...] = loss.item()" if isinstance(holder.container, dict) else f"{base}.append(loss.item())"
@@ -168,7 +180,7 @@ class GraphLeak(Check):
                 f"{what}: {amount}, from steps {steps[0] + 1} to {steps[-1] + 1}, held by `{base}`.",
                 line,
                 "memory grows with every step until it runs out, and no backward will ever use these graphs.",
-                f"store the value without its history: .item() for a number, as in `{example}`, or .detach() for a tensor.",
+                fix.format(example),
                 stored,
                 "stored at",
             )

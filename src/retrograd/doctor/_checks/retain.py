@@ -5,15 +5,19 @@ from __future__ import annotations
 import ast
 import itertools
 import weakref
+from collections import deque
 from typing import Any
 
-from retrograd.doctor import _holders
+from retrograd.doctor import _holders, _names
+from retrograd.doctor._books import training
+from retrograd.doctor._checks.by_hand import version
 from retrograd.doctor._findings import Finding, counted, tell, was_told
 from retrograd.doctor._graph import is_leaf_node
 from retrograd.doctor._places import Place, function_around, of_node
 from retrograd.doctor._watch import Check, Run
 
 PATIENT = 10  # times in vain, while the function has a backward that has not run yet
+PENDING = 16  # kept graphs of a line that a later backward may need
 
 
 class Retained:
@@ -22,17 +26,27 @@ class Retained:
     def __init__(self, run: Run) -> None:
         self.nodes = {id(node): weakref.ref(node) for node in run.graph.nodes if not is_leaf_node(node)}
         self.size = len(self.nodes)
+        self.number = run.number
+        self.leaves = [(weakref.ref(leaf), version(leaf)) for leaf in run.graph.leaves]
 
     def has(self, node: Any) -> bool:
         ref = self.nodes.get(id(node))
         return ref is not None and ref() is node
+
+    def is_over(self) -> bool:
+        """Whether no backward can need it any more: its nodes are gone, or what it was computed from has been updated since."""
+        for ref, writes in self.leaves:
+            leaf = ref()
+            if leaf is None or version(leaf) != writes or training.last_step(leaf) > self.number:
+                return True
+        return all(ref() is None for ref in self.nodes.values())
 
 
 class Spot:
     """A line with backward(retain_graph=True)."""
 
     def __init__(self) -> None:
-        self.last: Retained | None = None  # not met by a later run so far
+        self.pending: deque[Retained] = deque(maxlen=PENDING)  # not met by a later run so far
         self.vain = 0  # times that it was in vain
         self.needed = False  # at least once a later run did need it
         self.spans: list[int] = []  # of how many earlier steps each run has met nodes
@@ -57,20 +71,22 @@ class RetainGraphLeak(Check):
         inner = [node for node in run.graph.nodes if not is_leaf_node(node)]
         if retains and spot is not None and not was_told("retain_graph_leak", run.place):
             self.carried(run, spot, inner)
-        met = {spot.last for spot in self.spots.values() if spot.last is not None and any(spot.last.has(node) for node in inner)}
         for other in self.spots.values():
-            if other.last in met:
-                other.last, other.needed = None, True
+            met = [one for one in other.pending if any(one.has(node) for node in inner)]
+            for one in met:
+                other.pending.remove(one)
+                other.needed = True
         if not retains:
             return
         if spot is None:
             spot = self.spots[line] = Spot()
-        if spot.last is not None:
+        over = [one for one in spot.pending if one.is_over()]
+        for one in over:
+            spot.pending.remove(one)
             spot.vain += 1
-            enough = PATIENT if self.may_come(run.place) else 2
-            if not spot.needed and spot.vain >= enough:
-                self.in_vain(run, spot, spot.last)
-        spot.last = Retained(run)
+        if over and not spot.needed and spot.vain >= 2 and (spot.vain >= PATIENT or not self.may_come()):
+            self.in_vain(run, spot, over[-1])
+        spot.pending.append(Retained(run))
 
     def called(self, run: Run, argument: str = "") -> str:
         return f"backward({argument})" if run.accumulate else f"grad({argument})"
@@ -100,14 +116,16 @@ class RetainGraphLeak(Check):
             )
         )
 
-    def may_come(self, place: Place) -> bool:
-        """Whether the function has another backward that has not run so far: it may need the graph."""
-        function = function_around(place)
-        for node in ast.walk(function) if function is not None else ():
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("backward", "grad"):
-                lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-                if not any((place.file, line) in self.run_lines for line in lines):
-                    return True
+    def may_come(self) -> bool:
+        """Whether the function, or one that called it, has another backward that has not run so far: it may need the graph."""
+        for frame in _names.user_frames():
+            at = Place(frame.f_code.co_filename, frame.f_lineno, "")
+            function = function_around(at)
+            for node in ast.walk(function) if function is not None else ():
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("backward", "grad"):
+                    lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+                    if not any((at.file, line) in self.run_lines for line in lines):
+                        return True
         return False
 
     def in_vain(self, run: Run, spot: Spot, last: Retained) -> None:

@@ -117,6 +117,11 @@ class MissingZeroGrad(Check, Listener):
     def grad_zeroed(self, leaf: Any, place: Place | None) -> None:
         self._lose(leaf, place)
 
+    def grad_scaled(self, leaf: Any, factor: float, is_number: bool) -> None:
+        entry = self._entry(leaf)
+        if is_number and entry.used is not None:  # what a step has used is made smaller on purpose, for the next: momentum
+            entry.clear()
+
     def _lose(self, leaf: Any, place: Place | None) -> None:
         entry = self._entry(leaf)
         entry.clear()
