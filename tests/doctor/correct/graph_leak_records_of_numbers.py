@@ -22,4 +22,5 @@ for step in range(8):
     loss.backward()
     opt.step()
     records.append(Record(step, loss.item(), out.detach()))
-    reporters.append(lambda v=loss.item(): v)
+    number = loss.item()
+    reporters.append(lambda v=number: v)

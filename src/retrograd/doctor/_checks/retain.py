@@ -55,7 +55,7 @@ class Spot:
 class RetainGraphLeak(Check):
     def __init__(self) -> None:
         self.spots: dict[tuple[str, int], Spot] = {}
-        self.run_lines: set[tuple[str, int]] = set()  # lines with a backward that has run
+        self.run_lines: set[tuple[str, int]] = set()  # lines with a backward that has run, or with a call that led to one
 
     forget = __init__
 
@@ -63,7 +63,7 @@ class RetainGraphLeak(Check):
         if run.place is None:
             return
         line = run.place[:2]
-        self.run_lines.add(line)
+        self.run_lines.update((frame.f_code.co_filename, frame.f_lineno) for frame in _names.user_frames())
         retains = run.keep_graph and not run.create_graph
         spot = self.spots.get(line)
         if not retains and not self.spots:
