@@ -6,6 +6,7 @@ The search goes down from the variables of the running frames, as a reader of th
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import inspect
 import re
@@ -132,7 +133,9 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
         return
     members = getattr(value, "__dict__", None)
     if members is not None:
-        yield from ((name, inner) for name, inner in members.items() if not name.startswith("__"))
+        yield from ((name, inner) for name, inner in members.items() if not name.startswith("__") and name not in _OF_MODULES)
+        for name in _OF_MODULES & set(members):
+            yield from members[name].items() if isinstance(members[name], dict) else [(name, members[name])]
     for cls in () if isinstance(value, type) else type(value).__mro__:
         slots = cls.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
@@ -146,6 +149,7 @@ def _file_of(cls: type) -> str | None:
     return next((file for file in files if not (file.startswith("<") or is_package_file(file))), None)
 
 
+_OF_MODULES = {"_buffers", "_modules", "_parameters"}  # what they hold are attributes to everybody else
 _ATOMS = (int, float, str, bytes, bool, complex, type(None), types.BuiltinFunctionType, types.CodeType)
 
 
@@ -309,19 +313,24 @@ def _has_few_places(file: str, name: str, container: Any) -> bool:
     tree = tree_of(file)
     stores = {line for line, _ in _stores(tree, name)} if tree is not None else set()
     few: set[int] = set()
+    running = [frame.f_lineno for frame in _names.user_frames() if frame.f_code.co_filename == file]
+
+    def trains_things(loop: ast.AST) -> bool:
+        """Whether a loop goes over things, and the backward that has just run is in it."""
+        return _is_over_things(loop) and any(loop.lineno <= line <= (loop.end_lineno or 0) for line in running)  # type: ignore[attr-defined]
 
     def visit(node: ast.AST, loops: tuple[ast.AST, ...]) -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             loops = ()
         elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
             loops = (*loops, node)
-        elif isinstance(node, ast.stmt) and loops and _is_over_things(loops[-1]):
+        elif isinstance(node, ast.stmt) and loops and trains_things(loops[-1]):
             few.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Subscript) and _binds(target, name):
                     keys = {part.id for part in ast.walk(target.slice) if isinstance(part, ast.Name)}
-                    named = any(_is_over_things(loop) and keys & _mentions(loop.target) for loop in loops if isinstance(loop, ast.For))
+                    named = any(isinstance(loop, ast.For) and trains_things(loop) and keys & _mentions(loop.target) for loop in loops)
                     if isinstance(container, list) or named or any(isinstance(part, ast.Mod) for part in ast.walk(target.slice)):
                         few.add(node.lineno)
         for child in ast.iter_child_nodes(node):
@@ -352,3 +361,60 @@ def stored_at(holder: Holder, made: Place | None) -> Place | None:
     if best is None:
         return None if holder.outer is None else stored_at(holder.outer, made)
     return best[2]
+
+
+class _Without(ast.NodeTransformer):
+    """Puts a call of a method behind every use of a variable."""
+
+    def __init__(self, names: set[str], method: str) -> None:
+        self.names = names
+        self.method = method
+        self.done = 0
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id not in self.names or not isinstance(node.ctx, ast.Load):
+            return node
+        self.done += 1
+        return _calling(node, self.method)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        return node if isinstance(node.func, ast.Attribute) and node.func.attr in ("item", "detach") else self.generic_visit(node)
+
+
+def _calling(value: ast.expr, method: str) -> ast.expr:
+    return ast.Call(func=ast.Attribute(value=value, attr=method, ctx=ast.Load()), args=[], keywords=[])
+
+
+def without_history(stored: Place | None, made: Place | None, is_number: bool) -> str | None:
+    """The statement that stores a tensor, written so that it stores no history; None where the source does not tell how. Without a line that stores, what
+    is made is stored at once, as in a chain."""
+    at = stored or made
+    statement = copy.deepcopy(statement_at(at)) if at is not None else None
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and stored is not None:
+        values = statement.value.args
+    elif isinstance(statement, ast.Assign | ast.AugAssign):
+        values = [statement.value]
+    else:
+        return None
+    plain = "item" if is_number else "detach"
+    names = set()
+    made_in = statement_at(made) if made is not None and made != at else None
+    for target in _targets(made_in) if made_in is not None else ():
+        names |= {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+    for i, value in enumerate(values):
+        direct = isinstance(value, ast.Name) and (value.id in names or len(values) == 1)
+        if direct or stored is None:
+            new: ast.AST = _calling(value, plain if direct and stored is not None else "detach")
+        else:
+            elements = isinstance(value, ast.Tuple | ast.List) and all(isinstance(item, ast.Name | ast.Constant) for item in value.elts)
+            change = _Without(names, plain if elements else "detach")
+            new = change.visit(value)
+            if not change.done:
+                continue
+        if isinstance(statement, ast.Expr):
+            values[i] = new  # type: ignore[call-overload]
+        else:
+            statement.value = new  # type: ignore[assignment]
+        text = ast.unparse(ast.fix_missing_locations(statement))
+        return text if len(text) <= 120 and "\n" not in text else None
+    return None

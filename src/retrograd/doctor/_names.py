@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -84,9 +84,21 @@ def model_name(module: Any) -> str:
     return variable(module) or type(module).__name__
 
 
+def _named(modules: Iterable[Any]) -> list[Any]:
+    """Models, and before a part of one that has no variable of its own the model in a variable that it is a part of: its forward() is not what is called."""
+    found: dict[int, Any] = {}
+    for module in modules:
+        if variable(module) is None:
+            held = (value for scope in _scopes() for name, value in list(scope.items()) if hasattr(type(value), "named_modules"))
+            whole = next((value for value in held if any(part is module for part in value.modules())), module)
+            found.setdefault(id(whole), whole)
+        found.setdefault(id(module), module)
+    return list(found.values())
+
+
 def parameter(tensor: Any) -> str:
     """'net.2.weight', or the name of the variable, or the shape."""
-    for module in models():
+    for module in _named(models()):
         for name, param in module.named_parameters():
             if param is tensor:
                 return f"{model_name(module)}.{name}"
@@ -96,7 +108,7 @@ def parameter(tensor: Any) -> str:
 def parameters(tensors: list[Any]) -> list[str]:
     """The same for many, with each model looked up once."""
     names: dict[int, str] = {}
-    for module in models():
+    for module in _named(models()):
         prefix = None
         for name, param in module.named_parameters():
             if id(param) not in names and any(param is t for t in tensors):

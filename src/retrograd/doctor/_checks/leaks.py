@@ -170,6 +170,12 @@ class GraphLeak(Check):
                 base,
                 "set `{} = None` for each step, as zero_grad() does, rather than zero it in place; or leave create_graph out.",
             )
+        elif written := _holders.without_history(stored if stored != line else None, line, all(t.numel() == 1 for t in tensors)):
+            example = written
+            if not written.endswith((".item()", ".item())", ".item()))")):
+                fix = "store the value without its history, as in `{}`."
+        elif isinstance(holder.container, list) and stored == line:  # it may be needed with its history, until the next backward
+            example, fix = base, "empty it after each step, as in `{}.clear()`, or store .detach() of the value."
         elif holder.container is None:
             example = f"{base} += loss.item()"
         else:

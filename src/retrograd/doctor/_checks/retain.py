@@ -13,7 +13,7 @@ from retrograd.doctor._books import training
 from retrograd.doctor._checks.by_hand import version
 from retrograd.doctor._findings import Finding, counted, tell, was_told
 from retrograd.doctor._graph import is_leaf_node
-from retrograd.doctor._places import Place, function_around, of_node
+from retrograd.doctor._places import Place, function_around, is_library_file, of_node
 from retrograd.doctor._watch import Check, Run
 
 PATIENT = 10  # times in vain, while the function has a backward that has not run yet
@@ -120,7 +120,7 @@ class RetainGraphLeak(Check):
         """Whether the function, or one that called it, has another backward that has not run so far: it may need the graph."""
         for frame in _names.user_frames():
             at = Place(frame.f_code.co_filename, frame.f_lineno, "")
-            function = function_around(at)
+            function = None if is_library_file(at.file) else function_around(at)
             for node in ast.walk(function) if function is not None else ():
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("backward", "grad"):
                     lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
@@ -130,20 +130,22 @@ class RetainGraphLeak(Check):
 
     def in_vain(self, run: Run, spot: Spot, last: Retained) -> None:
         alive = [node for ref in last.nodes.values() if (node := ref()) is not None]
-        also = None
+        also, written = None, None
         if alive:
             from retrograd.doctor._checks.leaks import holders_of
 
             for tensor, holder in holders_of(alive):
                 if holder.container is not None or "." in holder.shown:
                     also = _holders.stored_at(holder, of_node(tensor.grad_fn))
+                    written = _holders.without_history(also, of_node(tensor.grad_fn), tensor.numel() == 1) if also is not None else None
         tell(
             Finding(
                 "retain_graph_leak",
                 f"{self.called(run, 'retain_graph=True')} kept a graph of {counted(last.size, 'node')} {spot.vain} times, and no later backward went through any of it.",
                 run.place,
                 "what the graph saved for backward stays in memory until the last tensor of it is gone, for nobody.",
-                f"leave retain_graph out: `{'loss.backward()' if run.accumulate else 'torch.autograd.grad(loss, inputs)'}`.",
+                f"leave retain_graph out: `{'loss.backward()' if run.accumulate else 'torch.autograd.grad(loss, inputs)'}`"
+                + (f", and store no history: `{written}`." if written else "."),
                 also,
                 "the graph is kept at",
             )
