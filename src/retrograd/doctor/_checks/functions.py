@@ -200,7 +200,7 @@ def _analytic(cls: Any, base: list[Any], i: int, seeds: list[Any], direction: An
     pairs = [(o, w) for o, w in zip(_outputs(cls, values), seeds, strict=True) if o.requires_grad]
     if not pairs:
         return 0.0
-    (grad,) = autograd.grad([o for o, _ in pairs], [leaf], [w for _, w in pairs], allow_unused=True)
+    (grad,) = autograd.grad([o for o, _ in pairs], [leaf], [w.clone() for _, w in pairs], allow_unused=True)  # backward may write to them
     return None if grad is None else float((grad * direction).sum())
 
 
