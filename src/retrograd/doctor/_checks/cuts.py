@@ -12,7 +12,7 @@ from retrograd._cuts import has_zero_derivative
 from retrograd.doctor._books import WeakTable, in_optimizers, node_of, parameters_of, place_of, tensors_in, training
 from retrograd.doctor._findings import Finding, listed, tell
 from retrograd.doctor._graph import is_leaf_node, walk
-from retrograd.doctor._names import parameters as names_of
+from retrograd.doctor._names import models, parameters as names_of
 from retrograd.doctor._places import Place, here, of_node
 from retrograd.doctor._watch import Call, Check, Run
 
@@ -91,7 +91,7 @@ class TrainingWithoutGrad(Check):
         if len(run.roots) == 1 and run.roots[0] is leaves[0] and self.patched.patch is not None:
             line = self.patched.patch[:2]
             self.roots[line] = self.roots.get(line, 0) + 1
-            if self.patched.is_sure or self.roots[line] > 1:
+            if self.patched.is_sure or (self.roots[line] > 1 and (had or models())):  # else there is nothing to learn
                 self.say(self.patched)
 
     def after_module(self, call: Call, result: Any) -> None:
