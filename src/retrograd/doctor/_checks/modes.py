@@ -41,6 +41,12 @@ def _has_modes(module: Any) -> bool:
     return isinstance(module, nn.MultiheadAttention) and module.dropout > 0
 
 
+def _is_part(module: Any) -> bool:
+    """Whether it is no model but what computes a weight that is read."""
+    parametrize = sys.modules.get("retrograd.nn.utils.parametrize")
+    return parametrize is not None and isinstance(module, parametrize.ParametrizationList)
+
+
 def _learns(model: Any, name: str, layer: Any) -> bool:
     """Whether a layer is in a part of the model that learns: its own parameters do, or for one without any, those beside it."""
     own = list(layer.parameters())
@@ -170,7 +176,7 @@ class ModeConfusion(Check):
 
     def after_module(self, call: Call, result: Any) -> None:
         dropouts, self.dropouts = self.dropouts, {}
-        if call.place is None or not training.trains(call.module.parameters()):
+        if call.place is None or _is_part(call.module) or not training.trains(call.module.parameters()):
             return
         if call.records:
             if not call.training:
