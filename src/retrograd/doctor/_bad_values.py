@@ -70,6 +70,7 @@ _VALUES = {
     "std": "The standard deviation of one element, with one degree of freedom, is nan.|pass correction=0, or skip groups of one",
     "var": "The variance of one element, with one degree of freedom, is nan.|pass correction=0, or skip groups of one",
     "softmax": "A row that is -inf everywhere has no softmax: 0 / 0.|leave at least one element of each row unmasked, or mask with a large finite number",
+    "ctc_loss": "No path of so few steps says so long a target, so its loss is infinite.|pass zero_infinity=True, or drop targets that are longer than their input",
     "acos": "acos is nan outside of [-1, 1].|clamp(-1 + 1e-6, 1 - 1e-6) what goes into it",
     "asin": "asin is nan outside of [-1, 1].|clamp(-1 + 1e-6, 1 - 1e-6) what goes into it",
 }
@@ -253,7 +254,7 @@ def find(graph: Graph) -> Story:
         for key, value in values:
             level = badness(value)
             maker = value.grad_fn
-            if key == "result":
+            if key in ("result", "neg_log_likelihood"):
                 state[node] = max(state.get(node, 0), level)
             elif maker is not None and maker is not node:
                 state[maker] = max(state.get(maker, 0), level)
