@@ -262,9 +262,11 @@ def find(graph: Graph) -> Story:
                 data.setdefault(node, value)
     for root in graph.roots:
         state[root] = NAN
+    leaves = {node for node in graph.nodes if is_leaf_node(node)}
+    for node in leaves:  # whose own nodes may be younger than what is computed from them
+        state[node] = badness(node.variable)
     for node in graph.nodes:  # oldest first
-        if is_leaf_node(node):
-            state[node] = badness(node.variable)
+        if node in leaves:
             continue
         if state.get(node) == INF and op_name(node) in INFINITE_ON_PURPOSE:
             state[node] = 0

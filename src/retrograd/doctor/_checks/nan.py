@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 from retrograd import _C
 from retrograd.doctor import _bad_values as bad, _names
 from retrograd.doctor._bad_values import INF, NAN
+from retrograd.doctor._books import training
 from retrograd.doctor._findings import Finding, found, tell
 from retrograd.doctor._graph import Graph, is_leaf_node, saved
-from retrograd.doctor._places import Place, function_around, here, is_package_file, of_node, tree_of
+from retrograd.doctor._places import Place, function_around, here, is_package_file, of_leaf, of_node, tree_of
 from retrograd.doctor._watch import BAD_GRADIENT, BAD_VALUES, Check, Run, live_optimizers
 
 
@@ -135,6 +136,17 @@ class NanOrigin(Check):
 
     def _of_parameter(self, run: Run, value: str, parameter: Any) -> None:
         name = _names.parameter(parameter)
+        if self._step is None and _is_untrained(parameter, run):
+            tell(
+                Finding(
+                    "nan_origin",
+                    f"{value}, because {name} is, which no backward() has reached before.",
+                    of_leaf(parameter) or run.place,
+                    "Every value and every gradient that it goes into is not finite either.",
+                    "give it finite values where it is made: x.nan_to_num(), or only what has a value (x[torch.isfinite(x)])",
+                )
+            )
+            return
         finding = Finding(
             "nan_origin",
             f"{value}, because {name} is: the last update made it so.",
@@ -243,6 +255,12 @@ class NanOrigin(Check):
         pending, self._pending = self._pending, None
         if pending is not None and not _was_told():
             tell(pending)
+
+
+def _is_untrained(leaf: Any, run: Run) -> bool:
+    """Whether no update can have been computed for it."""
+    facts = training.leaves.get(leaf)
+    return leaf.grad is None and (facts is None or set(facts.reached) <= {run.number})
 
 
 def _was_told() -> bool:
