@@ -217,6 +217,26 @@ _RECOMPUTE = {
 }  # fmt: skip
 
 
+# What they give was there before, in the one thing that goes in.
+_MOVES = {
+    "view",
+    "_unsafe_view",
+    "squeeze",
+    "unsqueeze",
+    "select",
+    "slice",
+    "permute",
+    "transpose",
+    "t",
+    "expand",
+    "clone",
+    "alias",
+    "neg",
+    "real",
+    "imag",
+}
+
+
 def _recomputed(node: Any, kept: list[tuple[str, Any]]) -> int:
     """What the result of a node was, from what it was computed from; 0 where that is not known."""
     name = op_name(node)
@@ -287,6 +307,8 @@ def find(graph: Graph) -> Story:
         if not worse or node in data:
             ends.append(node)
     first = min(ends, key=lambda node: node._sequence_nr() if not is_leaf_node(node) else -1, default=None)
+    while first is not None and op_name(first) in _MOVES and first.next_functions[0][0] not in (None, *leaves):
+        first = first.next_functions[0][0]
     if first is None:
         return Story()
     if is_leaf_node(first):
