@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import itertools
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
@@ -28,17 +30,17 @@ os.environ.setdefault("RETROGRAD_DOCTOR", "0")
 
 import retrograd
 from retrograd import doctor
-from retrograd.doctor import _watch
+from retrograd.doctor import _findings, _watch
 
-# The doctor is on where tests train, as it is for users (`_watched`). Elsewhere it is off: tests of single ops take their time.
-# RETROGRAD_TEST_DOCTOR=1 has it on everywhere, =0 nowhere.
+# The doctor is on in tests, as it is for users (`_watched`). RETROGRAD_TEST_DOCTOR=1 has it on everywhere, =0 nowhere.
 doctor.off()  # the package may be loaded already, by its plugin for pytest
 DOCTOR = os.environ.get("RETROGRAD_TEST_DOCTOR", "")
+EVENTS = 150  # after as many no new look begins: without a limit tests with long loops would take several times as long
 
 # What runs on another device too: on the guarded one of csrc/testing/guarded.h, as the default of whatever makes a tensor. A test that has to
 # do with the CPU says why by the mark `on_cpu`.
 TESTS = Path(__file__).parent
-TRAINS = ("amp", "checkpoint", "nn", "optim")
+UNWATCHED = ("compat", "devices", "doctor", "meta")  # compare single results, have memory that it does not read, switch it themselves
 
 ELSEWHERE = """
     test_tiny test_anomaly test_custom_function test_engine test_forward_ad test_functional test_grad_mode test_gradcheck test_graph_hooks
@@ -105,26 +107,55 @@ def _same_start():
 def _watched(node: pytest.Item) -> bool:
     if DOCTOR in ("0", "1"):
         return DOCTOR == "1"
-    return node.path.relative_to(TESTS).parts[0] in TRAINS and "needs_torch" not in node.keywords  # which compare single results
+    return node.path.relative_to(TESTS).parts[0] not in UNWATCHED and "needs_torch" not in node.keywords  # which compare single results too
+
+
+class _Meant(set[str]):
+    """Codes that are not told, and which of them would have been."""
+
+    def __init__(self, marks: Iterable[pytest.Mark]) -> None:
+        super().__init__(code for mark in marks for code in mark.args)
+        self.met: set[str] = set()
+
+    def __contains__(self, code: object) -> bool:
+        if super().__contains__(code):
+            self.met.add(str(code))
+            return True
+        return False
 
 
 @pytest.fixture(autouse=True)
-def _doctor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
-    """Each test is a program of its own, and the doctor has nothing to say of it but what its mark `told` lists."""
+def _doctor(request: pytest.FixtureRequest):
+    """Each test is a program of its own, and the doctor has nothing to say of it but what its mark `told` lists, which it has."""
     if not _watched(request.node):
         yield
         return
-    monkeypatch.setattr(_watch, "FREE", 0.05)  # seconds of close looks: with one for each test the suite would take several times as long
-    monkeypatch.setenv("RETROGRAD_DOCTOR", "debug")  # for processes it starts too; a check that fails raises
-    codes = [code for mark in request.node.iter_markers("told") for code in mark.args]
-    with doctor.on(), doctor.configure(disable=codes):
-        doctor.forget()
+    meant = _Meant(request.node.iter_markers("told"))
+    with pytest.MonkeyPatch.context() as patch, doctor.on():
+        patch.setattr(_watch, "clock", itertools.count().__next__)  # counts events, so that a busy machine sees what an idle one does
+        patch.setattr(_watch, "FREE", EVENTS)
+        patch.setattr(_findings.settings, "disabled", meant)
+        patch.setenv("RETROGRAD_DOCTOR", "debug")  # for processes it starts too; a check that fails raises
+        _other_program()
         yield
         if doctor.is_on():
             _watch.watcher.end()
         told = [finding.text() for finding in doctor.findings()]
-        doctor.forget()
+    doctor.forget()
     assert not told, "the doctor found:\n" + "\n".join(told)
+    marks = [mark for mark in request.node.own_markers if mark.name == "told" and not mark.kwargs.get("sometimes")]
+    if "guarded" in _parameters(request.node):
+        marks = []  # the doctor does not read its memory
+    missed = {code for mark in marks for code in mark.args} - meant.met
+    assert not missed, f"marked as told, and was not: {', '.join(missed)}"
+
+
+def _other_program() -> None:
+    """What earlier tests left, and the collector has not come to, is nothing to the doctor."""
+    for name in ("retrograd.optim.optimizer", "retrograd.amp.grad_scaler"):
+        if name in sys.modules:
+            sys.modules[name]._live.clear()
+    doctor.forget()
 
 
 @pytest.fixture

@@ -26,7 +26,12 @@ def modules():
     return found
 
 
-@pytest.mark.parametrize("name", modules())
+def _param(name):
+    shows_nan = name == "retrograd.autograd.anomaly_mode"
+    return pytest.param(name, marks=[pytest.mark.told("nan_origin", why="which anomaly mode finds too")] if shows_nan else [])
+
+
+@pytest.mark.parametrize("name", [_param(name) for name in modules()])
 def test_docstrings(name):
     module = importlib.import_module(name)
     finder = doctest.DocTestFinder(exclude_empty=True)

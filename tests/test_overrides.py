@@ -453,6 +453,7 @@ def test_a_mode_around_a_transform_sees_the_calls_of_the_program(name):
         assert own[6:] == SMOOTH[: len(own) - 6]  # the second run of a checkpoint stops early
 
 
+@pytest.mark.told("checkpoint_side_effects", why="the mode notes each run", sometimes=True)
 @pytest.mark.parametrize("name", TRANSFORMED)
 def test_a_mode_inside_a_transform(name):
     mode = Names()

@@ -10,7 +10,11 @@ OUTCOMES = {topic: read(topic) for topic in TOPICS}
 PROGRAMS = [program for topic in TOPICS for program in programs(topic)]
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+def _param(program):
+    return pytest.param(program, id=str(program), marks=[pytest.mark.told(*program.told, why=program.why)] if program.told else [])
+
+
+@pytest.mark.parametrize("program", [_param(program) for program in PROGRAMS])
 def test_program(program):
     want = OUTCOMES[program.topic].get(program.name)
     assert want, "no stored outcome: run tools/make_references.py programs"

@@ -655,7 +655,7 @@ def new_classes_of_modules_and_functions():
 # ---- the test ----
 
 
-@pytest.mark.told("custom_function_wrong_gradient", why="tensors on ctx are what must not leak")
+@pytest.mark.told("custom_function_wrong_gradient", why="tensors on ctx are what must not leak", sometimes=True)
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="resident memory is read from /proc")
 @pytest.mark.parametrize("name", PATTERNS)
 def test_flat(name):

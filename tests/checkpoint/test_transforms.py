@@ -127,7 +127,7 @@ def compare(seed):
     return True
 
 
-@pytest.mark.told("nan_origin", why="some overflow")
+@pytest.mark.told("nan_origin", why="some overflow", sometimes=True)
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_random_programs(group):
     compared = [compare(seed) for seed in range(group, PROGRAMS, GROUPS)]

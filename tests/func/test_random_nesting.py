@@ -292,7 +292,7 @@ def case(seed):
     return None
 
 
-@pytest.mark.told("nan_origin", why="some overflow")
+@pytest.mark.told("nan_origin", why="some overflow", sometimes=True)
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_second_derivatives(batch):
     seeds = range(batch * PROGRAMS // BATCHES, (batch + 1) * PROGRAMS // BATCHES)

@@ -361,6 +361,7 @@ def test_memory_of_a_sample_cannot_be_had():
         assert_close(vmap(lambda x: retrograd.tensor(x))(X), X)
 
 
+@pytest.mark.told("checkpoint_side_effects", why="it notes each run")
 def test_checkpoints():
     from retrograd.utils.checkpoint import checkpoint
 

@@ -69,6 +69,7 @@ def test_sinc_around_zero(dtype):
     assert torch.autograd.gradgradcheck(torch.sinc, (torch.tensor([0.0, 0.3, 1.2], dtype=torch.double, requires_grad=True),))
 
 
+@pytest.mark.told("nan_origin", why="what goes in")
 def test_derivatives_of_log_ndtr_in_the_tails():
     points = [5.0, 10.0, 14.0, 40.0, -5.0, -100.0, -1000.0]
     exact = [-7.433601914860709e-06, -7.694598626706419e-22, -1.535e-42, 0.0, -0.9672932, -0.9999000599, -0.999999]
@@ -142,6 +143,7 @@ def test_numbers_on_the_left():
 # ---- activations and losses ----
 
 
+@pytest.mark.told("nan_origin", why="what goes in")
 def test_prelu_at_zero():
     x = torch.tensor([0.0, -1.0, 1.0], dtype=torch.double, requires_grad=True)
     w = torch.tensor([0.25], dtype=torch.double, requires_grad=True)
@@ -180,6 +182,7 @@ def test_losses_of_a_single_number():
         assert loss.shape == () and loss.item() == 0 and torch.autograd.grad(loss, x)[0].item() == 0
 
 
+@pytest.mark.told("nan_origin", why="what goes in")
 def test_rrelu_draws_for_what_is_not_positive():
     x = torch.tensor([1.0, -1.0, 0.0, -2.0, NAN, 3.0, -4.0], requires_grad=True)
     torch.manual_seed(3)
@@ -215,6 +218,7 @@ def test_norms_of_unusual_dtypes():
 # ---- reductions ----
 
 
+@pytest.mark.told("nan_origin", why="what goes in")
 def test_logcumsumexp_before_an_infinity():
     x = torch.tensor([1.0, 0.0, INF, 0.0], dtype=torch.double, requires_grad=True)
     (g,) = torch.autograd.grad(torch.logcumsumexp(x, 0).sum(), x)
@@ -239,6 +243,7 @@ def test_logsumexp_of_a_complex_number():
     assert out.item() == 1000 + 1j and torch.autograd.grad(out.real, z)[0].item() == 1
 
 
+@pytest.mark.told("nan_origin", why="what goes in")
 def test_prod_beside_a_zero_and_a_nan():
     assert near(derivatives(torch.prod, [NAN, 1.0, 2.0, 0.0])[1], [0.0, NAN, NAN, NAN])
     x = torch.tensor([[NAN, 2.0, 0.0], [1.0, 2.0, 3.0]], dtype=torch.double, requires_grad=True)
@@ -301,6 +306,7 @@ def test_products_where_zeros_meet(reduce, include_self):
     assert torch.autograd.grad(g[0], z)[0].tolist() == [0.0, 2.0 if include_self else 1.0]
 
 
+@pytest.mark.told("nan_origin", why="what goes in")
 def test_the_nan_gets_the_gradient_of_an_extremum():
     x = torch.tensor([NAN, 1.0], requires_grad=True)
     s = torch.tensor([1.0, 1.0, NAN], requires_grad=True)

@@ -39,6 +39,11 @@ def differs(how: str) -> Callable[[Function], Function]:
     return _marked(differs=how)
 
 
+def told(*codes: str, why: str) -> Callable[[Function], Function]:
+    """The doctor of retrograd is right to tell these codes of the program, and why it does on purpose what they stand for."""
+    return _marked(told=codes, why=why)
+
+
 def _marked(**marks: Any) -> Callable[[Function], Function]:
     def mark(function: Function) -> Function:
         function.__dict__.update(marks)
@@ -53,6 +58,8 @@ class Program(NamedTuple):
     says: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     differs: str = ""
+    told: tuple[str, ...] = ()
+    why: str = ""
 
     @property
     def name(self) -> str:

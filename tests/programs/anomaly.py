@@ -1,6 +1,9 @@
 """Anomaly mode: what is found in backward, what it says, and how it is switched."""
 
+from tests.programs import told
 
+
+@told("nan_origin", why="which is what anomaly mode is for")
 def nan_in_backward(autograd, leaf, attempt):
     x = leaf(-1.0)
     with autograd.set_detect_anomaly(True):
@@ -29,6 +32,7 @@ def nan_in_a_second_output(autograd, Function, leaf, attempt):
         attempt(lambda: F.apply(leaf(1.0), leaf(1.0)).backward())
 
 
+@told("nan_origin", why="which is what anomaly mode is for")
 def forward_outside_anomaly(autograd, leaf, attempt):
     x = leaf(-1.0)
     y = x.sqrt()
@@ -36,6 +40,7 @@ def forward_outside_anomaly(autograd, leaf, attempt):
         attempt(lambda: y.backward())
 
 
+@told("nan_origin", why="which is what anomaly mode is for")
 def no_nan_check(autograd, leaf, show, attempt):
     x = leaf(-1.0)
     with autograd.set_detect_anomaly(True, check_nan=False):
@@ -43,12 +48,14 @@ def no_nan_check(autograd, leaf, show, attempt):
     show(x.grad)
 
 
+@told("nan_origin", why="which is what anomaly mode is for")
 def no_anomaly(leaf, show, attempt):
     x = leaf(-1.0)
     attempt(lambda: x.sqrt().backward())
     show(x.grad)
 
 
+@told("nan_origin", why="anomaly mode is not for infinities")
 def inf_is_allowed(autograd, leaf, show, attempt):
     x = leaf(0.0)
     with autograd.set_detect_anomaly(True):
@@ -187,6 +194,7 @@ def nan_given_as_the_gradient(torch, autograd, leaf, attempt):
         attempt(lambda: y.backward(torch.tensor(float("nan"))))
 
 
+@told("nan_origin", why="which is what anomaly mode is for")
 def nan_in_grad(autograd, leaf, attempt):
     x = leaf(-1.0)
     with autograd.set_detect_anomaly(True):
@@ -219,6 +227,7 @@ def anomaly_through_several_functions(autograd, Function, leaf, show, attempt):
     show(x.grad)
 
 
+@told("nan_origin", why="which is what anomaly mode is for")
 def anomaly_and_a_nan_in_a_later_node(autograd, leaf, attempt):
     x = leaf(0.0)
     with autograd.set_detect_anomaly(True):
@@ -226,6 +235,7 @@ def anomaly_and_a_nan_in_a_later_node(autograd, leaf, attempt):
         attempt(lambda: y.backward())
 
 
+@told("nan_origin", why="which is what anomaly mode is for")
 def anomaly_leaves_the_graph_usable(autograd, leaf, show, attempt):
     x = leaf(-1.0)
     with autograd.set_detect_anomaly(True):

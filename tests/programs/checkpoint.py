@@ -1,6 +1,6 @@
 """checkpoint, reentrant and not: arguments, outputs, early stop, exceptions."""
 
-from tests.programs import own, says
+from tests.programs import own, says, told
 
 
 @says("the use_reentrant parameter should be passed explicitly")
@@ -178,6 +178,7 @@ def non_reentrant_twice(checkpoint, x3):
     y.backward()
 
 
+@told("checkpoint_side_effects", why="the block counts its runs")
 def non_reentrant_with_retain_graph(checkpoint, x3, show):
     a = x3.clone().requires_grad_()
     count = []
@@ -241,6 +242,7 @@ def an_unused_output(checkpoint, x3, show):
     show(a.grad)
 
 
+@told("checkpoint_side_effects", why="the block counts its runs")
 def how_often_the_function_runs(checkpoint, x3, show):
     count = []
     a = x3.clone().requires_grad_()
@@ -265,6 +267,7 @@ def early_stop(checkpoint, x3, show):
     show(count)
 
 
+@told("checkpoint_side_effects", why="the block counts its runs")
 def early_stop_switched_off(checkpointing, checkpoint, x3, show):
     count = []
 
@@ -282,6 +285,7 @@ def early_stop_switched_off(checkpointing, checkpoint, x3, show):
     show(count)
 
 
+@told("checkpoint_side_effects", why="the block counts its runs")
 def early_stop_switched_off_by_argument(checkpoint, x3, show):
     count = []
 

@@ -2,9 +2,10 @@
 
 import functools
 
-from tests.programs import differs
+from tests.programs import differs, told
 
 
+@told("checkpoint_side_effects", why="the blocks note each run")
 def nested(checkpoint, x3, show):
     a = x3.clone().requires_grad_()
     count = []

@@ -2,7 +2,7 @@
 
 import functools
 
-from tests.programs import differs, own, says
+from tests.programs import differs, own, says, told
 
 
 def random_numbers(torch, checkpoint, f64, x3, show):
@@ -12,6 +12,7 @@ def random_numbers(torch, checkpoint, f64, x3, show):
     show(bool(torch.allclose(y, a * a.grad)))
 
 
+@told("checkpoint_side_effects", why="other numbers are what it shows")
 def random_numbers_without_preserve_rng_state(torch, checkpoint, f64, x3, show):
     a = x3.clone().requires_grad_()
     y = checkpoint(lambda x: x * torch.rand(3, dtype=f64), a, use_reentrant=False, preserve_rng_state=False)
@@ -92,6 +93,7 @@ def the_type_of_the_error(checkpointing, checkpoint, x3, show):
         show(type(e), isinstance(e, RuntimeError))
 
 
+@told("checkpoint_side_effects", why="the block counts its runs, to differ")
 def determinism_check_none_with_other_metadata(checkpoint, x3, show):
     count = []
 

@@ -1,6 +1,6 @@
 """checkpoint_sequential and the smaller functions of torch.utils.checkpoint."""
 
-from tests.programs import own, says
+from tests.programs import own, says, told
 
 
 def checkpoint_sequential(torch, checkpointing, x3, show):
@@ -103,6 +103,7 @@ def names_of_checkpoint(checkpointing, show):
     show(sorted(checkpointing.__all__))
 
 
+@told("checkpoint_side_effects", why="the block counts its runs")
 def graph_exec_group(checkpointing, checkpoint, x3, show):
     count = []
     a = x3.clone().requires_grad_()
@@ -118,6 +119,7 @@ def graph_exec_group(checkpointing, checkpoint, x3, show):
     show(a.grad, len(count))
 
 
+@told("checkpoint_side_effects", why="the block counts its runs")
 def without_graph_exec_group(checkpoint, x3, show):
     count = []
     a = x3.clone().requires_grad_()

@@ -1,5 +1,7 @@
 """Custom Functions: their classes, arguments of apply, exceptions, modes and nesting."""
 
+from tests.programs import told
+
 
 def backward_missing(Function, leaf, attempt):
     class F(Function):
@@ -137,6 +139,7 @@ def no_arguments(torch, Function, show):
     show(F.apply())
 
 
+@told("custom_function_wrong_gradient", why="a gradient that is easy to tell apart")
 def subclasses_inherit(Function, leaf, show):
     class F(Function):
         @staticmethod
@@ -258,6 +261,7 @@ def reentrant_backward_in_backward(torch, Function, leaf, show):
     show(x.grad)
 
 
+@told("custom_function_wrong_gradient", why="only its name is shown")
 def printing_results_of_a_function(Function, leaf, show):
     class MyOp(Function):
         @staticmethod

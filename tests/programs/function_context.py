@@ -1,5 +1,7 @@
 """Custom Functions: the context, its attributes and setup_context."""
 
+from tests.programs import told
+
 
 def repr_of_ctx(Function, leaf, show):
     class F(Function):
@@ -134,6 +136,7 @@ def materialize_grads_attribute_set(Function, leaf, show, attempt):
     attempt(lambda: F.apply(leaf(1.0))[0].backward())
 
 
+@told("custom_function_wrong_gradient", why="an input is one of them")
 def attributes_of_ctx(Function, leaf, show, attempt):
     class F(Function):
         @staticmethod
@@ -203,6 +206,7 @@ def ctx_names(Function, leaf, show):
     F.apply(leaf(1.0))
 
 
+@told("custom_function_wrong_gradient", why="its values are not shown")
 def input_metadata(Function, graph, leaf, show):
     class F(Function):
         @staticmethod

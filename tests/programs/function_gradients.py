@@ -1,6 +1,9 @@
 """Custom Functions: what backward gets and returns, double backward included."""
 
+from tests.programs import told
 
+
+@told("custom_function_wrong_gradient", why="the gradients are given")
 def wrong_number_of_gradients(torch, Function, leaf, show, attempt):
     class F(Function):
         @staticmethod
@@ -35,6 +38,7 @@ def wrong_number_of_gradients(torch, Function, leaf, show, attempt):
         show(x.grad, y.grad)
 
 
+@told("custom_function_wrong_gradient", why="the gradients are given")
 def gradients_of_wrong_shape(torch, Function, show, attempt):
     class F(Function):
         @staticmethod
@@ -140,6 +144,7 @@ def once_differentiable(torch, autograd, Function, leaf, show, attempt):
     attempt(lambda: g.backward())
 
 
+@told("custom_function_wrong_gradient", why="None for an input that matters")
 def once_differentiable_with_several(torch, autograd, Function, leaf, show, attempt):
     once_differentiable = torch.autograd.function.once_differentiable
 
@@ -222,6 +227,7 @@ def calling_a_node(torch, Function, leaf, attempt):
     attempt(lambda: z.grad_fn(3))
 
 
+@told("custom_function_wrong_gradient", why="a gradient that is easy to tell apart")
 def same_tensor_as_two_arguments(Function, leaf, show):
     class F(Function):
         @staticmethod
@@ -253,6 +259,7 @@ def tensors_inside_lists(Function, leaf, show):
     show(y)
 
 
+@told("custom_function_wrong_gradient", why="None is what comes next")
 def gradients_of_undefined_outputs_with_materialize_off(autograd, Function, leaf, show, attempt):
     class F(Function):
         @staticmethod
@@ -281,6 +288,7 @@ def gradients_of_undefined_outputs_with_materialize_off(autograd, Function, leaf
     attempt(lambda: autograd.grad(G.apply(F.apply(x)), x, allow_unused=True))
 
 
+@told("custom_function_wrong_gradient", why="None is what comes next")
 def undefined_gradients_through_builtin_ops(Function, leaf, show):
     class G(Function):
         @staticmethod
@@ -298,6 +306,7 @@ def undefined_gradients_through_builtin_ops(Function, leaf, show):
     show(x.grad)
 
 
+@told("custom_function_wrong_gradient", why="None is what comes next")
 def undefined_gradient_reaches_a_function(Function, leaf, show):
     class G(Function):
         @staticmethod
@@ -411,6 +420,7 @@ def writing_to_grad_output(torch, Function, leaf, show):
     show(x.grad)
 
 
+@told("custom_function_wrong_gradient", why="integers are the point")
 def integer_tensors_as_gradients_of_float_inputs(Function, leaf, show):
     class F(Function):
         @staticmethod

@@ -2,6 +2,8 @@
 
 import collections
 
+from tests.programs import told
+
 
 def returning_an_input(torch, Function, leaf, show, attempt):
     class F(Function):
@@ -214,6 +216,7 @@ def integer_inputs(torch, Function, leaf, show, attempt):
     show(x.grad)
 
 
+@told("custom_function_wrong_gradient", why="a gradient that is easy to tell apart")
 def gradient_of_views_made_in_forward(torch, Function, leaf, show, attempt):
     class F(Function):
         @staticmethod

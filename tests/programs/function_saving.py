@@ -1,5 +1,7 @@
 """Custom Functions: what they save, when it can be read, and writes to it."""
 
+from tests.programs import told
+
 
 def saved_tensors_in_forward(Function, leaf, attempt):
     class F(Function):
@@ -276,6 +278,7 @@ def version_of_saved_tensors(Function, leaf, show, attempt):
     attempt(lambda: F.apply(x).backward())
 
 
+@told("custom_function_wrong_gradient", why="what is saved is the point")
 def saved_leaf_detached_in_place(Function, leaf, attempt):
     class F(Function):
         @staticmethod

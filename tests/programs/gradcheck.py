@@ -1,5 +1,7 @@
 """gradcheck and gradgradcheck."""
 
+from tests.programs import told
+
 
 def a_right_derivative(torch, show):
     x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
@@ -9,6 +11,7 @@ def a_right_derivative(torch, show):
     show(torch.autograd.gradgradcheck(lambda x: x**3, (x,)))
 
 
+@told("custom_function_wrong_gradient", why="gradcheck finds it too")
 def a_wrong_derivative(torch, Function, show, attempt):
     class Wrong(Function):
         @staticmethod
@@ -95,6 +98,7 @@ def undefined_gradients(torch, Function, attempt):
     attempt(lambda: torch.autograd.gradcheck(Undefined.apply, (x,), check_undefined_grad=False))
 
 
+@told("custom_function_wrong_gradient", why="gradcheck finds it too")
 def backward_that_ignores_zeros(torch, Function, attempt):
     class Constant(Function):
         @staticmethod

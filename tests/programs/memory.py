@@ -1,6 +1,6 @@
 """Memory that is shared: versions of tensors that get other memory, views that went stale, inference tensors, writes that overlap."""
 
-from tests.programs import own
+from tests.programs import own, told
 
 
 def _about(value):
@@ -371,6 +371,7 @@ def spread_of_one_element(torch, attempt):
     attempt(lambda: _about(torch.std(o[:1], 0, correction=2)))
 
 
+@told("nan_origin", why="of one element, with a correction")
 def derivatives_of_a_spread(torch, autograd, leaf, show, attempt):
     for spread in (torch.var, torch.std):
         for x in (leaf([2.0]), leaf([2.0, 5.0])):

@@ -37,6 +37,7 @@ _WAITING = (
     "selectors",
     "asyncio.base_events",
 )  # for another thread
+clock = time.perf_counter
 
 BAD_GRADIENT, GROWING, ZEROS, JUMP = 1, 2, 4, 8  # as in csrc/python/doctor.cpp
 SHAPES, PAIRS, CUTS, WANTED = 1, 2, 4, 8  # what an op is to a check (the last: op() is always called), and
@@ -144,7 +145,7 @@ class Watcher:
         self._calls: list[Call] = []
         self._runs = self._steps = self._modules = self.looks = 0
         self._stepping = self._modes = 0
-        self._began = time.perf_counter()
+        self._began = clock()
         self._spent = 0.0  # in looks, by the doctor alone
         self.checkpoints = 0  # calls of checkpoint() that were watched
         self._handler = self._op
@@ -173,7 +174,7 @@ class Watcher:
             close = False
         if close:
             _tell_python_parts(self)  # one may have been loaded since the look began
-        if not (self.always or at_once) and self._spent > FREE + SHARE * (time.perf_counter() - self._began):
+        if not (self.always or at_once) and self._spent > FREE + SHARE * (clock() - self._began):
             return
         self._runs = self._steps = self._modules = 0
         if close:
@@ -247,7 +248,7 @@ class Watcher:
         recording = _C.is_grad_enabled()
         self._busy = True
         _C._look_pause(True)
-        started = time.perf_counter()
+        started = clock()
         _C._set_grad_enabled(False)
         try:
             for method in methods:
@@ -262,7 +263,7 @@ class Watcher:
             _C._set_grad_enabled(recording)
             _C._look_pause(False)
             self._busy = False
-            self._spent += time.perf_counter() - started
+            self._spent += clock() - started
 
     @contextlib.contextmanager
     def unwatched(self) -> Iterator[None]:
@@ -415,7 +416,7 @@ class Watcher:
             check.forget()
         _names.forget()
         self._run, self._calls, self._stepping, self._modes, self.looks, self._spent = None, [], 0, 0, 0, 0.0
-        self._began = time.perf_counter()
+        self._began = clock()
         self.checkpoints = 0
         _C._doctor_forget()
 
