@@ -91,6 +91,7 @@ class Training(Check):
         self.leaves: WeakTable[Leaf] = WeakTable()
         self.explained: WeakTable[bool] = WeakTable()  # leaves of which a check has told why they get no gradient: others need not
         self.forward: WeakTable[Place | None] = WeakTable()  # by model: its call in training
+        self.differentiated: WeakTable[bool] = WeakTable()  # leaves that grad() was asked for
 
     forget = __init__
 
@@ -98,6 +99,9 @@ class Training(Check):
         if run.accumulate:
             for leaf in run.graph.leaves:
                 self.leaves.setdefault(leaf, Leaf).reached.append(run.number)
+        else:
+            for leaf in run.leaves if run.inputs else ():
+                self.differentiated[leaf] = True
 
     def after_module(self, call: Call, result: Any) -> None:
         if call.records and any(tensor.requires_grad for tensor in tensors_in(result)):
@@ -109,9 +113,19 @@ class Training(Check):
                 self.leaves.setdefault(param, Leaf).stepped.append(_C._training_step())
 
     def trains(self, tensors: Iterable[Any]) -> bool:
-        """Whether an optimizer has one of them, or a backward reached it."""
+        """Whether an optimizer has one of them, a backward reached it, or grad() was asked for it."""
         had = in_optimizers()
-        return any(id(tensor) in had or tensor in self.leaves for tensor in tensors)
+        return any(id(tensor) in had or tensor in self.leaves or tensor in self.differentiated for tensor in tensors)
+
+    def forward_of(self, model: Any) -> Place | None:
+        """Where a model is called in training, or the model that it is a part of, or a part of it."""
+        found = self.forward.get(model)
+        if found is not None or model is None:
+            return found
+        for other, place in self.forward.items():
+            if any(part is model for part in other.modules()) or any(part is other for part in model.modules()):
+                return place
+        return None
 
     def is_trained(self, leaf: Any) -> bool:
         """Whether a leaf is reached again and again, or an optimizer has moved it."""

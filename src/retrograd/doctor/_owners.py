@@ -8,8 +8,11 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from retrograd import _C
 from retrograd.doctor import _names
-from retrograd.doctor._places import Place, is_library_file, is_package_file, of_leaf, tree_of
+from retrograd.doctor._books import WeakTable, node_of, tensors_in
+from retrograd.doctor._graph import is_leaf_node, walk
+from retrograd.doctor._places import Place, is_library_file, is_package_file, of_leaf, statement_at, tree_of
 
 
 def _class(name: str) -> Any:
@@ -196,6 +199,113 @@ def _loads(name: str, file: str, optimizer: Place | None) -> int:
         for part in body:
             count += sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in ast.walk(part))
     return count
+
+
+def may_be_used_later(leaf: Any, forward: WeakTable[Place | None]) -> bool:
+    """Whether the source has a branch, not taken so far, that may bring what is computed from a parameter into the loss: a curriculum, a warm-up."""
+    found, others = _variables_with_graphs(leaf)
+    names = found or _results_by_source(leaf, forward)
+    running: dict[str, list[int]] = {}
+    for frame in _names.user_frames():
+        running.setdefault(frame.f_code.co_filename, []).append(frame.f_lineno)
+    # Where the parameter was made, where its model is called, and where the step is.
+    places = [of_leaf(leaf), *(forward.get(root) for root, _ in (path_of(leaf) or [])[:1])]
+    files = {place.file for place in places if place is not None} | set(list(running)[:1])
+    return any((tree := tree_of(file)) is not None and _is_used_in_a_branch(tree, names, others, running.get(file, [])) for file in files)
+
+
+def _variables_with_graphs(leaf: Any) -> tuple[set[str], set[str]]:
+    """The variables of the running functions that hold something computed from a leaf, and those that hold something computed from others alone."""
+    found: set[str] = set()
+    others: set[str] = set()
+    for frame in _names.user_frames():
+        for scope in (frame.f_locals, frame.f_globals):
+            for name, value in list(scope.items()):
+                nodes = [node for tensor in tensors_in(value) if (node := node_of(tensor)) is not None]
+                if nodes:
+                    is_computed = any(is_leaf_node(node) and node.variable is leaf for node in walk(nodes))
+                    (found if is_computed else others).add(name)
+    return found, others - found
+
+
+def _results_by_source(leaf: Any, forward: WeakTable[Place | None]) -> set[str]:
+    """The variables that calls of the models, or of their members that have a leaf, are assigned to."""
+    path = path_of(leaf) or []
+    members = {name for _, name in path}
+    roots = [root for root, _ in path[:1]]
+    places = [place for root in roots if (place := forward.get(root)) is not None]
+    statements = [statement for place in places if (statement := statement_at(place)) is not None]
+    for file in {place.file for place in places} | ({made.file} if (made := of_leaf(leaf)) else set()):
+        for node in ast.walk(tree_of(file) or ast.Module([], [])):
+            if isinstance(node, ast.Assign) and any(isinstance(n, ast.Attribute) and n.attr in members for n in ast.walk(node.value)):
+                statements.append(node)
+    targets = [target for s in statements if isinstance(s, ast.Assign) for target in s.targets]
+    return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+
+
+def _is_used_in_a_branch(tree: ast.Module, names: set[str], others: set[str], running: list[int]) -> bool:
+    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    names = _spread(tree, functions, names, others)
+    loads = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
+    for function in [tree, *functions.values()]:
+        for node in _own_nodes(function):
+            if isinstance(node, ast.IfExp) and any(load in ast.walk(node) for load in loads):
+                return True
+            if not isinstance(node, ast.If):
+                continue
+            body = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            if not any(line in body for line in running):
+                inside = [n for statement in [*node.body, *node.orelse] for n in ast.walk(statement)]
+                if any(load in inside for load in loads) and any(_leads_on(n) for n in inside):
+                    return True
+            if any(isinstance(branch[-1], ast.Return | ast.Continue | ast.Break) for branch in (node.body, node.orelse) if branch):
+                end = getattr(function, "end_lineno", None) or loads[-1].lineno + 1 if loads else 0
+                if any(body.stop <= load.lineno <= end for load in loads):
+                    return True
+    return False
+
+
+def _spread(tree: ast.Module, functions: dict[str, ast.FunctionDef], names: set[str], others: set[str]) -> set[str]:
+    """The variables, too, that are computed from these, and what the functions that they are handed to call them."""
+    names = set(names)
+    before = -1
+    while before != len(names):
+        before = len(names)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and names & {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}:
+                names |= {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)} - others
+            elif isinstance(node, ast.Call):
+                definition = functions.get(getattr(node.func, "attr", getattr(node.func, "id", "")))
+                parameters = [a.arg for a in definition.args.args if a.arg != "self"] if definition is not None else []
+                names |= {p for p, value in zip(parameters, node.args, strict=False) if isinstance(value, ast.Name) and value.id in names}
+    return names
+
+
+def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function, or of a module, without those of the functions in it."""
+    queue = list(ast.iter_child_nodes(function))
+    while queue:
+        node = queue.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            queue.extend(ast.iter_child_nodes(node))
+
+
+def _leads_on(node: ast.AST) -> bool:
+    """Whether what is read there goes on from there: into a variable, a result, a backward."""
+    if isinstance(node, ast.Call):
+        return getattr(node.func, "attr", "") == "backward"
+    return isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return)
+
+
+def largest_beside(leaf: Any, leaves: list[Any]) -> Any:
+    """Of the parameters of one layer, the one with the largest values: those decide what comes out of it. The first of equals."""
+    path = path_of(leaf)
+    if path is None:
+        return leaf
+    layer = path[-1][0]
+    own = [p for p in layer._parameters.values() if any(p is other for other in leaves)]
+    return max([leaf, *own], key=lambda p: _C._doctor_largest(p.detach()) or 0.0)
 
 
 _INITIALISERS = {

@@ -232,6 +232,11 @@ class Watcher:
         if not self.always and (enough or (not self._runs and max(self._modules, self._steps) >= CALLS)):
             self.close()
 
+    @property
+    def in_module(self) -> bool:
+        """Whether a module is being called."""
+        return bool(self._calls)
+
     # -- events -----------------------------------------------------------------
 
     def _each(self, event: str, *args: Any) -> None:

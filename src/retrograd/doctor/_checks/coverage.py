@@ -16,7 +16,7 @@ from retrograd.doctor._books import WeakTable, training
 from retrograd.doctor._checks.by_hand import grad_of, is_zero, pointer, total, version
 from retrograd.doctor._findings import Finding, counted, listed, tell
 from retrograd.doctor._places import Place, of_leaf
-from retrograd.doctor._watch import CUTS, Call, Check, Run, live_optimizers, params_of
+from retrograd.doctor._watch import CUTS, Call, Check, Run, live_optimizers, params_of, watcher
 
 STEPS = 3  # with the same picture, for a parameter without a use
 MOST = 8  # optimizers made in one look of which it is known what came before them
@@ -53,6 +53,9 @@ class Coverage(Check):
         self._older: Any = weakref.WeakKeyDictionary()  # parameters that were there when an optimizer was made
         self._owned: WeakTable[bool] = WeakTable()  # leaves that an optimizer has or had
         self._inputs: WeakTable[bool] = WeakTable()  # what modules were called with, and what grad() was asked for
+        self._waiting: WeakTable[tuple[tuple[int, int, float], Finding]] = (
+            WeakTable()
+        )  # unreached, but the source has a branch that may change that
         self.opened()
 
     def opened(self) -> None:
@@ -61,6 +64,7 @@ class Coverage(Check):
         self._still: WeakTable[tuple[int, int, float]] = WeakTable()  # values of leaves that no optimizer has
         self._moved: WeakTable[bool] = WeakTable()
         self._steps: Any = weakref.WeakKeyDictionary()
+        self._numbers: WeakTable[bool] = WeakTable()  # leaves that became numbers of Python's in a model, since the last step
 
     def made(self, optimizer: Any) -> None:
         self._made += 1
@@ -80,6 +84,10 @@ class Coverage(Check):
             for tensor in value if isinstance(value, list | tuple) else (value,):
                 if isinstance(tensor, _C.Tensor) and tensor.requires_grad and tensor.is_leaf:
                     self._inputs[tensor] = True
+
+    def read(self, tensor: Any) -> None:
+        if tensor.requires_grad and tensor.is_leaf and watcher.in_module:
+            self._numbers[tensor] = True
 
     def before_backward(self, run: Run) -> None:
         if not run.accumulate:
@@ -123,6 +131,7 @@ class Coverage(Check):
         if self.has_closure:
             self._judge(optimizer)
         _C._look_used(True)  # and begins again
+        self._numbers.clear()
 
     def _judge(self, optimizer: Any) -> None:
         steps = self._steps.get(optimizer)
@@ -139,7 +148,7 @@ class Coverage(Check):
         picture = (frozenset(key for key in reached if key in own), frozenset(map(id, unreached)), frozenset(map(id, others)))
         steps.count = steps.count + 1 if picture == steps.picture else 1
         steps.picture = picture
-        steps.used = [*steps.used[-(STEPS - 1) :], _C._look_used(False)]
+        steps.used = [*steps.used[-(STEPS - 1) :], _C._look_used(False) | {id(leaf) for leaf, _ in self._numbers.items()}]
         newer = self._newer(optimizer, others)
         if newer and unreached and steps.count >= STALE_STEPS:
             self._tell_stale(optimizer, newer, unreached)
@@ -195,7 +204,7 @@ class Coverage(Check):
         )
 
     def _tell_unreached(self, optimizer: Any, unreached: list[Any], used: set[int]) -> None:
-        sure = [p for p in unreached if p not in training.explained]
+        sure = [p for p in unreached if p not in training.explained and p not in self._waiting]
         sure = [p for p in sure if id(p) in used or _owners.is_never_used(p, _made_at(optimizer))]
         sure = [p for p in sure if not _owners.is_left_by_a_library(p, unreached)]
         if not sure:
@@ -203,18 +212,31 @@ class Coverage(Check):
         place = of_leaf(sure[0])
         same = [p for p in sure if of_leaf(p) == place]
         names = listed(_names.parameters(same[:8]))
-        how = "is computed with, but nothing of it reaches the loss" if id(same[0]) in used else "is not used by the model"
-        tell(
-            Finding(
-                "disconnected_parameter",
-                f"the optimizer has {names}, which {how}: no backward has reached {'it' if len(same) == 1 else 'them'}.",
-                place,
-                "it never gets a gradient, so it never learns.",
-                "use its result in the loss, or remove it from the model; where it is to stay as it is: requires_grad_(False).",
-                _made_at(optimizer),
-                "the optimizer was made at",
-            )
+        one = len(same) == 1
+        how = "computed with, but nothing of it reaches the loss" if id(same[0]) in used else "not used by the model"
+        fix = "use its result in the loss, or remove it from the model; where it is to stay as it is: requires_grad_(False)."
+        if same[0] in self._numbers:
+            how = "used as a number alone (item(), float(), tolist())"
+            fix = "compute with the parameter itself, without .item(), float(), int() or .tolist(): numbers have no history."
+        finding = Finding(
+            "disconnected_parameter",
+            f"the optimizer has {names}, which {'is' if one else 'are'} {how}: no backward has reached {'it' if one else 'them'}.",
+            place,
+            f"{'it never gets' if one else 'they never get'} a gradient, so {'it never learns' if one else 'they never learn'}.",
+            fix,
+            _made_at(optimizer),
+            "the optimizer was made at",
         )
+        if id(same[0]) in used and _owners.may_be_used_later(same[0], training.forward):
+            for leaf in same:
+                self._waiting[leaf] = _values(leaf), finding
+        else:
+            tell(finding)
+
+    def ending(self) -> None:
+        for leaf, (values, finding) in self._waiting.items():
+            if leaf not in training.leaves and _values(leaf) == values:
+                tell(finding)
 
 
 def _made_at(optimizer: Any) -> Place | None:
