@@ -36,6 +36,6 @@ def make_checks() -> list[Check]:
         DeadGradient(by_hand),
         RetainGraphLeak(),
         GraphLeak(),
-        ModeConfusion(),
+        ModeConfusion(by_hand),
         SilentBroadcast(),
     ]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from retrograd import _C
 from retrograd.doctor import _holders
 from retrograd.doctor._books import WeakTable, node_of, parameters_of, same_line, tensors_in, training
+from retrograd.doctor._checks.by_hand import ByHand, Listener
 from retrograd.doctor._checks.leaks import holders_of, with_history
 from retrograd.doctor._findings import Finding, counted, listed, tell, was_told
 from retrograd.doctor._graph import is_leaf_node, walk
@@ -150,11 +151,15 @@ class Recorded:
         self.used = False  # by a backward
 
 
-class ModeConfusion(Check):
+class ModeConfusion(Check, Listener):
     traces_ops = True
     op_names: ClassVar = dict.fromkeys(_DROPOUTS, WANTED)
 
-    def __init__(self) -> None:
+    def __init__(self, by_hand: ByHand) -> None:
+        by_hand.listeners.append(self)
+        self.forget()
+
+    def forget(self) -> None:
         self.unrecorded: dict[Line, Unrecorded] = {}
         self.modes: dict[Line, list[Unrecorded]] = {}  # by the line that switched recording off
         self.for_training: set[Line] = set()  # of those lines: what is made there goes into losses
@@ -162,8 +167,6 @@ class ModeConfusion(Check):
         self.in_eval: WeakTable[tuple[Any, Place | None, str]] = WeakTable()  # results' nodes of models in evaluation mode
         self.trained_in_eval: list[tuple[Any, Place | None, str]] = []
         self.dropouts: dict[bool, Place] = {}  # in the present call: a line with a dropout that is active, and one with one that is not
-
-    forget = __init__
 
     def opened(self) -> None:
         if self.modes:
@@ -195,7 +198,7 @@ class ModeConfusion(Check):
         assert call.place is not None
         line = call.place[:2]
         calls = _mode_calls(call.module) if call.training else []
-        if calls and calls[-1].mode and calls[-1].step >= _C._training_step() and training.forward.get(call.module) is not None:
+        if calls and calls[-1].mode and calls[-1].step >= _C._training_step() and training.forward_of(call.module) is not None:
             return  # train() was called for this
         before = self.unrecorded.get(line)
         if before is None or before.look != watcher.looks or before.model() is not call.module:
@@ -256,7 +259,7 @@ class ModeConfusion(Check):
         """The result was not for training."""
         model = found.model()
         lines = [line for line, others in self.modes.items() if found in others]
-        also = training.forward.get(model)
+        also = training.forward_of(model)
         if model is None or also is None or found.look != watcher.looks or any(line in self.for_training for line in lines):
             return
         if not found.consumed or not lines or was_told("mode_confusion", found.place):
@@ -349,8 +352,13 @@ class ModeConfusion(Check):
             self.trained_in_eval = []
 
     def before_step(self, optimizer: Any, place: Place | None) -> None:
+        self.moves({id(param) for param in parameters_of(optimizer) if param.grad is not None})
+
+    def updated(self, leaf: Any, amount: Any, place: Place | None) -> None:
+        self.moves({id(leaf)})
+
+    def moves(self, params: set[int]) -> None:
         found, self.trained_in_eval = self.trained_in_eval, []
-        params = {id(param) for param in parameters_of(optimizer) if param.grad is not None}
         for ref, call_place, idle in found:
             model = ref()
             if model is None or not any(id(param) in params for param in model.parameters()):
