@@ -23,7 +23,11 @@ from retrograd.doctor._findings import Finding, tell
 from retrograd.doctor._places import Place, of_backward, tree_of
 from retrograd.doctor._watch import Check
 
-SMALL, LARGE = 20_000, 1_000_000  # elements of all inputs together: by default, and where it is asked for
+SMALL, MIDDLE, LARGE = (
+    20_000,
+    200_000,
+    1_000_000,
+)  # elements of all inputs together: by default for each of the first uses, and for one, and where it is asked for
 TOLERANCE = 0.01
 _STEPS = (1e-5, 1e-6)
 
@@ -47,7 +51,9 @@ class WrongFunctions(Check):
         thorough = _findings.settings.strict or _findings.settings.check_functions
         elements = sum(a.numel() for a in args if isinstance(a, _C.Tensor))
         hooked = _C._top_saved_tensors_hooks() is not None
-        if elements <= (LARGE if thorough else SMALL) and not hooked and _is_pure(cls):
+        if elements > SMALL:
+            self._checked[cls] = 3
+        if elements <= (LARGE if thorough else MIDDLE) and not hooked and _is_pure(cls):
             wrong = _compare(cls, args)
             if wrong is not None:
                 self._checked[cls] = 3
@@ -150,7 +156,8 @@ def _compare_in_directions(cls: Any, args: tuple[Any, ...]) -> tuple[int, float,
         slopes = _slopes(forward, base, i, direction, start)
         if slopes is None:
             continue
-        seeds = [w * (s != 0) for w, s in zip(weights, slopes, strict=True)]  # what stands still may have a gradient on purpose
+        # What stands still may have a gradient on purpose. With the signs of the slopes what is wrong adds up, and does not average out over many elements.
+        seeds = [w.abs() * s.sign() for w, s in zip(weights, slopes, strict=True)]
         if not any(bool(w.any()) for w in seeds):
             if _analytic(cls, base, i, weights, direction):
                 return (
