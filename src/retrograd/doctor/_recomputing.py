@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import math
 import random
 import sys
@@ -28,6 +29,7 @@ SAMPLE = 4096  # elements of a tensor that its fingerprint is taken of
 
 _MUTATORS = {"append", "extend", "insert", "add", "update", "pop", "popleft", "appendleft", "setdefault", "remove", "clear", "write"}
 _RANDOM_MODULES = {"random"}
+_PLAIN = (int, float, list, dict, set, deque)  # what a class may hold for all its objects, and that may change
 
 
 def begin(preserves_random: bool) -> Watched | None:
@@ -84,14 +86,17 @@ class Watched:
                 continue
             return self._twice(name, line)
         if self._differs is not None:
+            taken = _line_of(codes, None, "taken")
             return Finding(
                 "checkpoint_side_effects",
                 f"A checkpointed block did not compute again what it had computed: {self._differs} has other values in backward than in forward.",
                 self.place,
                 "The gradients are those of a computation that never was.",
-                "let the block depend on its arguments alone, and change nothing that it uses between forward and backward",
-                self._line,
-                "the first values that differ are made at",
+                "call next() outside of the block and pass the value in as an argument"
+                if taken
+                else "let the block depend on its arguments alone, and change nothing that it uses between forward and backward",
+                taken or self._line,
+                "another value is taken from the iterator at" if taken else "the first values that differ are made at",
             )
         return None
 
@@ -178,9 +183,13 @@ def _reach(function: Any, args: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
     queue: list[tuple[Any, int]] = [(function, 0), *((a, 1) for a in args)]
     while queue:
         thing, depth = queue.pop(0)
-        if id(thing) in seen or depth > 4 or isinstance(thing, _C.Tensor | type | ModuleType | str | int | float | None):
+        if id(thing) in seen or depth > 4 or isinstance(thing, _C.Tensor | ModuleType | str | int | float | None):
             continue
         seen.add(id(thing))
+        if isinstance(thing, type):
+            if not is_package_file(getattr(sys.modules.get(thing.__module__), "__file__", None) or ""):
+                yield thing, {name: value for name, value in vars(thing).items() if isinstance(value, _PLAIN) and not name.startswith("__")}
+            continue
         held: dict[str, Any] = {}
         if isinstance(thing, functools.partial):
             queue += [(part, depth) for part in (thing.func, *thing.args, *thing.keywords.values())]
@@ -193,6 +202,7 @@ def _reach(function: Any, args: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
                 inner = {name: value for name, value in vars(module).items() if name not in ("_parameters", "_buffers", "_modules")}
                 buffers = {f"{path}.{name}" if path else name: value for name, value in module._buffers.items() if value is not None}
                 yield module, {**inner, **buffers}
+                queue += [(cls, depth) for cls in type(module).__mro__ if cls.__module__.partition(".")[0] not in ("retrograd", "builtins")]
                 forward = getattr(type(module), "forward", None)
                 queue += [(value, depth + 1) for value in (*inner.values(), forward)]
             continue
@@ -261,6 +271,8 @@ def _token(value: Any, depth: int = 0) -> tuple[Any, ...] | None:
         )
     if isinstance(value, set):
         return ("container", len(value))
+    if isinstance(value, itertools.count):
+        return ("container", repr(value))
     if isinstance(value, _C.Generator):
         return ("random", _fingerprint(value.get_state()))
     if isinstance(value, random.Random):
@@ -302,7 +314,10 @@ def _line_of(codes: list[CodeType], name: str | None, kind: str) -> Place | None
         tree = tree_of(code.co_filename)
         definition = next((n for n in ast.walk(tree) if _is_definition(n, code)), None) if tree is not None else None
         for node in ast.walk(definition) if definition is not None else ():
-            line = _draws(node, name) if kind == "random" else _changes(node, name, definition)
+            if kind == "taken":
+                line = node.lineno if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "next" else 0
+            else:
+                line = _draws(node, name) if kind == "random" else _changes(node, name, definition)
             if line:
                 return Place(code.co_filename, line, code.co_qualname)
     return None
@@ -383,6 +398,8 @@ def _changes(node: ast.AST, name: str | None, definition: Any) -> int:
         target = node.func.value
         while isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute):  # a.mul_(x).add_(y)
             target = target.func.value
+    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "next" and node.args:
+        target = node.args[0]
     if target is None:
         return 0
     base = _base(target)
