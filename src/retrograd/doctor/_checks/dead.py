@@ -121,7 +121,7 @@ class DeadGradient(Check, Listener):
             reached = [leaf for leaf in behind if id(leaf) in ids]
             if reached:
                 if not meant:
-                    self._tell(node, reached)
+                    self._tell(node, reached, [leaf for leaf in _behind_other_factor(node, zeros) if id(leaf) in ids] or reached)
                 return
 
     def _is_meant(self, node: Any) -> bool:
@@ -139,7 +139,7 @@ class DeadGradient(Check, Listener):
         kept = {pointer(t) for model in _names.models() for t in [*model.buffers(), *model.parameters()]}
         return pointer(other) not in kept  # a mask of this batch, or a layer that was dropped
 
-    def _tell(self, node: Any, dead: list[Any]) -> None:
+    def _tell(self, node: Any, dead: list[Any], causes: list[Any]) -> None:
         names = listed(_names.parameters(dead[:8]))
         op = node.name().rstrip("0123456789").removesuffix("Backward")
         tell(
@@ -150,7 +150,7 @@ class DeadGradient(Check, Listener):
                 "a parameter with a zero gradient stays as it is, and nothing in it can bring the gradient back.",
                 "start from values at which this op has a slope (the default initialisation of layers has; one of two factors may be zero, not both), or use an "
                 "activation without a flat side such as LeakyReLU.",
-                _owners.initialisation(dead[0]),
+                _owners.initialisation(_owners.largest_beside(causes[0], causes)),
                 "initialised at",
             )
         )
@@ -164,6 +164,14 @@ def _is_weight(node: Any) -> bool:
     while node.name().partition("Backward")[0] in _VIEWS and node.next_functions[0][0] is not None:
         node = node.next_functions[0][0]
     return is_leaf_node(node)
+
+
+def _behind_other_factor(node: Any, zeros: list[int]) -> list[Any]:
+    """Of a product that sends zeros to one factor: the leaves of the other, which is zero."""
+    edges = [next_node for next_node, _ in node.next_functions]
+    if not node.name().startswith("MulBackward") or len(zeros) != 1 or len(edges) != 2 or None in edges:
+        return []
+    return _leaves_behind([edges[1 - zeros[0]]])
 
 
 def _leaves_behind(nodes: list[Any]) -> list[Any]:
