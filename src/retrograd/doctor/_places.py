@@ -127,3 +127,12 @@ def function_around(place: Place) -> ast.AST | None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= place.line <= (node.end_lineno or node.lineno):
             found = node  # later ones are deeper
     return found
+
+
+def is_before_the_loop_of(place: Place, later: Place) -> bool:
+    """Whether a line of the same function is before the outermost loop around a later one."""
+    function = function_around(later)
+    if place.file != later.file or function is None or function_around(place) is not function:
+        return False
+    loops = [n for n in ast.walk(function) if isinstance(n, ast.For | ast.While) and n.lineno <= later.line <= (n.end_lineno or n.lineno)]
+    return bool(loops) and place.line < loops[0].lineno

@@ -13,7 +13,7 @@ from retrograd.doctor._books import WeakTable, in_optimizers, node_of, parameter
 from retrograd.doctor._findings import Finding, listed, tell
 from retrograd.doctor._graph import is_leaf_node, walk
 from retrograd.doctor._names import models, parameters as names_of
-from retrograd.doctor._places import Place, here, of_node
+from retrograd.doctor._places import Place, here, is_before_the_loop_of, of_node
 from retrograd.doctor._watch import Call, Check, Run
 
 Note = tuple[str, str | None, Any, Any]  # kind, op, mode, at: an entry of Tensor._cut
@@ -59,6 +59,11 @@ class Patched:
         self.cut = _cut_of(tensor)
         self.patch = place_of(notes[-1][3]) if notes and notes[-1][0] == "made" else None
 
+    def is_kept(self, run: Run) -> bool:
+        """Whether it was made before the loop, and is trained, or meant to be, from step to step."""
+        made = self.patch or (_where(self.cut) if self.cut is not None else None)
+        return made is not None and run.place is not None and is_before_the_loop_of(made, run.place)
+
     @property
     def is_sure(self) -> bool:
         return self.cut is not None and self.cut[0] in _CUTS
@@ -85,7 +90,7 @@ class TrainingWithoutGrad(Check):
             self.reached, self.patched = True, None
             return
         patched = [Patched(leaf) for leaf in leaves]
-        if not leaves or not all(found.cut is not None for found in patched):
+        if not leaves or not all(found.cut is not None for found in patched) or all(found.is_kept(run) for found in patched):
             return
         self.patched = next((found for found in patched if found.is_sure), patched[0])
         if len(run.roots) == 1 and run.roots[0] is leaves[0] and self.patched.patch is not None:
@@ -166,6 +171,9 @@ class CutOp:
     def __init__(self, op: str | None, place: Place) -> None:
         self.op, self.place = op, place
         self.leaves: WeakTable[bool] = WeakTable()
+        self.direct: WeakTable[int] = (
+            WeakTable()
+        )  # those that are its operands themselves, such as a threshold: steps for which they had no gradient
         self.users: list[Any] = []  # weak references to the nodes of ops that use what it made
         self.feeds_loss = False
         self.steps = 0  # for which its leaves had no gradient
@@ -200,7 +208,8 @@ class DtypeCut(Check):
                                 found.users.append(weakref.ref(learned[0]))
             return
         sources = [node for tensor in tensors_in(args, 2) if (node := node_of(tensor)) is not None]
-        if not sources:
+        direct = [tensor for tensor in tensors_in(args, 2) if tensor.requires_grad and tensor.is_leaf]
+        if not sources and not direct:
             return
         for tensor in results:
             notes = tensor._cut
@@ -216,6 +225,8 @@ class DtypeCut(Check):
                 for node in walk(sources):
                     if is_leaf_node(node):
                         found.leaves[node.variable] = True
+                for leaf in direct:
+                    found.direct.setdefault(leaf, int)
                 return
 
     # -- backward -------------------------------------------------------------------
@@ -272,8 +283,14 @@ class DtypeCut(Check):
         for found in list(self.cuts.values()):
             if not found.feeds_loss:
                 continue
+            direct = [leaf for leaf, _ in found.direct.items() if id(leaf) in params and leaf not in training.leaves and leaf.grad is None]
+            for leaf in direct:
+                found.direct[leaf] = (found.direct.get(leaf) or 0) + 1
+            if waited := [leaf for leaf in direct if found.direct.get(leaf) == 2]:
+                self.say_cut(found, waited)
             cut = [leaf for leaf, _ in found.leaves.items() if id(leaf) in params]
             if not cut:
+                found.feeds_loss = False
                 continue
             if any(leaf.grad is not None and bool((leaf.grad != 0).any()) for leaf in cut) or any(leaf in training.leaves for leaf in cut):
                 found.steps = -1_000  # they learn another way
