@@ -123,11 +123,11 @@ void flatten(std::vector<const TensorImpl*>& tensors, std::span<const SeenPart> 
   }
 }
 
-// Operands of different dimensions, one of which is learned, that made something larger than both.
+// Operands of different dimensions, one of which is learned, or both, that made something larger than both.
 bool meet_unlike(std::span<const TensorImpl* const> arguments, std::span<const TensorImpl* const> results) {
   if (arguments.size() < 2 || results.empty()) return false;
   const TensorImpl *a = arguments[arguments.size() - 2], *b = arguments.back();
-  if (a->ndim == b->ndim || requires_grad(a) == requires_grad(b)) return false;
+  if (a->ndim == b->ndim || !(requires_grad(a) || requires_grad(b))) return false;
   return std::ranges::any_of(results, [&](const TensorImpl* r) { return r->numel > std::max(a->numel, b->numel); });
 }
 
@@ -165,7 +165,7 @@ bool matters(const OpRecord& op, std::span<const SeenPart> given, std::span<cons
   // Gradients have the notes of what the forward made without a derivative, such as the weight of a mean.
   if (!recorded && !in_backward() &&
       std::ranges::any_of(results, [](const TensorImpl* t) { return has_kind(note_of(t), has_no_derivative); }))
-    told |= std::ranges::any_of(arguments, [](const TensorImpl* t) { return requires_grad(t) && !is_learned_leaf(t); });
+    told |= std::ranges::any_of(arguments, [](const TensorImpl* t) { return requires_grad(t); });
 
   if (told || op.uninitialized) return told;
   for (const TensorImpl* t : results) {

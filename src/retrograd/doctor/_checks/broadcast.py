@@ -30,8 +30,9 @@ _PAIRWISE = {
 _SHAPING = {"unsqueeze", "view", "reshape", "expand", "index"}
 # What may come between: element by element, with one reduction of everything.
 _ALONG = ("Pow", "Mul", "Abs", "Neg", "Add", "Sub", "Div", "Square", "Sqrt", "Exp", "Log", "Clamp", "Where", "Mean", "Sum", "Huber", "Smooth", "Mse", "L1",
-          "Softplus", "Sigmoid", "Maximum", "Minimum", "Expand", "To", "Relu", "Cosh", "Logaddexp")  # fmt: skip
+          "Softplus", "Sigmoid", "Maximum", "Minimum", "Expand", "To", "Relu", "Cosh", "Logaddexp", "LinalgVectorNorm", "Norm")  # fmt: skip
 _REDUCTIONS = ("MeanBackward0", "SumBackward0", "MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss")
+_NORMS = ("LinalgVectorNorm", "Norm")  # of everything, where they are the loss
 
 
 class Met:
@@ -62,8 +63,11 @@ class SilentBroadcast(Check):
 
     def pair(self, a: Any, b: Any, result: Any) -> None:
         one, two = tuple(a.shape), tuple(b.shape)
-        if len(one) == len(two) or a.requires_grad == b.requires_grad:
+        if len(one) == len(two):
             return
+        both = a.requires_grad and b.requires_grad
+        if both and any(node_of(t) is None or _C._look_shaped(t) is not None for t in (a, b)):
+            return  # both are learned: parameters, and what was given its shape for this, meet on purpose
         kept = _squeezed(one)
         if not kept or kept != _squeezed(two):
             return
@@ -95,6 +99,7 @@ class SilentBroadcast(Check):
 
     def is_reduced(self, node: Any, run: Run) -> bool:
         """Whether all the way to the loss goes element by element, with a reduction of everything."""
+        roots = set(run.graph.roots)
         users: dict[Any, list[Any]] = {}
         for user in run.graph.nodes:
             for child, _ in user.next_functions:
@@ -108,7 +113,7 @@ class SilentBroadcast(Check):
                     continue
                 if not name.startswith(_ALONG):
                     return False
-                if name.startswith(_REDUCTIONS):
+                if name.startswith(_REDUCTIONS) or (user in roots and name.startswith(_NORMS)):
                     reduced = True
                     continue
                 seen.add(user)
