@@ -127,6 +127,7 @@ PyObject* tolist(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     const TensorImpl* t = readable(reinterpret_cast<TensorImpl*>(self), ".tolist()");
     RG_CHECK(t->device.type != DeviceType::Meta, "tolist() needs data, and a ", device_name(t->device), " tensor has none here");
+    if (RG_UNLIKELY(doctor.close)) tell_read(t);
     const Tensor host = on_host(Tensor::borrow(const_cast<TensorImpl*>(t)));
     return list_of(host.get(), 0, 0);
   });

@@ -1,7 +1,9 @@
 #include "ops/pointwise/derivatives.h"
+#include "core/coded_error.h"
 #include "core/state.h"
 
 #include <limits>
+#include <string_view>
 
 #include "ops/derivatives.h"
 
@@ -21,7 +23,12 @@ Tensor acosh_slope(const Tensor& self) {
 
 Tensor zero_gradient(const Tensor& grad) { return zeros(grad.sizes(), grad.dtype(), grad.device()); }
 
-Tensor not_implemented(const char* op) { fail(ErrorKind::NotImplemented, "the derivative for '", op, "' is not implemented."); }
+Tensor not_implemented(const char* op) {
+  std::string message = str_cat("the derivative for '", op, "' is not implemented.");
+  if (std::string_view(op) != "floor_divide") fail(ErrorKind::NotImplemented, message);
+  message += "\n  Hint: it would be zero everywhere. Compute the loss from the quotient before it is rounded, a / b.";
+  throw CodedError(ErrorKind::NotImplemented, "dtype_cut", std::move(message));
+}
 
 Tensor div_mode_backward_self(const Tensor& grad, const Operand& other, std::optional<std::string_view> mode) {
   return mode ? zero_gradient(grad) : grad / other;
