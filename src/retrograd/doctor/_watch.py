@@ -191,6 +191,7 @@ class Watcher:
 
     def close(self) -> None:
         """Ends the close look."""
+        self._calls.clear()  # of those that run the end will not be told
         if self._run is not None:
             self.failed_backward()  # its end will not be told
         self._drop_handler()
@@ -233,9 +234,9 @@ class Watcher:
             self.close()
 
     @property
-    def in_module(self) -> bool:
-        """Whether a module is being called."""
-        return bool(self._calls)
+    def called(self) -> Any:
+        """The module whose outermost call is running, or None."""
+        return self._calls[0].module if self._calls else None
 
     # -- events -----------------------------------------------------------------
 

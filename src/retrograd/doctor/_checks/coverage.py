@@ -86,7 +86,7 @@ class Coverage(Check):
                     self._inputs[tensor] = True
 
     def read(self, tensor: Any) -> None:
-        if tensor.requires_grad and tensor.is_leaf and watcher.in_module:
+        if tensor.requires_grad and tensor.is_leaf and watcher.called is not None:
             self._numbers[tensor] = True
 
     def before_backward(self, run: Run) -> None:

@@ -125,6 +125,12 @@ def _switched_off(tensor: Any) -> list[Line]:
     return [mode[:2] for kind, _, mode, _ in tensor._cut if kind in ("no_grad", "inference_mode") and mode is not None]
 
 
+def _is_inside(model: Any) -> bool:
+    """Whether the present call is one of a model, or of one that it is a part of."""
+    called = watcher.called
+    return called is not None and any(part is model for part in called.modules())
+
+
 _CHOICES = {"argmax", "max", "topk", "sort", "argsort", "softmax", "log_softmax", "sigmoid"}
 
 
@@ -232,17 +238,18 @@ class ModeConfusion(Check, Listener):
             return
         learns = any(tensor.requires_grad for tensor in tensors_in(result, 1))
         inputs = list(tensors_in(args, 2))
+        if "batch_norm" in op.__name__:
+            inputs = inputs[:1]  # the statistics that it keeps were changed by the calls before, whatever their results are for
         ours = [[line for line in _switched_off(tensor) if line in self.modes] for tensor in inputs]
         chooses = op.__name__.partition(".")[0] in _CHOICES
         for lines in ours:
             for line in lines:
                 if learns:
                     self.for_training.add(line)
-                if chooses or any(
-                    line not in other for other in ours
-                ):  # a class, or a comparison with what is known: not a sample to look at
+                if chooses or any(line not in other for other in ours):
+                    # A class, or a comparison with what is known: not a sample to look at. What the model computes itself is neither.
                     for found in self.modes[line]:
-                        found.consumed = True
+                        found.consumed = found.consumed or not _is_inside(found.model())
 
     def read(self, tensor: Any) -> None:
         if not self.modes or tensor.requires_grad:
