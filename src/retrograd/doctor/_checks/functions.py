@@ -225,7 +225,8 @@ _DRAWS = {"rand", "randn", "randint", "randperm", "bernoulli", "bernoulli_", "mu
           "choice", "shuffle", "exponential_", "rrelu", "poisson", "gumbel_softmax"}  # fmt: skip
 _SPEAKS = {"print", "open", "input", "write", "log", "info", "debug", "warning", "warn", "exec", "eval", "sleep"}
 _WRITES = {"backward", "accumulate_grad", "zero_grad", "step", "load_state_dict"}  # to what outlives the call
-_ROUNDS = {"round", "round_", "sign", "sign_", "floor", "floor_", "ceil", "ceil_", "trunc", "argmax", "argmin", "heaviside", "topk"}
+_ROUNDS = {"round", "round_", "sign", "sign_", "floor", "floor_", "ceil", "ceil_", "trunc", "argmax", "argmin", "heaviside", "topk",
+           "int8", "uint8", "int16", "int32", "short", "char", "byte", "quantize_per_tensor", "quantize_per_channel"}  # fmt: skip
 _FORBIDDEN = {"STORE_GLOBAL", "DELETE_GLOBAL", "DELETE_ATTR", "IMPORT_STAR"}
 
 
