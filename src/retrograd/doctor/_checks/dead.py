@@ -11,7 +11,7 @@ from typing import Any
 from retrograd import _C
 from retrograd.doctor import _names, _owners
 from retrograd.doctor._books import WeakTable, training
-from retrograd.doctor._checks.by_hand import ByHand, Listener, is_zero, pointer
+from retrograd.doctor._checks.by_hand import ByHand, Listener, is_zero, pointer, total, version
 from retrograd.doctor._findings import Finding, counted, listed, tell
 from retrograd.doctor._graph import is_leaf_node, saved_value
 from retrograd.doctor._places import Place, of_node
@@ -43,6 +43,10 @@ class DeadGradient(Check, Listener):
             tuple[Any, list[int], bool]
         ] = []  # in this run: nodes that received something and sent zeros, where, and whether that is meant
         self._watching = False
+        self._asked: tuple[list[int], list[tuple[int, int, float]]] = (
+            [],
+            [],
+        )  # the leaves that grad() was last asked for, and what they were then
 
     def opened(self) -> None:
         self.forget()
@@ -56,7 +60,18 @@ class DeadGradient(Check, Listener):
         self._turns = []
         root = run.roots[0] if len(run.roots) == 1 else None
         empty = isinstance(root, _C.Tensor) and root.numel() == 1 and is_zero(root)
-        self._watching = run.accumulate and not run.create_graph and not empty and root is not None and not run.loss_is_bad
+        taken = run.accumulate or self._is_step_by_hand(run)
+        self._watching = taken and not run.create_graph and not empty and root is not None and not run.loss_is_bad
+
+    def _is_step_by_hand(self, run: Run) -> bool:
+        """Whether grad() is asked for leaves alone. Where they were changed since it was asked for the same ones, that was a step."""
+        if not run.inputs or len(run.leaves) != len(run.inputs):
+            return False
+        ids, states = [id(leaf) for leaf in run.leaves], [(pointer(leaf), version(leaf), total(leaf)) for leaf in run.leaves]
+        if self._asked[0] == ids and self._asked[1] != states:
+            self._count(run.leaves)
+        self._asked = ids, states
+        return True
 
     def node(self, run: Run, node: Any, received: tuple[Any, ...], sent: tuple[Any, ...]) -> None:
         if not self._watching or is_leaf_node(node):
@@ -76,7 +91,7 @@ class DeadGradient(Check, Listener):
     def after_backward(self, run: Run) -> None:
         sent = _C._look_sent()  # leaves that got a gradient, and whether one was not zero
         turns, self._turns = self._turns, []
-        if not run.accumulate:
+        if not run.accumulate and not self._watching:
             return
         dead = []
         for leaf in run.leaves:
@@ -89,7 +104,7 @@ class DeadGradient(Check, Listener):
                 if entry.steps >= STEPS - 1 and not entry.nonzero:
                     dead.append(leaf)
         if dead:
-            self._diagnose(dead, turns)
+            self._diagnose(dead, turns, run)
 
     def failed_backward(self) -> None:
         self._turns = []
@@ -110,7 +125,7 @@ class DeadGradient(Check, Listener):
 
     # -- telling ----------------------------------------------------------------
 
-    def _diagnose(self, dead: list[Any], turns: list[tuple[Any, list[int], bool]]) -> None:
+    def _diagnose(self, dead: list[Any], turns: list[tuple[Any, list[int], bool]], run: Run) -> None:
         """Finds the node where the gradient of the dead leaves turned into zeros: the one nearest to the loss from which they can be reached."""
         ids = {id(leaf) for leaf in dead if leaf not in training.explained}
         for node, zeros, meant in sorted(turns, key=lambda turn: -turn[0]._sequence_nr()):
@@ -120,7 +135,7 @@ class DeadGradient(Check, Listener):
             behind = _leaves_behind([edges[i] for i in zeros])
             reached = [leaf for leaf in behind if id(leaf) in ids]
             if reached:
-                if not meant:
+                if not meant and not _is_satisfied_term(node, run):
                     self._tell(node, reached, [leaf for leaf in _behind_other_factor(node, zeros) if id(leaf) in ids] or reached)
                 return
 
@@ -164,6 +179,47 @@ def _is_weight(node: Any) -> bool:
     while node.name().partition("Backward")[0] in _VIEWS and node.next_functions[0][0] is not None:
         node = node.next_functions[0][0]
     return is_leaf_node(node)
+
+
+_LINEAR = (
+    "Mean",
+    "Sum",
+    "Add",
+    "Sub",
+    "Neg",
+    "View",
+    "Reshape",
+    "Expand",
+    "Squeeze",
+    "Unsqueeze",
+    "Stack",
+    "Cat",
+    "Select",
+    "ToCopy",
+    "Alias",
+    "Unbind",
+)
+
+
+def _is_satisfied_term(node: Any, run: Run) -> bool:
+    """Whether it is a term of the loss that has come down to zero: a hinge or a penalty, from which the way to the loss is a weighted sum."""
+    if not node.name().startswith(("Relu", "Clamp", "Threshold", "Softshrink", "Maximum")):
+        return False
+    users: dict[Any, list[Any]] = {}
+    for user in run.graph.nodes:
+        for child, _ in user.next_functions:
+            if child is not None:
+                users.setdefault(child, []).append(user)
+    seen, stack = {node}, [node]
+    while stack:
+        for user in users.get(stack.pop(), ()):
+            tracked = sum(child is not None for child, _ in user.next_functions)
+            if not user.name().startswith(_LINEAR) and not (user.name().startswith(("Mul", "Div")) and tracked == 1):
+                return False
+            if user not in seen:
+                seen.add(user)
+                stack.append(user)
+    return True
 
 
 def _behind_other_factor(node: Any, zeros: list[int]) -> list[Any]:
