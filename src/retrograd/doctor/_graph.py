@@ -19,6 +19,14 @@ def roots_of(tensors: Iterable[Any]) -> list[Any]:
     return nodes
 
 
+def is_leaf(tensor: Any) -> bool:
+    """Whether a tensor is one; a view whose base was written to in another mode is none."""
+    try:
+        return bool(tensor.is_leaf)
+    except RuntimeError:
+        return False
+
+
 def walk(roots: Iterable[Any]) -> list[Any]:
     """Every node that can be reached, each once, those behind a node after it in no particular order."""
     return _C._reachable([*roots])

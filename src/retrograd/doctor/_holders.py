@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from retrograd import _C
 from retrograd.doctor import _names
+from retrograd.doctor._graph import is_leaf
 from retrograd.doctor._places import Place, is_library_file, is_package_file, statement_at, tree_of
 
 MOST, DEEPEST = 50_000, 7  # objects looked at, levels below a variable
@@ -112,7 +113,7 @@ def _below(step: _Step) -> Iterator[_Step]:
         for name, inner in list(frame.f_locals.items()) if frame is not None else ():
             yield variable(inner, name, value.gi_code.co_filename)
     elif isinstance(value, _C.Tensor):
-        if value.is_leaf and value.grad is not None:  # after backward(create_graph=True) it has a graph
+        if is_leaf(value) and value.grad is not None:  # after backward(create_graph=True) it has a graph
             yield attribute(value.grad, "grad", step.file)
     elif not isinstance(value, types.ModuleType):
         file = _file_of(value if isinstance(value, type) else type(value)) or step.file

@@ -6,6 +6,7 @@ import weakref
 from typing import Any
 
 from retrograd import _C
+from retrograd.doctor._graph import is_leaf
 from retrograd.doctor._places import Place, here
 from retrograd.doctor._watch import BY_HAND, Check, Run
 
@@ -27,7 +28,7 @@ def version(tensor: Any) -> int:
 
 def grad_of(leaf: Any) -> Any:
     """The gradient of a leaf, if it is one still."""
-    return leaf.grad if leaf.is_leaf else None
+    return leaf.grad if is_leaf(leaf) else None
 
 
 def is_zero(tensor: Any) -> bool:

@@ -15,6 +15,7 @@ from retrograd.doctor import _names, _owners
 from retrograd.doctor._books import WeakTable, training
 from retrograd.doctor._checks.by_hand import grad_of, is_zero, pointer, total, version
 from retrograd.doctor._findings import Finding, counted, listed, tell
+from retrograd.doctor._graph import is_leaf
 from retrograd.doctor._places import Place, of_leaf
 from retrograd.doctor._watch import CUTS, Call, Check, Run, live_optimizers, params_of, watcher
 
@@ -82,11 +83,11 @@ class Coverage(Check):
     def before_module(self, call: Call) -> None:
         for value in [*call.args, *call.kwargs.values()]:
             for tensor in value if isinstance(value, list | tuple) else (value,):
-                if isinstance(tensor, _C.Tensor) and tensor.requires_grad and tensor.is_leaf:
+                if isinstance(tensor, _C.Tensor) and tensor.requires_grad and is_leaf(tensor):
                     self._inputs[tensor] = True
 
     def read(self, tensor: Any) -> None:
-        if tensor.requires_grad and tensor.is_leaf and watcher.called is not None:
+        if tensor.requires_grad and is_leaf(tensor) and watcher.called is not None:
             self._numbers[tensor] = True
 
     def before_backward(self, run: Run) -> None:

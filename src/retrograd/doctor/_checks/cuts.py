@@ -11,7 +11,7 @@ from retrograd import _C
 from retrograd._cuts import has_zero_derivative
 from retrograd.doctor._books import WeakTable, in_optimizers, node_of, parameters_of, place_of, tensors_in, training
 from retrograd.doctor._findings import Finding, listed, tell
-from retrograd.doctor._graph import is_leaf_node, walk
+from retrograd.doctor._graph import is_leaf, is_leaf_node, walk
 from retrograd.doctor._names import models, parameters as names_of
 from retrograd.doctor._places import Place, here, is_before_the_loop_of, of_node
 from retrograd.doctor._watch import Call, Check, Run
@@ -208,7 +208,7 @@ class DtypeCut(Check):
                                 found.users.append(weakref.ref(learned[0]))
             return
         sources = [node for tensor in tensors_in(args, 2) if (node := node_of(tensor)) is not None]
-        direct = [tensor for tensor in tensors_in(args, 2) if tensor.requires_grad and tensor.is_leaf]
+        direct = [tensor for tensor in tensors_in(args, 2) if tensor.requires_grad and is_leaf(tensor)]
         if not sources and not direct:
             return
         for tensor in results:
