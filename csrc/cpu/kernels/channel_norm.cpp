@@ -71,10 +71,10 @@ template <class C> struct Backward {
   C operator()(C grad, C x) const { return rstd * (grad * weight + ((x - mean) * slope + shift)); }
 };
 
-template <class T, class C> void forward_run(const T* x, int64_t n, const Forward<C> f, T* __restrict y) {
+template <class T, class C> [[gnu::noinline]] void forward_run(const T* x, int64_t n, const Forward<C> f, T* __restrict y) {
   for (int64_t i = 0; i < n; ++i) y[i] = T((static_cast<C>(x[i]) - f.mean) * f.scale + f.shift);
 }
-template <class T, class C> void backward_run(const T* dy, const T* x, int64_t n, const Backward<C> b, T* __restrict dx) {
+template <class T, class C> [[gnu::noinline]] void backward_run(const T* dy, const T* x, int64_t n, const Backward<C> b, T* __restrict dx) {
   for (int64_t i = 0; i < n; ++i) dx[i] = T(b(static_cast<C>(dy[i]), static_cast<C>(x[i])));
 }
 
@@ -82,38 +82,47 @@ template <class T, class C> void backward_run(const T* dy, const T* x, int64_t n
 template <class T, class Of> void forward_rows(const Rows& rows, const T* x, T* y, Of&& of) {
   each_row(rows, [&](int64_t at, int64_t n, int64_t sample, int64_t channel) { forward_run(x + at, n, of(sample, channel), y + at); });
 }
+template <class C> struct ForwardStrip { C mean[kStrip], scale[kStrip], shift[kStrip]; };
+template <class T, class C> [[gnu::noinline]] void forward_strip(const Strip& s, const ForwardStrip<C>& f, const T* x, T* y) {
+  over_strip(s, [&](int64_t j, int64_t i) { y[i] = T((static_cast<C>(x[i]) - f.mean[j]) * f.scale[j] + f.shift[j]); });
+}
 template <class T, class Of> void forward_columns(const Columns& k, const T* x, T* y, Of&& of) {
   using C = compute_t<T>;
   each_strip(k, [&](const Strip& s, int64_t) {
-    C mean[kStrip], scale[kStrip], shift[kStrip];
+    ForwardStrip<C> all;
     for (int64_t j = 0; j < s.count; ++j) {
       const Forward<C> f = of(s.part, k.channel(s.first + j));
-      mean[j] = f.mean, scale[j] = f.scale, shift[j] = f.shift;
+      all.mean[j] = f.mean, all.scale[j] = f.scale, all.shift[j] = f.shift;
     }
-    over_strip(s, [&](int64_t j, int64_t i) { y[i] = T((static_cast<C>(x[i]) - mean[j]) * scale[j] + shift[j]); });
+    forward_strip(s, all, x, y);
   });
 }
 template <class T, class Of> void backward_rows(const Rows& rows, const T* dy, const T* x, T* dx, Of&& of) {
   each_row(rows,
            [&](int64_t at, int64_t n, int64_t sample, int64_t channel) { backward_run(dy + at, x + at, n, of(sample, channel), dx + at); });
 }
+template <class C> struct BackwardStrip { C mean[kStrip], weight[kStrip], slope[kStrip], shift[kStrip], rstd[kStrip]; };
+template <class T, class C>
+[[gnu::noinline]] void backward_strip(const Strip& s, const BackwardStrip<C>& b, const T* dy, const T* x, T* dx) {
+  over_strip(s, [&](int64_t j, int64_t i) {
+    dx[i] = T(b.rstd[j] * (static_cast<C>(dy[i]) * b.weight[j] + ((static_cast<C>(x[i]) - b.mean[j]) * b.slope[j] + b.shift[j])));
+  });
+}
 template <class T, class Of> void backward_columns(const Columns& k, const T* dy, const T* x, T* dx, Of&& of) {
   using C = compute_t<T>;
   each_strip(k, [&](const Strip& s, int64_t) {
-    C mean[kStrip], weight[kStrip], slope[kStrip], shift[kStrip], rstd[kStrip];
+    BackwardStrip<C> all;
     for (int64_t j = 0; j < s.count; ++j) {
       const Backward<C> b = of(s.part, k.channel(s.first + j));
-      mean[j] = b.mean, weight[j] = b.weight, slope[j] = b.slope, shift[j] = b.shift, rstd[j] = b.rstd;
+      all.mean[j] = b.mean, all.weight[j] = b.weight, all.slope[j] = b.slope, all.shift[j] = b.shift, all.rstd[j] = b.rstd;
     }
-    over_strip(s, [&](int64_t j, int64_t i) {
-      dx[i] = T(rstd[j] * (static_cast<C>(dy[i]) * weight[j] + ((static_cast<C>(x[i]) - mean[j]) * slope[j] + shift[j])));
-    });
+    backward_strip(s, all, dy, x, dx);
   });
 }
 
 // ---- sums of gradients ----
 
-template <class C, class T> Sums grad_sums(const T* dy, const T* x, int64_t n, C mean) {
+template <class C, class T> [[gnu::noinline]] Sums grad_sums(const T* dy, const T* x, int64_t n, C mean) {
   Sums all;
   for (int64_t first = 0; first < n; first += kNear) {
     const int64_t count = std::min(kNear, n - first);
@@ -124,18 +133,21 @@ template <class C, class T> Sums grad_sums(const T* dy, const T* x, int64_t n, C
   }
   return all;
 }
+template <class T, class C> [[gnu::noinline]] void strip_sums(const Strip& s, const C* mean, const T* dy, const T* x, Sums* out) {
+  C grad[kStrip] = {}, product[kStrip] = {};
+  over_strip(s, [&](int64_t j, int64_t i) {
+    const C g = static_cast<C>(dy[i]);
+    grad[j] += g;
+    product[j] += g * (static_cast<C>(x[i]) - mean[j]);
+  });
+  for (int64_t j = 0; j < s.count; ++j) out[j] = {0, static_cast<double>(grad[j]), static_cast<double>(product[j])};
+}
 // of(part, channel) gives the mean.
 template <class T, class Of> void column_sums(const Columns& k, const T* dy, const T* x, Sums* result, Sums* partial, Of&& of) {
-  using C = compute_t<T>;
   reduce_columns(k, result, partial, [&](const Strip& s, Sums* out) {
-    C mean[kStrip], grad[kStrip] = {}, product[kStrip] = {};
+    compute_t<T> mean[kStrip];
     for (int64_t j = 0; j < s.count; ++j) mean[j] = of(s.part, k.channel(s.first + j));
-    over_strip(s, [&](int64_t j, int64_t i) {
-      const C g = static_cast<C>(dy[i]);
-      grad[j] += g;
-      product[j] += g * (static_cast<C>(x[i]) - mean[j]);
-    });
-    for (int64_t j = 0; j < s.count; ++j) out[j] = {0, static_cast<double>(grad[j]), static_cast<double>(product[j])};
+    strip_sums(s, mean, dy, x, out);
   });
 }
 

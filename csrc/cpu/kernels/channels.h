@@ -3,6 +3,7 @@
 // Where a channel has long runs of elements (Rows), each run is taken by itself. Where neighbours belong to different channels (Columns), memory
 // is cut into lines of some width, and a strip of neighbouring columns is taken at a time. Either way the pieces of work, and the order in which
 // their sums are merged, follow from the sizes alone: the same bits for every number of threads.
+// What loops over elements is a function of its own, never inlined: else each use compiles the loop again.
 // Included by kernel files only; everything is local to the file (see isa.h).
 #pragma once
 
@@ -163,7 +164,7 @@ template <class Each> [[gnu::always_inline]] inline void over_strip(const Strip&
 inline double not_below_0(double x) { return x < 0 ? 0 : x; }  // nan stays
 
 // Of at most kNear elements. The mean is as exact as its own last digit; the deviations from it have a mean of their own, the rest of it.
-template <class C, class T> Moments near_moments(const T* x, int64_t n) {
+template <class C, class T> [[gnu::noinline]] Moments near_moments(const T* x, int64_t n) {
   const C count = static_cast<C>(n), mean = lane_sum<C>(n, [&](int64_t i) { return static_cast<C>(x[i]); }) / count;
   const C squares = lane_sum<C>(n, [&](int64_t i) {
     const C d = static_cast<C>(x[i]) - mean;
@@ -184,7 +185,7 @@ template <class C, class T> Moments moments(const T* x, int64_t n) {
   return all;
 }
 
-template <class C, class T> void column_moments(const T* x, const Strip& s, Moments* out) {
+template <class C, class T> [[gnu::noinline]] void column_moments(const T* x, const Strip& s, Moments* out) {
   C mean[kStrip] = {}, squares[kStrip] = {}, rest[kStrip] = {};
   const auto count = [&](int64_t j) { return s.lines + (j < s.longer); };
   over_strip(s, [&](int64_t j, int64_t i) { mean[j] += static_cast<C>(x[i]); });

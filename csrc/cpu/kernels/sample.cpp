@@ -36,7 +36,7 @@ template <class S, int kDims, int kTaps> struct Block {
   int64_t count;
   bool all_inside;
 
-  void find(const SampleShape& s, const S* grid, int64_t n) {
+  [[gnu::noinline]] void find(const SampleShape& s, const S* grid, int64_t n) {
     count = n;
     int32_t step = 1;
     for (int d = 0; d < kDims; ++d) {
@@ -78,7 +78,7 @@ template <class S, int kDims, int kTaps> struct Block {
     return extra + odd * (span - 2 * extra) + low;
   }
 
-  template <Beyond kBeyond> void along_as(const SampleShape& s, int d, S size, const S* grid, int32_t step) {
+  template <Beyond kBeyond> [[gnu::noinline]] void along_as(const SampleShape& s, int d, S size, const S* grid, int32_t step) {
     const bool align = s.align_corners;
     const S last = size - 1, scale = align ? last / 2 : size / 2, low = align ? S(0) : S(-0.5);
     const S span = align ? std::max<S>(last, 1) : size;  // of one element, any will do: what is reflected is clipped
@@ -147,7 +147,7 @@ template <class S, int kDims, int kTaps> struct Block {
 };
 
 // What lies outside is 0 whatever is at the place that stands for it, and weighted all the same: a weight that is nan shows.
-template <class B, class S> void sample_channel(const B& b, const S* __restrict in, S* __restrict out) {
+template <class B, class S> [[gnu::noinline]] void sample_channel(const B& b, const S* __restrict in, S* __restrict out) {
   if (b.all_inside) {
     for (int64_t p = 0; p < b.count; ++p) {
       S sum = b.weight[0][p] * in[b.offset[0][p]];
