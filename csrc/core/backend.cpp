@@ -7,10 +7,11 @@
 namespace retrograd {
 namespace {
 
+void* allocate(size_t bytes, size_t& capacity, Stream) { return allocate_block(bytes, capacity); }
 void copy_bytes(void* to, const void* from, size_t bytes, Stream) { std::memcpy(to, from, bytes); }
 
 constexpr Backend kHost = {.name = "cpu",
-                           .allocate = allocate_block,
+                           .allocate = allocate,
                            .free = free_block,
                            .statistics = memory_stats,
                            .to_host = copy_bytes,

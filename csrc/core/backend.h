@@ -11,14 +11,12 @@
 
 namespace retrograd {
 
-// An order of work on a device. Null is the device's own, and all there is on the CPU.
-struct Stream { void* handle = nullptr; };
-
 struct Backend {
   const char* name;  // "cuda", as in torch.device("cuda")
 
-  // As allocate_block() of core/allocator.h. Data behind the header of a storage (core/inline_storage.h) is the CPU's alone.
-  void* (*allocate)(size_t bytes, size_t& capacity);
+  // As allocate_block() of core/allocator.h. Work on `stream` may use the block at once, also where it was freed while earlier work on that
+  // stream still runs; the device remembers the stream for `free`. Data behind the header of a storage (core/inline_storage.h) is the CPU's alone.
+  void* (*allocate)(size_t bytes, size_t& capacity, Stream stream);
   void (*free)(void* block, size_t capacity) noexcept;
   MemoryStats (*statistics)() noexcept;
 

@@ -1,4 +1,4 @@
-// Where memory lives. Two bytes, compared as a unit.
+// Where memory lives (two bytes, compared as a unit), and in which order work on it is done.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,9 @@ struct Device {
   bool operator==(const Device&) const = default;
   bool is_cpu() const { return type == DeviceType::CPU; }
 };
+
+// An order of work on a device. Null is the device's own, and all there is on the CPU.
+struct Stream { void* handle = nullptr; };
 
 const char* device_type_name(DeviceType type);
 std::string device_name(Device device);        // "cuda:0"

@@ -16,10 +16,10 @@ namespace retrograd {
 
 void (*moved_storage)(Storage*, ptrdiff_t) = nullptr;
 
-Storage* new_storage(size_t nbytes, Device device) {
+Storage* new_storage(size_t nbytes, Device device, Stream stream) {
   if (RG_LIKELY(nbytes <= kInlineLimit && device.is_cpu())) return new_inline_storage(nbytes, device);
   size_t capacity = 0;
-  void* data = device.type == DeviceType::Meta ? nullptr : backend_of(device).allocate(nbytes, capacity);
+  void* data = device.type == DeviceType::Meta ? nullptr : backend_of(device).allocate(nbytes, capacity, stream);
   Storage* s = new_storage_header(0);
   s->device = device;
   s->data = data;
@@ -49,13 +49,13 @@ void discard(char* begin, size_t size) {
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
-void copy_bytes(Device device, void* to, const void* from, size_t bytes) {
+void copy_bytes(Device device, void* to, const void* from, size_t bytes, Stream stream) {
   if (device.is_cpu()) {
     std::memcpy(to, from, bytes);
     return;
   }
   const int64_t size[] = {static_cast<int64_t>(bytes)}, one[] = {1};
-  const Launch launch(device);
+  const Launch launch(device, 0, stream);
   kernels::copy(device).copy({to, DType::UInt8, 1, size, one}, {const_cast<void*>(from), DType::UInt8, 1, size, one});
 }
 
@@ -66,7 +66,7 @@ void recount(size_t freed, size_t allocated) {
 
 }  // namespace
 
-void resize_storage(Storage* s, size_t nbytes) {
+void resize_storage(Storage* s, size_t nbytes, Stream stream) {
   RG_CHECK(!(s->flags & (kStorageExternal | kStorageExported)),
            "Trying to resize storage that is not resizable: its memory is shared with NumPy, DLPack or another library\n"
            "  Hint: resize a clone() of the tensor, which has memory of its own.");
@@ -85,8 +85,8 @@ void resize_storage(Storage* s, size_t nbytes) {
   if (s->refs > 1) moved_storage(s, 0);
   size_t capacity;
   const Backend& backend = backend_of(s->device);
-  void* data = backend.allocate(nbytes, capacity);
-  copy_bytes(s->device, data, s->data, std::min(nbytes, s->nbytes));
+  void* data = backend.allocate(nbytes, capacity, stream);
+  copy_bytes(s->device, data, s->data, std::min(nbytes, s->nbytes), stream);
   void* const old = s->data;
   const size_t old_capacity = s->flags & kStorageInline ? 0 : s->capacity;
   s->flags &= static_cast<uint8_t>(~kStorageInline);

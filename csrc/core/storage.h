@@ -57,10 +57,10 @@ inline void drop_save(Storage* s) {
   if (__builtin_expect(s->notes != nullptr, 0) && !is_saved(s)) forget_writes(s);
 }
 
-Storage* new_storage(size_t nbytes, Device device);  // uninitialised
+Storage* new_storage(size_t nbytes, Device device, Stream stream = {});  // uninitialised; ready for work on the stream
 Storage* new_external_storage(void* data, size_t nbytes, Device device, void (*deleter)(void*), void* owner);
 // Keeps contents. The block may move: the caller re-reads `data`, and tensors that share the storage are told through moved_storage.
-void resize_storage(Storage* storage, size_t nbytes);
+void resize_storage(Storage* storage, size_t nbytes, Stream stream = {});
 extern void (*moved_storage)(Storage* storage, ptrdiff_t by);  // set by core/tensor.cpp
 void destroy_storage(Storage* storage) noexcept;
 

@@ -96,7 +96,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   previous.sa_handler(signal);
 }
 
-void* allocate(size_t bytes, size_t& capacity) {
+void* allocate(size_t bytes, size_t& capacity, Stream) {
   capacity = (std::max(bytes, size_t{1}) + kStep - 1) / kStep * kStep;
   void* block;
   if (std::vector<void*>& kept = free_blocks[capacity]; !kept.empty()) {
