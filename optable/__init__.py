@@ -114,6 +114,7 @@ class Kernel:
     label: str = ""  # pointwise: the name in "..._cpu not implemented for 'Bool'", when it is not the op's
     rare: tuple[str, str] | tuple[()] = ()  # pointwise: a test of the inputs, and the expression for the few elements that pass it
     lanes: bool = False  # pointwise: the expression is one of several elements at once, as doubles (csrc/cpu/lanes.h)
+    straight: tuple[str, int] | tuple[()] = ()  # python: the op that a call with so many arguments is one of
     target: str = ""  # python: "module:function"; alias: cname of the op it is another name of
     exact_numbers: bool = False  # pointwise, two inputs: a number beside a 16-bit tensor is not rounded to its dtype
     complex: str = ""  # pointwise: the expression for complex elements, if there is one; native: "yes" when the kernel takes them, "lazy" when conjugates too
@@ -329,9 +330,11 @@ def copy_of(view: str) -> Kernel:
     return Kernel("composite", expr=view)
 
 
-def python(target: str) -> Kernel:
-    """A function of the package, "retrograd._ops.einsum:einsum", written in other ops. For what is not on a hot path."""
-    return Kernel("python", target=target)
+def python(target: str, straight: tuple[str, int] | tuple[()] = ()) -> Kernel:
+    """A function of the package, "retrograd._ops.einsum:einsum", written in other ops. For what is not on a hot path.
+
+    `straight`, an op and a number: a call with at most so many arguments, all by position, is one of that op."""
+    return Kernel("python", target=target, straight=straight)
 
 
 def op(schema: str, *, kernel: Kernel, variants: str = "function method", **fields: Any) -> Op:

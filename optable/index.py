@@ -535,7 +535,7 @@ op(
 )
 op(
     "nonzero(Tensor self, *, bool as_tuple=False) -> Tensor",
-    kernel=python("retrograd._ops.index:nonzero"),
+    kernel=python("retrograd._ops.index:nonzero", straight=("_nonzero", 1)),
     doc="The indices of the elements that are not zero: one row each, or with as_tuple one tensor per dimension.",
     samples=[S(I(3, 4, high=2)), S(B(5)), S(I(high=2)), S(I(0)), S(I(3, high=2), as_tuple=True), S(I(high=2), as_tuple=True)],
     reference="numpy.argwhere",

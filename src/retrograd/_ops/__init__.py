@@ -22,17 +22,19 @@ class _Signature:
         return inspect.signature(eval(f"lambda {self._parameters}: None"))
 
 
-def _lazy(name: str, target: str, parameters: str, doc: str, autocast: str) -> Callable[..., Any]:
-    """A function that imports its implementation when it is first called, and lets __torch_function__ see the call."""
+def _lazy(name: str, target: str, parameters: str, doc: str, autocast: str, straight: tuple[Any, ...]) -> Callable[..., Any]:
+    """A function that imports its implementation when it is first called, and lets __torch_function__ see the call. A call with few arguments may go
+    `straight` to an op."""
+    native = (getattr(_C._ops, straight[0]), straight[1]) if straight else ()
     said = {"__name__": name, "__qualname__": name, "__module__": "retrograd", "__doc__": doc, "__wrapped__": _Signature(parameters)}
-    return _C._Overridable(target, said, autocast)
+    return _C._Overridable(target, said, autocast, *native)
 
 
 def install(namespace: dict[str, Any]) -> None:
     """Adds the functions of the op table to `namespace`, and the methods that are written in Python to Tensor."""
     namespace.update({name: f for name, f in vars(_C._ops).items() if name not in ELSEWHERE and not name.startswith("__")})
-    for name, variants, target, parameters, doc, autocast in PYTHON_OPS:
-        function = _lazy(name, target, parameters, doc, autocast)
+    for name, variants, target, parameters, doc, autocast, straight in PYTHON_OPS:
+        function = _lazy(name, target, parameters, doc, autocast, straight)
         if "function" in variants:
             namespace[name] = function
         if "method" in variants:
