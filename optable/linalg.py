@@ -643,6 +643,48 @@ op(
     test={"symmetric": True},
 )
 op(
+    "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
+    variants="function internal",
+    kernel=composite(),
+    home="linalg",
+    autocast=FLOAT32,
+    syncs=True,
+    doc="Cholesky factors of positive definite matrices.",
+    samples=[S(_SYMMETRIC), S(_SYMMETRIC, upper=True), S(T(0, 0))],
+    errors=(E(S(T(2, 3)), RuntimeError, "linalg.cholesky: A " + _NOT_SQUARE),),
+    test={"symmetric": True},
+)
+op(
+    "linalg_inv(Tensor A) -> Tensor",
+    variants="function internal",
+    kernel=composite(),
+    home="linalg",
+    autocast=FLOAT32,
+    syncs=True,
+    doc="Inverses of square matrices.",
+    samples=[S(_REGULAR), S(T(0, 0))],
+    errors=(E(S(T(2, 3)), RuntimeError, "linalg.inv: A " + _NOT_SQUARE),),
+)
+op(
+    "linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+    variants="function internal",
+    kernel=composite(),
+    home="linalg",
+    autocast=FLOAT32,
+    syncs=True,
+    doc="The X of A X = B, or of X A = B.",
+    samples=[S(_REGULAR, T(2, 3, 2)), S(_SYMMETRIC, T(3)), S(_REGULAR, T(2, 2, 3), left=False)],
+)
+op(
+    "linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
+    variants="function internal",
+    kernel=composite(),
+    home="linalg",
+    syncs=True,
+    doc="Packed LU factors with partial pivoting, and pivots from 1.",
+    samples=[S(_REGULAR), S(T(4, 2)), S(T(2, 4))],
+)
+op(
     "linalg_lu_factor_ex(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots, Tensor info)",
     variants="function internal",
     kernel=native(complex=True),
@@ -882,18 +924,10 @@ op(
 # ---- the same under the names they had before torch.linalg ----
 
 for _schema, _target, _doc, _samples in (
-    ("inverse(Tensor self) -> Tensor", "systems:inv", "Inverses of square matrices.", [S(_REGULAR), S(T(0, 0))]),
     ("det(Tensor self) -> Tensor", "systems:det", "Determinants.", [S(_REGULAR), S(T(0, 0))]),
     ("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", "older:slogdet", "Signs and logarithms of determinants.", [S(_REGULAR)]),
     ("logdet(Tensor self) -> Tensor", "older:logdet", "Logarithms of determinants; nan where they are negative.", [S(_SYMMETRIC)]),
     ("cholesky(Tensor self, bool upper=False) -> Tensor", "older:cholesky", "Cholesky factors.", [S(_READ_TRIANGLE)]),
-    ("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", "older:qr", "Orthogonal times upper triangular.", [S(T(4, 3)), S(T(3, 4))]),
-    (
-        "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
-        "older:svd",
-        "Singular values and vectors.",
-        [S(T(4, 3, grad=False))],
-    ),
     ("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", "older:lu_solve", "Solves systems given LU factors.", []),
     (
         "lu(Tensor self, bool pivot=True, bool get_infos=False) -> (Tensor LU, Tensor pivots)",
@@ -909,16 +943,43 @@ for _schema, _target, _doc, _samples in (
         [S(_REGULAR), S(T(3, 3)), S(T(0, 0))],
     ),
 ):
-    # Singular vectors are fixed up to their sign only.
     op(
         _schema,
-        kernel=python(f"retrograd._ops.linalg.{_target}"),
+        kernel=python(f"retrograd._ops.linalg.{_target}", straight=("linalg_det", 1) if _target == "systems:det" else ()),
         # PyTorch's determinants and exponentials are ops of one piece.
         autocast=AS_IS if _target.endswith(("det", "matrix_exp")) else "" if _target == "older:lu" else FLOAT32,
         doc=_doc,
         samples=_samples,
-        test={"values": False} if _target == "older:svd" else {},
     )
+op(
+    "inverse(Tensor self) -> Tensor",
+    variants="function method out",
+    kernel=composite(),
+    out=Out(exact=EXPECTED),
+    autocast=FLOAT32,
+    syncs=True,
+    doc="Inverses of square matrices.",
+    samples=[S(_REGULAR), S(T(0, 0))],
+)
+op(
+    "qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
+    variants="function method out",
+    kernel=composite(),
+    out=Out(exact=EXPECTED),
+    autocast=FLOAT32,
+    doc="Orthogonal times upper triangular.",
+    samples=[S(T(4, 3)), S(T(3, 4))],
+)
+op(
+    "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
+    variants="function method out",
+    kernel=composite(),
+    out=Out(exact=EXPECTED),
+    autocast=FLOAT32,
+    doc="Singular values and vectors.",
+    samples=[S(T(4, 3, grad=False))],
+    test={"values": False},  # vectors up to their sign
+)
 _CASTABLE = "{}: Expected result to be safely castable from {{result}} dtype, but got result with dtype {{out}}"
 op(
     "cholesky_solve(Tensor self, Tensor L, bool upper=False) -> Tensor",

@@ -39,7 +39,8 @@ void qr(const Matrices& a, void* tau) {
     T* factors = static_cast<T*>(tau);
     int info;
     for (int64_t i = 0; i < a.count; ++i, factors += std::min(a.rows, a.columns))
-      with_work<T>([&](T* work, int size) { geqrf(&rows, &columns, matrix_at<T>(a, i), &rows, factors, work, &size, &info); });
+      with_work<T>(std::max(rows, columns),
+                   [&](T* work, int size) { geqrf(&rows, &columns, matrix_at<T>(a, i), &rows, factors, work, &size, &info); });
   });
 }
 
@@ -55,7 +56,8 @@ void make_q(const Matrices& a, const void* tau, const Matrices& q) {
       const T* packed = matrix_at<T>(a, i);
       T* out = matrix_at<T>(q, i);
       std::copy(packed, packed + a.rows * std::min(q.columns, a.columns), out);  // columns past the reflections are made by orgqr
-      with_work<T>([&](T* work, int size) { orgqr(&rows, &columns, &reflections, out, &rows, factors, work, &size, &info); });
+      with_work<T>(std::max(rows, columns),
+                   [&](T* work, int size) { orgqr(&rows, &columns, &reflections, out, &rows, factors, work, &size, &info); });
     }
   });
 }
@@ -73,6 +75,13 @@ template <class T> int eigen_of_symmetric(EighFn<T>* evd, char job, char uplo, i
       evd(&job, &uplo, &n, a, &n, w, work, &size, integers, &int_size, &info);
     }
   };
+  if (n <= kSmallOrder) {
+    alignas(T) char space[kSmallWork * sizeof(T)];
+    R reals[256];      // 1 + 5n + 2n^2 of them are wanted
+    int integers[64];  // 3 + 5n
+    call(reinterpret_cast<T*>(space), static_cast<int>(kSmallWork), reals, 256, integers, 64);
+    return info;
+  }
   T best[1];
   R best_real[1] = {0};
   int best_int[1] = {0};
@@ -123,12 +132,12 @@ template <class R> void join_pairs(const R* wi, const R* columns, int64_t n, Com
 template <class R> int eigen(Geev* geev, int n, R* a, Complex<R>* values, Complex<R>* vectors) {
   const size_t order = static_cast<size_t>(n);
   const char no = 'N', job = vectors ? 'V' : 'N';
-  std::vector<R> wr(order), wi(order), columns(vectors ? order * order : 1);
+  std::vector<R> parts(2 * order + (vectors ? order * order : 1));
+  R *const wr = parts.data(), *const wi = wr + order, *const columns = wi + order;
   int info = 0;
-  with_work<R>(
-      [&](R* work, int size) { geev(&no, &job, &n, a, &n, wr.data(), wi.data(), nullptr, &n, columns.data(), &n, work, &size, &info); });
+  with_work<R>(n, [&](R* work, int size) { geev(&no, &job, &n, a, &n, wr, wi, nullptr, &n, columns, &n, work, &size, &info); });
   for (size_t i = 0; i < order; ++i) values[i] = {wr[i], wi[i]};
-  if (vectors) join_pairs(wi.data(), columns.data(), n, vectors);
+  if (vectors) join_pairs(wi, columns, n, vectors);
   return info;
 }
 
@@ -136,8 +145,9 @@ template <class R> int eigen(GeevComplex* geev, int n, Complex<R>* a, Complex<R>
   const char no = 'N', job = vectors ? 'V' : 'N';
   std::vector<R> reals(static_cast<size_t>(2 * n));
   int info = 0;
-  with_work<Complex<R>>(
-      [&](Complex<R>* work, int size) { geev(&no, &job, &n, a, &n, values, nullptr, &n, vectors, &n, work, &size, reals.data(), &info); });
+  with_work<Complex<R>>(n, [&](Complex<R>* work, int size) {
+    geev(&no, &job, &n, a, &n, values, nullptr, &n, vectors, &n, work, &size, reals.data(), &info);
+  });
   return info;
 }
 
@@ -167,7 +177,9 @@ void svd(const Matrices& a, bool full, void* u, void* s, void* vh, int* failed) 
     using R = real_t<T>;
     using Fn = std::conditional_t<is_complex_v<T>, GesddComplex, Gesdd>;
     static Fn* const gesdd = routine<T, Fn>("gesdd_");
-    std::vector<int> integers(static_cast<size_t>(8 * k));
+    int few[8 * kSmallOrder];
+    std::vector<int> many(k > kSmallOrder ? static_cast<size_t>(8 * k) : 0);
+    int* const integers = many.empty() ? few : many.data();
     std::vector<R> reals;
     if (is_complex_v<T>) reals.resize(static_cast<size_t>(k * std::max(5 * k + 7, 2 * std::max(m, n) + 2 * k + 1)));
     for (int64_t i = 0; i < a.count; ++i) {
@@ -176,12 +188,11 @@ void svd(const Matrices& a, bool full, void* u, void* s, void* vh, int* failed) 
       T* matrix = matrix_at<T>(a, i);
       R* values = static_cast<R*>(s) + i * k;
       int verdict = 0;
-      with_work<T>([&](T* work, int size) {
+      with_work<T>(std::max(rows, columns), [&](T* work, int size) {
         if constexpr (is_complex_v<T>) {
-          gesdd(&job, &rows, &columns, matrix, &rows, values, left, &rows, right, &ldvt, work, &size, reals.data(), integers.data(),
-                &verdict);
+          gesdd(&job, &rows, &columns, matrix, &rows, values, left, &rows, right, &ldvt, work, &size, reals.data(), integers, &verdict);
         } else {
-          gesdd(&job, &rows, &columns, matrix, &rows, values, left, &rows, right, &ldvt, work, &size, integers.data(), &verdict);
+          gesdd(&job, &rows, &columns, matrix, &rows, values, left, &rows, right, &ldvt, work, &size, integers, &verdict);
         }
       });
       if (verdict) {

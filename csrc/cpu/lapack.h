@@ -51,8 +51,17 @@ template <class T> size_t work_size(const T& asked) {
   return static_cast<size_t>(count) + 1;
 }
 
-// Asks a routine how much work space it wants: call(work, lwork) with lwork -1, then again with the space.
-template <class T, class F> void with_work(F&& call) {
+// Of matrices up to this order no routine wants more than kSmallWork elements (130 for each row or column, as OpenBLAS says), so it is not asked, which takes
+// as long as a tenth of the work; what is there is more than every LAPACK requires.
+constexpr int kSmallOrder = 8;
+constexpr size_t kSmallWork = 2048;
+
+// Calls call(work, lwork) with the space that a routine wants for matrices of an order, the larger of rows and columns; it says so in a call with lwork -1.
+template <class T, class F> void with_work(int order, F&& call) {
+  if (order <= kSmallOrder) {
+    alignas(T) char space[kSmallWork * sizeof(T)];
+    return call(reinterpret_cast<T*>(space), static_cast<int>(kSmallWork));
+  }
   T size = 0;
   call(&size, -1);
   std::vector<T> work(work_size(size));

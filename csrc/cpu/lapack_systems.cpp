@@ -165,7 +165,7 @@ void ldl(const Matrices& a, bool hermitian, int* pivots, int* info) {
         info[i] = 0;
         continue;
       }
-      with_work<T>([&](T* work, int size) { factor(&kLower, &order, matrix, &order, rows, work, &size, info + i); });
+      with_work<T>(order, [&](T* work, int size) { factor(&kLower, &order, matrix, &order, rows, work, &size, info + i); });
       clear_triangle(matrix, n, true);
     }
   });

@@ -8,6 +8,7 @@
 #include "core/write_notes.h"
 #include "kernels/copy.h"
 #include "kernels/reduce.h"
+#include "ops.h"
 #include "ops/checks.h"
 #include "ops/lazy.h"
 #include "ops/pointwise/pointwise.h"
@@ -86,6 +87,13 @@ bool any_element(const Tensor& t, kernels::Is what, double low, double high) {
     kernels::values(flat->device).any(found.data(), flat->dtype, flat->data, flat.numel(), what, low, high);
   }
   return found.read();
+}
+
+// Verdicts are mostly single numbers that are 0, looked at behind each call: no op is run for these.
+bool any_true(const Tensor& condition) {
+  Tensor t = condition;
+  while (t->has(kBatched)) t = Tensor::borrow(t->extra->batched);
+  return !is_meta(t) && !read_scalar(t.numel() == 1 ? t : impl::any(t)).equals(0);
 }
 
 template <class T> std::pair<T, T> range_of(const Tensor& t) {

@@ -17,4 +17,7 @@ Tensor full(IntSpan sizes, Scalar value, DType dtype, Device device);
 Tensor zeros(IntSpan sizes, DType dtype, Device device = {});
 bool any_element(const Tensor& t, kernels::Is what, double low = 0, double high = 0);  // of any dtype that is not complex, on any device
 
+// Of a condition: whether it is met anywhere, in any sample of any vmap. On meta, where nothing is known of values, it is taken not to be.
+bool any_true(const Tensor& condition);
+
 }  // namespace retrograd

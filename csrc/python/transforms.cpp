@@ -7,6 +7,7 @@
 #include "core/dtype.h"
 #include "core/promote.h"
 #include "ops.h"
+#include "ops/data.h"
 #include "ops/forward.h"
 #include "python/autograd.h"
 #include "python/guard.h"
@@ -68,6 +69,10 @@ PyObject* batch_level(PyObject*, PyObject* o) {
   if (!is_tensor(o)) return PyLong_FromLong(0);
   const auto* t = reinterpret_cast<TensorImpl*>(o);
   return PyLong_FromLong(t->has(kBatched) ? t->extra->batch_level : 0);
+}
+
+PyObject* py_any_true(PyObject*, PyObject* o) {
+  return guarded([&] { return PyBool_FromLong(any_true(tensor_argument(o, "condition"))); });
 }
 
 // ---- leaves of one transform ----
@@ -271,6 +276,8 @@ PyMethodDef methods[] = {
     {"_make_batched", as_method(make_batched), METH_FASTCALL, "(value, bdim, level): one sample of value, as vmap shows it"},
     {"_unwrap_batched", as_method(unwrap_batched), METH_FASTCALL, "(t, level): (value, bdim), or None when t is not batched at that level"},
     {"_batch_level", batch_level, METH_O, "the level of vmap a tensor is batched at; 0 when it is not"},
+    {"_any_true", py_any_true, METH_O,
+     "whether any element is not zero, in any sample of any vmap; False on meta, where nothing is known of values"},
     {"_fresh_leaf", fresh_leaf, METH_O, "an alias of a tensor for a transform to differentiate with respect to"},
     {"_strip_history", strip_history, METH_O, "an alias without history, with tangents and batching"},
     {"_reaches_other_leaf", as_method(reaches_other_leaf), METH_FASTCALL, "(outputs, leaves): whether their graph ends in any other leaf"},

@@ -13,7 +13,4 @@ def whole(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def any_true(condition: Tensor) -> bool:
-    """Whether a condition is met anywhere, in any sample. On meta, where nothing is known of values, it is taken not to be."""
-    condition = whole(condition)
-    return not condition.is_meta and bool(condition.any())
+any_true = _C._any_true  # of a condition: whether it is met anywhere, in any sample; on meta it is taken not to be

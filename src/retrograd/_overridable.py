@@ -22,23 +22,23 @@ def autocast(policy: str) -> Callable[[F], F]:
     return said
 
 
-def overridable(function: F, most: int = 0) -> F:
+def overridable(function: F, most: int = 0, prefix: str = "") -> F:
     """The function, asking modes and arguments with a `__torch_function__` first.
 
-    Where it only hands its first `most` arguments to the op of its name unless `inplace` is asked for, a call with these alone goes to the op at once.
+    Where it only hands its first `most` arguments to the op of its name, after `prefix`, unless `inplace` is asked for, a call with these alone goes to the op at once.
     """
     code: Any = getattr(function, "__code__", None)
-    op = getattr(_C._ops, function.__name__) if most else None
+    op = getattr(_C._ops, prefix + function.__name__) if most else None
     asking = _C._Overridable(function, None, vars(function).get("autocast"), op, most, most != 0 and "inplace" in code.co_varnames)
     functools.update_wrapper(asking, function)
     return asking
 
 
-def offer(namespace: dict[str, Any], straight: Mapping[str, int] | None = None) -> None:
+def offer(namespace: dict[str, Any], straight: Mapping[str, int] | None = None, prefix: str = "") -> None:
     """Makes the functions written in Python that a module of the API names its own: they say that they are from there, where pickle finds
-    them, and are overridable, some `straight` to the op. The native ones are already."""
+    them, and are overridable, some `straight` to the op `prefix` and their name. The native ones are already."""
     for name in namespace["__all__"]:
         function = namespace[name]
         if type(function) is FunctionType and not hasattr(function, "__wrapped__"):
             function.__module__ = namespace["__name__"]
-            namespace[name] = overridable(function, (straight or {}).get(name, 0))
+            namespace[name] = overridable(function, (straight or {}).get(name, 0), prefix)

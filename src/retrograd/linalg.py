@@ -39,7 +39,13 @@ __all__ = [
 
 matmul, matrix_power = torch.matmul, torch.matrix_power
 _LinAlgError = LinAlgError  # its name in PyTorch, by which it is pickled
-offer(globals())
+# How many arguments these hand straight to the op of their name.
+_STRAIGHT = {
+    "cholesky": 1, "cholesky_ex": 1, "cross": 2, "det": 1, "eig": 1, "eigh": 2, "eigvals": 1, "eigvalsh": 2, "inv": 1, "inv_ex": 1, "ldl_factor_ex": 1,
+    "ldl_solve": 3, "lu": 1, "lu_factor": 1, "lu_factor_ex": 1, "pinv": 1, "qr": 2, "slogdet": 1, "solve": 2, "solve_ex": 2, "svd": 2, "svdvals": 1,
+    "vector_norm": 4,
+}  # fmt: skip
+offer(globals(), _STRAIGHT, "linalg_")
 
 
 def __dir__() -> list[str]:

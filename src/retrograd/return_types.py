@@ -13,10 +13,7 @@ _WRITTEN_IN_PYTHON = {
     "histogramdd": ("retrograd._ops.histogram", "histogramdd_result"),
     "linalg_ldl_factor": ("retrograd._ops.linalg.systems", "_LdlResult"),
     "linalg_lstsq": ("retrograd._ops.linalg.rank", "_LstsqResult"),
-    "linalg_lu_factor": ("retrograd._ops.linalg.systems", "_LuResult"),
-    "qr": ("retrograd._ops.linalg.older", "_QrResult"),
     "slogdet": ("retrograd._ops.linalg.older", "_SlogdetResult"),
-    "svd": ("retrograd._ops.linalg.older", "_SvdResult"),
 }
 
 
@@ -44,10 +41,7 @@ if _typing.TYPE_CHECKING:
     histogramdd = _histogram.histogramdd_result
     linalg_ldl_factor = _systems._LdlResult
     linalg_lstsq = _rank._LstsqResult
-    linalg_lu_factor = _systems._LuResult
-    qr = _older._QrResult
     slogdet = _older._SlogdetResult
-    svd = _older._SvdResult
 else:
 
     def __getattr__(name):

@@ -135,6 +135,7 @@ OUT_WORDS = {
     "randn",
     "arange",
     "narrow_copy",
+    "svd",
 }
 # Taken where PyTorch takes none.
 OUT_TAKEN = {"where", "lerp", "nansum", "linspace", "logspace", "randperm", "ldexp", "mean", "addbmm", "normal", "histc"}

@@ -110,6 +110,16 @@ Tensor linalg_pinv(const Tensor& A, std::optional<double> atol, std::optional<do
 namespace composite {
 
 std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& A, bool full_matrices) { return ops::_linalg_svd(A, full_matrices, true); }
+std::tuple<Tensor, Tensor> qr(const Tensor& self, bool some) { return ops::linalg_qr(self, some ? "reduced" : "complete"); }
+
+// V, not its adjoint. Without compute_uv both are zeros, and square whatever `some` says.
+std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& self, bool some, bool compute_uv) {
+  auto [u, s, vh] = ops::_linalg_svd(self, !some, compute_uv || lapack::is_differentiated(self));
+  if (compute_uv) return {std::move(u), std::move(s), ops::conj(ops::transpose(vh, -2, -1))};
+  const auto none = [&](int64_t n) { return zeros(lapack::batch_and(self, {n, n}), self.dtype(), self.device()); };
+  return {none(self.size(-2)), std::move(s), none(self.size(-1))};
+}
+
 Tensor linalg_svdvals(const Tensor& A) { return std::get<1>(ops::_linalg_svd(A, false, lapack::is_differentiated(A))); }
 
 }  // namespace composite

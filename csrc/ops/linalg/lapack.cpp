@@ -77,6 +77,15 @@ bool all_finite(const Tensor& t) {
   return !any_element(is_complex(t.dtype()) ? real_pairs(contiguous_data(t)) : t, kernels::Is::NotFinite);
 }
 
+// The words are in Python, beside those of functions that are written there.
+void check_verdicts(const char* op, const Tensor& info) {
+  if (RG_LIKELY(!any_true(info))) return;
+  PyObject* module = checked(PyImport_ImportModule("retrograd._ops.linalg.errors"));
+  PyObject* result = PyObject_CallMethod(module, "refuse", "sO", op, info->object());
+  Py_DECREF(module);
+  Py_DECREF(checked(result));
+}
+
 void fail_to_converge(const char* name, std::string_view why) {
   PyObject* module = checked(PyImport_ImportModule("retrograd.linalg"));
   PyObject* type = PyObject_GetAttrString(module, "LinAlgError");

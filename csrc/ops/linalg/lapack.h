@@ -38,6 +38,7 @@ void fill_identity(const Tensor& t);                        // what an empty mat
 bool is_differentiated(const Tensor& A);
 
 bool all_finite(const Tensor& t);                                            // of copy_columns()
+void check_verdicts(const char* op, const Tensor& info);                     // a LinAlgError for the first that is not 0
 [[noreturn]] void fail_to_converge(const char* name, std::string_view why);  // a LinAlgError
 [[noreturn]] void fail_equal_values(const char* name, const char* what, int verdict);
 

@@ -235,6 +235,31 @@ std::tuple<Tensor, Tensor, Tensor> linalg_lu(const Tensor& A, bool pivot) {
   return ops::lu_unpack(lu, pivots, true, true);
 }
 
+Tensor linalg_cholesky(const Tensor& self, bool upper) {
+  auto [factor, info] = ops::linalg_cholesky_ex(self, upper);
+  lapack::check_verdicts("linalg.cholesky", info);
+  return std::move(factor);
+}
+
+Tensor linalg_inv(const Tensor& A) {
+  auto [result, info] = ops::linalg_inv_ex(A);
+  lapack::check_verdicts("linalg.inv", info);
+  return std::move(result);
+}
+Tensor inverse(const Tensor& self) { return ops::linalg_inv(self); }
+
+Tensor linalg_solve(const Tensor& A, const Tensor& B, bool left) {
+  auto [result, info] = ops::linalg_solve_ex(A, B, left);
+  lapack::check_verdicts("torch.linalg.solve", info);
+  return std::move(result);
+}
+
+std::tuple<Tensor, Tensor> linalg_lu_factor(const Tensor& A, bool pivot) {
+  auto [lu, pivots, info] = ops::linalg_lu_factor_ex(A, pivot);
+  lapack::check_verdicts("torch.linalg.lu_factor", info);
+  return {std::move(lu), std::move(pivots)};
+}
+
 Tensor cholesky_solve(const Tensor& self, const Tensor& L, bool upper) {
   for (const auto& [name, t] : {std::pair<const char*, const Tensor&>("b", self), {"u", L}})
     RG_CHECK(t.dim() >= 2, name, " should have at least 2 dimensions, but has ", t.dim(), " dimensions instead");

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import retrograd as torch
 from retrograd import _C, Tensor
 from retrograd._batched import any_true
-from retrograd._ops.linalg.decompose import svdvals
 from retrograd._ops.out import castable, dtype_title, written
 from retrograd._overridable import autocast
 
@@ -61,6 +60,8 @@ def matrix_norm(
     out: Tensor | None = None,
 ) -> Tensor:
     """A norm of matrices: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf."""
+    if ord == "fro" and out is dtype is None and dim == (-2, -1) and A.dim() >= 2:
+        return _ops.linalg_vector_norm(A, 2, dim, keepdim)
     if A.dim() < 2:
         raise RuntimeError(f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions. Got shape {list(A.shape)}.")
     if len(dim) != 2:
@@ -76,7 +77,7 @@ def matrix_norm(
     if ord not in ("nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if ord in ("nuc", 2, -2):
-        values = svdvals(A.movedim((rows, columns), (-2, -1)))
+        values = _ops.linalg_svdvals(A if columns == rows + 1 == A.dim() - 1 else A.movedim((rows, columns), (-2, -1)))
         result = values.sum(-1) if ord == "nuc" else _largest(values, -1) if ord == 2 else values.amin(-1)
         if keepdim:
             for d in sorted((rows, columns)):
@@ -125,10 +126,10 @@ def cond(A: Tensor, p: float | str | None = None, *, out: Tensor | None = None) 
     if A.numel() == 0 and (not isinstance(p, str) or A.size(-1) == A.size(-2)):
         return written(_ops.linalg_vector_norm(A, 2, (-2, -1), False), out, None, cast=castable("linalg.cond"))  # zeros
     if p in (None, 2, -2):
-        values = svdvals(A)
-        return written(
-            values[..., 0] / values[..., -1] if p != -2 else values[..., -1] / values[..., 0], out, None, cast=castable("linalg.cond")
-        )
+        values = _ops.linalg_svdvals(A)
+        most, least = values.select(-1, 0), values.select(-1, -1)
+        result = most / least if p != -2 else least / most
+        return result if out is None else written(result, out, None, cast=castable("linalg.cond"))
     if A.size(-1) != A.size(-2):
         raise RuntimeError(f"linalg.cond: A must be batches of square matrices, but they are {A.size(-2)} by {A.size(-1)} matrices")
     inverse, info = _ops.linalg_inv_ex(A)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import retrograd as torch
 from retrograd import _C, Tensor
-from retrograd._ops.linalg import decompose, rank, systems
+from retrograd._ops.linalg import rank, systems
 from retrograd._ops.out import castable, written
 from retrograd.return_types import _of
 
@@ -31,17 +31,6 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
     return written(systems.cholesky(input, upper=upper), out, None, cast=castable("cholesky"))
 
 
-@_of("qr")
-class _QrResult(NamedTuple):
-    Q: Tensor
-    R: Tensor
-
-
-def qr(input: Tensor, some: bool = True, *, out: Sequence[Tensor] | None = None) -> _QrResult:
-    """Q and R; without `some`, a square Q."""
-    return _QrResult(*decompose.qr(input, "reduced" if some else "complete", out=out))
-
-
 @_of("slogdet")
 class _SlogdetResult(NamedTuple):
     sign: Tensor
@@ -53,26 +42,11 @@ def slogdet(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _SlogdetRe
     return _SlogdetResult(*written(_ops.linalg_slogdet(input), out))
 
 
-@_of("svd")
-class _SvdResult(NamedTuple):
-    U: Tensor
-    S: Tensor
-    V: Tensor
-
-
-def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Sequence[Tensor] | None = None) -> _SvdResult:
-    """U, S and V (not its adjoint)."""
-    U, S, Vh = _ops._linalg_svd(input, not some, True)
-    if not compute_uv:  # square, whatever `some` says
-        (m, n), batch = input.shape[-2:], input.shape[:-2]
-        return written(_SvdResult(U.new_zeros((*batch, m, m)), S, U.new_zeros((*batch, n, n))), out)
-    return written(_SvdResult(U, S, Vh.mH), out)
-
-
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """Packed LU factors, pivots and, when asked for, LAPACK's verdicts."""
-    LU, pivots, info = _ops.linalg_lu_factor_ex(A, pivot=pivot)
-    return written((LU, pivots, info) if get_infos else (LU, pivots), out, None)
+    factors = _ops.linalg_lu_factor_ex(A) if pivot is True else _ops.linalg_lu_factor_ex(A, pivot=pivot)
+    result = tuple(factors) if get_infos else factors[:2]
+    return result if out is None else written(result, out, None)
 
 
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:

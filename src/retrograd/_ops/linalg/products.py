@@ -78,7 +78,8 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     power = inv(input) if n < 0 else input
     n = abs(n)
     if n == 3:
-        return written(torch.matmul(torch.matmul(power, power), power), out, cast=_POWER)
+        cube = torch.matmul(torch.matmul(power, power), power)
+        return cube if out is None else written(cube, out, cast=_POWER)
     result: Any = None
     while n:
         if n & 1:

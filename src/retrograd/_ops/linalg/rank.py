@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import retrograd as torch
@@ -64,15 +65,17 @@ def matrix_rank(
         atol, rtol = tol, 0.0
     if A.dim() < 2:
         raise RuntimeError(f"linalg.matrix_rank: The input tensor input must have at least 2 dimensions. Got shape {list(A.shape)}.")
-    for name, tolerance in (("atol", atol), ("rtol", rtol)):
+    for name, tolerance in (("atol", atol), ("rtol", rtol)) if atol is not None or rtol is not None else ():
         if isinstance(tolerance, torch.Tensor) and tolerance.is_complex():
             raise RuntimeError(
                 f"torch.linalg.matrix_rank: {name} tensor of complex type is not supported. Got {dtype_title(tolerance.dtype)}"
             )
-    with torch.no_grad():
+    with torch.no_grad() if A.requires_grad else nullcontext():
         values = eigvalsh(A).abs() if hermitian else svdvals(A)
         if values.numel() == 0:
             return written(torch.zeros(A.shape[:-2], dtype=torch.int64, device=A.device), out, None)
+        if atol is rtol is None:
+            return written((values > values.amax(-1, True) * (torch.finfo(A.dtype).eps * max(A.shape[-2:]))).sum(-1), out, None)
         absolute = 0.0 if atol is None else atol
         if rtol is None:
             no_atol = (absolute == 0).to(values.dtype) if isinstance(absolute, torch.Tensor) else float(absolute == 0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from retrograd import _C, Tensor
-from retrograd._ops.linalg.errors import check_info
+from retrograd._ops.linalg.errors import NO_INVERSE, NOT_DEFINITE, SINGULAR, ZERO_BLOCK, ZERO_PIVOT, check_info
 from retrograd._ops.out import castable, written
 from retrograd._overridable import autocast
 from retrograd.return_types import _of
@@ -21,19 +21,6 @@ _Result = TypeVar("_Result", bound=tuple[Any, ...])
 _FOUND = "expected scalar type {result} but found {out}"
 
 
-# What a verdict of LAPACK means; {k} stands for it.
-_SINGULAR = "The solver failed because the input matrix is singular."
-_NO_INVERSE = "The diagonal element {k} is zero, the inversion could not be completed because the input matrix is singular."
-_NOT_DEFINITE = (
-    "The factorization could not be completed because the input is not positive-definite (its leading minor of order {k} is not positive)."
-)
-_ZERO_PIVOT = (
-    "U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. linalg.lu(A, pivot) and linalg.lu_factor_ex(A, pivot) "
-    "return the factors all the same."
-)
-_ZERO_BLOCK = "The factorization could not be completed: the block of D at {k} is zero, and solving with it would divide by zero."
-
-
 def _reported(op: str, result: _Result, words: str, check_errors: bool) -> _Result:
     """The results of an op that ends with a verdict, which raises only where it is to be checked."""
     if check_errors:
@@ -44,30 +31,26 @@ def _reported(op: str, result: _Result, words: str, check_errors: bool) -> _Resu
 @autocast("float32")
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """The X of A X = B, or of X A = B."""
-    result, info = _ops.linalg_solve_ex(A, B, left=left)
-    check_info("torch.linalg.solve", info, _SINGULAR)
-    return written(result, out)
+    return written(_ops.linalg_solve(A, B, left=left), out)
 
 
 def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Sequence[Tensor] | None = None
 ) -> return_types.linalg_solve_ex:
     """solve() that reports singular matrices in `info` instead of raising."""
-    return written(_reported("torch.linalg.solve_ex", _ops.linalg_solve_ex(A, B, left=left), _SINGULAR, check_errors), out)
+    return written(_reported("torch.linalg.solve_ex", _ops.linalg_solve_ex(A, B, left=left), SINGULAR, check_errors), out)
 
 
 @autocast("float32")
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse."""
-    result, info = _ops.linalg_inv_ex(A)
-    check_info("linalg.inv", info, _NO_INVERSE)
-    return written(result, out)
+    return written(_ops.linalg_inv(A), out)
 
 
 @autocast("float32")
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Sequence[Tensor] | None = None) -> return_types.linalg_inv_ex:
     """inv() that reports singular matrices in `info` instead of raising."""
-    return written(_reported("linalg.inv", _ops.linalg_inv_ex(A), _NO_INVERSE, check_errors), out)
+    return written(_reported("linalg.inv", _ops.linalg_inv_ex(A), NO_INVERSE, check_errors), out)
 
 
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -89,7 +72,7 @@ class _LdlResult(NamedTuple):
 def ldl_factor(A: Tensor, *, hermitian: bool = False, out: Sequence[Tensor] | None = None) -> _LdlResult:
     """L, the blocks of D and the pivots of A = L D L^T (L D L^H when hermitian), as LAPACK packs them. A need not be definite."""
     LD, pivots, info = _ops.linalg_ldl_factor_ex(A, hermitian=hermitian)
-    check_info("torch.linalg.ldl_factor", info, _ZERO_BLOCK)
+    check_info("torch.linalg.ldl_factor", info, ZERO_BLOCK)
     return written(_LdlResult(LD, pivots), out)
 
 
@@ -98,7 +81,7 @@ def ldl_factor_ex(
 ) -> return_types.linalg_ldl_factor_ex:
     """ldl_factor() that reports singular matrices in `info` instead of raising."""
     result = _ops.linalg_ldl_factor_ex(A, hermitian=hermitian)
-    return written(_reported("torch.linalg.ldl_factor_ex", result, _ZERO_BLOCK, check_errors), out)
+    return written(_reported("torch.linalg.ldl_factor_ex", result, ZERO_BLOCK, check_errors), out)
 
 
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
@@ -116,9 +99,7 @@ def solve_triangular(
 @autocast("float32")
 def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """The L of A = L L^H (upper: the U of A = U^H U) for a positive definite A."""
-    result, info = _ops.linalg_cholesky_ex(A, upper=upper)
-    check_info("linalg.cholesky", info, _NOT_DEFINITE)
-    return written(result, out)
+    return written(_ops.linalg_cholesky(A, upper=upper), out)
 
 
 @autocast("float32")
@@ -126,20 +107,12 @@ def cholesky_ex(
     A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
 ) -> return_types.linalg_cholesky_ex:
     """cholesky() that reports failures in `info` instead of raising."""
-    return written(_reported("linalg.cholesky_ex", _ops.linalg_cholesky_ex(A, upper=upper), _NOT_DEFINITE, check_errors), out)
+    return written(_reported("linalg.cholesky_ex", _ops.linalg_cholesky_ex(A, upper=upper), NOT_DEFINITE, check_errors), out)
 
 
-@_of("linalg_lu_factor")
-class _LuResult(NamedTuple):
-    LU: Tensor
-    pivots: Tensor
-
-
-def lu_factor(A: Tensor, *, pivot: bool = True, out: Sequence[Tensor] | None = None) -> _LuResult:
+def lu_factor(A: Tensor, *, pivot: bool = True, out: Sequence[Tensor] | None = None) -> return_types.linalg_lu_factor:
     """Packed LU factors and pivots."""
-    LU, pivots, info = _ops.linalg_lu_factor_ex(A, pivot=pivot)
-    check_info("torch.linalg.lu_factor", info, _ZERO_PIVOT)
-    return written(_LuResult(LU, pivots), out)
+    return written(_ops.linalg_lu_factor(A, pivot=pivot), out)
 
 
 def lu_factor_ex(
@@ -147,7 +120,7 @@ def lu_factor_ex(
 ) -> return_types.linalg_lu_factor_ex:
     """lu_factor() that reports singular matrices in `info` instead of raising."""
     result = _ops.linalg_lu_factor_ex(A, pivot=pivot)
-    return written(_reported("torch.linalg.lu_factor_ex", result, _ZERO_PIVOT, check_errors), out)
+    return written(_reported("torch.linalg.lu_factor_ex", result, ZERO_PIVOT, check_errors), out)
 
 
 def lu(A: Tensor, *, pivot: bool = True, out: Sequence[Tensor] | None = None) -> return_types.linalg_lu:
