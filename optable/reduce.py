@@ -1067,6 +1067,16 @@ op(
     test={"compat": False, "ours": True},
 )
 op(
+    "_histogram_edges(Tensor points, int[] bins) -> Tensor[]",
+    variants="function internal",
+    kernel=composite(),
+    home="",
+    syncs=True,
+    doc="The edges of so many bins in each column of points, evenly from the least to the largest.",
+    samples=[S(T(5, 2, grad=False), [3, 2]), S(T(0, 1, grad=False), [3])],
+    test={"compat": False, "ours": True},
+)
+op(
     "histogram(Tensor self, Operand bins, *, float[]? range=None, Tensor? weight=None, bool density=False)"
     " -> (Tensor hist, Tensor bin_edges)",
     variants="function method",
@@ -1297,6 +1307,15 @@ for name, extra in (("trapezoid", ""), ("cumulative_trapezoid", "cumulative ")):
         samples=[S(T(5)), S(T(3, 4), dx=0.5), S(T(3, 4), T(4, distinct=True)), S(T(3, 4), dim=0), S(T(3, 4), T(3, 4), dim=1), S(T(1))],
     )
 alias("trapz", of="trapezoid")
+op(
+    "_even_gradient(Tensor self, Scalar spacing, int dim, int edge_order) -> Tensor",
+    variants="function internal",
+    kernel=composite(),
+    home="",
+    doc="gradient() along one dim, of samples at equal distances.",
+    samples=[S(T(5), 1, 0, 1), S(T(4, 3), 0.5, 0, 2), S(T(4, 3), 2, 1, 1)],
+    test={"compat": False, "ours": True},
+)
 op(
     "gradient(Tensor self, *, Scalar spacing=1, int[]? dim=None, int edge_order=1) -> Tensor[]",
     variants="function",

@@ -53,6 +53,7 @@ NOT_BATCHED = {
     "lstm.data": "as many steps as the numbers say",
     "rnn_relu.data": "as many steps as the numbers say",
     "rnn_tanh.data": "as many steps as the numbers say",
+    "_histogram_edges": "reads the numbers to find its edges",
     "histogram": "reads the numbers to find its edges",
     "histogramdd": "reads the numbers to find its edges",
     "bincount": "as many bins as the largest number says",

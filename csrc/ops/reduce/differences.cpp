@@ -1,5 +1,6 @@
 // Finite differences and integrals along a dim, made of other ops.
 #include "ops.h"
+#include "ops/checks.h"
 #include "ops/derivatives.h"
 #include "ops/dims.h"
 #include "ops/pointwise/pointwise.h"
@@ -63,6 +64,27 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend, c
     result = self.dtype() == DType::Bool ? ops::logical_xor(later, earlier) : later - earlier;
   }
   return result;
+}
+
+// Central differences of second order, one-sided at the ends.
+Tensor _even_gradient(const Tensor& self, Scalar spacing, int64_t dim, int64_t edge_order) {
+  if (!is_differentiable(self.dtype())) fail_not_implemented("_even_gradient", self.dtype());
+  const int64_t d = wrap_dim(dim, self.dim()), size = self.size(d);
+  const auto part = [&](int64_t start, int64_t length) { return ops::narrow(self, d, start, length); };
+  const double step = spacing.to_double();
+  Tensor first, last;
+  if (edge_order == 1) {
+    first = part(1, 1) - part(0, 1), last = part(size - 1, 1) - part(size - 2, 1);
+    if (step != 1) first = ops::div(first, spacing), last = ops::div(last, spacing);
+  } else {
+    first = ops::div(ops::mul(part(0, 1), Scalar(-1.5)) + ops::mul(part(1, 1), Scalar(2.0)) - ops::mul(part(2, 1), Scalar(0.5)), spacing);
+    last = ops::div(
+        ops::mul(part(size - 3, 1), Scalar(0.5)) - ops::mul(part(size - 2, 1), Scalar(2.0)) + ops::mul(part(size - 1, 1), Scalar(1.5)),
+        spacing);
+  }
+  const Tensor inner = ops::div(part(2, size - 2) - part(0, size - 2), Scalar(2.0 * step));
+  const Tensor parts[] = {first, inner, last};
+  return ops::cat(parts, d);
 }
 
 Tensor trapezoid(const Tensor& y, const Tensor& x, OptScalar dx, int64_t dim) {

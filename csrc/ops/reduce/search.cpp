@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/transfer.h"
 #include "kernels/reduce.h"
 #include "kernels/sort.h"
 #include "native_reduce.h"
@@ -304,4 +305,31 @@ Tensor bucketize_Scalar(Scalar self, const Tensor& boundaries, bool out_int32, b
 }
 
 }  // namespace impl
+namespace composite {
+
+// From 0 to 1 where there are no points, and as wide where all are the same.
+std::vector<Tensor> _histogram_edges(const Tensor& points, IntSpan bins) {
+  RG_CHECK(points.dim() == 2 && points.size(1) == static_cast<int64_t>(bins.size()), "_histogram_edges: points ", points.sizes(),
+           " and bins ", bins, " do not go together");
+  Tensor least, most;
+  const bool any = points.numel() > 0 && points.device().type != DeviceType::Meta;
+  if (any) {
+    std::tie(least, most) = ops::aminmax(points, 0, false);
+    check_no_batch(least);
+  }
+  std::vector<Tensor> edges;
+  edges.reserve(bins.size());
+  for (size_t d = 0; d < bins.size(); ++d) {
+    const int64_t at = static_cast<int64_t>(d);
+    RG_CHECK(bins[d] > 0, "torch.histogram(): bins must be > 0, but got ", bins[d], " for dimension ", at);
+    double low = any ? read_scalar(least, at).to_double() : 0, high = any ? read_scalar(most, at).to_double() : 1;
+    RG_CHECK(std::isfinite(low) && std::isfinite(high), "torch.histogramdd: dimension ", at, "'s range [", low, ", ", high,
+             "] is not finite");
+    if (low == high) low -= 0.5, high += 0.5;
+    edges.push_back(ops::linspace(low, high, bins[d] + 1, points.dtype(), {}, points.device(), {}, {}));
+  }
+  return edges;
+}
+
+}  // namespace composite
 }  // namespace retrograd

@@ -15,6 +15,8 @@ from retrograd.return_types import _of
 
 _HISTOGRAM = "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {result_cpp} and hist {out_cpp}"
 
+_BINS = "histogramdd() received an invalid combination of arguments - bins must be an int, or a list of ints or of tensors"
+
 
 @_of("histogram")
 class histogram_result(NamedTuple):
@@ -28,13 +30,8 @@ class histogramdd_result(NamedTuple):
     bin_edges: tuple[Tensor, ...]
 
 
-def _spans(points: Any) -> list[list[float]] | None:
-    """The least and the largest of each column, if there are any."""
-    return [list(span) for span in zip(*(t.tolist() for t in points.aminmax(dim=0)), strict=True)] if points.numel() else None
-
-
 def _edges(column: Any, bins: Any, range: Sequence[float] | None, d: int) -> Any:
-    """The edges of the bins of one dimension: given, or evenly over a range."""
+    """The edges of the bins of one dimension: given, or evenly over a range, from 0 to 1 if there is none."""
     if isinstance(bins, torch.Tensor):
         if bins.ndim != 1:
             raise RuntimeError(
@@ -49,10 +46,7 @@ def _edges(column: Any, bins: Any, range: Sequence[float] | None, d: int) -> Any
         return bins.detach()
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {d}")
-    if range is not None:
-        low, high = range
-    else:
-        low, high = 0.0, 1.0
+    low, high = (0.0, 1.0) if range is None else range
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.histogramdd: dimension {d}'s range [{low:g}, {high:g}] is not finite")
     if low > high:
@@ -62,11 +56,11 @@ def _edges(column: Any, bins: Any, range: Sequence[float] | None, d: int) -> Any
     return torch.linspace(low, high, bins + 1, dtype=column.dtype, device=column.device)
 
 
-def _counted(points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
+def _counted(points: Any, edges: Sequence[Any], weight: Any, density: bool) -> Any:
     """How many rows of points [n, d], or what weight of them, fall into each bin."""
     bins = [e.numel() - 1 for e in edges]
     weights = None if weight is None else weight.detach().reshape(-1)
-    hist = _ops._histogramdd_counts(points, edges[0] if len(edges) == 1 else torch.cat(edges), bins, weights)
+    hist = _ops._histogramdd_counts(points, edges[0] if len(edges) == 1 else _ops.cat(edges), bins, weights)
     if density:
         hist = hist / hist.sum()
         for d, edge in enumerate(edges):
@@ -74,9 +68,8 @@ def _counted(points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
     return hist
 
 
-def _refuse_meta(input: Tensor, name: str) -> None:
-    if input.is_meta:
-        raise NotImplementedError(f"aten::{name}: attempted to run this operator with Meta tensors, but they have no values to count")
+def _refuse_meta(name: str) -> None:
+    raise NotImplementedError(f"aten::{name}: attempted to run this operator with Meta tensors, but they have no values to count")
 
 
 def histogram(
@@ -89,26 +82,28 @@ def histogram(
     out: Sequence[Tensor] | None = None,
 ) -> histogram_result:
     """How many elements, or what weight of them, fall into each bin, and the edges of the bins."""
-    if not input.is_floating_point() or (input.itemsize < 4 and not isinstance(bins, torch.Tensor)):
+    given = isinstance(bins, torch.Tensor)
+    if not input.is_floating_point() or (not given and input.itemsize < 4):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype._title}'")
     if weight is not None and weight.shape != input.shape:
         raise RuntimeError("torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor, "
                            f"but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}")  # fmt: skip
     if range is not None:
-        if isinstance(bins, torch.Tensor):
+        if given:
             raise TypeError("histogram(): `range` has no meaning when `bins` is a tensor of edges")
         if len(range) != 2:
             raise RuntimeError(f"torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got {len(range)}")
-    _refuse_meta(input, "histogram.bins_tensor" if isinstance(bins, torch.Tensor) else "histogram.bin_ct")
-    points = input.detach().reshape(-1, 1)
-    if range is None and not isinstance(bins, torch.Tensor) and points.numel():
-        least, most = points.aminmax()
-        range = least.item(), most.item()
-    edges = _edges(points, bins, range, 0)
-    hist = _counted(points, [edges], weight, density)
+    if input.is_meta:
+        _refuse_meta("histogram.bins_tensor" if given else "histogram.bin_ct")
+    points = (input.detach() if input.requires_grad else input).reshape(-1, 1)
+    edges = _edges(points, bins, range, 0) if given or range is not None else _ops._histogram_edges(points, (bins,))[0]  # type: ignore[arg-type]
+    if weight is None and not density:
+        hist = _ops._histogramdd_counts(points, edges, (edges.numel() - 1,))
+    else:
+        hist = _counted(points, [edges], weight, density)
     if out is not None:
         return histogram_result(written(hist, out[0], _HISTOGRAM), written(edges, out[1], _HISTOGRAM.replace("hist ", "bin_edges ")))
-    return histogram_result(hist, edges.clone() if isinstance(bins, torch.Tensor) else edges)
+    return tuple.__new__(histogram_result, (hist, edges.clone() if given else edges))
 
 
 def histogramdd(
@@ -124,11 +119,16 @@ def histogramdd(
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     n = input.size(-1)
     bins = [bins] * n if isinstance(bins, int) else bins
-    if not isinstance(bins, (list, tuple)) or not all(isinstance(b, (int, torch.Tensor)) for b in bins):
-        raise TypeError("histogramdd() received an invalid combination of arguments - bins must be an int, or a list of ints or of tensors")
+    if not isinstance(bins, (list, tuple)):
+        raise TypeError(_BINS)
+    given = False
+    for b in bins:
+        if not isinstance(b, int):
+            if not isinstance(b, torch.Tensor):
+                raise TypeError(_BINS)
+            given = True
     if len(bins) != n:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
-    given = any(isinstance(b, torch.Tensor) for b in bins)
     if not input.is_floating_point() or (input.itemsize < 4 and not given and range is None):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype._title}'")
     if weight is not None:
@@ -140,9 +140,15 @@ def histogramdd(
                                f"excluding its innermost dimension, but got {list(weight.shape)} for {list(input.shape)}")  # fmt: skip
     if range is not None and len(range) != 2 * n:
         raise RuntimeError(f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(range)}")
-    _refuse_meta(input, "_histogramdd_from_bin_tensors" if given else "_histogramdd_bin_edges")
-    points = input.detach().reshape(math.prod(input.shape[:-1]), n)
-    spans = [range[2 * d : 2 * d + 2] for d in _counting(n)] if range is not None else None if given else _spans(points)
+    if input.is_meta:
+        _refuse_meta("_histogramdd_from_bin_tensors" if given else "_histogramdd_bin_edges")
+    points = input.detach() if input.requires_grad else input
+    if input.ndim != 2:
+        points = points.reshape(math.prod(input.shape[:-1]), n)
+    if not given and range is None:
+        even = _ops._histogram_edges(points, bins)
+        return tuple.__new__(histogramdd_result, (_counted(points, even, weight, density), tuple(even)))
+    spans = [range[2 * d : 2 * d + 2] for d in _counting(n)] if range is not None else None
     edges = [_edges(points, bins[d], spans[d] if spans else None, d) for d in _counting(n)]
     hist = _counted(points, edges, weight, density)
     return histogramdd_result(hist, tuple(e.clone() if isinstance(b, torch.Tensor) else e for e, b in zip(edges, bins, strict=True)))

@@ -237,14 +237,15 @@ def _uneven_gradient(y: Any, x: Any, dim: int, edge_order: int) -> Any:
 
 
 def _even_gradient(y: Any, h: Any, dim: int, edge_order: int) -> Any:
+    if isinstance(h, (int, float)):
+        return _C._ops._even_gradient(y, h, dim, edge_order)
     size = y.shape[dim]
     part = lambda start, length: y.narrow(dim, start, length)  # noqa: E731
     inner = (part(2, size - 2) - part(0, size - 2)) / (2.0 * h)
     if edge_order == 1:
         steps = part(1, size - 1) - part(0, size - 1)
         first, last = steps.narrow(dim, 0, 1), steps.narrow(dim, size - 2, 1)
-        if not (isinstance(h, (int, float)) and h == 1):
-            first, last = first / h, last / h
+        first, last = first / h, last / h
     else:
         first = (-1.5 * part(0, 1) + 2.0 * part(1, 1) - 0.5 * part(2, 1)) / h
         last = (0.5 * part(size - 3, 1) - 2.0 * part(size - 2, 1) + 1.5 * part(size - 1, 1)) / h
@@ -255,6 +256,16 @@ def gradient(
     input: Tensor, *, spacing: float | Sequence[Any] | Tensor = 1, dim: int | Sequence[int] | None = None, edge_order: int = 1
 ) -> tuple[Tensor, ...]:
     """Numerical derivative of samples along dims, by central differences of second order."""
+    if (
+        isinstance(spacing, (int, float))
+        and 1 <= edge_order <= 2
+        and input.is_floating_point()
+        and min(input.shape, default=0) > edge_order
+    ):  # mostly
+        if dim is None:
+            return tuple([_C._ops._even_gradient(input, spacing, d, edge_order) for d in range(input.ndim)])
+        if isinstance(dim, int):
+            return (_C._ops._even_gradient(input, spacing, dim, edge_order),)
     dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     dims = [_wrap(d, input.ndim) for d in dims]
     if edge_order not in (1, 2):
