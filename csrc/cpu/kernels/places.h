@@ -16,16 +16,20 @@ namespace {
 
 constexpr int64_t kGrain = 16384;  // elements worth a task
 
-// Memory on the heap, all zero. (Containers of the library would be merged across levels.)
+// Memory that is all zero: the tables of a small image within the object, others on the heap. (Containers of the library would be merged across levels.)
 template <class T> class Zeros {
  public:
-  explicit Zeros(int64_t n) : data_(static_cast<T*>(std::calloc(static_cast<size_t>(std::max<int64_t>(n, 1)), sizeof(T)))) {
+  explicit Zeros(int64_t n) : data_(few_) {
+    if (n <= kFew) return;
+    data_ = static_cast<T*>(std::calloc(static_cast<size_t>(n), sizeof(T)));
     if (!data_) throw std::bad_alloc();
   }
-  ~Zeros() { std::free(data_); }
-  Zeros(Zeros&& o) noexcept : data_(std::exchange(o.data_, nullptr)) {}
+  ~Zeros() { release(); }
+  Zeros(Zeros&& o) noexcept { take(o); }
   Zeros& operator=(Zeros&& o) noexcept {
-    std::swap(data_, o.data_);
+    if (this == &o) return *this;
+    release();
+    take(o);
     return *this;
   }
   T& operator[](int64_t i) { return data_[i]; }
@@ -34,7 +38,19 @@ template <class T> class Zeros {
   const T* data() const { return data_; }
 
  private:
+  static constexpr int64_t kFew = 128 / sizeof(T);
+
+  void release() {
+    if (data_ != few_) std::free(data_);
+  }
+  void take(Zeros& o) {
+    const bool inside = o.data_ == o.few_;
+    if (inside) std::copy(o.few_, o.few_ + kFew, few_);
+    data_ = inside ? few_ : std::exchange(o.data_, o.few_);
+  }
+
   T* data_;
+  T few_[kFew] = {};
 };
 
 // [outer, depth, height, width, inner] from the elements at place[axis][index].

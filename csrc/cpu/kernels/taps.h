@@ -18,11 +18,9 @@ using kernels::Resampling;
 template <class S> struct Taps {
   int64_t in, out, most;
   Zeros<S> weight;
-  Zeros<int32_t> start;
-  int32_t* count;
+  Zeros<int32_t> start, count;
 
-  Taps(int64_t in_, int64_t out_, int64_t most_)
-      : in(in_), out(out_), most(most_), weight(out * most), start(2 * out), count(start.data() + out) {}
+  Taps(int64_t in_, int64_t out_, int64_t most_) : in(in_), out(out_), most(most_), weight(out * most), start(out), count(out) {}
 
   void set(int64_t i, int64_t first, int64_t taps) {
     start[i] = static_cast<int32_t>(first);

@@ -30,6 +30,7 @@ _BETWEEN: dict[tuple[str, int], Any] = {
     ("trilinear", 5): _ops.upsample_trilinear3d,
 }
 _SMOOTH = {"bilinear": _ops._upsample_bilinear2d_aa, "bicubic": _ops._upsample_bicubic2d_aa, "lanczos": _ops._upsample_lanczos2d_aa}
+_NUMBERS = frozenset({int, float})
 _RANKS = {"linear": 3, "bilinear": 4, "trilinear": 5}
 
 
@@ -54,8 +55,18 @@ def interpolate(
         recompute_scale_factor: whether the scale follows from the sizes, which are rounded, rather than being scale_factor.
         antialias: whether each element counts where an image gets smaller; 'bilinear', 'bicubic' and 'lanczos'.
     """
-    shape = input.shape
-    rank = len(shape)
+    rank = input.dim()
+    if scale_factor.__class__ in _NUMBERS and size is None and not (antialias or recompute_scale_factor):  # mostly
+        key = mode, rank
+        if align_corners is None and (op := _NEAREST.get(key)) is not None:
+            if rank == 4:
+                return op(input, (), scale_factor, scale_factor)
+            return op(input, (), scale_factor) if rank == 3 else op(input, (), scale_factor, scale_factor, scale_factor)
+        if (op := _BETWEEN.get(key)) is not None:
+            corners = bool(align_corners)
+            if rank == 4:
+                return op(input, (), corners, scale_factor, scale_factor)
+            return op(input, (), corners, scale_factor) if rank == 3 else op(input, (), corners, scale_factor, scale_factor, scale_factor)
     op = _NEAREST.get((mode, rank))
     if align_corners is not None and (op is not None or mode in ("nearest", "nearest-exact", "area")):
         raise ValueError(
@@ -63,25 +74,25 @@ def interpolate(
         )
     if align_corners and mode == "lanczos":
         raise ValueError("Lanczos mode does not support align_corners=True")
-    sizes: Sequence[int]  # none of them: as the scales say
-    scales: Sequence[float] = ()
+    sizes: Any  # none of them: as the scales say
+    scales: Any = ()
     if size is not None:
         if scale_factor is not None:
             raise ValueError("only one of size or scale_factor should be defined")
         if recompute_scale_factor:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-        sizes = _new_size(shape, size)
+        sizes = _new_size(input, size) if isinstance(size, (list, tuple)) else (size,) * (rank - 2)
     elif scale_factor is not None:
-        sizes, scales = (), _scales(shape, scale_factor)
+        sizes, scales = (), _scales(input, scale_factor) if isinstance(scale_factor, (list, tuple)) else (scale_factor,) * (rank - 2)
         if recompute_scale_factor or mode == "area":
-            sizes, scales = [math.floor(n * scale) for n, scale in zip(shape[2:], scales, strict=True)], ()
+            sizes, scales = [math.floor(n * scale) for n, scale in zip(input.shape[2:], scales, strict=True)], ()
     else:
         raise ValueError("either size or scale_factor should be defined")
     if antialias:
         if mode not in _SMOOTH or rank != 4:
             raise ValueError(
                 "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input, got "
-                f"mode={mode!r} and an input of shape {list(shape)}"
+                f"mode={mode!r} and an input of shape {list(input.shape)}"
             )
         return _SMOOTH[mode](input, sizes, bool(align_corners), *scales)
     if op is not None:
@@ -102,13 +113,10 @@ def interpolate(
     )
 
 
-def _new_size(shape: Sequence[int], size: Any) -> Sequence[int]:
-    dims = len(shape) - 2
-    if not isinstance(size, list | tuple):
-        return (size,) * dims
-    if len(size) != dims:
+def _new_size(input: Tensor, size: Sequence[int]) -> Sequence[int]:
+    if len(size) != input.dim() - 2:
         raise ValueError(
-            f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of {list(shape[2:])} "
+            f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of {list(input.shape[2:])} "
             f"and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
         )
     if any(isinstance(n, float) for n in size):
@@ -119,14 +127,11 @@ def _new_size(shape: Sequence[int], size: Any) -> Sequence[int]:
     return size
 
 
-def _scales(shape: Sequence[int], scale_factor: Any) -> Sequence[float]:
-    dims = len(shape) - 2
-    if not isinstance(scale_factor, list | tuple):
-        return (scale_factor,) * dims
-    if len(scale_factor) != dims:
+def _scales(input: Tensor, scale_factor: Sequence[float]) -> Sequence[float]:
+    if len(scale_factor) != input.dim() - 2:
         raise ValueError(
             f"Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of "
-            f"{list(shape[2:])} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
+            f"{list(input.shape[2:])} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
             "scale_factor in (s1, s2, ...,sK) format."
         )
     return scale_factor
