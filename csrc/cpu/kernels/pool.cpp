@@ -63,7 +63,36 @@ template <class C, int kStride> void add_tap(const C* columns, int64_t stride, i
   for (int64_t o = lo; o < hi; ++o) sums[o] += columns[o * step];
 }
 
+// The tables and lines of mean_planes take longer than a few small windows do one by one; the order of additions is the same.
+bool are_few(const PoolShape& s) {
+  return s.outer * s.in_plane() <= 64 && s.outer * s.out_plane() <= 32 && (s.adaptive || s.kernel[0] * s.kernel[1] * s.kernel[2] <= 9);
+}
+template <class T> void mean_few(const PoolShape& s, PoolCount count, int64_t divisor, const T* in, T* out) {
+  using C = compute_t<T>;
+  Divisors<C> divisors(s, count, divisor);
+  for (const T* const end = in + s.outer * s.in_plane(); in != end; in += s.in_plane())
+    for (int64_t depth = 0; depth < s.out[0]; ++depth) {
+      const Window x = window_at(s, 0, depth);
+      for (int64_t height = 0; height < s.out[1]; ++height) {
+        const Window y = window_at(s, 1, height);
+        const C by = divisors.rows(depth, height);
+        for (int64_t o = 0; o < s.out[2]; ++o) {
+          const Window z = window_at(s, 2, o);
+          C sum = 0;
+          for (int64_t c = z.start; c < z.end; ++c) {
+            C column = 0;
+            for (int64_t i = x.start; i < x.end; ++i)
+              for (int64_t j = y.start; j < y.end; ++j) column += static_cast<C>(in[(i * s.in[1] + j) * s.in[2] + c]);
+            sum += column;
+          }
+          *out++ = static_cast<T>(sum / (by * divisors.width()[o]));
+        }
+      }
+    }
+}
+
 template <class T> void mean_planes(const PoolShape& s, PoolCount count, int64_t divisor, const T* in, T* out) {
+  if (are_few(s)) return mean_few(s, count, divisor, in, out);
   using C = compute_t<T>;
   Windows windows(s);
   Divisors<C> divisors(s, count, divisor);
