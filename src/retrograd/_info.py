@@ -61,6 +61,9 @@ class _Info:
         return isinstance(other, _Info) and type(self) is type(other) and self.dtype == other.dtype
 
 
+_KNOWN: dict[Any, finfo] = {}  # there is nothing to change about one, and programs ask in loops
+
+
 class finfo(_Info):
     """The limits of a floating point dtype; of the default dtype when called without one.
 
@@ -84,9 +87,18 @@ class finfo(_Info):
     smallest_normal: float
     tiny: float
 
-    def __init__(self, type: Any = _MISSING) -> None:
+    def __new__(cls, type: Any = _MISSING) -> finfo:
         if type is _MISSING:
             type = retrograd.get_default_dtype()
+        if cls is finfo and type.__class__ is retrograd.dtype and (known := _KNOWN.get(type)) is not None:
+            return known
+        made = super().__new__(cls)
+        made._find(type)
+        if cls is finfo and type.__class__ is retrograd.dtype:
+            _KNOWN[type] = made
+        return made
+
+    def _find(self, type: Any) -> None:
         type = _dtype(type, "finfo")
         name = _name(type)
         name = _PARTS.get(name, name)
