@@ -259,7 +259,14 @@ PyObject* py_follow_cuts(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyObject* py_pause(PyObject*, PyObject* on) { return PyBool_FromLong(std::exchange(seen.paused, on == Py_True)); }
+// What is allocated meanwhile is the doctor's, so the peak that the program is told of stays what it was.
+PyObject* py_pause(PyObject*, PyObject* on) {
+  static int64_t peak;
+  const bool was = std::exchange(seen.paused, on == Py_True);
+  if (!was && seen.paused) peak = storage_counts.peak_allocated;
+  if (was && !seen.paused) storage_counts.peak_allocated = std::max(peak, storage_counts.allocated);
+  return PyBool_FromLong(was);
+}
 
 PyObject* py_used(PyObject*, PyObject* forget) {
   return guarded([&]() -> PyObject* {

@@ -71,7 +71,8 @@ def test_names():
         module = importlib.import_module(f"retrograd.distributions.{name}")
         assert all(hasattr(module, public) for public in module.__all__)
     assert len(D.constraints.__all__) == 32
-    assert len(D.kl._KL_REGISTRY) == 87
+    ours = [pair for pair in D.kl._KL_REGISTRY if all(cls.__module__.startswith(D.__name__) for cls in pair)]  # other tests register some
+    assert len(ours) == 87
 
 
 def test_loaded_when_asked_for():

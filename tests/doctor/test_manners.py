@@ -10,7 +10,7 @@ import warnings
 import pytest
 
 import retrograd as torch
-from retrograd import _C, doctor
+from retrograd import _C, doctor, nn
 from retrograd.doctor import _holders
 from retrograd.doctor._watch import FREE, OPS, watcher
 from retrograd.profiler import profile
@@ -159,6 +159,21 @@ def test_profiles_of_two_threads_keep_it_away_until_both_are_done():
     goes_on.set()
     thread.join()
     assert doctor.is_on()
+
+
+def test_memory_of_a_look_does_not_count_in_the_peak():
+    def peak() -> int:
+        doctor.forget()
+        layer = nn.Linear(256, 128, bias=False)
+        loss = layer(torch.ones(2, 256)).sum()
+        torch.reset_peak_memory_stats()
+        before = torch.memory_allocated()
+        loss.backward()  # after which it sums up parameters that no optimizer has
+        return torch.max_memory_allocated() - before
+
+    watched = peak()
+    with doctor.off():
+        assert watched == peak()
 
 
 def test_little_of_the_stack_left_is_not_a_failure():
