@@ -89,8 +89,8 @@ def _below(step: _Step) -> Iterator[_Step]:
         for key, inner in list(value.items()):
             yield item(inner, repr(key) if isinstance(key, str | int) else "...")
     elif isinstance(value, list | tuple | set | frozenset | deque):
-        for inner in list(value):
-            yield item(inner, "...")
+        for i, inner in enumerate(list(value)):
+            yield item(inner, str(i) if isinstance(value, list | tuple) else "...")
     elif isinstance(value, types.FunctionType):
         for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=False):
             try:

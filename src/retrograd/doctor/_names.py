@@ -97,12 +97,20 @@ def _named(modules: Iterable[Any]) -> list[Any]:
 
 
 def parameter(tensor: Any) -> str:
-    """'net.2.weight', or the name of the variable, or the shape."""
+    """'net.2.weight', or the name of the variable, or the path from one, or the shape."""
     for module in _named(models()):
         for name, param in module.named_parameters():
             if param is tensor:
                 return f"{model_name(module)}.{name}"
-    return variable(tensor) or f"a tensor of shape {tuple(tensor.shape)}"
+    return variable(tensor) or _path(tensor) or f"a tensor of shape {tuple(tensor.shape)}"
+
+
+def _path(tensor: Any) -> str | None:
+    """'net.heads[0].weight': where a tensor is in what the variables of the program hold, of which its model does not know."""
+    from retrograd.doctor import _holders  # which needs the frames above
+
+    holder = _holders.find([tensor]).get(id(tensor))
+    return None if holder is None else holder.shown
 
 
 def parameters(tensors: list[Any]) -> list[str]:

@@ -190,7 +190,7 @@ class Coverage(Check):
     def _tell_forgotten(self, optimizer: Any, leaves: list[Any]) -> None:
         place = of_leaf(leaves[0])
         same = [leaf for leaf in leaves if of_leaf(leaf) == place]
-        names = listed(_names.parameters(same[:8]))
+        names = listed(sorted(_names.parameters(same[:8])))  # gradients come in no particular order
         tell(
             Finding(
                 "disconnected_parameter",
