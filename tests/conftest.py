@@ -10,6 +10,7 @@ There are three ways to need it, and no test asks for it in its body (tests/meta
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import itertools
@@ -73,6 +74,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="needs PyTorch"))
         if not slow and "slow" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="set RETROGRAD_SLOW_TESTS=1"))
+
+
+def pytest_collection_finish() -> None:
+    """Tens of thousands of tests are as many objects that the collector would visit whenever a test calls it, and that a child of fork would copy for it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -13,7 +13,7 @@ from retrograd.doctor._books import training
 from retrograd.doctor._checks.by_hand import version
 from retrograd.doctor._findings import Finding, counted, tell, was_told
 from retrograd.doctor._graph import is_leaf_node
-from retrograd.doctor._places import Place, function_around, is_library_file, of_node
+from retrograd.doctor._places import Place, function_around, is_library_file, of_node, statement_at
 from retrograd.doctor._watch import Check, Run
 
 PATIENT = 10  # times in vain, while the function has a backward that has not run yet
@@ -52,6 +52,12 @@ class Spot:
         self.spans: list[int] = []  # of how many earlier steps each run has met nodes
 
 
+def _asks_to_retain(place: Place) -> bool:
+    """Whether a line says so itself: jacobians and gradcheck ask for graphs to be kept on their own account."""
+    statement = statement_at(place)
+    return statement is not None and any(isinstance(node, ast.keyword) and node.arg in ("retain_graph", None) for node in ast.walk(statement))
+
+
 class RetainGraphLeak(Check):
     def __init__(self) -> None:
         self.spots: dict[tuple[str, int], Spot] = {}
@@ -64,7 +70,7 @@ class RetainGraphLeak(Check):
             return
         line = run.place[:2]
         self.run_lines.update((frame.f_code.co_filename, frame.f_lineno) for frame in _names.user_frames())
-        retains = run.keep_graph and not run.create_graph
+        retains = run.keep_graph and not run.create_graph and (run.accumulate or _asks_to_retain(run.place))
         spot = self.spots.get(line)
         if not retains and not self.spots:
             return
@@ -76,7 +82,7 @@ class RetainGraphLeak(Check):
             for one in met:
                 other.pending.remove(one)
                 other.needed = True
-        if not retains:
+        if not (retains and inner):
             return
         if spot is None:
             spot = self.spots[line] = Spot()
