@@ -539,6 +539,8 @@ def test_older_forms_of_rank_and_pseudo_inverse():
     with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
         rank(A, nonsense=1)
     with pytest.raises(TypeError, match="takes one matrix"):
+        pinv(A, input=A)
+    with pytest.raises(TypeError, match="missing 1 required positional"):
         pinv()
     with pytest.raises(TypeError, match="takes from 0 to 3 positional arguments"):
         pinv(A, 0.1, True, 3)

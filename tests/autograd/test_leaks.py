@@ -335,8 +335,8 @@ def test_functions_defined_again_and_again():
         (grad,) = torch.autograd.grad(y.sum(), x)
         return grad[0].item(), weakref.ref(y.grad_fn._forward_cls)
 
-    for _ in range(10):  # the doctor's books of x have all their pages then
-        work(1)
+    for factor in range(20):  # what is made once is made then, the doctor's books among it
+        work(factor)
     gc.collect()
     before = len(gc.get_objects())
     results = [work(factor) for factor in range(20)]

@@ -55,7 +55,9 @@ class Spot:
 def _asks_to_retain(place: Place) -> bool:
     """Whether a line says so itself: jacobians and gradcheck ask for graphs to be kept on their own account."""
     statement = statement_at(place)
-    return statement is not None and any(isinstance(node, ast.keyword) and node.arg in ("retain_graph", None) for node in ast.walk(statement))
+    return statement is not None and any(
+        isinstance(node, ast.keyword) and node.arg in ("retain_graph", None) for node in ast.walk(statement)
+    )
 
 
 class RetainGraphLeak(Check):
