@@ -546,6 +546,14 @@ def test_older_forms_of_rank_and_pseudo_inverse():
         pinv(A, 0.1, True, 3)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_ldl_of_nothing_in_low_precision(dtype):
+    factors, pivots = torch.linalg.ldl_factor(torch.empty(0, 0, dtype=dtype))
+    assert factors.dtype == dtype and factors.shape == (0, 0) and pivots.shape == (0,)
+    with pytest.raises(NotImplementedError, match="not implemented for"):
+        torch.linalg.ldl_factor(torch.eye(2, dtype=dtype))
+
+
 def test_out_of_functions_written_in_python():
     S = torch.eye(2) + 0.1
     with pytest.warns(UserWarning, match=r"An output with one or more elements was resized since it had shape \[5\]"):

@@ -31,7 +31,7 @@ std::array<Spec, 2> geqrf(const Tensor& self) {
 
 std::array<Spec, 3> linalg_ldl_factor_ex(const Tensor& self, bool) {
   lapack::check_square(self, "torch.linalg.ldl_factor_ex");
-  if (is_floating(self.dtype()) && itemsize(self.dtype()) < 4) fail_not_implemented("ldl_factor_kernel_cpu", self.dtype());
+  if (self.numel() && is_floating(self.dtype()) && itemsize(self.dtype()) < 4) fail_not_implemented("ldl_factor_kernel_cpu", self.dtype());
   lapack::check_dtype(self, "torch.linalg.ldl_factor_ex");
   return {lapack::columns(self), Spec(lapack::batch_and(self, {self.size(-1)}), DType::Int32, self->device), lapack::verdicts(self)};
 }
