@@ -163,12 +163,12 @@ def _is_ours(value: Any) -> bool:
     return type(value).__module__.startswith(__name__.rpartition(".")[0] + ".")
 
 
-def find(tensors: Iterable[Any]) -> dict[int, Holder]:
+def find(tensors: Iterable[Any], of_users_alone: bool = False) -> dict[int, Holder]:
     """The holders of tensors, by identity, of those that have one with a name."""
     wanted = {id(tensor) for tensor in tensors}
     found: dict[int, Holder] = {}
     # Frames of libraries come last: below a test runner they reach every test there is.
-    for of_libraries in (False, True):
+    for of_libraries in (False,) if of_users_alone else (False, True):
         if len(found) < len(wanted):
             _search(_scopes(of_libraries), wanted, found)
     return found

@@ -109,7 +109,7 @@ def _path(tensor: Any) -> str | None:
     """'net.heads[0].weight': where a tensor is in what the variables of the program hold, of which its model does not know."""
     from retrograd.doctor import _holders  # which needs the frames above
 
-    holder = _holders.find([tensor]).get(id(tensor))
+    holder = _holders.find([tensor], of_users_alone=True).get(id(tensor))
     return None if holder is None else holder.shown
 
 
