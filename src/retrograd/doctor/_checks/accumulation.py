@@ -127,9 +127,7 @@ class Accumulation(Check, Listener):
         self._carried = False
         self._scaled: dict[int, list[float]] = {}  # what the gradient of a leaf was multiplied by since: numbers, and tensors
         self._marks: WeakTable[Any] = WeakTable()  # weak references to gradients, by leaf
-        self._streaks: dict[
-            Any, tuple[int, int]
-        ] = {}  # by the place of an update or the identity of an optimizer: how many backwards, how often in a row
+        self._streaks: dict[Any, tuple[int, int]] = {}  # by the place of an update or the optimizer: how many backwards, how often in a row
 
     def opened(self) -> None:
         self.forget()
@@ -185,7 +183,7 @@ class Accumulation(Check, Listener):
             self._scaled = {}
 
     def before_step(self, optimizer: Any, place: Place | None) -> None:
-        self._judge(id(optimizer), params_of(optimizer))
+        self._judge(weakref.ref(optimizer), params_of(optimizer))  # not its identity, which another may have later
 
     def _judge(self, owner: Any, params: list[Any]) -> None:
         """An optimizer is about to apply the gradients of parameters, or a line is."""
