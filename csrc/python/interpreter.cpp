@@ -1,6 +1,5 @@
 // Everything that depends on the interpreter's version: reading the running frame, counting nested calls. See core/state.h and core/stack.h for
 // the contracts.
-#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #if PY_VERSION_HEX < 0x030d0000

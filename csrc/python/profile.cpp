@@ -1,6 +1,5 @@
 // A session is one stretch of recording. It sees a part of the log of each thread that it records, so that sessions may run inside each
 // other; a log lives as long as one of its sessions. Sessions are Python capsules: src/retrograd/autograd/profiler.py keeps them.
-#define PY_SSIZE_T_CLEAN
 #include "python/profile.h"
 
 #include <frameobject.h>

@@ -101,10 +101,10 @@ Spec eye(int64_t n, const Options& options) { return eye_m(n, n, options); }
 
 namespace {
 
-// In row r of a triangle, columns below edge(r) belong to the lower one, those from there on to the upper.
-struct Edge {
+// In row r of a triangle, columns below border(r) belong to the lower one, those from there on to the upper.
+struct Border {
   int64_t shift, columns;
-  Edge(int64_t rows, int64_t columns, int64_t offset, bool lower)
+  Border(int64_t rows, int64_t columns, int64_t offset, bool lower)
       : shift(std::clamp(offset, -rows, columns) + lower), columns(columns) {}  // clamped, so that sums with it cannot overflow
   int64_t operator()(int64_t r) const { return std::clamp<int64_t>(r + shift, 0, columns); }
 };
@@ -115,11 +115,11 @@ Spec triangle(int64_t rows, int64_t columns, int64_t offset, bool lower, const O
   const DType dtype = options.dtype.value_or(DType::Int64);
   RG_CHECK_AS(NotImplemented, dtype == DType::Int64 || dtype == DType::Int32, "\"", lower ? "tril" : "triu",
               "_indices\" not implemented for '", dtype_title(dtype), "'");
-  const Edge edge(rows, columns, offset, lower);
-  // The sum of edge(r): it is 0 at first, then climbs one by one, then stays at `columns`.
-  const int64_t flat = std::clamp<int64_t>(-edge.shift, 0, rows), top = std::clamp<int64_t>(columns - edge.shift, flat, rows);
+  const Border border(rows, columns, offset, lower);
+  // The sum of border(r): it is 0 at first, then climbs one by one, then stays at `columns`.
+  const int64_t flat = std::clamp<int64_t>(-border.shift, 0, rows), top = std::clamp<int64_t>(columns - border.shift, flat, rows);
   int64_t below, all, climb, stay;
-  const bool overflow = __builtin_mul_overflow(edge(flat) + edge(top > flat ? top - 1 : flat), top - flat, &climb) ||
+  const bool overflow = __builtin_mul_overflow(border(flat) + border(top > flat ? top - 1 : flat), top - flat, &climb) ||
                         __builtin_mul_overflow(columns, rows - top, &stay) || __builtin_add_overflow(climb / 2, stay, &below) ||
                         __builtin_mul_overflow(rows, columns, &all);
   RG_CHECK(!overflow, "Storage size calculation overflowed with row=", rows, " and col=", columns);
@@ -174,10 +174,10 @@ void eye_m(int64_t n, int64_t m, const Tensor& out) {
 void eye(int64_t n, const Tensor& out) { eye_m(n, n, out); }
 
 void tril_indices(int64_t row, int64_t col, int64_t offset, const Tensor& out) {
-  generate(out, &K::triangle, row, col, Edge(row, col, offset, true).shift, true);
+  generate(out, &K::triangle, row, col, Border(row, col, offset, true).shift, true);
 }
 void triu_indices(int64_t row, int64_t col, int64_t offset, const Tensor& out) {
-  generate(out, &K::triangle, row, col, Edge(row, col, offset, false).shift, false);
+  generate(out, &K::triangle, row, col, Border(row, col, offset, false).shift, false);
 }
 
 }  // namespace compute
