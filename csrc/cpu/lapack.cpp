@@ -38,9 +38,28 @@ void qr(const Matrices& a, void* tau) {
     static Geqrf* const geqrf = routine<T, Geqrf>("geqrf_");
     T* factors = static_cast<T*>(tau);
     int info;
-    for (int64_t i = 0; i < a.count; ++i, factors += std::min(a.rows, a.columns))
-      with_work<T>(std::max(rows, columns),
-                   [&](T* work, int size) { geqrf(&rows, &columns, matrix_at<T>(a, i), &rows, factors, work, &size, &info); });
+    for (int64_t i = 0; i < a.count; ++i, factors += std::min(a.rows, a.columns)) {
+      T* const matrix = matrix_at<T>(a, i);
+      if constexpr (!is_complex_v<T>) {
+        if (small_qr(rows, columns, matrix, factors)) continue;
+      }
+      with_work<T>(std::max(rows, columns), [&](T* work, int size) { geqrf(&rows, &columns, matrix, &rows, factors, work, &size, &info); });
+    }
+  });
+}
+
+void copy_r(const Matrices& a, const Matrices& r) {
+  visit_lapack(a.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < a.count; ++i) {
+      const T* packed = matrix_at<T>(a, i);
+      T* out = matrix_at<T>(r, i);
+      for (int64_t j = 0; j < r.columns; ++j, packed += a.rows, out += r.rows) {
+        const int64_t height = std::min(j + 1, r.rows);
+        std::copy(packed, packed + height, out);
+        std::fill(out + height, out + r.rows, T(0));
+      }
+    }
   });
 }
 
@@ -56,6 +75,9 @@ void make_q(const Matrices& a, const void* tau, const Matrices& q) {
       const T* packed = matrix_at<T>(a, i);
       T* out = matrix_at<T>(q, i);
       std::copy(packed, packed + a.rows * std::min(q.columns, a.columns), out);  // columns past the reflections are made by orgqr
+      if constexpr (!is_complex_v<T>) {
+        if (small_q(rows, columns, reflections, out, factors)) continue;
+      }
       with_work<T>(std::max(rows, columns),
                    [&](T* work, int size) { orgqr(&rows, &columns, &reflections, out, &rows, factors, work, &size, &info); });
     }
@@ -68,6 +90,9 @@ template <class T> using EighFn = std::conditional_t<is_complex_v<T>, Heevd, Sye
 template <class T> int eigen_of_symmetric(EighFn<T>* evd, char job, char uplo, int n, T* a, real_t<T>* w) {
   using R = real_t<T>;
   int info = 0;
+  if constexpr (!is_complex_v<T>) {
+    if (uplo == 'L' && small_eigh(job == 'V', n, a, w, &info)) return info;
+  }
   const auto call = [&](T* work, int size, [[maybe_unused]] R* reals, [[maybe_unused]] int real_size, int* integers, int int_size) {
     if constexpr (is_complex_v<T>) {
       evd(&job, &uplo, &n, a, &n, w, work, &size, reals, &real_size, integers, &int_size, &info);
@@ -188,13 +213,16 @@ void svd(const Matrices& a, bool full, void* u, void* s, void* vh, int* failed) 
       T* matrix = matrix_at<T>(a, i);
       R* values = static_cast<R*>(s) + i * k;
       int verdict = 0;
-      with_work<T>(std::max(rows, columns), [&](T* work, int size) {
-        if constexpr (is_complex_v<T>) {
-          gesdd(&job, &rows, &columns, matrix, &rows, values, left, &rows, right, &ldvt, work, &size, reals.data(), integers, &verdict);
-        } else {
-          gesdd(&job, &rows, &columns, matrix, &rows, values, left, &rows, right, &ldvt, work, &size, integers, &verdict);
-        }
-      });
+      bool done = false;
+      if constexpr (!is_complex_v<T>) done = m == n && small_svd(columns, matrix, left, values, right, &verdict);
+      if (!done)
+        with_work<T>(std::max(rows, columns), [&](T* work, int size) {
+          if constexpr (is_complex_v<T>) {
+            gesdd(&job, &rows, &columns, matrix, &rows, values, left, &rows, right, &ldvt, work, &size, reals.data(), integers, &verdict);
+          } else {
+            gesdd(&job, &rows, &columns, matrix, &rows, values, left, &rows, right, &ldvt, work, &size, integers, &verdict);
+          }
+        });
       if (verdict) {
         *failed = verdict;
         return;
@@ -233,6 +261,7 @@ const LapackKernels lapack_kernels = {
     .ldl = ldl,
     .ldl_solve = ldl_solve,
     .qr = qr,
+    .copy_r = copy_r,
     .make_q = make_q,
     .reflect = reflect,
     .eigh = eigh,

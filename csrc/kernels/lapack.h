@@ -47,6 +47,8 @@ struct LapackKernels {
 
   // R and, below it, the min(rows, columns) reflections that make Q, in place of A; their factors in tau.
   Kernel<void(const Matrices& a, void* tau)> qr;
+  Kernel<void(const Matrices& a, const Matrices& r)>
+      copy_r;  // of what qr left: its first rows, as many as r has, and zeros below the diagonal
   Kernel<void(const Matrices& a, const void* tau, const Matrices& q)> make_q;  // of what qr left; q has as many columns as are wanted
 
   // Q x, or Q^H x, in place of x, for the Q of the first `steps` reflections of what qr left in a and tau, which has `steps` factors for each matrix.

@@ -201,8 +201,8 @@ void provide_kernels(DeviceType type) {
   RG_PROVIDE(IndexKernels, gather, scatter, scatter_value, scatter_reduce, index_select, index_copy, index_fill, index_add, index_reduce,
              embedding_backward, take, put, index, index_put, masked_fill, masked_select, masked_scatter, count_nonzero, nonzero, tril,
              triu, one_hot, share_out, repeat_total, repeat_index);
-  RG_PROVIDE(LapackKernels, lu, lu_solve, determinant, log_determinant, permutation, cholesky, solve_triangular, ldl, ldl_solve, qr, make_q,
-             reflect, eigh, eig, svd, invert);
+  RG_PROVIDE(LapackKernels, lu, lu_solve, determinant, log_determinant, permutation, cholesky, solve_triangular, ldl, ldl_solve, qr, copy_r,
+             make_q, reflect, eigh, eig, svd, invert);
   RG_PROVIDE(LossKernels, nll_loss, nll_loss_backward);
   RG_PROVIDE(MatmulKernels, gemm, gemm_bias, bmm, dot);
   RG_PROVIDE(NormKernels, layer_norm, layer_norm_backward);
@@ -218,7 +218,8 @@ void provide_kernels(DeviceType type) {
   RG_PROVIDE(ScanKernels, cumsum, cumprod, cummax, cummin, logcumsumexp);
   RG_PROVIDE(SelectKernels, select);
   RG_PROVIDE(SoftmaxKernels, softmax, log_softmax, softmax_backward, log_softmax_backward, logsumexp);
-  RG_PROVIDE(SortKernels, sort, topk, kthvalue, median, mode, searchsorted, unique, unique_dim, histc, histogram, bins, bincount, segments);
+  RG_PROVIDE(SortKernels, sort, topk, kthvalue, median, mode, searchsorted, among, unique, unique_dim, histc, histogram, bins, bincount,
+             segments);
   RG_PROVIDE(SparseKernels, mm, dots, group);
   RG_PROVIDE(ValueKernels, any);
 }

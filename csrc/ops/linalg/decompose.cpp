@@ -39,13 +39,10 @@ void linalg_qr(const Tensor& A, std::string_view mode, const Tensor& Q, const Te
   const int64_t k = std::min(A.size(-2), A.size(-1));
   const Tensor packed = lapack::copy_columns(A), tau = empty(lapack::batch_and(A, {k}), A.dtype(), A->device);
   const auto& kernels = lapack::kernels_of(A);
-  {
-    const Launch launch(A, A.numel() * k / 4);
-    kernels.qr(lapack::matrices(packed), tau->data);
-    if (wants_q) kernels.make_q(lapack::matrices(packed), tau->data, lapack::matrices(Q));
-  }
-  copy_data(R, impl::slice(packed, -2, 0, R.size(-2), 1));
-  impl::triu_(R, 0);
+  const Launch launch(A, A.numel() * k / 4);
+  kernels.qr(lapack::matrices(packed), tau->data);
+  kernels.copy_r(lapack::matrices(packed), lapack::matrices(R));
+  if (wants_q) kernels.make_q(lapack::matrices(packed), tau->data, lapack::matrices(Q));
 }
 
 void _linalg_svd(const Tensor& A, bool full_matrices, bool compute_uv, const Tensor& U, const Tensor& S, const Tensor& Vh) {
