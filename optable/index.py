@@ -597,6 +597,18 @@ op(
     reference="numpy.argwhere",
 )
 op(
+    "_among(Tensor self, Tensor values) -> Tensor",
+    variants="function internal",
+    kernel=native(guests="order"),
+    home="",
+    no_grad=INTEGERS,
+    batching=by("bucketize"),
+    doc="Whether each element is one of a few values.",
+    samples=[S(I(3, 4), I(2)), S(T(5, grad=False), T(3, grad=False)), S(I(3), I(0))],
+    errors=(E(S(I(3), T(2)), RuntimeError, "_among: expected a list of"),),
+    test={"compat": False, "ours": True},
+)
+op(
     "isin(Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     variants="function out",
     kernel=composite(),

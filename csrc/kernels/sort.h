@@ -37,6 +37,9 @@ struct SortKernels {
   // `sorter` (int64, sizes of sequence) or nullptr: a permutation that sorts the sequence. bucketize(x, edges) is this with a 1-d sequence.
   Kernel<void(const Array& out, const Array& sequence, const Array& values, const Array* sorter, bool right)> searchsorted;
 
+  // out[i]: whether in[i] equals one of n values of its dtype. All contiguous.
+  Kernel<void(bool* out, DType dtype, const void* in, int64_t numel, const void* values, int64_t n)> among;
+
   // Unique elements of the flattened (row-major) input, sorted unless `consecutive`, which only merges neighbours. Writes up to in.numel()
   // elements of in's dtype to `values` (contiguous), and, where not nullptr, the index into values of each element to inverse[numel] and the
   // number of each to counts. *found is how many there are. Each NaN is its own element.

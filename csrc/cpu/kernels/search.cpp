@@ -81,10 +81,36 @@ template <class T> void count_bins(int64_t* counts, int64_t bins, const Array& i
       });
 }
 
+// Apart, so that its loop is vectorised whatever the elements are converted from.
+template <class C, class Found> [[gnu::noinline]] void find_equal(const C* elements, C value, int64_t n, Found* found) {
+  for (int64_t i = 0; i < n; ++i) found[i] |= elements[i] == value;
+}
+
 }  // namespace
 
 void searchsorted(const Array& out, const Array& sequence, const Array& values, const Array* sorter, bool right) {
   visit_dtype(values.dtype, [&](auto zero) { search<decltype(zero)>(out, sequence, values, sorter, right); });
+}
+
+// A piece at a time is compared with one value after the other, in lanes as wide as the elements.
+void among(bool* out, DType dtype, const void* in, int64_t numel, const void* values, int64_t n) {
+  constexpr int64_t piece = 512;
+  visit_dtype(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    using C = compute_t<T>;
+    using Found = std::conditional_t<sizeof(C) == 8, int64_t, int32_t>;
+    const T *x = static_cast<const T*>(in), *v = static_cast<const T*>(values);
+    parallel_for(0, numel, 262144 / (n + 1) + 1, [&](int64_t begin, int64_t end) {
+      C part[piece];
+      Found found[piece];
+      for (int64_t from = begin; from < end; from += piece) {
+        const int64_t count = from + piece < end ? piece : end - from;
+        for (int64_t i = 0; i < count; ++i) part[i] = static_cast<C>(element(x + from + i)), found[i] = 0;
+        for (int64_t k = 0; k < n; ++k) find_equal(part, static_cast<C>(element(v + k)), count, found);
+        for (int64_t i = 0; i < count; ++i) out[from + i] = found[i] != 0;
+      }
+    });
+  });
 }
 
 void histc(const Array& out, const Array& in, double low, double high) {

@@ -370,6 +370,7 @@ RG_EXPORT_KERNELS(SortKernels, sort) = {
     .median = RG_LEVEL_NS::median,
     .mode = RG_LEVEL_NS::mode,
     .searchsorted = RG_LEVEL_NS::searchsorted,
+    .among = RG_LEVEL_NS::among,
     .unique = RG_LEVEL_NS::unique,
     .unique_dim = RG_LEVEL_NS::unique_dim,
     .histc = RG_LEVEL_NS::histc,

@@ -1,13 +1,37 @@
 // Whether elements are among others: compared with each of a few, looked up among many that are sorted.
+#include "kernels/sort.h"
+
 #include "autograd/history.h"
 #include "core/promote.h"
-#include "ops.h"
+#include "native_index.h"
+#include "ops/checks.h"
 #include "ops/dims.h"
 
-namespace retrograd::composite {
+namespace retrograd {
+namespace rule {
+
+Spec _among(const Tensor& self, const Tensor& values) {
+  RG_CHECK(values.dim() == 1 && values.dtype() == self.dtype() && !is_complex(self.dtype()), "_among: expected a list of ",
+           dtype_name(self.dtype()), " to compare with, got ", dtype_name(values.dtype()), " of size ", values.sizes());
+  return Spec(self.sizes(), DType::Bool, self->device);
+}
+
+}  // namespace rule
+
+namespace compute {
+
+void _among(const Tensor& self, const Tensor& values, const Tensor& out) {
+  const Tensor in = contiguous_data(self), given = contiguous_data(values);
+  const Launch launch(out, in.numel() * given.numel() / 8);
+  kernels::sort(out->device).among(out.data<bool>(), in.dtype(), in->data, in.numel(), given->data, given.numel());
+}
+
+}  // namespace compute
+
+namespace composite {
 
 Tensor isin(const Operand& elements, const Operand& test_elements, bool, bool invert) {
-  constexpr int64_t kFewPairs = 4096, kFewValues = 16;
+  constexpr int64_t kFewPairs = 32768, kFewValues = 16;
   RG_CHECK_AS(Type, elements.tensor || test_elements.tensor, "isin(): one of elements and test_elements must be a Tensor, got two numbers");
   const Device device = Tensor::borrow(elements.tensor ? elements.tensor : test_elements.tensor).device();
   Promotion promotion;
@@ -17,7 +41,7 @@ Tensor isin(const Operand& elements, const Operand& test_elements, bool, bool in
     RG_CHECK(!is_complex(dtype), "Unsupported input type encountered for isin(): torch.", dtype_name(dtype));
     promotion.add(*o);
   }
-  const DType dtype = promotion.result();
+  const DType promoted = promotion.result(), dtype = is_float8(promoted) ? DType::Float32 : promoted;
   const auto known = [&](const Operand& o) {
     if (!o.tensor) return scalar_tensor(o.scalar, dtype, device);
     const Tensor& t = Tensor::borrow(o.tensor);
@@ -27,13 +51,8 @@ Tensor isin(const Operand& elements, const Operand& test_elements, bool, bool in
   const Tensor wanted = known(elements), given = known(test_elements), values = given.dim() == 1 ? given : ops::reshape(given, ints({-1}));
   const int64_t count = values.size(0);
   Tensor found;
-  if (count * wanted.numel() <= kFewPairs) {
-    found = ops::any_dims(ops::eq(ops::unsqueeze(wanted, -1), values), ints({-1}), false);
-  } else if (count <= kFewValues) {
-    for (const Tensor& value : ops::unbind(values, 0)) {
-      const Tensor same = ops::eq(wanted, value);
-      found = found ? ops::logical_or(found, same) : same;
-    }
+  if (count <= kFewValues || count * wanted.numel() <= kFewPairs) {
+    found = ops::_among(wanted, values);
   } else {
     const Tensor sorted = std::get<0>(ops::sort(values, -1, false));
     const Tensor places = ops::searchsorted_Tensor(sorted, ops::contiguous(wanted), false, false, {}, {});
@@ -43,4 +62,5 @@ Tensor isin(const Operand& elements, const Operand& test_elements, bool, bool in
   return invert ? ops::logical_not(found) : found;
 }
 
-}  // namespace retrograd::composite
+}  // namespace composite
+}  // namespace retrograd
