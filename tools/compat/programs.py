@@ -119,7 +119,13 @@ PROGRAMS = [
         stand_ins=_SEE,
         prepare=data.styles,
     ),
-    _example("siamese_network", "--epochs", "1", "--batch-size", "16", "--lr", "0.001", steps=4, stand_ins=_SEE),
+    _example(
+        "siamese_network",
+        *("--epochs", "1", "--batch-size", "16", "--lr", "0.001"),
+        steps=4,
+        stand_ins=_SEE,
+        tolerance=1e-3,  # a difference by rounding in the first loss, 7e-7, is five to ten times as large in each that follows
+    ),
     _example(
         "time_sequence_prediction train.py",
         *("--steps", "1"),
