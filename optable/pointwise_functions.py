@@ -770,7 +770,7 @@ for name, first, second in (("", "Tensor", "Tensor"), (".scalar", "Tensor", "Ope
     op(
         f"special_zeta{name}({first} self, {second} other) -> Tensor",
         variants="function out",
-        kernel=pointwise("zeta_(x, y)", dtypes=("f32", "f64"), out="float", cost=250, lanes=True),
+        kernel=pointwise("zeta_<T>(x, y)", dtypes=("f32", "f64"), out="float", cost=250, lanes=True),
         grad=(
             {"self": 'not_implemented("zeta for its first argument")', "other": "zeta_backward_other(grad, self, other)"}
             if not name

@@ -1067,6 +1067,16 @@ op(
     test={"compat": False, "ours": True},
 )
 op(
+    "_even_edges(Tensor points, int bins, float low, float high, int dim) -> Tensor",
+    variants="function internal",
+    kernel=composite(),
+    home="",
+    doc="The edges of so many bins evenly over a range, for a histogram of points; `dim` is what errors call it.",
+    samples=[S(T(5, 2, grad=False), 3, 0.0, 1.0, 0), S(T(3, 1, grad=False), 2, 1.0, 1.0, 0)],
+    errors=(E(S(T(5, 2), 3, 2.0, 1.0, 1), RuntimeError, "min should not exceed max, but got min 2 max 1 for dimension 1"),),
+    test={"compat": False, "ours": True},
+)
+op(
     "_histogram_edges(Tensor points, int[] bins) -> Tensor[]",
     variants="function internal",
     kernel=composite(),

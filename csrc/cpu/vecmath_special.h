@@ -58,18 +58,24 @@ template <int N> RG_INLINE Lanes horner(Lanes x, const double (&c)[N]) {
   return left ? y - rest : y + rest;
 }
 
-// Hurwitz's zeta, sum of (q + k)^-s: the first terms, then Euler and Maclaurin's formula.
-[[gnu::noinline, maybe_unused]] Lanes zeta(Lanes s, Lanes q) {
+// Hurwitz's zeta, sum of (q + k)^-s: the first terms, then Euler and Maclaurin's formula. Floats need fewer of the terms, and plainer powers.
+template <class T> [[gnu::noinline, maybe_unused]] Lanes zeta(Lanes s, Lanes q) {
+  constexpr int kTerms = sizeof(T) == 8 ? 10 : 3;
+  constexpr double kFar = sizeof(T) == 8 ? 10 : 4, kNegligible = sizeof(T) == 8 ? 1e-17 : 1e-10;
+  const auto power_of = [&](Lanes base) {
+    if (sizeof(T) == 4 && !any(base <= 0)) return exp_(-s * log_(base));
+    return pow_(base, -s);
+  };
   const Mask whole = q == floor_(q), pole = (s == 1) | ((s > 1) & (q <= 0) & whole);
   const Mask none = ~pole & (~(s > 1) | ((q <= 0) & (s != floor_(s))));
   Mask going = ~pole & ~none;
   Lanes sum{};
   for (int terms = 0;; ++terms) {
-    const Mask more = terms < 10 ? going : going & (q < 10);
+    const Mask more = terms < kTerms ? going : going & (q < kFar);
     if (!any(more)) break;
-    const Lanes t = pow_(q, -s);
+    const Lanes t = power_of(q);
     sum += more ? t : spread(0);
-    const Mask done = more & (q > 0) & (t < 1e-17 * sum);
+    const Mask done = more & (q > 0) & (t < kNegligible * sum);
     going &= ~done;
     q += more & ~done ? spread(1) : spread(0);
   }
@@ -83,13 +89,13 @@ template <int N> RG_INLINE Lanes horner(Lanes x, const double (&c)[N]) {
                                  -3617.0 / 10670622842880000.0,
                                  43867.0 / 5109094217170944000.0};  // B_2k / (2k)!
   if (any(going)) {
-    const Lanes t = pow_(q, -s), r = 1 / q, square = r * r;
+    const Lanes t = power_of(q), r = 1 / q, square = r * r;
     sum += going ? t * q / (s - 1) + 0.5 * t : spread(0);
     Lanes factor = s, power = t * r;
     for (int k = 0; k < 9 && any(going); ++k) {
       const Lanes term = b[k] * factor * power;
       sum += going ? term : spread(0);
-      going &= ~(abs_(term) < 1e-17 * abs_(sum));
+      going &= ~(abs_(term) < kNegligible * abs_(sum));
       factor *= (s + 2 * k + 1) * (s + 2 * k + 2);
       power *= square;
     }
@@ -215,12 +221,12 @@ template <class T> RG_INLINE bool lgamma_is_unusual(T x) {
   return !(x > 0 && x < kInf<T>) || abs_(x - 1) < T(1e-5) || abs_(x - 2) < T(1e-5);
 }
 RG_INLINE Lanes digamma_(Lanes x) { return vm::digamma(x); }
-RG_INLINE Lanes zeta_(Lanes s, Lanes q) { return vm::zeta(s, q); }
+template <class T> RG_INLINE Lanes zeta_(Lanes s, Lanes q) { return vm::zeta<T>(s, q); }
 // The n-th derivative of digamma, n >= 0.
 RG_INLINE Lanes polygamma_(int n, Lanes x) {
   if (n == 0) return vm::digamma(x);
   if (n == 1) return vm::trigamma(x);
-  return (n % 2 ? 1 : -1) * std::exp(vm::lgamma(n + 1.0)) * vm::zeta(spread(n + 1.0), x);
+  return (n % 2 ? 1 : -1) * std::exp(vm::lgamma(n + 1.0)) * vm::zeta<double>(spread(n + 1.0), x);
 }
 template <class T> RG_INLINE Lanes igamma_(Lanes a, Lanes x) { return vm::igamma<T>(a, x, false); }  // P(a, x)
 template <class T> RG_INLINE Lanes igammac_(Lanes a, Lanes x) { return vm::igamma<T>(a, x, true); }  // Q(a, x) = 1 - P(a, x)

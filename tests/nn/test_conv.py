@@ -263,3 +263,13 @@ def test_gradients_for_each_sample():
     loss = lambda w, sample: F.conv2d(sample, w).square().sum()
     found = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(weight, x)
     torch.testing.assert_close(found, torch.stack([torch.func.grad(loss)(weight, s) for s in x]))
+
+
+@pytest.mark.parametrize("numbers", [(1, 0, 0, 1, 1), (2, 1, 1, 1, 1), (1, 1, 0, 1, 2), (3, 2, 1, 2, 2)])
+def test_few_products_are_what_many_are(numbers):
+    torch.manual_seed(0)
+    stride, padding, output_padding, groups, dilation = numbers
+    x, weight, bias = torch.randn(1, 2, 3, 2), torch.randn(2, 2, 2, 3), torch.randn(2 * groups)
+    settings = {"stride": stride, "padding": padding, "output_padding": output_padding, "groups": groups, "dilation": dilation}
+    many = F.conv_transpose2d(x.expand(64, -1, -1, -1), weight, bias, **settings)
+    torch.testing.assert_close(F.conv_transpose2d(x, weight, bias, **settings), many[:1])

@@ -227,3 +227,10 @@ def test_gradients_keep_no_input():
     y.zero_()
     out.sum().backward()
     assert x.grad.sum() == 4
+
+
+@pytest.mark.parametrize(("shape", "numbers"), [((2, 3, 7), (2,)), ((1, 4, 6), (3, 1, 1, 2)), ((3, 8), (2, 2)), ((0, 2, 4), (2,))])
+def test_signals_are_pooled_alike_whether_recorded_or_not(shape, numbers):
+    x = data(retrograd, shape, "cut")
+    recorded = F.max_pool1d(x.clone().requires_grad_(), *numbers)
+    assert F.max_pool1d(x, *numbers).equal(recorded.detach()) and recorded.grad_fn.name() == "SqueezeBackward1"

@@ -112,6 +112,7 @@ int64_t workspace(DType dtype, const ConvShape& s, ConvPass pass) {
     if (pass == ConvPass::Weight) return weight_bytes<T>(gather_out(s));
     if (has_few<T>(s, pass)) return few_elements<T>(s) * static_cast<int64_t>(sizeof(T));
     if (pass == ConvPass::Out) return bytes_of<T>(gather_out(s));
+    if (is_tiny(s)) return int64_t{0};
     int64_t most = 0;
     for_each_remainder(s, [&](const Gather& g) { most = larger(most, bytes_of<T>(g)); });
     return most;
@@ -149,6 +150,7 @@ void in(DType dtype, const ConvShape& s, const void* out, const void* weight, co
                        static_cast<T*>(work.data));
     T* const result = static_cast<T*>(in);
     const T* const start = static_cast<const T*>(bias);
+    if (is_tiny(s)) return tiny_in<T>(s, static_cast<const T*>(out), static_cast<const T*>(weight), start, result);
     const auto each = [&](const Gather& g) { run<T>(g, static_cast<const T*>(out), static_cast<const T*>(weight), start, result, work); };
     if (!for_each_remainder(s, [](const Gather&) {})) {  // what no tap reaches
       const int64_t plane = s.in_plane(), channels = s.groups * s.in_channels;

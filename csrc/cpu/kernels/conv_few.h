@@ -1,4 +1,5 @@
-// Convolutions with few positions in all, as small images end in: the weights are most of the work, and are read where they lie.
+// Convolutions with few positions in all, as small images end in: the weights are most of the work, and are read where they lie. And those with
+// few multiplications in all.
 #pragma once
 
 #include "cpu/kernels/conv_tiles.h"
@@ -98,14 +99,19 @@ template <class T, int kM> inline __attribute__((always_inline)) void few_tile(i
     for (int j = 0; j < kWide; ++j) store<T>(c + i * ldc + j * kLanes<T>, sum[i][j]);
 }
 
+// What sums for `in` start with.
+template <class T> void start_in(const ConvShape& s, const T* bias, T* in) {
+  const int64_t plane = s.in_plane(), channels = s.groups * s.in_channels;
+  for (int64_t image = 0; image < s.batch; ++image)
+    for (int64_t c = 0; c < channels; ++c, in += plane) std::fill_n(in, plane, bias ? bias[c] : T(0));
+}
+
 // `in`: what each position gives to each channel and tap, added where the tap meets the input.
 template <class T> void few_in(const ConvShape& s, const T* out, const T* weight, const T* bias, T* in, T* memory) {
   const int64_t taps = s.taps(), width = s.in_channels * taps, plane = s.out_plane(), in_plane = s.in_plane(), count = s.batch * plane;
   T* const given = memory;  // [position][channel][tap]
   T* const turned = memory + width * (kPanel<T> + kFew);
-  const int64_t channels = s.groups * s.in_channels;
-  for (int64_t i = 0; i < s.batch * channels; ++i)
-    for (int64_t p = 0; p < in_plane; ++p) in[i * in_plane + p] = bias ? bias[i % channels] : T(0);
+  start_in(s, bias, in);
   for (int64_t group = 0; group < s.groups; ++group) {
     const T* w = weight + group * s.out_channels * width;
     for (int64_t q = 0; q < count; q += kTall) {
@@ -145,6 +151,42 @@ template <class T> void few_in(const ConvShape& s, const T* out, const T* weight
       }
     }
   }
+}
+
+// Whether to find remainders and to lay out columns would take longer than to multiply.
+inline bool is_tiny(const ConvShape& s) { return s.batch * s.groups * s.out_channels * s.out_plane() * s.in_channels * s.taps() <= 512; }
+
+// The same sums, one product after the other.
+template <class T> void tiny_in(const ConvShape& s, const T* out, const T* weight, const T* bias, T* in) {
+  const int64_t plane = s.in_plane(), taps = s.taps();
+  start_in(s, bias, in);
+  const auto inside = [&](int d, int64_t p, int64_t k, int64_t* i) {
+    *i = p * s.stride[d] - s.padding[d] + k * s.dilation[d];
+    return *i >= 0 && *i < s.in[d];
+  };
+  // What one position gives to one channel.
+  const auto spread = [&](const int64_t* at, T value, const T* w, T* to) {
+    int64_t i, j, l;
+    for (int64_t x = 0; x < s.kernel[0]; ++x, w += s.kernel[1] * s.kernel[2]) {
+      if (!inside(0, at[0], x, &i)) continue;
+      for (int64_t y = 0; y < s.kernel[1]; ++y) {
+        if (!inside(1, at[1], y, &j)) continue;
+        for (int64_t z = 0; z < s.kernel[2]; ++z)
+          if (inside(2, at[2], z, &l)) to[(i * s.in[1] + j) * s.in[2] + l] += value * w[y * s.kernel[2] + z];
+      }
+    }
+  };
+  for (int64_t image = 0; image < s.batch; ++image)
+    for (int64_t channel = 0; channel < s.groups * s.out_channels; ++channel) {
+      const T* const w = weight + channel * s.in_channels * taps;
+      T* const to = in + (image * s.groups + channel / s.out_channels) * s.in_channels * plane;
+      for (int64_t x = 0; x < s.out[0]; ++x)
+        for (int64_t y = 0; y < s.out[1]; ++y)
+          for (int64_t z = 0; z < s.out[2]; ++z, ++out) {
+            const int64_t at[3] = {x, y, z};
+            for (int64_t c = 0; c < s.in_channels; ++c) spread(at, *out, w + c * taps, to + c * plane);
+          }
+    }
 }
 
 }  // namespace

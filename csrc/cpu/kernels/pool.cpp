@@ -63,9 +63,10 @@ template <class C, int kStride> void add_tap(const C* columns, int64_t stride, i
   for (int64_t o = lo; o < hi; ++o) sums[o] += columns[o * step];
 }
 
-// The tables and lines of mean_planes take longer than a few small windows do one by one; the order of additions is the same.
+// The tables and lines of mean_planes take longer than a few small windows in short rows do one by one; the order of additions is the same.
 bool are_few(const PoolShape& s) {
-  return s.outer * s.in_plane() <= 64 && s.outer * s.out_plane() <= 32 && (s.adaptive || s.kernel[0] * s.kernel[1] * s.kernel[2] <= 9);
+  if (s.out[2] > 5 || s.outer * s.out_plane() > 64) return false;
+  return s.adaptive ? s.outer * s.in_plane() <= 64 : s.kernel[0] * s.kernel[1] * s.kernel[2] <= 9;
 }
 template <class T> void mean_few(const PoolShape& s, PoolCount count, int64_t divisor, const T* in, T* out) {
   using C = compute_t<T>;
@@ -81,8 +82,10 @@ template <class T> void mean_few(const PoolShape& s, PoolCount count, int64_t di
           C sum = 0;
           for (int64_t c = z.start; c < z.end; ++c) {
             C column = 0;
-            for (int64_t i = x.start; i < x.end; ++i)
-              for (int64_t j = y.start; j < y.end; ++j) column += static_cast<C>(in[(i * s.in[1] + j) * s.in[2] + c]);
+            for (int64_t i = x.start; i < x.end; ++i) {
+              const T* at = in + (i * s.in[1] + y.start) * s.in[2] + c;
+              for (int64_t j = y.start; j < y.end; ++j, at += s.in[2]) column += static_cast<C>(*at);
+            }
             sum += column;
           }
           *out++ = static_cast<T>(sum / (by * divisors.width()[o]));

@@ -228,7 +228,8 @@ Tensor PoolLayout::read(const Tensor& t) const {
   return out;
 }
 
-kernels::PoolShape PoolLayout::shape(const Tensor& in, const Tensor& out) const {
+// Without windows.
+kernels::PoolShape PoolLayout::sizes(const Tensor& in, const Tensor& out) const {
   const int64_t first = in.dim() - dims, channels = in.size(first - 1), batch = first == 2 ? in.size(0) : 1;
   kernels::PoolShape s{channels_last ? batch : batch * channels,
                        channels_last ? channels : 1,
@@ -238,22 +239,25 @@ kernels::PoolShape PoolLayout::shape(const Tensor& in, const Tensor& out) const 
                        {1, 1, 1},
                        {0, 0, 0},
                        {1, 1, 1},
-                       true};
-  bool even = true;
+                       false};
   for (int64_t d = 0; d < dims; ++d) {
-    const int64_t at = 3 - dims + d;
-    s.in[at] = in.size(in.dim() - dims + d);
-    s.out[at] = out.size(out.dim() - dims + d);
-    even = even && s.in[at] % s.out[at] == 0;
-    s.kernel[at] = s.stride[at] = s.in[at] / s.out[at];
+    s.in[3 - dims + d] = in.size(first + d);
+    s.out[3 - dims + d] = out.size(out.dim() - dims + d);
   }
-  s.adaptive = !even;  // windows that are all alike are those of a plain pooling
+  return s;
+}
+
+kernels::PoolShape PoolLayout::shape(const Tensor& in, const Tensor& out) const {
+  kernels::PoolShape s = sizes(in, out);
+  for (int64_t at = 3 - dims; at < 3; ++at) {
+    s.kernel[at] = s.stride[at] = s.in[at] / s.out[at];
+    s.adaptive = s.adaptive || s.in[at] != s.kernel[at] * s.out[at];  // windows that are all alike are those of a plain pooling
+  }
   return s;
 }
 
 kernels::PoolShape PoolLayout::shape(const Tensor& in, const Tensor& out, const PoolNumbers& n) const {
-  kernels::PoolShape s = shape(in, out);
-  s.adaptive = false;
+  kernels::PoolShape s = sizes(in, out);
   for (int64_t d = 0; d < dims; ++d) {
     const int64_t at = 3 - dims + d;
     s.kernel[at] = n.kernel[d];

@@ -1,4 +1,5 @@
 // The poolings of programs over those of images and volumes: signals, whose images have one row, and results without places.
+#include "autograd/history.h"
 #include "ops/checks.h"
 #include "ops/derivatives.h"
 #include "ops/pool/pool.h"
@@ -64,6 +65,9 @@ std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntSpan k
 Tensor max_pool1d(const Tensor& self, IntSpan kernel_size, OptInts stride, IntSpan padding, IntSpan dilation, bool ceil_mode) {
   check_max_pool1d(self, kernel_size, stride, padding, dilation, ceil_mode);
   const OneRow k{{1, kernel_size[0]}}, s = stride_of("max_pool1d", kernel_size, stride), p{{0, padding[0]}}, d{{1, dilation[0]}};
+  // Few signals are the rows of one image for each sample: no views of them, but where PyTorch has nodes of views.
+  const bool records = thread_state.grad_mode && requires_grad(self), few = self.numel() > 0 && self.numel() <= 256;
+  if (!records && few && self.dim() == 3) return std::get<0>(ops::max_pool2d_with_indices(self, k, IntSpan(s), p, d, ceil_mode));
   return signal_of(std::get<0>(ops::max_pool2d_with_indices(image_of(self), k, IntSpan(s), p, d, ceil_mode)));
 }
 

@@ -41,8 +41,11 @@ struct PoolLayout {
   bool channels_last;
   PoolLayout(const Tensor& written, int64_t dims_) : dims(dims_), channels_last(!with_batch(written, dims_).is_contiguous()) {}
   Tensor read(const Tensor& t) const;                                   // in the same layout
-  kernels::PoolShape shape(const Tensor& in, const Tensor& out) const;  // without windows: those of an adaptive pooling
+  kernels::PoolShape shape(const Tensor& in, const Tensor& out) const;  // with the windows of an adaptive pooling
   kernels::PoolShape shape(const Tensor& in, const Tensor& out, const PoolNumbers& n) const;
+
+ private:
+  kernels::PoolShape sizes(const Tensor& in, const Tensor& out) const;
 };
 
 // Nanoseconds that a pooling takes.

@@ -307,7 +307,17 @@ Tensor bucketize_Scalar(Scalar self, const Tensor& boundaries, bool out_int32, b
 }  // namespace impl
 namespace composite {
 
-// From 0 to 1 where there are no points, and as wide where all are the same.
+// One wide where they would all be the same.
+Tensor _even_edges(const Tensor& points, int64_t bins, double low, double high, int64_t dim) {
+  RG_CHECK(bins > 0, "torch.histogram(): bins must be > 0, but got ", bins, " for dimension ", dim);
+  RG_CHECK(std::isfinite(low) && std::isfinite(high), "torch.histogramdd: dimension ", dim, "'s range [", low, ", ", high,
+           "] is not finite");
+  RG_CHECK(low <= high, "torch.histogramdd: min should not exceed max, but got min ", low, " max ", high, " for dimension ", dim);
+  if (low == high) low -= 0.5, high += 0.5;
+  return ops::linspace(low, high, bins + 1, points.dtype(), {}, points.device(), {}, {});
+}
+
+// From 0 to 1 where there are no points.
 std::vector<Tensor> _histogram_edges(const Tensor& points, IntSpan bins) {
   RG_CHECK(points.dim() == 2 && points.size(1) == static_cast<int64_t>(bins.size()), "_histogram_edges: points ", points.sizes(),
            " and bins ", bins, " do not go together");
@@ -321,12 +331,8 @@ std::vector<Tensor> _histogram_edges(const Tensor& points, IntSpan bins) {
   edges.reserve(bins.size());
   for (size_t d = 0; d < bins.size(); ++d) {
     const int64_t at = static_cast<int64_t>(d);
-    RG_CHECK(bins[d] > 0, "torch.histogram(): bins must be > 0, but got ", bins[d], " for dimension ", at);
-    double low = any ? read_scalar(least, at).to_double() : 0, high = any ? read_scalar(most, at).to_double() : 1;
-    RG_CHECK(std::isfinite(low) && std::isfinite(high), "torch.histogramdd: dimension ", at, "'s range [", low, ", ", high,
-             "] is not finite");
-    if (low == high) low -= 0.5, high += 0.5;
-    edges.push_back(ops::linspace(low, high, bins[d] + 1, points.dtype(), {}, points.device(), {}, {}));
+    const double low = any ? read_scalar(least, at).to_double() : 0, high = any ? read_scalar(most, at).to_double() : 1;
+    edges.push_back(_even_edges(points, bins[d], low, high, at));
   }
   return edges;
 }

@@ -7,7 +7,6 @@ from builtins import range as _counting  # `range` is an argument here
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import retrograd as torch
 from retrograd import Tensor
 from retrograd._C import _ops
 from retrograd._ops.out import written
@@ -30,9 +29,9 @@ class histogramdd_result(NamedTuple):
     bin_edges: tuple[Tensor, ...]
 
 
-def _edges(column: Any, bins: Any, range: Sequence[float] | None, d: int) -> Any:
-    """The edges of the bins of one dimension: given, or evenly over a range, from 0 to 1 if there is none."""
-    if isinstance(bins, torch.Tensor):
+def _edges(column: Any, bins: Any, d: int, low: float = 0.0, high: float = 1.0) -> Any:
+    """The edges of the bins of one dimension: given, or evenly over a range."""
+    if isinstance(bins, Tensor):
         if bins.ndim != 1:
             raise RuntimeError(
                 f"torch.histogramdd(): bins tensor should have one dimension, but got {bins.ndim} dimensions "
@@ -44,21 +43,11 @@ def _edges(column: Any, bins: Any, range: Sequence[float] | None, d: int) -> Any
         if bins.numel() == 0:
             raise RuntimeError(f"torch.histogramdd(): bins tensor should have at least 1 element, but got none for dimension {d}")
         return bins.detach()
-    if bins <= 0:
-        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {d}")
-    low, high = (0.0, 1.0) if range is None else range
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"torch.histogramdd: dimension {d}'s range [{low:g}, {high:g}] is not finite")
-    if low > high:
-        raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {d}")
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    return torch.linspace(low, high, bins + 1, dtype=column.dtype, device=column.device)
+    return _ops._even_edges(column, bins, low, high, d)
 
 
-def _counted(points: Any, edges: Sequence[Any], weight: Any, density: bool) -> Any:
-    """How many rows of points [n, d], or what weight of them, fall into each bin."""
-    bins = [e.numel() - 1 for e in edges]
+def _counted(points: Any, edges: Sequence[Any], bins: Sequence[int], weight: Any, density: bool) -> Any:
+    """How many rows of points [n, d], or what weight of them, fall into each of so many bins in each dimension."""
     weights = None if weight is None else weight.detach().reshape(-1)
     hist = _ops._histogramdd_counts(points, edges[0] if len(edges) == 1 else _ops.cat(edges), bins, weights)
     if density:
@@ -82,7 +71,7 @@ def histogram(
     out: Sequence[Tensor] | None = None,
 ) -> histogram_result:
     """How many elements, or what weight of them, fall into each bin, and the edges of the bins."""
-    given = isinstance(bins, torch.Tensor)
+    given = isinstance(bins, Tensor)
     if not input.is_floating_point() or (not given and input.itemsize < 4):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype._title}'")
     if weight is not None and weight.shape != input.shape:
@@ -96,11 +85,17 @@ def histogram(
     if input.is_meta:
         _refuse_meta("histogram.bins_tensor" if given else "histogram.bin_ct")
     points = (input.detach() if input.requires_grad else input).reshape(-1, 1)
-    edges = _edges(points, bins, range, 0) if given or range is not None else _ops._histogram_edges(points, (bins,))[0]  # type: ignore[arg-type]
-    if weight is None and not density:
-        hist = _ops._histogramdd_counts(points, edges, (edges.numel() - 1,))
+    if given:
+        edges = _edges(points, bins, 0)
+        bins = edges.numel() - 1
+    elif range is None:
+        edges = _ops._histogram_edges(points, (bins,))[0]  # type: ignore[arg-type]
     else:
-        hist = _counted(points, [edges], weight, density)
+        edges = _ops._even_edges(points, bins, range[0], range[1], 0)  # type: ignore[arg-type]
+    if weight is None and not density:
+        hist = _ops._histogramdd_counts(points, edges, (bins,))  # type: ignore[arg-type]
+    else:
+        hist = _counted(points, [edges], (bins,), weight, density)  # type: ignore[arg-type]
     if out is not None:
         return histogram_result(written(hist, out[0], _HISTOGRAM), written(edges, out[1], _HISTOGRAM.replace("hist ", "bin_edges ")))
     return tuple.__new__(histogram_result, (hist, edges.clone() if given else edges))
@@ -115,7 +110,8 @@ def histogramdd(
     density: bool = False,
 ) -> histogramdd_result:
     """The histogram of points whose coordinates lie along the last dimension, and the edges of the bins in each."""
-    if input.ndim < 2:
+    rank = input.ndim
+    if rank < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     n = input.size(-1)
     bins = [bins] * n if isinstance(bins, int) else bins
@@ -124,12 +120,12 @@ def histogramdd(
     given = False
     for b in bins:
         if not isinstance(b, int):
-            if not isinstance(b, torch.Tensor):
+            if not isinstance(b, Tensor):
                 raise TypeError(_BINS)
             given = True
     if len(bins) != n:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
-    if not input.is_floating_point() or (input.itemsize < 4 and not given and range is None):
+    if not input.is_floating_point() or (range is None and not given and input.itemsize < 4):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype._title}'")
     if weight is not None:
         if weight.dtype != input.dtype:
@@ -143,12 +139,15 @@ def histogramdd(
     if input.is_meta:
         _refuse_meta("_histogramdd_from_bin_tensors" if given else "_histogramdd_bin_edges")
     points = input.detach() if input.requires_grad else input
-    if input.ndim != 2:
+    if rank != 2:
         points = points.reshape(math.prod(input.shape[:-1]), n)
-    if not given and range is None:
+    if given:
+        spans = [(0.0, 1.0)] * n if range is None else [range[2 * d : 2 * d + 2] for d in _counting(n)]
+        edges = [_edges(points, b, d, *span) for d, (b, span) in enumerate(zip(bins, spans, strict=True))]
+        hist = _counted(points, edges, [e.numel() - 1 for e in edges], weight, density)
+        return histogramdd_result(hist, tuple(e.clone() if isinstance(b, Tensor) else e for e, b in zip(edges, bins, strict=True)))
+    if range is None:
         even = _ops._histogram_edges(points, bins)
-        return tuple.__new__(histogramdd_result, (_counted(points, even, weight, density), tuple(even)))
-    spans = [range[2 * d : 2 * d + 2] for d in _counting(n)] if range is not None else None
-    edges = [_edges(points, bins[d], spans[d] if spans else None, d) for d in _counting(n)]
-    hist = _counted(points, edges, weight, density)
-    return histogramdd_result(hist, tuple(e.clone() if isinstance(b, torch.Tensor) else e for e, b in zip(edges, bins, strict=True)))
+    else:
+        even = tuple([_ops._even_edges(points, bins[d], range[2 * d], range[2 * d + 1], d) for d in _counting(n)])
+    return tuple.__new__(histogramdd_result, (_counted(points, even, bins, weight, density), tuple(even)))
