@@ -76,10 +76,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="set RETROGRAD_SLOW_TESTS=1"))
 
 
-def pytest_collection_finish() -> None:
+def _freeze() -> None:
     """Tens of thousands of tests are as many objects that the collector would visit whenever a test calls it, and that a child of fork would copy for it."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_collection_finish() -> None:
+    _freeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_heap():
+    """What earlier modules keep, stored results above all, is not visited either."""
+    _freeze()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -653,7 +653,7 @@ def new_classes_of_modules_and_functions():
 def test_flat(name):
     growth, most, _ = run(PATTERNS[name], STEPS)
     assert {k: growth[k] for k in ("tensors", "nodes", "bytes", "blocks")} == {"tensors": 0, "nodes": 0, "bytes": 0, "blocks": 0}
-    assert growth["objects"] <= 10
+    assert growth["objects"] < STEPS / 2  # a leak is one a step at least; the doctor keeps notes of the last few backwards
     assert most < 20_000  # cycles wait for the collector, but not for long
     assert growth["resident"] <= RESIDENT_SLACK
 
