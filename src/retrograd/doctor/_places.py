@@ -107,6 +107,7 @@ def tree_of(file: str) -> ast.Module | None:
         return None
 
 
+@functools.lru_cache(maxsize=256)
 def statement_at(place: Place) -> ast.stmt | None:
     """The innermost statement that covers a line."""
     tree = tree_of(place.file)
@@ -119,6 +120,7 @@ def statement_at(place: Place) -> ast.stmt | None:
     return found
 
 
+@functools.lru_cache(maxsize=256)
 def function_around(place: Place) -> ast.AST | None:
     """The innermost function definition that covers a line, or the module."""
     tree = tree_of(place.file)
