@@ -9,7 +9,8 @@
 // many channels, each of which reads another plane of the input.
 //
 // Lanes of vectors are tiles, counted through the rows of tiles of all images. A block of tiles is one task: its 36 matrices [channels, tiles]
-// are multiplied by those of the weights in registers.
+// are multiplied by those of the weights in registers. Where the weights at 36 points would take more memory than all tiles, these are kept, and
+// the weights transformed some rows at a time.
 #include "cpu/kernels/conv_winograd.h"
 
 #include <algorithm>
@@ -90,11 +91,11 @@ inline __attribute__((always_inline)) void kernel_points(const Rows w[3], Rows t
   t[5] = w[2];
 }
 
-// The weights at the 36 points, as panel_times wants them: [point][tile of rows][channel and plane][row].
-int64_t packed_size(const Problem& p) { return round_up(p.rows, kTall) * p.depth(); }
-void pack_weights(const Problem& p, const float* weight, int64_t row, int64_t rows, float* packed) {
+// The weights at the 36 points, as panel_times wants them: [point][tile of rows][channel and plane][row]. Here one tile, from point to point
+// `apart` elements.
+void pack_weights(const Problem& p, const float* weight, int64_t row, int64_t rows, int64_t apart, float* packed) {
   typedef float Narrow __attribute__((vector_size(kTall * sizeof(float))));
-  const int64_t width = tail_rows(rows), point = packed_size(p);
+  const int64_t width = tail_rows(rows);
   for (int64_t k = 0; k < p.depth(); ++k) {
     Rows w[9] = {}, half[3][6], column[3], whole[6];
     const int64_t c = k / p.planes, plane = p.turned ? p.planes - 1 - k % p.planes : k % p.planes;
@@ -103,13 +104,13 @@ void pack_weights(const Problem& p, const float* weight, int64_t row, int64_t ro
       for (int tap = 0; tap < 9; ++tap) w[p.turned ? 8 - tap : tap][r] = static_cast<double>(from[tap]);
     }
     for (int i = 0; i < 3; ++i) kernel_points(w + 3 * i, half[i]);
-    float* to = packed + row * p.depth() + k * width;
+    float* to = packed + k * width;
     for (int j = 0; j < 6; ++j) {
       for (int i = 0; i < 3; ++i) column[i] = half[i][j];
       kernel_points(column, whole);
       for (int i = 0; i < 6; ++i) {
         const Narrow rounded = __builtin_convertvector(whole[i], Narrow);
-        std::memcpy(to + (i * 6 + j) * point, &rounded, static_cast<size_t>(width) * sizeof(float));
+        std::memcpy(to + (i * 6 + j) * apart, &rounded, static_cast<size_t>(width) * sizeof(float));
       }
     }
   }
@@ -273,11 +274,22 @@ void restore_tiles(const float* from, int64_t step, float start, float (&rows)[k
 
 // ---- A block of panels.
 
+constexpr int64_t kRowsAtATime = 64;
+
 struct Plan {
   int64_t panels;  // of tiles at a time
   int64_t blocks;
-  int64_t packed;  // elements of the weights of a group
+  bool keeps;      // the points of all blocks
+  int64_t rows;    // at a time
+  int64_t point;   // elements of the weights of a group at a point, of so many rows
+  int64_t packed;  // at all points
+  int64_t points;  // elements of those of a block
   int64_t slot_bytes;
+
+  int64_t packed_bytes(const Problem& p) const { return bytes(p.groups * packed); }
+  int64_t points_bytes() const { return keeps ? bytes(blocks * points) : 0; }
+
+  static int64_t bytes(int64_t elements) { return round_up(elements * static_cast<int64_t>(sizeof(float)), 64); }
 };
 Plan plan_of(const Problem& p) {
   Plan plan;
@@ -285,21 +297,20 @@ Plan plan_of(const Problem& p) {
   plan.panels = std::clamp<int64_t>(160 * 1024 / each, 1, 4);
   plan.panels = smaller(plan.panels, larger(1, tiles / (4 * kP)));
   plan.blocks = (tiles + plan.panels * kP - 1) / (plan.panels * kP);
-  plan.packed = kPoints * packed_size(p);
-  plan.slot_bytes = round_up(each * plan.panels * static_cast<int64_t>(sizeof(float)), 64);
+  plan.points = plan.panels * kPoints * p.depth() * kP;
+  plan.keeps = p.groups == 1 && p.rows > kRowsAtATime && plan.blocks * plan.points <= kPoints * p.rows * p.depth();
+  plan.rows = plan.keeps ? kRowsAtATime : p.rows;
+  plan.point = round_up(plan.rows, kTall) * p.depth();
+  plan.packed = kPoints * plan.point;
+  plan.slot_bytes = Plan::bytes((plan.keeps ? 0 : plan.points) + plan.panels * kPoints * plan.rows * kP);
   return plan;
 }
 
-void one_block(const Problem& p, const Plan& plan, int64_t group, int64_t tile, const float* in, const float* packed, const float* bias,
-               float* out, float* memory) {
-  const int64_t in_channel = p.in[0] * p.in_plane(), out_row = p.out[0] * p.out_plane(), depth = p.depth();
-  const int64_t in_image = p.groups * p.channels * in_channel, out_image = p.groups * p.rows * out_row;
+// The points of a block: [panel][point][channel and plane][kP].
+void find_points(const Problem& p, const Plan& plan, int64_t group, int64_t tile, const float* in, float* points) {
+  const int64_t in_channel = p.in[0] * p.in_plane(), depth = p.depth(), in_image = p.groups * p.channels * in_channel;
   const int64_t count = smaller(plan.panels * kP, p.all_tiles() - tile), panels = (count + kP - 1) / kP;
   const float* group_in = in + group * p.channels * in_channel;
-  float* group_out = out + group * p.rows * out_row;
-  // points [panel][point][channel and plane][kP], sums [panel][point][row][kP]
-  float* const points = memory;
-  float* const sums = memory + plan.panels * kPoints * depth * kP;
   Stretch stretches[kL];
   for (int64_t at = 0; at < panels * kP; at += kL) {
     const int64_t lanes = std::clamp<int64_t>(count - at, 0, kL);
@@ -314,28 +325,37 @@ void one_block(const Problem& p, const Plan& plan, int64_t group, int64_t tile, 
         transform_tiles(row, behind, source.last, to, depth * kP);
       }
   }
-  const int64_t full = p.rows / kTall * kTall, point_size = packed_size(p);
+}
+
+// Rows [first, first + rows) of its results, by way of sums [panel][point][row][kP].
+void write_rows(const Problem& p, const Plan& plan, int64_t group, int64_t tile, int64_t first, int64_t rows, const float* points,
+                const float* packed, const float* bias, float* out, float* sums) {
+  const int64_t out_row = p.out[0] * p.out_plane(), depth = p.depth(), out_image = p.groups * p.rows * out_row;
+  const int64_t count = smaller(plan.panels * kP, p.all_tiles() - tile), panels = (count + kP - 1) / kP, full = rows / kTall * kTall;
+  float* group_out = out + (group * p.rows + first) * out_row;
+  if (bias) bias += group * p.rows + first;
   for (int64_t point = 0; point < kPoints; ++point)
     for (int64_t panel = 0; panel < panels; ++panel) {
-      const float* a = packed + point * point_size;
+      const float* a = packed + point * plan.point;
       const float* b = points + (panel * kPoints + point) * depth * kP;
-      float* c = sums + (panel * kPoints + point) * p.rows * kP;
+      float* c = sums + (panel * kPoints + point) * rows * kP;
       if (full) panel_times<float, kWide, kRun>(full, depth, a, depth * kTall, b, c, kP, true, nullptr);
-      if (full < p.rows) panel_times<float, kWide, kRun>(p.rows - full, depth, a + full * depth, 0, b, c + full * kP, kP, true, nullptr);
+      if (full < rows) panel_times<float, kWide, kRun>(rows - full, depth, a + full * depth, 0, b, c + full * kP, kP, true, nullptr);
     }
+  Stretch stretches[kL];
   for (int64_t at = 0; at < count; at += kL) {
     const int n = find_stretches(p, tile + at, smaller(kL, count - at), stretches);
-    const float* from = sums + at / kP * kPoints * p.rows * kP + at % kP;
-    alignas(64) float rows[kSide][kSide * kL];
-    for (int64_t r = 0; r < p.rows; ++r) {
-      restore_tiles(from + r * kP, p.rows * kP, bias ? bias[group * p.rows + r] : 0.0f, rows);
+    const float* from = sums + at / kP * kPoints * rows * kP + at % kP;
+    alignas(64) float lines[kSide][kSide * kL];
+    for (int64_t r = 0; r < rows; ++r) {
+      restore_tiles(from + r * kP, rows * kP, bias ? bias[r] : 0.0f, lines);
       for (int k = 0; k < n; ++k) {
         const Stretch& t = stretches[k];
         float* to = group_out + t.image * out_image + r * out_row + t.z * p.out_plane() + t.y * p.out[2] + t.x;
         const int64_t step = p.apart[2], length = smaller(t.count * kSide, (p.out[2] - t.x + step - 1) / step);
         const int64_t high = smaller(kSide, (p.out[1] - t.y + p.apart[1] - 1) / p.apart[1]);
         for (int64_t i = 0; i < high; ++i, to += p.apart[1] * p.out[2]) {
-          const float* const from = rows[i] + t.lane * kSide;
+          const float* const from = lines[i] + t.lane * kSide;
           if (step == 1) {
             copy_piece(to, from, length);
           } else {
@@ -349,24 +369,45 @@ void one_block(const Problem& p, const Plan& plan, int64_t group, int64_t tile, 
 
 void run(const Problem& p, int64_t weight_group, const float* in, const float* weight, const float* bias, float* out, Workspace work) {
   const Plan plan = plan_of(p);
-  float* const packed = static_cast<float*>(work.data);
-  const int64_t tiles_of_rows = (p.rows + kTall - 1) / kTall;
-  parallel_for(0, p.groups * tiles_of_rows, larger(1, 64 / p.depth()), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t group = i / tiles_of_rows, row = i % tiles_of_rows * kTall;
-      pack_weights(p, weight + group * weight_group, row, smaller(kTall, p.rows - row), packed + group * plan.packed);
-    }
+  char* const memory = static_cast<char*>(work.data);
+  float *const packed = reinterpret_cast<float*>(memory), *const kept = reinterpret_cast<float*>(memory + plan.packed_bytes(p));
+  const int64_t shared = plan.packed_bytes(p) + plan.points_bytes(), step = plan.panels * kP;
+  Slots slots(memory + shared, plan.slot_bytes, (work.bytes - shared) / plan.slot_bytes);
+  const auto pack = [&](int64_t first, int64_t rows) {
+    const int64_t tiles = (rows + kTall - 1) / kTall;
+    parallel_for(0, p.groups * tiles, larger(1, 64 / p.depth()), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t group = i / tiles, row = i % tiles * kTall;
+        pack_weights(p, weight + group * weight_group, first + row, smaller(kTall, rows - row), plan.point,
+                     packed + group * plan.packed + row * p.depth());
+      }
+    });
+  };
+  if (!plan.keeps) {
+    pack(0, p.rows);
+    parallel_for(0, p.groups * plan.blocks, 1, [&](int64_t begin, int64_t end) {
+      const Slot slot(slots);
+      float *const points = reinterpret_cast<float*>(slot.data), *const sums = points + plan.points;
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t group = i / plan.blocks, tile = i % plan.blocks * step;
+        find_points(p, plan, group, tile, in, points);
+        write_rows(p, plan, group, tile, 0, p.rows, points, packed + group * plan.packed, bias, out, sums);
+      }
+    });
+    return;
+  }
+  parallel_for(0, plan.blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) find_points(p, plan, 0, i * step, in, kept + i * plan.points);
   });
-  const int64_t shared = round_up(p.groups * plan.packed * static_cast<int64_t>(sizeof(float)), 64);
-  Slots slots(static_cast<char*>(work.data) + shared, plan.slot_bytes, (work.bytes - shared) / plan.slot_bytes);
-  parallel_for(0, p.groups * plan.blocks, 1, [&](int64_t begin, int64_t end) {
-    const Slot slot(slots);
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t group = i / plan.blocks;
-      one_block(p, plan, group, i % plan.blocks * plan.panels * kP, in, packed + group * plan.packed, bias, out,
-                reinterpret_cast<float*>(slot.data));
-    }
-  });
+  for (int64_t first = 0; first < p.rows; first += plan.rows) {
+    const int64_t rows = smaller(plan.rows, p.rows - first);
+    pack(first, rows);
+    parallel_for(0, plan.blocks, 1, [&](int64_t begin, int64_t end) {
+      const Slot slot(slots);
+      for (int64_t i = begin; i < end; ++i)
+        write_rows(p, plan, 0, i * step, first, rows, kept + i * plan.points, packed, bias, out, reinterpret_cast<float*>(slot.data));
+    });
+  }
 }
 
 }  // namespace
@@ -384,8 +425,7 @@ bool winograd_wins(const ConvShape& s, ConvPass pass) {
 int64_t winograd_bytes(const ConvShape& s, ConvPass pass) {
   const Problem p = problem_of(s, pass);
   const Plan plan = plan_of(p);
-  return round_up(p.groups * plan.packed * static_cast<int64_t>(sizeof(float)), 64) +
-         smaller(num_threads(), p.groups * plan.blocks) * plan.slot_bytes;
+  return plan.packed_bytes(p) + plan.points_bytes() + smaller(num_threads(), p.groups * plan.blocks) * plan.slot_bytes;
 }
 
 void winograd_out(const ConvShape& s, const float* in, const float* weight, const float* bias, float* out, Workspace work) {
