@@ -214,7 +214,7 @@ void svd(const Matrices& a, bool full, void* u, void* s, void* vh, int* failed) 
       R* values = static_cast<R*>(s) + i * k;
       int verdict = 0;
       bool done = false;
-      if constexpr (!is_complex_v<T>) done = m == n && small_svd(columns, matrix, left, values, right, &verdict);
+      if constexpr (!is_complex_v<T>) done = small_svd(rows, columns, full, matrix, left, values, right, &verdict);
       if (!done)
         with_work<T>(std::max(rows, columns), [&](T* work, int size) {
           if constexpr (is_complex_v<T>) {

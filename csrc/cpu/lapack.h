@@ -71,8 +71,8 @@ template <class T, class F> void with_work(int order, F&& call) {
 // lapack_small.cpp: one small real matrix each; false, and nothing touched, where it is not for them.
 template <class T> bool small_qr(int rows, int columns, T* a, T* tau);
 template <class T> bool small_q(int rows, int columns, int steps, T* q, const T* tau);
-template <class T> bool small_eigh(bool vectors, int n, T* a, T* w, int* verdict);  // of the lower triangle
-template <class T> bool small_svd(int n, T* a, T* u, T* s, T* vh, int* verdict);    // square; u and vh may be null
+template <class T> bool small_eigh(bool vectors, int n, T* a, T* w, int* verdict);                           // of the lower triangle
+template <class T> bool small_svd(int rows, int columns, bool full, T* a, T* u, T* s, T* vh, int* verdict);  // u and vh may be null
 
 // lapack_systems.cpp
 void lu(const Matrices& a, int* pivots, int* info);

@@ -65,9 +65,9 @@ template <class T> bool is_moderate(const T* a, int64_t n) {
   return largest > T(1e-10) && largest < T(1e10);
 }
 
-template <class T> void set_identity(T* a, int n) {
-  std::fill(a, a + n * n, T(0));
-  for (int i = 0; i < n; ++i) a[i * (n + 1)] = 1;
+template <class T> void set_identity(T* a, int rows, int columns) {
+  std::fill(a, a + rows * columns, T(0));
+  for (int i = 0; i < std::min(rows, columns); ++i) a[i * (rows + 1)] = 1;
 }
 
 // Q^T A Q = T for the symmetric A in the lower triangle: T's diagonal and the one beside it in d and e, the reflections of Q below that.
@@ -96,19 +96,45 @@ template <class T> void make_tridiagonal(int n, T* a, T* d, T* e, T* tau) {
   d[n - 1] = a[n * n - 1];
 }
 
-// Q^T A P = B for square A: B's diagonal in d, the one above it in e, the reflections of Q below the diagonal and those of P beyond the other.
-template <class T> void make_bidiagonal(int n, T* a, T* d, T* e, T* left_factors, T* right_factors) {
-  for (int i = 0; i < n; ++i) {
-    const Line<T> column{a + i * (n + 1), n - i, 1}, row{column.data + n, n - i - 1, n};
-    left_factors[i] = make_reflection(column);
-    d[i] = column[0];
-    if (row.n == 0) continue;
-    reflect_lines(column, left_factors[i], row.data, 1, row.n, n);
-    right_factors[i] = make_reflection(row);
-    e[i] = row[0];
-    reflect_lines(row, right_factors[i], row.data + 1, n, row.n, 1);
+// Q^T A P = B for an A of n columns and as many rows or more, whose elements are `down` and `along` apart: B's diagonal in d, the one above it in e,
+// the reflections of Q below the diagonal and those of P beyond the other.
+template <class T> class Bidiagonal {
+ public:
+  T d[kSmallOrder], e[kSmallOrder];
+
+  Bidiagonal(int rows, int n, T* a, int down, int along) : rows_(rows), n_(n), a_(a), down_(down), along_(along) {
+    for (int i = 0; i < n; ++i) {
+      const Line<T> c = column(i), r = row(i);
+      q_[i] = make_reflection(c);
+      d[i] = c[0];
+      if (r.n == 0) {
+        p_[i] = 0;
+        continue;
+      }
+      reflect_lines(c, q_[i], r.data, down, r.n, along);
+      p_[i] = make_reflection(r);
+      e[i] = r[0];
+      reflect_lines(r, p_[i], r.data + down, along, c.n - 1, down);
+    }
   }
-}
+
+  // Q times each of `count` lines, whose elements are `step` apart, and P likewise.
+  void apply_q(T* x, int step, int count, int apart) const {
+    for (int i = n_ - 1; i >= 0; --i) reflect_lines(column(i), q_[i], x + i * step, step, count, apart);
+  }
+  void apply_p(T* x, int step, int count, int apart) const {
+    for (int i = n_ - 2; i >= 0; --i) reflect_lines(row(i), p_[i], x + (i + 1) * step, step, count, apart);
+  }
+
+ private:
+  Line<T> column(int i) const { return {a_ + i * (down_ + along_), rows_ - i, down_}; }
+  Line<T> row(int i) const { return {a_ + i * (down_ + along_) + along_, n_ - i - 1, along_}; }
+
+  const int rows_, n_;
+  T* const a_;
+  const int down_, along_;
+  T q_[kSmallOrder], p_[kSmallOrder];
+};
 
 }  // namespace
 
@@ -153,21 +179,30 @@ template <class T> bool small_eigh(bool vectors, int n, T* a, T* w, int* verdict
   return true;
 }
 
-template <class T> bool small_svd(int n, T* a, T* u, T* s, T* vh, int* verdict) {
+template <class T> bool small_svd(int rows, int columns, bool full, T* a, T* u, T* s, T* vh, int* verdict) {
   static Bdsqr* const bdsqr = routine<T, Bdsqr>("bdsqr_");
-  if (n < 2 || n > kSmallOrder || !is_moderate(a, n * n)) return false;
-  T e[kSmallOrder], left_factors[kSmallOrder], right_factors[kSmallOrder], work[4 * kSmallOrder];
-  make_bidiagonal(n, a, s, e, left_factors, right_factors);
-  const char upper = 'U';
-  const int none = 0, wanted = u ? n : 0;
+  const int n = std::min(rows, columns), most = std::max(rows, columns), kept = full ? most : n;
+  // LAPACK factors what is much longer than wide first, which may turn signs.
+  if (n < 2 || most > kSmallOrder || (most > n && most >= n * 11 / 6) || !is_moderate(a, rows * columns)) return false;
+  const bool wide = rows < columns;  // its transpose is made bidiagonal, which makes it so itself, below the diagonal
+  Bidiagonal<T> b(most, n, a, wide ? rows : 1, wide ? 1 : rows);
+  const int u_columns = wide ? n : kept, vh_rows = wide ? kept : n, none = 0, wanted = u ? n : 0, vh_ld = u ? vh_rows : 1;
+  const char triangle = wide ? 'L' : 'U';
+  T work[4 * kSmallOrder];
   if (u) {
-    set_identity(u, n);
-    set_identity(vh, n);
+    set_identity(u, rows, u_columns);
+    set_identity(vh, vh_rows, columns);
   }
-  bdsqr(&upper, &n, &wanted, &wanted, &none, s, e, vh, &n, u, &n, nullptr, &n, work, verdict);
+  std::copy(b.d, b.d + n, s);
+  bdsqr(&triangle, &n, &wanted, &wanted, &none, s, b.e, vh, &vh_ld, u, &rows, nullptr, &n, work, verdict);
   if (!u) return true;
-  for (int i = n - 1; i >= 0; --i) reflect_lines(Line<T>{a + i * (n + 1), n - i, 1}, left_factors[i], u + i, 1, n, n);
-  for (int i = n - 2; i >= 0; --i) reflect_lines(Line<T>{a + i * (n + 1) + n, n - i - 1, n}, right_factors[i], vh + (i + 1) * n, n, n, 1);
+  if (wide) {
+    b.apply_p(u, 1, u_columns, rows);
+    b.apply_q(vh, vh_rows, vh_rows, 1);
+  } else {
+    b.apply_q(u, 1, u_columns, rows);
+    b.apply_p(vh, vh_rows, vh_rows, 1);
+  }
   return true;
 }
 
@@ -177,7 +212,7 @@ template bool small_q(int, int, int, float*, const float*);
 template bool small_q(int, int, int, double*, const double*);
 template bool small_eigh(bool, int, float*, float*, int*);
 template bool small_eigh(bool, int, double*, double*, int*);
-template bool small_svd(int, float*, float*, float*, float*, int*);
-template bool small_svd(int, double*, double*, double*, double*, int*);
+template bool small_svd(int, int, bool, float*, float*, float*, float*, int*);
+template bool small_svd(int, int, bool, double*, double*, double*, double*, int*);
 
 }  // namespace retrograd::cpu
