@@ -11,6 +11,7 @@
 #include "cpu/float8.h"
 #include "cpu/isa.h"
 #include "cpu/iterate.h"
+#include "cpu/kernels/bytes.h"
 #include "cpu/kernels/rows.h"
 #include "cpu/kernels/transpose.h"
 #include "cpu/parallel.h"
@@ -190,7 +191,7 @@ void convert(void* dst, DType to, const void* src, DType from, int64_t n) {
   if (n == 0) return;  // dst and src may be null
   const int64_t to_size = itemsize(to), from_size = itemsize(from);
   if (to == from || (to_size == from_size && is_integral(to) && is_integral(from))) {
-    std::memcpy(dst, src, static_cast<size_t>(n * to_size));
+    copy_bytes(dst, src, n * to_size);
     return;
   }
   if (is_complex(to) || is_complex(from)) return convert_complex(dst, to, src, from, n);
@@ -222,7 +223,7 @@ template <class T> void copy_row(char* d, int64_t ds, const char* s, int64_t ss,
   constexpr int64_t item = sizeof(T);
   if (ds == item && ss == item) {
     if (n * item >= 64) {
-      std::memcpy(d, s, static_cast<size_t>(n * item));
+      copy_bytes(d, s, n * item);
     } else {  // shorter than the call
       for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(d)[i] = reinterpret_cast<const T*>(s)[i];
     }
@@ -230,6 +231,10 @@ template <class T> void copy_row(char* d, int64_t ds, const char* s, int64_t ss,
     const T value = *reinterpret_cast<const T*>(s);
     T* to = reinterpret_cast<T*>(d);
     for (int64_t i = 0; i < n; ++i) to[i] = value;
+  } else if (ds == item && ss == -item) {
+    T* __restrict to = reinterpret_cast<T*>(d);
+    const T* __restrict from = reinterpret_cast<const T*>(s);
+    for (int64_t i = 0; i < n; ++i) to[i] = from[-i];
   } else if (ds == item) {
     T* to = reinterpret_cast<T*>(d);
     for (int64_t i = 0; i < n; ++i) to[i] = *reinterpret_cast<const T*>(s + i * ss);
@@ -405,8 +410,7 @@ bool is_contiguous(const Array& a) {
 }
 
 void copy_block(char* d, const char* s, int64_t bytes) {
-  parallel_for(0, bytes, larger(kGrainBytes, 4096),
-               [=](int64_t begin, int64_t end) { std::memcpy(d + begin, s + begin, static_cast<size_t>(end - begin)); });
+  parallel_for(0, bytes, larger(kGrainBytes, 4096), [=](int64_t begin, int64_t end) { copy_bytes(d + begin, s + begin, end - begin); });
 }
 
 void copy_general(const Array& dst, const Array& src) {

@@ -69,12 +69,31 @@ template <class T> struct General {  // any other exponent
 };
 
 template <class Norm> struct Fast {
+  using Kind = Norm;
   template <class T> void operator()(T* out, const T* a, const T* b, int64_t rows, int64_t n) const {
     int64_t r = 0;
     for (; r + kRows <= rows; r += kRows) row_distances<Norm, kRows>(out + r, a, b + r * n, n);
     for (; r < rows; ++r) row_distances<Norm, 1>(out + r, a, b + r * n, n);
   }
 };
+
+// Of rows shorter than a vector: lanes are rows of x2, which stand as columns for it. The sums are those of row_distances.
+template <class Norm, class T> void short_distances(T* out, const T* x1, int64_t rows1, int64_t stride, const T* x2, int64_t rows2,
+                                                    int64_t n) {
+  constexpr int64_t lanes = kLanes<T>;
+  Vector<T> columns[lanes];
+  for (int64_t j = 0; j < rows2; j += lanes) {
+    const int64_t count = rows2 - j < lanes ? rows2 - j : lanes;
+    for (int64_t k = 0; k < n; ++k)
+      for (int64_t l = 0; l < lanes; ++l) columns[k][l] = x2[(j + (l < count ? l : 0)) * n + k];
+    for (int64_t i = 0; i < rows1; ++i) {
+      Vector<T> total = {};
+      for (int64_t k = 0; k < n; ++k) total = Norm::join(total, Norm::term(x1[i * n + k] - columns[k]));
+      T* const to = out + i * stride + j;
+      for (int64_t l = 0; l < count; ++l) to[l] = Norm::finish(static_cast<T>(total[l]));
+    }
+  }
+}
 
 template <class T, class F> void all_pairs(T* out, const T* x1, const T* x2, int64_t batch, int64_t rows1, int64_t rows2, int64_t n,
                                            const F& row) {
@@ -85,6 +104,13 @@ template <class T, class F> void all_pairs(T* out, const T* x1, const T* x2, int
       const int64_t b = begin / rows1, stop = end < (b + 1) * rows1 ? end : (b + 1) * rows1;
       for (int64_t j = 0; j < rows2; j += tile) {
         const int64_t count = rows2 - j < tile ? rows2 - j : tile;
+        if constexpr (!std::is_same_v<F, General<T>>) {
+          if (n < kLanes<T>) {
+            short_distances<typename F::Kind>(out + (begin * rows2 + j), x1 + begin * n, stop - begin, rows2, x2 + (b * rows2 + j) * n,
+                                              count, n);
+            continue;
+          }
+        }
         for (int64_t i = begin; i < stop; ++i) row(out + i * rows2 + j, x1 + i * n, x2 + (b * rows2 + j) * n, count, n);
       }
       begin = stop;

@@ -38,7 +38,7 @@ Rounding parse_rounding(std::optional<std::string_view> mode) {
 // ---- powers ----
 
 // Exponents with a kernel of their own. They hold when the result has the dtype of self: (int tensor) ** 0.5 is a float's power.
-enum class Power : uint8_t { General, Copy, Square, Sqrt, Rsqrt, Reciprocal };
+enum class Power : uint8_t { General, Copy, Square, Cube, Sqrt, Rsqrt, Reciprocal };
 
 Power power_kind(const Tensor& self, const Scalar& exponent) {
   const double e = exponent.to_double();
@@ -51,6 +51,8 @@ Power power_kind(const Tensor& self, const Scalar& exponent) {
   if (!floating) check_representable(exponent, self.dtype());
   if (e == 1) return Power::Copy;
   if (e == 2) return Power::Square;
+  const bool is_wide = self.dtype() == DType::Float32 || self.dtype() == DType::Float64;  // others would round the square to fewer digits
+  if (e == 3 && (!floating || is_wide)) return Power::Cube;
   if (!floating) return Power::General;
   if (e == 0.5) return Power::Sqrt;
   if (e == -0.5) return Power::Rsqrt;
@@ -79,6 +81,11 @@ Tensor pow_scalar(const Tensor& self, Scalar exponent) {
   switch (power_kind(self, exponent)) {
     case Power::Copy: return clone(self);
     case Power::Square: return _square(self);
+    case Power::Cube: {
+      const Tensor result = _square(self);
+      mul_out(result, self, result);
+      return result;
+    }
     case Power::Sqrt: return sqrt(self);
     case Power::Rsqrt: return rsqrt(self);
     case Power::Reciprocal: return reciprocal(self);
@@ -89,6 +96,7 @@ void pow_scalar_inplace(const Tensor& self, Scalar exponent) {
   switch (power_kind(self, exponent)) {
     case Power::Copy: return check_no_internal_overlap(self);
     case Power::Square: return _square_out(self, self);
+    case Power::Cube: return mul_out(_square(self), self, self);
     case Power::Sqrt: return sqrt_out(self, self);
     case Power::Rsqrt: return rsqrt_out(self, self);
     case Power::Reciprocal: return reciprocal_out(self, self);
