@@ -22,6 +22,7 @@ std::string device_name(Device device) {
 }
 
 Device parse_device(const std::string& text) {
+  if (text == "cpu") return {};  // which most say
   const size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
   Device device;

@@ -241,6 +241,7 @@ template <class T> void columns(const Gather& g, const T* in, int64_t image_step
                                 T* out) {
   const int64_t taps = g.taps(), plane = g.in_plane();
   const Axis &x = g.axis[0], &y = g.axis[1], &z = g.axis[2];
+  const auto steps = [&](int64_t n) { return z.in_step == 1 ? n : (n + z.in_step - 1) / z.in_step; };  // a division takes as long as a run
   Run runs[kPanel<T>];
   for (int64_t column = 0; column < count; column += kPanel<T>, out += channels * taps * kPanel<T>) {
     const int64_t width = smaller(kPanel<T>, count - column);
@@ -257,7 +258,7 @@ template <class T> void columns(const Gather& g, const T* in, int64_t image_step
           for (int64_t tz = 0; tz < z.taps; ++tz, d += kPanel<T>) {
             const int64_t iz = run.j[2] * z.in_step + z.offset + tz * z.offset_step;
             // iz + l * step is inside for lo <= l < hi
-            int64_t lo = iz < 0 ? (-iz + z.in_step - 1) / z.in_step : 0, hi = iz < z.in ? (z.in - iz + z.in_step - 1) / z.in_step : 0;
+            int64_t lo = iz < 0 ? steps(-iz) : 0, hi = iz < z.in ? steps(z.in - iz) : 0;
             if (!inside) hi = 0;
             hi = smaller(hi, run.length);
             lo = smaller(lo, larger(hi, 0));

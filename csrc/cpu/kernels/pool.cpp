@@ -214,6 +214,23 @@ template <class T> void mean_planes_backward(const PoolShape& s, PoolCount count
 
 // ---- channels innermost ----
 
+// One position after the other, through all images: divisions take as long as its channels.
+struct Position {
+  const int64_t* sizes;
+  int64_t image, depth, height, column;
+  Position(int64_t i, const int64_t (&of)[3])
+      : sizes(of), image(i / of[2] / of[1] / of[0]), depth(i / of[2] / of[1] % of[0]), height(i / of[2] % of[1]), column(i % of[2]) {}
+  void next() {
+    if (++column < sizes[2]) return;
+    column = 0;
+    if (++height < sizes[1]) return;
+    height = 0;
+    if (++depth < sizes[0]) return;
+    depth = 0;
+    ++image;
+  }
+};
+
 // The sums of n channels over a window; kCount of them at a time stay in registers.
 template <class T, class C, int kCount>
 int64_t sum_channels(const PoolShape& s, const T* from, const Window& x, const Window& y, const Window& z, int64_t k, int64_t n, C by,
@@ -237,12 +254,12 @@ template <class T> void mean_channels(const PoolShape& s, PoolCount count, int64
   Divisors<C> divisors(s, count, divisor);
   const int64_t plane = s.out_plane(), in_plane = s.in_plane();
   parallel_for(0, s.outer * plane, larger(1, kGrain / larger(1, in_plane * s.inner / plane)), [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) {
-      const int64_t p = o % plane, depth = p / s.out[2] / s.out[1], height = p / s.out[2] % s.out[1], column = p % s.out[2];
-      const Window x = windows.depth(depth), y = windows.height(height), z = windows.width(column);
-      const T* from = in + o / plane * in_plane * s.inner;
+    Position at(begin, s.out);
+    for (int64_t o = begin; o < end; ++o, at.next()) {
+      const Window x = windows.depth(at.depth), y = windows.height(at.height), z = windows.width(at.column);
+      const T* from = in + at.image * in_plane * s.inner;
       T* to = out + o * s.inner;
-      const C by = divisors.rows(depth, height) * divisors.width()[column];
+      const C by = divisors.rows(at.depth, at.height) * divisors.width()[at.column];
       const int64_t done = sum_channels<T, C, 32>(s, from, x, y, z, 0, s.inner, by, to);
       sum_channels<T, C, 1>(s, from, x, y, z, sum_channels<T, C, 8>(s, from, x, y, z, done, s.inner, by, to), s.inner, by, to);
     }
@@ -253,23 +270,30 @@ template <class T> void mean_channels_backward(const PoolShape& s, PoolCount cou
   using C = compute_t<T>;
   Divisors<C> divisors(s, count, divisor);
   Covers covers(s, 3);
-  const int64_t plane = s.in_plane(), out_plane = s.out_plane(), pieces = (s.inner + kPiece - 1) / kPiece;
-  parallel_for(0, s.outer * plane * pieces, larger(1, kGrain / smaller(s.inner, kPiece)), [&](int64_t begin, int64_t end) {
+  const int64_t plane = s.in_plane(), out_plane = s.out_plane();
+  parallel_for(0, s.outer * plane, larger(1, kGrain / s.inner), [&](int64_t begin, int64_t end) {
     C sums[kPiece];
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t at = i / pieces, channel = i % pieces * kPiece, n = smaller(kPiece, s.inner - channel), p = at % plane;
-      const Cover x = covers.depth(p / s.in[2] / s.in[1]), y = covers.height(p / s.in[2] % s.in[1]), z = covers.width(p % s.in[2]);
-      const T* from = out + at / plane * out_plane * s.inner + channel;
-      std::fill(sums, sums + n, C(0));
-      for (int64_t a = x.first; a < x.last; ++a)
-        for (int64_t b = y.first; b < y.last; ++b)
-          for (int64_t c = z.first; c < z.last; ++c) {
-            const T* g = from + ((a * s.out[1] + b) * s.out[2] + c) * s.inner;
-            const C by = divisors.rows(a, b) * divisors.width()[c];
-            for (int64_t k = 0; k < n; ++k) sums[k] += static_cast<C>(g[k]) / by;
-          }
-      T* to = in + at * s.inner + channel;
-      for (int64_t k = 0; k < n; ++k) to[k] = static_cast<T>(sums[k]);
+    Position at(begin, s.in);
+    for (int64_t i = begin; i < end; ++i, at.next()) {
+      const Cover x = covers.depth(at.depth), y = covers.height(at.height), z = covers.width(at.column);
+      const T* from = out + at.image * out_plane * s.inner;
+      T* to = in + i * s.inner;
+      if (i > begin && at.column > 0 && z == covers.width(at.column - 1)) {  // in the same windows as its neighbour
+        std::copy(to - s.inner, to, to);
+        continue;
+      }
+      for (int64_t channel = 0; channel < s.inner; channel += kPiece) {
+        const int64_t n = smaller(kPiece, s.inner - channel);
+        std::fill(sums, sums + n, C(0));
+        for (int64_t a = x.first; a < x.last; ++a)
+          for (int64_t b = y.first; b < y.last; ++b)
+            for (int64_t c = z.first; c < z.last; ++c) {
+              const T* g = from + ((a * s.out[1] + b) * s.out[2] + c) * s.inner + channel;
+              const C by = divisors.rows(a, b) * divisors.width()[c];
+              for (int64_t k = 0; k < n; ++k) sums[k] += static_cast<C>(g[k]) / by;
+            }
+        for (int64_t k = 0; k < n; ++k) to[channel + k] = static_cast<T>(sums[k]);
+      }
     }
   });
 }
