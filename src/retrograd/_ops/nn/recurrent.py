@@ -11,6 +11,13 @@ _linear = _C._ops.linear
 
 def _check(input: Tensor, w_ih: Tensor, w_hh: Tensor, *states: Tensor) -> None:
     """PyTorch's words for sizes that do not fit: input [batch, input_size], states [batch, hidden_size]."""
+    if input.dim() == 2 and input.size(1) == w_ih.size(1):  # what nearly all calls are is settled first
+        wanted = (input.size(0), w_hh.size(1))
+        for state in states:
+            if state.shape != wanted:
+                break
+        else:
+            return
     if input.dim() == 0 or input.size(-1) != w_ih.size(1):
         raise RuntimeError(f"input has inconsistent input_size: got {input.size(-1) if input.dim() else 1} expected {w_ih.size(1)}")
     for i, state in enumerate(states):
