@@ -24,11 +24,16 @@ template <int N, int D> inline double pieces(const double (&table)[N][D], double
 }
 
 struct Wave { double sine, cosine; };  // of x - pi/4, times sqrt(2)
-inline Wave wave(double x, double rest = 0) {
+inline Wave wave(double x) {
   const bool near = x <= trig_bound<double>();
   const double s = near ? sin_(x) : std::sin(x), c = near ? cos_(x) : std::cos(x);
-  const double sine = s + rest * c, cosine = c - rest * s;
-  return {sine - cosine, sine + cosine};
+  return {s - c, s + c};
+}
+// Of x + rest: what rounding took from x, which for large x may be many turns.
+[[maybe_unused]] inline Wave turned(Wave w, double rest) {
+  const bool small = __builtin_fabs(rest) < 1e-8;
+  const double s = small ? rest : std::sin(rest), c = small ? 1 : std::cos(rest);
+  return {c * w.sine + s * w.cosine, c * w.cosine - s * w.sine};
 }
 
 // For x >= 8: sqrt(2 / (pi x)) (p(x) first + q(x) / x second), first and second being parts of wave(x).
@@ -143,7 +148,7 @@ inline AiryPhase airy_phase(double s) {
   if (x >= -8 && x <= 2) return pieces(kAiry, 2 * x, -16);
   const auto [zeta, rest, root] = airy_phase(__builtin_fabs(x));
   if (x > 2) return 0.28209479177387814 / root * exp_(-zeta) * (1 - rest) * pieces(kAiryFar, 15 / zeta);
-  const auto [s, c] = wave(zeta, rest);
+  const auto [s, c] = turned(wave(zeta), rest);
   const double z = 225 / zeta / zeta;
   return 0.3989422804014327 / root * (pieces(kAiryCosine, z) * c + pieces(kAirySine, z) / zeta * s);
 }
@@ -154,7 +159,7 @@ inline AiryPhase airy_phase(double s) {
   if (x >= -8 && x <= 2) return pieces(kAirySlope, 2 * x, -16);
   const auto [zeta, rest, root] = airy_phase(__builtin_fabs(x));
   if (x > 2) return 0.28209479177387814 * root * exp_(-zeta) * (1 - rest) * pieces(kAirySlopeFar, 15 / zeta);
-  const auto [s, c] = wave(zeta, rest);
+  const auto [s, c] = turned(wave(zeta), rest);
   const double z = 225 / zeta / zeta;
   return 0.3989422804014327 * root * (pieces(kAirySlopeSine, z) * s + pieces(kAirySlopeCosine, z) / zeta * c);
 }

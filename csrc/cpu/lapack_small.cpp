@@ -40,7 +40,7 @@ template <class T> T make_reflection(Line<T> x) {
       squares += values[i] * values[i];
     }
   }
-  const double beta = -std::copysign(std::sqrt(squares), values[0]), scale = 1 / (values[0] - beta);
+  const double beta = values[0] < 0 ? std::sqrt(squares) : -std::sqrt(squares), scale = 1 / (values[0] - beta);
   for (int i = 1; i < x.n; ++i) x[i] = static_cast<T>(values[i] * scale);
   x[0] = static_cast<T>(beta / unit);
   return static_cast<T>((beta - values[0]) / beta);

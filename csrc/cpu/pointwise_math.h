@@ -198,7 +198,10 @@ template <class T> RG_INLINE T less_exponent(T x, T y) {
 
 template <class T> RG_INLINE Lanes mvlgamma_of(Lanes x, T p) {
   Lanes sum = spread(0.25 * p * (p - 1) * 1.1447298858494002);  // log(pi)
-  for (int j = 0; j < static_cast<int>(p); ++j) sum += vm::lgamma<T>(x - 0.5 * j);
+  for (int j = 0; j < static_cast<int>(p); ++j) {
+    const Lanes y = x - 0.5 * j;
+    sum += any(~(y > 0)) ? each(y, [](double v) { return vm::lgamma(v); }) : vm::lgamma<T>(y);
+  }
   return sum;
 }
 

@@ -342,7 +342,7 @@ PyObject* get_cut(PyObject* self, void*) {
   });
 }
 
-// detach_: cuts the history of this very object.
+// detach_: cuts the history of this very object, and what it has of forward mode.
 PyObject* detach_inplace(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     TensorImpl* t = impl(self);
@@ -358,6 +358,7 @@ PyObject* detach_inplace(PyObject* self, PyObject*) {
     t->output_nr = 0;
     t->flags &= static_cast<uint16_t>(~kRequiresGrad);
     if (old) Py_DECREF(old->object());
+    while (t->extra && t->extra->tangents) drop_tangent(t->extra->tangents);
     if (required) note_cut(t, CutKind::Detach);
     return Py_NewRef(self);
   });

@@ -263,7 +263,7 @@ template <class Element> struct VarMean {
   static void store(const State* s, int64_t n, const Target& out, const Params& params) {
     if (out.data[0]) {
       store_batches<double>(out.data[0], out.dtype[0], out.at[0], out.step[0], n, [&](int64_t i) {
-        const double var = s[i].m2 / std::fmax(0.0, s[i].n - params.correction);
+        const double var = s[i].n == 0 ? NAN : s[i].m2 / std::fmax(0.0, s[i].n - params.correction);
         return params.take_sqrt ? std::sqrt(var) : var;
       });
     }

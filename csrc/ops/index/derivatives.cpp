@@ -40,7 +40,19 @@ Tensor masked_select_grad(const Tensor& grad, IntSpan sizes, const Tensor& mask)
   return sum_to(has_layers(grad, mask) ? ops::masked_scatter(out, mask, grad) : ops::masked_scatter_(out, mask, grad), sizes);
 }
 
-Tensor scatter_src_grad(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes) {
+namespace {
+
+// One number may be addressed by a vector, and a vector by one number: the index with the dimensions of what is addressed.
+Tensor index_like(const Tensor& index, size_t ndim) {
+  if (static_cast<size_t>(index.dim()) == ndim) return index;
+  const int64_t one[] = {1};
+  return index.numel() == 1 && ndim <= 1 ? ops::reshape(index, {one, ndim}) : index;
+}
+
+}  // namespace
+
+Tensor scatter_src_grad(const Tensor& grad, int64_t dim, const Tensor& index_, IntSpan sizes) {
+  const Tensor index = index_like(index_, sizes.size());
   const Tensor read = ops::gather(grad, dim, index, false);
   if (same_sizes(read.sizes(), sizes)) return read;
   if (read.numel() == 0) return zeros_like_sizes(grad, sizes);
@@ -195,7 +207,8 @@ std::tuple<Tensor, Tensor> reduce_grad(const At& at, const Tensor& grad, const T
 std::tuple<Tensor, Tensor> scatter_reduce_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                                                std::string_view reduce, bool include_self, const Tensor& result, bool needs_self,
                                                bool needs_src) {
-  return reduce_grad(Elements{dim, index}, grad, self, src, reduce, include_self, result, needs_self, needs_src);
+  return reduce_grad(Elements{dim, index_like(index, static_cast<size_t>(src.dim()))}, grad, self, src, reduce, include_self, result,
+                     needs_self, needs_src);
 }
 
 // An index that is named twice is filled once.

@@ -76,8 +76,9 @@ Tensor sum_backward(const Tensor& grad, IntSpan sizes, OptInts dim, bool keepdim
 
 Tensor mean_backward(const Tensor& grad, IntSpan sizes, OptInts dim, bool keepdim, DType dtype) {
   const int64_t count = reduced_count(sizes, dim);
-  const Tensor g = cast_to(grad, dtype);
-  return expand_reduced(count ? g / count : g, sizes, dim, keepdim);
+  // Divided last: the gradient of each element has memory of its own, as programs that write to it expect.
+  const Tensor g = expand_reduced(cast_to(grad, dtype), sizes, dim, keepdim);
+  return count ? g / count : g;
 }
 
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {

@@ -150,7 +150,9 @@ void std_mean_correction(const Tensor& self, OptInts dim, OptScalar correction, 
 void linalg_vector_norm(const Tensor& self, Scalar ord, OptInts dim, bool keepdim, OptDType dtype, const Tensor& out) {
   if (RG_UNLIKELY(is_complex(self.dtype()))) return linalg_vector_norm(impl::abs(self), ord, dim, keepdim, dtype, out);
   const Reduced shape(self, dim_mask(dim, self.dim(), "linalg.vector_norm"));
-  const double p = ord.to_double();
+  // Numbers by themselves: their absolute values, which powers might overflow.
+  const bool alone = self.numel() == out.numel() && ord.to_double() != 0;
+  const double p = alone ? HUGE_VAL : ord.to_double();
   const int cost = p == 2 || p == 1 || std::isinf(p) ? 4 : 100;
   run_kernel(self, cost, [&] { kernels::reduce(self->device).norm(shape.out(out), shape.in(), p); });
 }
