@@ -433,7 +433,7 @@ def test_buffers(dtype):
     t = torch.frombuffer(memory, dtype=dtype)
     assert t.tolist() == [1, 2, last(dtype)] and memoryview(t).tolist() == [1, 2, last(dtype)]
     t[0] = 5
-    assert memory[0] == 5 and torch.tensor(memory).dtype is dtype
+    assert memory[0] == 5 and torch.as_tensor(t).dtype is dtype
     assert torch.from_dlpack(t).tolist() == t.tolist() and torch.from_dlpack(t).dtype is dtype
 
 

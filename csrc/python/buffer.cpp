@@ -4,6 +4,7 @@
 
 #include "autograd/fingerprint.h"
 #include "autograd/history.h"
+#include "core/guards.h"
 #include "core/promote.h"
 #include "python/guard.h"
 #include "python/interop.h"
@@ -63,6 +64,20 @@ struct FreeBuffer {
   }
 };
 
+[[noreturn]] void refuse_kind(PyObject* o) {
+  PyErr_Clear();
+  const char* numpy = "numpy.";
+  std::string name = Py_TYPE(o)->tp_name;
+  if (is_ndarray(o)) {
+    const Owned<> dtype(checked(PyObject_GetAttrString(o, "dtype"))), type(checked(PyObject_GetAttrString(dtype.get(), "type")));
+    name = reinterpret_cast<PyTypeObject*>(type.get())->tp_name;
+  }
+  const bool known = name.starts_with(numpy);
+  fail(ErrorKind::Type, "can't convert ", known ? "np.ndarray" : "memory", " of type ", name,
+       ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, "
+       "uint16, uint8, and bool.");
+}
+
 void free_buffer(void* owner) {
   const GilHeld gil;
   FreeBuffer()(static_cast<Py_buffer*>(owner));
@@ -74,13 +89,16 @@ Tensor from_buffer_object(PyObject* o, bool* read_only) {
   std::unique_ptr<Py_buffer, FreeBuffer> view(new Py_buffer());
   if (PyObject_GetBuffer(o, view.get(), PyBUF_FULL_RO) != 0) {
     delete view.release();
+    if (is_ndarray(o)) refuse_kind(o);  // dates have no format
     throw PythonError();
   }
   DType dtype;
-  RG_CHECK_AS(Type, dtype_of_format(view->format, view->itemsize, dtype), "can't convert an array of this type (format '",
-              view->format ? view->format : "B",
-              "'). The only supported types are: float64, float32, float16, complex64, complex128, int64, "
-              "int32, int16, int8, uint64, uint32, uint16, uint8, and bool.");
+  RG_CHECK_AS(
+      Value, !view->format || *view->format != '>',
+      "given numpy array has byte order different from the native byte order. Convert it first: array.astype(array.dtype.newbyteorder()).");
+  const char* name = Py_TYPE(o)->tp_name;
+  const bool is_time = std::strcmp(name, "numpy.datetime64") == 0 || std::strcmp(name, "numpy.timedelta64") == 0;  // shown as bytes
+  if (is_time || !dtype_of_format(view->format, view->itemsize, dtype)) refuse_kind(o);
   int64_t sizes[kMaxDims], strides[kMaxDims];
   RG_CHECK(view->ndim <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", view->ndim);
   int64_t last = 0;

@@ -27,6 +27,13 @@ struct Inference {
   bool is_float = false;  // a Python float was seen: the default dtype decides
 };
 
+// What keeps the dtype of its memory: an array or a number of NumPy. bytearray and array.array are sequences of numbers, as in PyTorch.
+bool has_dtype(PyObject* o) { return PyObject_CheckBuffer(o) && (is_ndarray(o) || !PySequence_Check(o)); }
+
+[[noreturn]] void refuse_text(PyObject* o) {
+  fail(ErrorKind::Type, "new(): invalid data type '", Py_TYPE(o)->tp_name, "': a tensor holds numbers. Map texts to numbers first");
+}
+
 bool is_nested(PyObject* o) {
   return PyList_Check(o) || PyTuple_Check(o) || (PySequence_Check(o) && !is_tensor(o) && !PyUnicode_Check(o) && !PyBytes_Check(o));
 }
@@ -43,7 +50,8 @@ void infer_shape(PyObject* outer, std::vector<int64_t>& sizes) {
     o = checked(PySequence_GetItem(o, 0));
     held = Owned(o);
   }
-  if (is_tensor(o) && (sizes.empty() || reinterpret_cast<TensorImpl*>(o)->numel != 1)) {  // of one element: a number
+  RG_CHECK_AS(Value, sizes.empty() || !PyUnicode_Check(o), "too many dimensions '", Py_TYPE(o)->tp_name, "'");  // a text is made of texts
+  if (is_tensor(o) && (sizes.empty() || reinterpret_cast<TensorImpl*>(o)->numel != 1)) {                        // of one element: a number
     for (const int64_t s : reinterpret_cast<TensorImpl*>(o)->shape()) sizes.push_back(s);
   }
 }
@@ -52,6 +60,14 @@ void infer_shape(PyObject* outer, std::vector<int64_t>& sizes) {
 bool read_element(PyObject* o, Scalar& out, std::optional<DType> dtype = {}) {
   int64_t integer;
   if (!PyLong_CheckExact(o) || dtype == DType::UInt64) return read_scalar(o, out);
+  if (dtype && is_differentiable(*dtype)) {
+    int overflow;
+    integer = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (!overflow) return out = Scalar(integer), true;
+    const double number = PyLong_AsDouble(o);
+    if (PyErr_Occurred()) throw PythonError();
+    return out = Scalar(number), true;
+  }
   if (!read_int(o, integer)) return false;
   out = Scalar(integer);
   return true;
@@ -78,12 +94,12 @@ void infer_dtype(PyObject* o, Inference& r, int depth = 0) {
     t = DType::Int64;
   } else if (is_tensor(o)) {
     t = reinterpret_cast<TensorImpl*>(o)->dtype;
-  } else if (PyObject_CheckBuffer(o) && !PyBytes_Check(o)) {
+  } else if (has_dtype(o)) {
     t = from_buffer_object(o).dtype();
   } else if (PyFloat_Check(o)) {
     t = default_dtype();
-  } else if (PyUnicode_Check(o)) {
-    fail(ErrorKind::Type, "new(): invalid data type 'str': a tensor holds numbers. Map texts to numbers first");
+  } else if (PyUnicode_Check(o) || PyBytes_Check(o)) {
+    refuse_text(o);
   } else if (PySequence_Check(o)) {
     RG_CHECK_AS(Value, depth < kMaxDims, "too many dimensions '", Py_TYPE(o)->tp_name, "'");
     const Py_ssize_t n = PySequence_Size(o);
@@ -106,8 +122,8 @@ void store_number(PyObject* o, DType dtype, char* out) {
   if (!read_element(o, s, dtype)) {
     if (is_tensor(o) && reinterpret_cast<TensorImpl*>(o)->numel == 1) {
       s = first_element(reinterpret_cast<TensorImpl*>(o));
-    } else if (PyUnicode_Check(o)) {
-      fail(ErrorKind::Type, "new(): invalid data type 'str': a tensor holds numbers. Map texts to numbers first");
+    } else if (PyUnicode_Check(o) || PyBytes_Check(o)) {
+      refuse_text(o);
     } else {
       fail(ErrorKind::Type, "must be real number, not ", Py_TYPE(o)->tp_name);
     }
@@ -191,12 +207,13 @@ Tensor tensor_from_object(PyObject* o, std::optional<DType> dtype) {
       store_number(o, out.dtype(), out.data<char>());
       return out;
     }
-    if (PyObject_CheckBuffer(o) && !PyUnicode_Check(o)) {
+    if (is_ndarray(o)) {
       const Tensor source = from_buffer_object(o);
       Tensor out = empty(source.sizes(), dtype.value_or(source.dtype()));
       copy_data(out, source);
       return out;
     }
+    if (PyUnicode_Check(o) || PyBytes_Check(o)) refuse_text(o);
     if (const Owned array(PyObject_GetAttrString(o, "__array__")); array.get()) {
       const Owned converted(checked(PyObject_CallNoArgs(array.get())));
       return tensor_from_object(converted.get(), dtype);
@@ -218,6 +235,9 @@ Tensor tensor_from_object(PyObject* o, std::optional<DType> dtype) {
 }
 
 Tensor index_tensor(PyObject* o) {
+  PyObject* first = o;
+  while (PyList_Check(first) && PyList_GET_SIZE(first) > 0) first = PyList_GET_ITEM(first, 0);
+  if (PyUnicode_Check(first)) refuse_text(first);
   Tensor t = tensor_from_object(o, std::nullopt);
   if (t.numel() == 0 && is_differentiable(t.dtype())) t = empty(t.sizes(), DType::Int64);
   return t;

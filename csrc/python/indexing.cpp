@@ -74,7 +74,7 @@ struct Bounds { int64_t start, stop, step; };
 // Of a slice of `size` elements: 0 <= start <= stop <= size.
 Bounds bounds_of(const PySliceObject* s, int64_t size) {
   const int64_t step = slice_bound(s->step, 1);
-  RG_CHECK_AS(Value, step != 0, "step cannot be zero");
+  RG_CHECK_AS(Value, step != 0, "slice step cannot be zero");
   RG_CHECK_AS(Value, step > 0, "step must be greater than zero");
   int64_t start = slice_bound(s->start, 0), stop = slice_bound(s->stop, INT64_MAX);
   if (start < 0) start = start + size < 0 ? 0 : start + size;

@@ -19,7 +19,8 @@ PyObject* get_default_dtype(PyObject*, PyObject*) { return wrap_dtype(default_dt
 PyObject* py_set_default_dtype(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     DType t;
-    RG_CHECK_AS(Type, read_dtype(o, t), "invalid dtype object: only floating-point types are supported as the default type");
+    RG_CHECK_AS(Type, !PyType_Check(o) && read_dtype(o, t),
+                "invalid dtype object: only floating-point types are supported as the default type");
     RG_CHECK_AS(Type, is_floating(t), "only floating-point types are supported as the default type");
     RG_CHECK_AS(Type, !is_guest(t), "couldn't find storage object ", dtype_title(t), "Storage");
     set_default_dtype(t);

@@ -418,6 +418,7 @@ bool read_dtype(PyObject* o, DType& out) {
   if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return out = DType::Float64, true;
   if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return out = DType::Int64, true;
   if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return out = DType::Bool, true;
+  if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) return out = DType::Complex128, true;
   return false;
 }
 

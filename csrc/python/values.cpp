@@ -126,7 +126,7 @@ PyObject* tolist(PyObject* self, PyObject*) {
   if (RG_UNLIKELY(overridden(self))) return override_method(self, "tolist");
   return guarded([&]() -> PyObject* {
     const TensorImpl* t = readable(reinterpret_cast<TensorImpl*>(self), ".tolist()");
-    RG_CHECK(t->device.type != DeviceType::Meta, "tolist() needs data, and a ", device_name(t->device), " tensor has none here");
+    RG_CHECK_AS(NotImplemented, t->device.type != DeviceType::Meta, "Cannot copy out of meta tensor; no data!");
     if (RG_UNLIKELY(doctor.close)) tell_read(t);
     const Tensor host = on_host(Tensor::borrow(const_cast<TensorImpl*>(t)));
     return list_of(host.get(), 0, 0);

@@ -122,15 +122,6 @@ def from_numpy(ndarray: Any) -> Tensor:
         raise TypeError(
             f"expected np.ndarray (got {kind.__name__ if kind.__module__ == 'builtins' else f'{kind.__module__}.{kind.__name__}'})"
         )
-    if not ndarray.dtype.isnative:
-        raise ValueError(
-            "given numpy array has byte order different from the native byte order. Convert it first: array.astype(array.dtype.newbyteorder())."
-        )
-    if ndarray.dtype.kind not in "biufc" or str(ndarray.dtype) in ("float128", "complex256"):
-        raise TypeError(
-            f"can't convert np.ndarray of type numpy.{ndarray.dtype.type.__name__}. The only supported types are: bool, uint8, int8, int16, int32, int64, "
-            "uint16, uint32, uint64, float16, float32, float64, complex64 and complex128."
-        )
     out, read_only = _C._from_buffer(ndarray)
     if read_only:
         warnings.warn(
