@@ -208,7 +208,7 @@ op(
 )
 op(
     f"range(Scalar start, Scalar end, Scalar step=1, *, {OPTIONS}) -> Tensor",
-    variants="function",
+    variants="function out",
     kernel=native(guests="value"),
     doc="start, start + step, ... up to and including end. Deprecated: use arange.",
     samples=[S(1, 4), S(1, 4, 0.5)],

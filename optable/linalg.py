@@ -751,6 +751,7 @@ op(
 )
 op(
     "geqrf(Tensor self) -> (Tensor a, Tensor tau)",
+    variants="function method out",
     kernel=native(complex=True),
     grad={"self": 'not_implemented("geqrf")'},
     autocast=FLOAT32,

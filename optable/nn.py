@@ -211,7 +211,7 @@ op(
     jvp="elementwise",
 )
 op(
-    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=0) -> Tensor",
     variants="function internal",
     kernel=native(whole=True),
     grad={
@@ -240,7 +240,7 @@ op(
     kernel=pointwise("(T(1) - y) * x - ((z - T(1)) * y + T(1)) * log_sigmoid_(x)", dtypes=FLOATING, cost=16),
 )
 op(
-    "kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
+    "kl_div(Tensor self, Tensor target, int reduction=0, *, bool log_target=False) -> Tensor",
     variants="function internal",
     kernel=composite(),
     autocast=FLOAT32,

@@ -680,7 +680,7 @@ op(
 )
 op(
     "mvlgamma(Tensor self, int p) -> Tensor",
-    variants="function method inplace",
+    variants=EVERYWHERE,
     kernel=native(elementwise=True, whole=True, guests="moves"),
     grad={"self": "mvlgamma_backward(grad, self, p)"},
     jvp="elementwise",
@@ -737,7 +737,7 @@ op(
 )
 op(
     "special_ndtr(Tensor self) -> Tensor",
-    variants="function",
+    variants="function out",
     kernel=composite(),
     home="special",
     doc="The normal distribution function.",

@@ -266,7 +266,7 @@ for name, doc in (("any", "Whether any element is true (nonzero)."), ("all", "Wh
         samples=[S(B(5)), S(B()), S(B(0)), S(T(3, 4, grad=False)), S(I(2, 3))],
     )
     op(
-        f"{name}.dims(Tensor self, int[]? dim, bool keepdim=False) -> Tensor",
+        f"{name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
         variants=FUNCTION,
         kernel=native(complex=True, guests="value"),
         no_grad=INTEGERS,
@@ -1087,7 +1087,7 @@ op(
     test={"compat": False, "ours": True},
 )
 op(
-    "histogram(Tensor self, Operand bins, *, float[]? range=None, Tensor? weight=None, bool density=False)"
+    "histogram(Tensor self, Operand bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False)"
     " -> (Tensor hist, Tensor bin_edges)",
     variants="function method",
     kernel=python("retrograd._ops.histogram:histogram"),

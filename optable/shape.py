@@ -1347,7 +1347,7 @@ op(
     test={"compat": False, "ours": True},
 )
 op(
-    "vander(Tensor x, int? N=None, *, bool increasing=False) -> Tensor",
+    "vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
     variants="function",
     kernel=python("retrograd._ops.shape:vander"),
     doc="Powers of the elements of a vector, in columns.",

@@ -426,9 +426,9 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
 
 @_method
 @overridable
-def is_set_to(self: Tensor, other: Tensor) -> bool:
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether two tensors show the same memory in the same way."""
-    return self._storage_info()[0] == other._storage_info()[0] and self.shape == other.shape and self.stride() == other.stride()
+    return self._storage_info()[0] == tensor._storage_info()[0] and self.shape == tensor.shape and self.stride() == tensor.stride()
 
 
 @_method

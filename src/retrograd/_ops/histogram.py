@@ -63,7 +63,7 @@ def _refuse_meta(name: str) -> None:
 
 def histogram(
     input: Tensor,
-    bins: Tensor | int | Sequence[float],
+    bins: Tensor | int | Sequence[float] = 100,
     *,
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,

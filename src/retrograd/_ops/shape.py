@@ -167,7 +167,7 @@ def atleast_3d(*tensors: Any) -> Any:
     return _atleast(3, tensors)
 
 
-def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tensor:
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of a vector's elements, N - 1 down to 0, in columns."""
     if x.dim() != 1:
         raise RuntimeError(f"x must be a one-dimensional tensor. Got shape {list(x.shape)}.")

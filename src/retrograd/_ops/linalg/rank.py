@@ -25,6 +25,17 @@ def _number(value: Tensor | float | None) -> float | None:
     return float(value) if value is not None else None
 
 
+def _tolerances(sizes: tuple[int, ...], **given: Tensor | float | None) -> dict[str, list[float | None]]:
+    """A tolerance for each of the matrices of a batch: a tensor may have several."""
+    for name, value in given.items():
+        if isinstance(value, Tensor) and value.is_complex():
+            raise RuntimeError(f"torch.linalg.pinv: {name} tensor of complex type is not supported. Got {dtype_title(value.dtype)}")
+    return {
+        name: [None] * torch.Size(sizes).numel() if value is None else torch.as_tensor(value).expand(sizes).flatten().tolist()
+        for name, value in given.items()
+    }
+
+
 def pinv(
     A: Tensor | None = None,
     rcond: Tensor | float | None = None,
@@ -41,8 +52,19 @@ def pinv(
         if atol is not None or rtol is not None:
             raise TypeError("linalg.pinv(): rcond does not go together with atol= or rtol=")
         rtol = rcond
-    atol, rtol = _number(atol), _number(rtol)
-    inverse = _C._ops.linalg_pinv(A, atol=atol, rtol=rtol, hermitian=hermitian)
+    several = [t for t in (atol, rtol) if isinstance(t, Tensor) and (t.dim() or t.is_complex())]
+    if several and A.dim() >= 2:
+        sizes = torch.broadcast_shapes(A.shape[:-2], *(t.shape for t in several))
+        matrices = A.expand(*sizes, -1, -1).reshape(-1, *A.shape[-2:])
+        limits = _tolerances(sizes, atol=atol, rtol=rtol)
+        inverses = [
+            _C._ops.linalg_pinv(matrix, atol=absolute, rtol=relative, hermitian=hermitian)
+            for matrix, absolute, relative in zip(matrices, limits["atol"], limits["rtol"], strict=True)
+        ]
+        inverse = torch.stack(inverses) if inverses else A.new_empty(0, A.size(-1), A.size(-2))
+        inverse = inverse.reshape(*sizes, A.size(-1), A.size(-2))
+    else:
+        inverse = _C._ops.linalg_pinv(A, atol=_number(atol), rtol=_number(rtol), hermitian=hermitian)
     return written(inverse, out, None, cast=castable("linalg.pinv"))
 
 

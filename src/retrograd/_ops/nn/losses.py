@@ -32,7 +32,8 @@ def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | 
 
 def older_reduction(size_average: bool | None, reduce: bool | None) -> str:
     """The reduction that its older names ask for."""
-    chosen = "none" if reduce is False else "sum" if size_average is False else "mean"
+    apart, sums = (flag is not None and not flag for flag in (reduce, size_average))
+    chosen = "none" if apart else "sum" if sums else "mean"
     warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.", stacklevel=4)
     return chosen
 
