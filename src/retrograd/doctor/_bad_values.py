@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from retrograd import _C
 from retrograd.doctor import _names
-from retrograd.doctor._graph import Graph, is_leaf_node, saved, walk
+from retrograd.doctor._graph import Graph, is_leaf_node, saved, saved_value, walk
 
 INF, NAN = 1, 2
 
@@ -247,8 +247,8 @@ def _recomputed(node: Any, kept: list[tuple[str, Any]]) -> int:
         return NAN
     if name == "mul" and "self" in inputs and "other" in inputs:
         return badness(inputs["self"] * inputs["other"])
-    if name == "pow" and "self" in inputs:
-        return badness(inputs["self"].pow(node._saved_exponent))
+    if name == "pow" and "self" in inputs and (exponent := saved_value(node, "exponent")) is not None:
+        return badness(inputs["self"].pow(exponent))
     if name == "mean" and 0 in tuple(getattr(node, "_saved_self_sizes", ())):
         return NAN
     return 0

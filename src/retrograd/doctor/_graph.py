@@ -38,26 +38,31 @@ def is_leaf_node(node: Any) -> bool:
 
 
 def saved(node: Any) -> Iterator[tuple[str, Any]]:
-    """The tensors that a node has saved, by name, unless hooks keep them in another form: asking those may run the program."""
-    if isinstance(node, _C._FunctionCtx):
-        if all(raw.unpack_hook is None for raw in node._raw_saved_tensors):
-            yield from (("", t) for t in node.saved_tensors if t is not None)
-        return
+    """The tensors that a node has saved, by name, unless hooks keep them in another form: asking those may run the program. Those that were written to since, or
+    freed, are left out: the value is not there any more."""
     for name in dir(node):
         if not name.startswith("_raw_saved_"):
             continue
         raw = getattr(node, name)
         for one in raw if isinstance(raw, tuple | list) else (raw,):
-            if one is not None and one.unpack_hook is None and (value := one.data) is not None:
+            if one is not None and one.unpack_hook is None and (value := _as_saved(one, "data")) is not None:
                 yield name.removeprefix("_raw_saved_"), value
 
 
+def _as_saved(owner: Any, name: str) -> Any:
+    """What was saved; None where it was written to since or freed, which is an error for a backward alone."""
+    try:
+        return getattr(owner, name, None)
+    except RuntimeError:
+        return None
+
+
 def saved_value(node: Any, name: str) -> Any:
-    """A number or tensor that a node has saved; None where there is none, or where hooks keep it."""
+    """A number or tensor that a node has saved; None where there is none, where hooks keep it, or where it was written to since or freed."""
     raw = getattr(node, f"_raw_saved_{name}", None)
     if raw is not None and raw.unpack_hook is not None:
         return None
-    return getattr(node, f"_saved_{name}", None)
+    return _as_saved(node, f"_saved_{name}")
 
 
 _sequence = operator.methodcaller("_sequence_nr")

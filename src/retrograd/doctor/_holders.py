@@ -197,6 +197,7 @@ def _search(scopes: Iterable[tuple[dict[str, Any], str]], wanted: set[int], foun
 # -- the source ---------------------------------------------------------------
 
 _PUTS = {"append", "extend", "insert", "add", "appendleft", "put", "put_nowait", "setdefault", "update", "push", "register_buffer", "write"}
+_MAKERS = {"list", "dict", "set", "deque", "defaultdict", "float", "int", "zeros", "ones", "full", "empty", "tensor"}
 _TAKES = {"pop", "popleft", "popitem", "remove"}
 _PUTS_INTO = {
     "heappush",
@@ -233,7 +234,8 @@ def _is_plain(value: ast.expr | None) -> bool:
     if isinstance(value, ast.BinOp):  # [None] * 3
         return isinstance(value.op, ast.Mult) and isinstance(value.left, ast.List) and _is_plain(value.left)
     if isinstance(value, ast.ListComp | ast.DictComp):
-        return _is_plain(value.elt if isinstance(value, ast.ListComp) else value.value)
+        inner = value.elt if isinstance(value, ast.ListComp) else value.value
+        return _is_plain(inner) and not (isinstance(inner, ast.Call) and _called(inner) not in _MAKERS)  # of a function it may be losses
     if isinstance(value, ast.Call):
         return all(_is_plain(item) for item in [*value.args, *(keyword.value for keyword in value.keywords)])
     if isinstance(value, ast.Name):
@@ -273,7 +275,7 @@ def _stores(tree: ast.AST, name: str) -> Iterator[tuple[int, ast.AST]]:
 
 
 def _takes_out(file: str, name: str) -> bool:
-    """Whether the source has losses.pop(0), del losses[0], losses = losses[-10:]."""
+    """Whether the source has losses.pop(0), del losses[0], losses = losses[-10:], losses = [*losses[-9:], loss]."""
 
     def takes(node: ast.AST) -> bool:
         if isinstance(node, ast.Call):
@@ -282,8 +284,9 @@ def _takes_out(file: str, name: str) -> bool:
             return isinstance(node.func, ast.Attribute) and node.func.attr in _TAKES and name in _mentions(node.func.value)
         if isinstance(node, ast.Delete):
             return any(name in _mentions(target) for target in node.targets)
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript) and isinstance(node.value.slice, ast.Slice):
-            return any(_binds(target, name) for target in node.targets) and name in _mentions(node.value.value)
+        if isinstance(node, ast.Assign) and any(_binds(target, name) for target in node.targets):
+            slices = (n for n in ast.walk(node.value) if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice))
+            return any(name in _mentions(part.value) for part in slices)
         return False
 
     return any(takes(node) for node in ast.walk(tree_of(file) or ast.Module([], [])))
@@ -410,8 +413,10 @@ def without_history(stored: Place | None, made: Place | None, is_number: bool) -
             elements = isinstance(value, ast.Tuple | ast.List) and all(isinstance(item, ast.Name | ast.Constant) for item in value.elts)
             change = _Without(names, plain if elements else "detach")
             new = change.visit(value)
-            if not change.done:
+            if not change.done and not isinstance(value, ast.ListComp):
                 continue
+            if not change.done:
+                new.elt = _calling(new.elt, plain)  # type: ignore[attr-defined]
         if isinstance(statement, ast.Expr):
             values[i] = new  # type: ignore[call-overload]
         else:

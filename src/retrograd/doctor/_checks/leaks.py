@@ -9,7 +9,7 @@ from retrograd import _C
 from retrograd.doctor import _findings, _holders
 from retrograd.doctor._books import node_of, training
 from retrograd.doctor._findings import Finding, counted, tell
-from retrograd.doctor._graph import is_leaf_node, walk
+from retrograd.doctor._graph import is_leaf_node, saved, walk
 from retrograd.doctor._places import Place, of_node
 from retrograd.doctor._watch import Check, Run
 
@@ -65,13 +65,10 @@ def saved_bytes(nodes: Iterable[Any]) -> int:
     """What nodes keep for backward, each memory once."""
     sizes: dict[int, int] = {}
     for node in nodes:
-        for name in dir(node) if not node._freed else ():
-            if name.startswith("_saved_"):
-                value = getattr(node, name)
-                for tensor in value if isinstance(value, tuple) else (value,):
-                    if isinstance(tensor, _C.Tensor) and tensor.layout == _C.strided:
-                        storage = tensor.untyped_storage()
-                        sizes[storage.data_ptr()] = storage.nbytes()
+        for _, tensor in saved(node) if not node._freed else ():
+            if tensor.layout == _C.strided:
+                storage = tensor.untyped_storage()
+                sizes[storage.data_ptr()] = storage.nbytes()
     return sum(sizes.values())
 
 
@@ -170,7 +167,9 @@ class GraphLeak(Check):
                 base,
                 "set `{} = None` for each step, as zero_grad() does, rather than zero it in place; or leave create_graph out.",
             )
-        elif written := _holders.without_history(stored if stored != line else None, line, all(t.numel() == 1 for t in tensors)):
+        elif (stored is not None or holder.container is None) and (
+            written := _holders.without_history(stored if stored != line else None, line, all(t.numel() == 1 for t in tensors))
+        ):
             example = written
             if not written.endswith((".item()", ".item())", ".item()))")):
                 fix = "store the value without its history, as in `{}`."
