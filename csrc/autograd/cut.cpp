@@ -189,7 +189,9 @@ void (*const noted_births)(TensorImpl*) = note_birth = note_inference;
 
 std::string inference_story(const TensorImpl* t) {
   std::string text;
-  if (const uint32_t note = t->cut; note && cut_of(note).kind == CutKind::Inference) {
+  uint32_t note = t->cut;
+  while (note && cut_of(note).kind == CutKind::Made) note = cut_of(note).parts[0];  // it became a parameter since
+  if (note && cut_of(note).kind == CutKind::Inference) {
     if (const Site& at = cut_of(note).at; at.code) text += "\n  it was made in inference mode at " + site_text(at);
   }
   const Site now = current_site();

@@ -55,11 +55,34 @@ struct Sizes {
   }
 };
 
+// How many nodes lived after the backwards of one place: with each run more, or, where graphs differ in size, with each row of runs more at the least. The number is
+// compared with itself at the same place alone: of the backwards of a step each leaves its own.
+struct Growth {
+  static constexpr uint32_t kRow = 8, kRows = 4;
+  size_t last = 0, least = 0, least_before = 0;
+  uint32_t growths = 0, runs = 0, rows = 0;
+
+  bool add(size_t live) {  // whether it goes on growing
+    growths = live > last ? growths + 1 : 0;
+    last = live;
+    least = runs ? std::min(least, live) : live;
+    if (++runs == kRow) {
+      rows = least > least_before ? rows + 1 : 0;
+      least_before = least;
+      runs = 0;
+    }
+    if (growths < kRow && rows <= kRows) return false;  // the first row has none before it
+    growths = rows = 0;
+    return true;
+  }
+};
+
 // Places of the program that were met before, with the code they are in. When it is full the oldest is forgotten, and is new again.
 struct Places {
   static constexpr size_t kRoom = 512;
   struct Known : Site {
     Sizes sizes;
+    Growth growth;
     bool again = false;  // it is to count as new
   };
   Known known[kRoom];
@@ -82,7 +105,7 @@ struct Places {
       Py_DECREF(reinterpret_cast<PyObject*>(site.code));
       return std::exchange(place.again, false);
     }
-    const Site old = std::exchange(place, Known{site, {}});
+    const Site old = std::exchange(place, Known{site, {}, {}});
     Py_XDECREF(reinterpret_cast<PyObject*>(old.code));
     return true;
   }
@@ -97,22 +120,15 @@ Places places;
 
 // Over the runs of the program.
 struct {
-  size_t live = 0;
-  uint32_t growths = 0, zero_runs = 0;
+  uint32_t zero_runs = 0;
   Sizes sizes;  // of the place of the last run
 } history;
 
-constexpr uint32_t kGrowths = 8, kZeroRuns = 4;
+constexpr uint32_t kZeroRuns = 4;
 
 unsigned trouble_of_run(size_t slot) {
   unsigned trouble = doctor.bad ? kBadGradient : 0u;
-  const size_t live = live_nodes();
-  history.growths = live > history.live ? history.growths + 1 : 0;
-  history.live = live;
-  if (history.growths >= kGrowths) {
-    trouble |= kGrowing;
-    history.growths = 0;
-  }
+  if (places.known[slot].growth.add(live_nodes())) trouble |= kGrowing;
   history.zero_runs = doctor.zeros ? history.zero_runs + 1 : 0;
   if (history.zero_runs == kZeroRuns) trouble |= kZeros;
   if (Sizes& sizes = places.known[slot].sizes; doctor.largest > 0 && !doctor.bad && sizes.add(doctor.largest)) {
@@ -300,10 +316,7 @@ PyObject* py_live_tensors(PyObject*, PyObject*) {
 }
 
 // As the allocator counts it; what is somebody else's counts nothing.
-Py_ssize_t memory_of(const Storage* s) {
-  if (s->flags & kStorageExternal) return 0;
-  return static_cast<Py_ssize_t>(s->flags & kStorageInline ? s->nbytes : s->capacity);
-}
+Py_ssize_t memory_of(const Storage* s) { return s->flags & kStorageExternal ? 0 : static_cast<Py_ssize_t>(s->nbytes); }
 
 // What graphs hold: for each living node its name, place and sequence number, and (address, bytes) of the memory of each tensor that it keeps.
 PyObject* py_graph_memory(PyObject*, PyObject*) {

@@ -123,11 +123,11 @@ void flatten(std::vector<const TensorImpl*>& tensors, std::span<const SeenPart> 
   }
 }
 
-// Operands of different dimensions, one of which is learned, or both, that made something larger than both.
+// Operands of different dimensions that made something larger than both. Nothing need be learned there: it may be a target.
 bool meet_unlike(std::span<const TensorImpl* const> arguments, std::span<const TensorImpl* const> results) {
   if (arguments.size() < 2 || results.empty()) return false;
   const TensorImpl *a = arguments[arguments.size() - 2], *b = arguments.back();
-  if (a->ndim == b->ndim || !(requires_grad(a) || requires_grad(b))) return false;
+  if (a->ndim == b->ndim) return false;
   return std::ranges::any_of(results, [&](const TensorImpl* r) { return r->numel > std::max(a->numel, b->numel); });
 }
 
@@ -152,7 +152,7 @@ bool matters(const OpRecord& op, std::span<const SeenPart> given, std::span<cons
       if (RG_UNLIKELY(entry.tensor != nullptr) && std::ranges::find(results, entry.tensor) != results.end()) entry.tensor = nullptr;
   if (meaning & kShapes)
     for (const TensorImpl* t : results) remember_shaped(t);
-  if (meaning & kPairs) told |= recorded && meet_unlike(arguments, results);
+  if (meaning & kPairs) told |= meet_unlike(arguments, results);
 
   const auto follows = [&](Follower who) {
     const auto& all = seen.followed[who];

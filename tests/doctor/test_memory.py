@@ -43,6 +43,24 @@ def _models():
     }
 
 
+def test_no_byte_counts_twice_or_for_more_than_was_asked_for():
+    before = doctor.memory().now
+    kept = [torch.empty(n) for n in (432, 2880, 5000, 40_000)]  # which the allocator rounds up
+    now = doctor.memory().now
+    assert now.allocated - before.allocated == sum(now.kinds.values()) - sum(before.kinds.values()) == sum(4 * t.numel() for t in kept)
+
+
+def test_an_optimizer_of_the_users_needs_no_state():
+    class Descent:
+        def __init__(self, params):
+            self.param_groups = [{"params": list(params), "lr": 0.1}]
+
+    model = nn.Linear(3, 2)
+    optimizer = Descent(model.parameters())
+    doctor.watch(model, optimizer)
+    assert doctor.memory(model).now.kinds["parameters"] >= 32
+
+
 @pytest.mark.parametrize("name", ["blocks", "transformer", "convolutions"])
 def test_all_bytes_are_attributed_now_and_at_the_peak(name):
     before = doctor.memory().now

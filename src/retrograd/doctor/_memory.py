@@ -79,7 +79,7 @@ class Snapshot:
             if t.requires_grad and t.grad_fn is None and t.grad is not None:
                 take("gradients", _C._memory_of(t.grad)[0])
         for optimizer in live_optimizers():
-            for t in _tensors_in(list(optimizer.state.values())):
+            for t in _tensors_in(list(getattr(optimizer, "state", {}).values())):  # one of the user's need not have any
                 take("optimizer state", _C._memory_of(t)[0])
         for _, site, sequence, kept in sorted(_C._graph_memory(), key=lambda row: row[2]):
             for address, _ in kept:
