@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from retrograd import _C
 from retrograd.doctor._books import node_of, place_of, same_line, tensors_in
 from retrograd.doctor._findings import Finding, tell
-from retrograd.doctor._places import Place, here
+from retrograd.doctor._graph import saved_value
+from retrograd.doctor._places import Place, here, of_node
 from retrograd.doctor._watch import PAIRS, SHAPES, Check, Run
 
 # Ops that take two tensors element by element, by the first part of their name; _broadcast_tensors is what losses call.
@@ -42,8 +43,28 @@ class Met:
         self.node, self.place, self.shapes, self.result = weakref.ref(node), place, shapes, result
 
 
+def _compares(node: Any, target: _Target) -> bool:
+    """Whether a node is a loss function of predictions of one of the sizes that were broadcast, and a target of the size that came of them."""
+    if not node.name().startswith(_REDUCTIONS[2:]):
+        return False
+    value = saved_value(node, "target")
+    expanded = node.next_functions[0][0]
+    sizes = getattr(expanded, "_saved_self_sizes", None)
+    if value is None or value.requires_grad or sizes is None or not expanded.name().startswith("Expand"):
+        return False
+    return tuple(value.shape) == target.result and _squeezed(tuple(sizes)) == _squeezed(target.shapes[0])
+
+
 def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(size for size in shape if size != 1)
+
+
+class _Target(NamedTuple):
+    """Two tensors without history that were broadcast against each other: what came of them may become a target."""
+
+    place: Place
+    shapes: tuple[tuple[int, ...], tuple[int, ...]]
+    result: tuple[int, ...]
 
 
 class SilentBroadcast(Check):
@@ -52,6 +73,7 @@ class SilentBroadcast(Check):
 
     def __init__(self) -> None:
         self.met: list[Met] = []
+        self.targets: list[_Target] = []
 
     forget = __init__
 
@@ -72,30 +94,44 @@ class SilentBroadcast(Check):
         if not kept or kept != _squeezed(two):
             return
         made = next((tensor for tensor in tensors_in(result, 1) if node_of(tensor) is not None), None)
-        if made is None or made.numel() <= max(a.numel(), b.numel()):
-            return
         place = here()
         if place is None or any(same_line(place_of(_C._look_shaped(tensor)), place) for tensor in (a, b)):
             return  # x[:, None] - y: every pair is wanted
+        if made is None:
+            shape = tuple(next(tensors_in(result, 1)).shape)
+            self.targets = [*self.targets[-15:], _Target(place, (one, two), shape)]
+            return
+        if made.numel() <= max(a.numel(), b.numel()):
+            return
         self.met = [met for met in self.met[-16:] if met.node() is not None]
         self.met.append(Met(made.grad_fn, place, (one, two), tuple(made.shape)))
 
     def before_backward(self, run: Run) -> None:
         met, self.met = self.met, []
+        targets, self.targets = self.targets, []
         nodes = set(run.graph.nodes) if met else set()
         for found in met:
             node = found.node()
             if node in nodes and self.is_reduced(node, run):
-                (one, two), result = found.shapes, found.result
-                tell(
-                    Finding(
-                        "silent_broadcast_loss",
-                        f"sizes {one} and {two} were broadcast to {result} on the way to the loss: every element of one against every element of the other.",
-                        found.place,
-                        "the loss is over pairs that do not belong together; its gradient pulls every prediction to the mean of the targets.",
-                        "give both the same size, as in `prediction.squeeze(-1)` or `target.unsqueeze(-1)`.",
-                    )
-                )
+                self.say(found, None)
+        for target in targets:
+            loss = next((node for node in run.graph.nodes if _compares(node, target)), None)
+            if loss is not None:
+                self.say(target, of_node(loss))
+
+    def say(self, found: Met | _Target, loss: Place | None) -> None:
+        (one, two), result = found.shapes, found.result
+        tell(
+            Finding(
+                "silent_broadcast_loss",
+                f"sizes {one} and {two} were broadcast to {result} on the way to the loss: every element of one against every element of the other.",
+                found.place,
+                "the loss is over pairs that do not belong together; its gradient pulls every prediction to the mean of the targets.",
+                "give both the same size, as in `prediction.squeeze(-1)` or `target.unsqueeze(-1)`.",
+                loss,
+                "it is the target at",
+            )
+        )
 
     def is_reduced(self, node: Any, run: Run) -> bool:
         """Whether all the way to the loss goes element by element, with a reduction of everything."""
