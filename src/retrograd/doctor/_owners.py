@@ -151,6 +151,37 @@ def _mentions(cls: Any) -> frozenset[str] | None:
     return frozenset(names)
 
 
+def _fixed(index: ast.expr) -> Any:
+    """The number or slice in a subscript, where it stands there."""
+    if isinstance(index, ast.Slice):
+        return slice(*(None if part is None else ast.literal_eval(part) for part in (index.lower, index.upper, index.step)))
+    return ast.literal_eval(index)
+
+
+def _index_of(path: list[tuple[Any, str]], modules: Any) -> int:
+    """Which member of a list of modules a path goes through."""
+    return next(int(name) for module, name in path if module is modules)
+
+
+def _is_passed_over(cls: Any, name: str, length: int, index: int) -> bool:
+    """Whether every use of a list of modules outside of __init__ takes members by fixed numbers, and never this one."""
+    body = [s for base in cls.__mro__ for s in _body_of(base) or () if not (isinstance(s, ast.FunctionDef) and s.name == "__init__")]
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    taken: set[int] = set()
+    uses = 0
+    for node in nodes:
+        if not isinstance(node, ast.Subscript) or not (isinstance(node.value, ast.Attribute) and node.value.attr == name):
+            continue
+        try:
+            chosen = range(length)[_fixed(node.slice)]
+        except (ValueError, TypeError, IndexError):  # a variable
+            return False
+        uses += 1
+        taken.update([chosen] if isinstance(chosen, int) else chosen)
+    mentioned = sum((isinstance(n, ast.Attribute) and n.attr == name) or (isinstance(n, ast.Constant) and n.value == name) for n in nodes)
+    return mentioned == uses > 0 and index not in taken
+
+
 def _variables_of(leaf: Any) -> Iterator[tuple[str, str]]:
     """(name, file) of global and local variables that hold a leaf, or a module that has it."""
     for frame in _names.user_frames():
@@ -169,14 +200,22 @@ def is_never_used(leaf: Any, optimizer: Place | None) -> bool:
             if cls.__module__.partition(".")[0] in ("retrograd", "torch"):
                 continue
             mentions = _mentions(cls)
-            if mentions is not None and name not in mentions and "forward" in vars(cls):
+            if mentions is None or "forward" not in vars(cls):
+                continue
+            inner = getattr(module, name)
+            if name not in mentions or (
+                isinstance(inner, _class("ModuleList")) and _is_passed_over(cls, name, len(inner), _index_of(path, inner))
+            ):
                 return True
     held = list(_variables_of(leaf))
     return bool(held) and all(_loads(name, file, optimizer) == 0 for name, file in held)
 
 
+_HOUSEKEEPING = {"parameters", "named_parameters", "train", "eval", "to", "zero_grad"}  # of a module: nothing is computed with it
+
+
 def _loads(name: str, file: str, optimizer: Place | None) -> int:
-    """How often a variable is read, but for the statement that makes the optimizer."""
+    """How often a variable is read, but for the statement that makes the optimizer, and to ask for the parameters of a module."""
     tree = tree_of(file)
     if tree is None:
         return 1
@@ -197,7 +236,13 @@ def _loads(name: str, file: str, optimizer: Place | None) -> int:
             if optimizer and statement.lineno <= optimizer.line <= (statement.end_lineno or statement.lineno):
                 continue
         for part in body:
-            count += sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in ast.walk(part))
+            nodes = list(ast.walk(part))
+            count += sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in nodes)
+            count -= sum(
+                isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in _HOUSEKEEPING
+                and isinstance(n.func.value, ast.Name) and n.func.value.id == name
+                for n in nodes
+            )  # fmt: skip
     return count
 
 

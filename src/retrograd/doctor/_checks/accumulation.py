@@ -191,7 +191,7 @@ class Accumulation(Check, Listener):
         parts = [part for part in self._parts if part.leaves & ids]
         replaced = any((ref := self._marks.get(p)) is not None and p.grad is not None and ref() is not p.grad for p in params)
         by_number, by_tensor = self._scaled.get(next(iter(ids), 0), (1.0, 1.0))
-        if self.has_closure or replaced or not self._are_parts(parts, by_number, by_tensor):
+        if self.has_closure or replaced or not self._are_parts(parts, ids, by_number, by_tensor):
             self._streaks.pop(owner, None)
             return
         loop = _loop_around(parts[0].chain)
@@ -217,12 +217,12 @@ class Accumulation(Check, Listener):
         self._drop(params_of(optimizer))
         self._scaled = {}
 
-    def _are_parts(self, parts: list[_Part], by_number: float, by_tensor: float) -> bool:
+    def _are_parts(self, parts: list[_Part], ids: set[int], by_number: float, by_tensor: float) -> bool:
         if len(parts) < 2:
             return False
         first, k = parts[0], len(parts)
-        if any((p.chain, p.leaves, p.graph) != (first.chain, first.leaves, first.graph) for p in parts):
-            return False
+        if any((p.chain, p.leaves & ids, p.graph) != (first.chain, first.leaves & ids, first.graph) for p in parts):
+            return False  # leaves beside the parameters are data that requires grad
         factor = first.factor * by_number
         clipped = 0.99 <= factor < 1.5 and abs(by_tensor * k - 1) > 1e-3
         if any(p.factor != first.factor for p in parts) or not (clipped or _is_unscaled(factor * by_tensor, k)):

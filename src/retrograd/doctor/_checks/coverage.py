@@ -54,6 +54,9 @@ class Coverage(Check):
         self._older: Any = weakref.WeakKeyDictionary()  # parameters that were there when an optimizer was made
         self._owned: WeakTable[bool] = WeakTable()  # leaves that an optimizer has or had
         self._inputs: WeakTable[bool] = WeakTable()  # what modules were called with, and what grad() was asked for
+        self._differentiated: WeakTable[bool] = (
+            WeakTable()
+        )  # leaves of what has a derivative in the loss, where a constant of theirs vanishes
         self._waiting: WeakTable[tuple[tuple[int, int, float], Finding]] = (
             WeakTable()
         )  # unreached, but the source has a branch that may change that
@@ -95,6 +98,8 @@ class Coverage(Check):
             for tensor in run.inputs or ():
                 if isinstance(tensor, _C.Tensor):
                     self._inputs[tensor] = True
+            for leaf in run.graph.leaves if run.create_graph else ():
+                self._differentiated[leaf] = True
             return
         self._before = [(leaf, _state(grad_of(leaf))) for leaf in run.leaves]
         self._in_graph = {id(leaf) for leaf in run.graph.leaves} if not run.inputs else set()
@@ -205,7 +210,7 @@ class Coverage(Check):
         )
 
     def _tell_unreached(self, optimizer: Any, unreached: list[Any], used: set[int]) -> None:
-        sure = [p for p in unreached if p not in training.explained and p not in self._waiting]
+        sure = [p for p in unreached if not any(p in table for table in (training.explained, self._waiting, self._differentiated))]
         sure = [p for p in sure if id(p) in used or _owners.is_never_used(p, _made_at(optimizer))]
         sure = [p for p in sure if not _owners.is_left_by_a_library(p, unreached)]
         if not sure:
