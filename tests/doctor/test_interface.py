@@ -15,6 +15,7 @@ from retrograd import doctor, nn
 from retrograd.doctor import _findings, _holders, _names
 from retrograd.doctor._places import Place
 from retrograd.doctor._watch import watcher
+from tests.doctor.programs import FOLDER, run
 
 TRAIN = """
 import os, sys, torch
@@ -230,6 +231,10 @@ ENDINGS = {
     "_exit": ("os._exit(4)", 4, "left by itself with status 4"),
     "a signal": ("os.kill(os.getpid(), 9)", 137, "was ended by SIGKILL"),
     "a fork": ("pid = os.fork()\nif pid == 0: sys.exit(0)\nos.wait()", 0, "Nothing was found."),
+    "a mistake in a fork": (
+        "if os.fork() == 0:\n    for i in range(4):\n        model(x).sum().backward(); optimizer.step()\n    sys.exit(0)\nos.wait()", 1,
+        "Found in processes that the script started:\n\n  [missing_zero_grad]",
+    ),
     "threads": (
         "import threading\nt = threading.Thread(target=lambda: model(x).sum().backward())\nt.start(); t.join()", 0, "Nothing was found.",
     ),
@@ -376,3 +381,8 @@ def test_parameters_that_no_model_knows_of_are_named_by_their_path():
     tensors = [net.heads[1].weight, net.by_name["value"][0].bias, layers[0].weight]
     names = _names.parameters([tensors.pop(0), tensors.pop(0), tensors.pop(0)])
     assert names == ["net.heads[1].weight", "net.by_name['value'].0.bias", "layers[0].weight"]
+
+
+def test_the_fix_for_a_comprehension_stands_in_it():
+    (told,) = run(FOLDER / "broken" / "graph_leak_74_comprehension_of_an_epoch.py", "default").told
+    assert "`losses = [step(torch.randn(8, 4)).item() for _ in range(10)]`" in told.text

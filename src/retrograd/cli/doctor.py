@@ -80,14 +80,20 @@ def _outside(options: dict[str, Any], script: list[str]) -> int:
 
 def _tell(record: Path, status: int) -> bool:
     """Prints the report, or what is left where the process could not write one. Whether anything was found."""
-    findings = (
+    noted = (
         [json.loads(line) for line in (record / "findings.jsonl").read_text(encoding="utf-8").splitlines()]
         if (record / "findings.jsonl").exists()
         else []
     )
+    findings = [text for _, text in noted]
     print()
     if (record / "report.txt").exists():
         print((record / "report.txt").read_text(encoding="utf-8"))
+        elsewhere = dict.fromkeys(text for is_own, text in noted if not is_own)
+        if elsewhere:
+            print("Found in processes that the script started:\n")
+        for text in elsewhere:
+            print("\n".join("  " + line for line in text.splitlines()) + "\n")
         return bool(findings)
     how = (
         f"was ended by {signal.Signals(-status).name}"
@@ -115,7 +121,7 @@ def _inside(record: Path, script: list[str]) -> int:
 
     def note(finding: doctor.Finding) -> None:
         with open(record / "findings.jsonl", "a", encoding="utf-8") as file:
-            file.write(json.dumps(finding.text()) + "\n")
+            file.write(json.dumps([os.getpid() == owner, finding.text()]) + "\n")
 
     def write_report() -> None:
         if os.getpid() != owner:
