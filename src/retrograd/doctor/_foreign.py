@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from retrograd import _C
 from retrograd.doctor import _names
 from retrograd.doctor._places import Place, function_around, of_node, tree_of
 
@@ -49,6 +50,8 @@ def _array_names(tensor: Any) -> set[str]:
             for name, value in list(scope.items()):
                 if _overlaps(value, begin, end):
                     names.add(name)
+                elif isinstance(value, _C.Tensor) and value.layout == _C.strided and begin <= value.data_ptr() < end:
+                    names.add(f"{name}.numpy()")
                 members = getattr(value, "__dict__", None)
                 if type(members) is dict and not isinstance(value, type):
                     names.update(member for member, held in list(members.items()) if _overlaps(held, begin, end))
@@ -63,9 +66,12 @@ def _overlaps(value: Any, begin: int, end: int) -> bool:
 
 
 def _base(target: ast.expr) -> str | None:
-    """`a` of a[i], `buffer` of self.buffer[i]."""
+    """`a` of a[i], `buffer` of self.buffer[i], `x.numpy()` of x.numpy()[i]."""
     while isinstance(target, ast.Subscript):
         target = target.value
+    if isinstance(target, ast.Call) and _is_array_of_tensor(target) and not target.args:
+        base = _base(target.func.value)  # type: ignore[attr-defined]
+        return f"{base}.numpy()" if base else None
     if isinstance(target, ast.Attribute):
         return target.attr
     return target.id if isinstance(target, ast.Name) else None

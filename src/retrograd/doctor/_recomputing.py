@@ -20,7 +20,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd.doctor._findings import Finding, tell
-from retrograd.doctor._places import Place, here, is_package_file, tree_of
+from retrograd.doctor._places import Place, here, is_package_file, of_leaf, tree_of
 from retrograd.doctor._watch import watcher
 
 FIRST_CALLS = 16  # that are watched whether the doctor looks closely or not
@@ -84,7 +84,8 @@ class Watched:
             replaced = kind == "value" or (kind == "tensor" and was[1] != token[1])
             if replaced and line is None:
                 continue
-            return self._twice(name, line)
+            made = _layer_of(function, args, key) if line is None else None
+            return self._twice(name, line or made, "the layer was made at" if made else "changed at")
         if self._differs is not None:
             taken = _line_of(codes, None, "taken")
             return Finding(
@@ -116,7 +117,7 @@ class Watched:
             "drawn at",
         )
 
-    def _twice(self, name: str, line: Place | None) -> Finding:
+    def _twice(self, name: str, line: Place | None, how: str) -> Finding:
         return Finding(
             "checkpoint_side_effects",
             f"A checkpointed block changes {name} each time it runs, and it runs twice: in forward, and once more in backward.",
@@ -127,8 +128,15 @@ class Watched:
             if name.endswith(("running_mean", "running_var"))
             else f"move what changes {name} out of the checkpointed block, or let it return what is to be collected",
             line,
-            "changed at",
+            how,
         )
+
+
+def _layer_of(function: Any, args: Any, key: Any) -> Place | None:
+    """Where a layer was made whose buffer changes, when no line of the program calls it: in a Sequential."""
+    layer = next((owner for owner, _ in _reach(function, args) if id(owner) == key[0]), None)
+    weight = getattr(layer, "weight", None)
+    return of_leaf(weight) if isinstance(weight, _C.Tensor) else None
 
 
 def impure_line(function: Any, args: Any) -> Place | None:

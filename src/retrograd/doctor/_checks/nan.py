@@ -19,7 +19,7 @@ from retrograd.doctor._bad_values import INF, NAN
 from retrograd.doctor._books import training
 from retrograd.doctor._findings import Finding, found, tell
 from retrograd.doctor._graph import Graph, is_leaf_node, saved
-from retrograd.doctor._places import Place, function_around, here, is_package_file, of_leaf, of_node, tree_of
+from retrograd.doctor._places import Place, function_around, here, is_package_file, of_leaf, of_node, statement_at, tree_of
 from retrograd.doctor._watch import BAD_GRADIENT, BAD_VALUES, Check, Run, live_optimizers
 
 
@@ -159,8 +159,8 @@ class NanOrigin(Check):
     def _of_bad_data(self, value: str, story: bad.Story) -> None:
         tensor = story.data
         origin = self._origin(tensor)
-        place = origin.place if origin is not None and not origin.is_data and not origin.meant else _made_at(tensor)
         name = _names.variable(tensor)
+        place = origin.place if origin is not None and not origin.is_data and not origin.meant else _made_at(tensor, name)
         finding = Finding(
             "nan_origin",
             f"{value}: the data that went in was not finite already ({name or 'a tensor'} of shape {_names.shape(tensor)}).",
@@ -301,12 +301,25 @@ def _has_infinite_number(values: Any) -> bool:
     return False
 
 
-def _made_at(tensor: Any) -> Place | None:
-    """The line that made a tensor from data that was no tensor."""
+def _made_at(tensor: Any, name: str | None = None) -> Place | None:
+    """The line that made a tensor from data that was no tensor, or a later one of the same function that computed with it what the variable holds now."""
     for kind, _, _, at in tensor._cut:
         if kind in ("made", "numpy") and at is not None and not tensor.requires_grad:
-            return Place(*at[:3])
+            made, later = Place(*at[:3]), _assigned_at(name)
+            computed = (
+                later is not None and later.file == made.file and later.line > made.line and function_around(later) is function_around(made)
+            )
+            return later if computed and not _has_bad_array(made) else made
     return None
+
+
+def _has_bad_array(made: Place) -> bool:
+    """Whether an array that a line made a tensor from is still there, and has a NaN or infinity."""
+    statement = statement_at(made)
+    names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)} if statement is not None else set()
+    values = (scope.get(name) for frame in _names.user_frames() for scope in (frame.f_locals, frame.f_globals) for name in names)
+    numpy: Any = sys.modules.get("numpy")
+    return numpy is not None and any(isinstance(v, numpy.ndarray) and v.dtype.kind == "f" and not numpy.isfinite(v).all() for v in values)
 
 
 _RISKY = {"log", "sqrt", "rsqrt", "div", "divide", "true_divide", "std", "var", "exp", "pow", "mean", "norm", "acos", "asin", "reciprocal"}
