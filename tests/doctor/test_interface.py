@@ -384,5 +384,5 @@ def test_parameters_that_no_model_knows_of_are_named_by_their_path():
 
 
 def test_the_fix_for_a_comprehension_stands_in_it():
-    (told,) = run(FOLDER / "broken" / "graph_leak_74_comprehension_of_an_epoch.py", "default").told
+    (told,) = run(FOLDER / "broken" / "graph_leak_74_comprehension_of_an_epoch.py", "strict").told
     assert "`losses = [step(torch.randn(8, 4)).item() for _ in range(10)]`" in told.text

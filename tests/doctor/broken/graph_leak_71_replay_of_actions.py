@@ -1,4 +1,4 @@
-# code: graph_leak
+# code: graph_leak  # strict
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-# code: graph_leak
+# code: graph_leak  # strict
 import torch
 from torch import nn
 
