@@ -16,10 +16,10 @@ namespace {
 }
 
 // Of memory that does not overlap. The C library copies what is long by "rep movsb", which takes ten times as long on some CPUs (Zen) where the
-// destination begins a little behind the source in its page, as rows do that are moved by a few elements.
+// destination begins a little after the source in its page, as rows do that are moved by a few elements.
 inline void copy_bytes(void* to, const void* from, int64_t n) {
-  const uintptr_t behind = (reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from)) % 4096;
-  if (n >= 2048 && behind > 0 && behind < 64) return copy_in_vectors(static_cast<char*>(to), static_cast<const char*>(from), n);
+  const uintptr_t after = (reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from)) % 4096;
+  if (n >= 2048 && after > 0 && after < 64) return copy_in_vectors(static_cast<char*>(to), static_cast<const char*>(from), n);
   std::memcpy(to, from, static_cast<size_t>(n));
 }
 
