@@ -232,3 +232,19 @@ def windows_over_channels(torch, nn, F, show):
         x = _data(torch, 2, channels, 2, 3)
         for size in (1, 2, 3, 4, 5):
             show(F.local_response_norm(x, size, 0.5, 0.6, 2.0).sum(), nn.CrossMapLRN2d(size, 0.5, 0.6, 2.0)(x).sum())
+
+
+def layer_norm_of_16_bits_beside_float_parameters(torch, nn, F, show, attempt):
+    x = _data(torch, 3, 4)
+    for dtype in (torch.bfloat16, torch.float16):
+        m = nn.LayerNorm(4)
+        nn.init.normal_(m.weight)
+        given = x.to(dtype).requires_grad_()
+        y = m(given)
+        y.float().square().sum().backward()
+        show(y.dtype, given.grad.dtype, m.weight.grad.dtype)
+        show((y.float() - m(given.float())).abs().max() < 0.05, m.bias.grad.dtype)
+        attempt(lambda given=given, dtype=dtype: F.layer_norm(given, (4,), None, torch.ones(4)).dtype)
+    show(m(torch.zeros(0, 4).half()).shape)
+    attempt(lambda: F.layer_norm(x, (4,), torch.ones(4)))
+    attempt(lambda: F.layer_norm(x.bfloat16(), (4,), torch.ones(4, dtype=torch.float64)))

@@ -51,8 +51,10 @@ std::array<Spec, 3> native_layer_norm(const Tensor& self, IntSpan normalized_sha
   const auto check = [&](const Tensor& t, const char* name) {
     RG_CHECK(same_sizes(t.sizes(), normalized_shape), "Expected ", name, " to be of same shape as normalized_shape, but got ", name,
              " of shape ", t.sizes(), " and normalized_shape = ", normalized_shape);
-    RG_CHECK(t.dtype() == self.dtype(), "mixed dtype (CPU): expect parameter to have scalar type of ", dtype_title(self.dtype()));
     check_same_device(self.get(), t.get(), "layer_norm");
+    if (t.dtype() == self.dtype()) return;
+    RG_CHECK(self.dtype() != DType::Float64, "mixed dtype (CPU): all inputs must share same datatype.");
+    fail(ErrorKind::Runtime, "mixed dtype (CPU): expect parameter to have scalar type of Float");
   };
   if (weight) check(weight, "weight");
   if (bias) check(bias, "bias");
@@ -165,6 +167,12 @@ Tensor glu(const Tensor& self, int64_t dim) {
 namespace composite {
 
 Tensor layer_norm(const Tensor& self, IntSpan normalized_shape, const Tensor& weight, const Tensor& bias, double eps, bool) {
+  const auto is_float = [](const Tensor& t) { return t && t.dtype() == DType::Float32; };
+  // 16-bit floats beside Float parameters
+  if (is_floating(self.dtype()) && itemsize(self.dtype()) == 2 && (is_float(weight) || is_float(bias))) {
+    const Tensor wide = ops::_to_copy(self, DType::Float32, {});
+    return ops::_to_copy(std::get<0>(ops::native_layer_norm(wide, normalized_shape, weight, bias, eps)), self.dtype(), {});
+  }
   return std::get<0>(ops::native_layer_norm(self, normalized_shape, weight, bias, eps));
 }
 
