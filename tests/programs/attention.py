@@ -1,5 +1,8 @@
 """Attention, its layers and transformers."""
 
+import copy
+import itertools
+
 from tests.programs import differs
 
 
@@ -279,3 +282,31 @@ def training(torch, nn, show):
         loss.backward()
         optimizer.step()
         show(loss.item())
+
+
+def no_queries(torch, nn, show):
+    m, x = nn.MultiheadAttention(4, 2), torch.ones(3, 4)
+    for queries, keys in ((x[:0], x), (torch.ones(0, 2, 4), torch.ones(3, 2, 4))):
+        out, weights = m(queries, keys, keys)
+        show(out.shape, weights.shape)
+
+
+def sizes_of_separate_projections(torch, nn, attempt):
+    m, q = nn.MultiheadAttention(4, 2, kdim=3, vdim=5), torch.ones(2, 1, 4)
+    attempt(lambda: m(q, torch.ones(2, 1, 2), torch.ones(2, 1, 5)))
+    attempt(lambda: m(q, torch.ones(2, 1, 3), torch.ones(2, 1, 4)))
+
+
+def layers_say_whether_padding_becomes_zeros(torch, nn, show):
+    padding = torch.tensor([[False, False, True], [False, False, False]])
+    for whole, layers in itertools.product((False, True), repeat=2):
+        m = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True), 2).train(layers)
+        m.training = whole
+        with torch.no_grad():
+            show(whole, layers, (m(torch.ones(2, 3, 4), src_key_padding_mask=padding)[0, 2] == 0).all())
+
+
+@differs("a copy of a TransformerDecoderLayer has its activation")
+def copies_of_decoder_layers(torch, nn, show):
+    layer = nn.TransformerDecoderLayer(4, 2, 8, activation=nn.GELU())
+    show(callable(layer.activation), type(copy.deepcopy(layer).activation) is nn.GELU)

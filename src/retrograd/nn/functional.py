@@ -68,7 +68,14 @@ from retrograd._ops.nn.losses import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
-from retrograd._ops.nn.multihead import multi_head_attention_forward
+from retrograd._ops.nn.multihead import (  # noqa: F401
+    canonical_mask as _canonical_mask,
+    in_projection as _in_projection,
+    in_projection_packed as _in_projection_packed,
+    mha_shape_check as _mha_shape_check,
+    multi_head_attention_forward,
+    none_or_dtype as _none_or_dtype,
+)
 from retrograd._ops.nn.normalize import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, normalize
 from retrograd._ops.nn.pool import (
     adaptive_avg_pool2d,

@@ -21,9 +21,12 @@ def check_mask_dtype(mask: Tensor | None, name: str) -> None:
 def warn_of_kinds(mask: Tensor | None, name: str, other: Tensor | None, other_name: str) -> None:
     """Two masks ought to be of one dtype."""
     if mask is not None and other is not None and mask.dtype != other.dtype:
-        warnings.warn(
-            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.", UserWarning, stacklevel=3
-        )
+        _warn_of_kinds(name, other_name, 4)
+
+
+def _warn_of_kinds(name: str, other_name: str, stacklevel: int) -> None:
+    words = f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead."
+    warnings.warn(words, UserWarning, stacklevel=stacklevel)
 
 
 def added_mask(mask: Tensor, dtype: torch.dtype) -> Tensor:
@@ -72,7 +75,7 @@ def _heads(rows: Tensor, num_heads: int) -> Tensor:
     return rows.view(length, batch, num_heads, width // num_heads).permute(1, 2, 0, 3)
 
 
-def _projected(query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+def _projected(query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """The three projections whose weights lie in one matrix: one product where they are of the same thing."""
     width = query.size(-1)
     if key is value:
@@ -179,6 +182,9 @@ def multi_head_attention_forward(
         for name, x, weight, bias in zip("qkv", (query, key, value), (q_proj_weight, k_proj_weight, v_proj_weight), biases, strict=True):
             if weight is None:
                 raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
+            sizes = (width, x.size(-1))
+            word = {"q": "query", "k": "key", "v": "value"}[name]
+            _expect(tuple(weight.shape) == sizes, f"expecting {word} weights shape of {sizes}, but got {weight.shape}")
             projected.append(_ops.linear(x, weight, bias))
         q, k, v = projected
     else:
@@ -234,7 +240,7 @@ def multi_head_attention_forward(
             mask = ~mask  # there, True is what counts
         out = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal and mask is None)
     out = out.permute(2, 0, 1, 3).reshape(length * batch, width)
-    return _ops.linear(out, out_proj_weight, out_proj_bias).view(length, batch, -1), found
+    return _ops.linear(out, out_proj_weight, out_proj_bias).view(length, batch, out_proj_weight.size(0)), found
 
 
 def _joined(mask: Tensor | None, other: Tensor, dtype: torch.dtype) -> Tensor:
@@ -255,3 +261,44 @@ def _heads_or_static(rows: Tensor, static: Tensor | None, name: str, batch: int,
     _expect(static.size(0) == batch * num_heads, f"expecting {name}.size(0) of {batch * num_heads}, but got {static.size(0)}")
     _expect(static.size(2) == width, f"expecting {name}.size(2) of {width}, but got {static.size(2)}")
     return static.view(batch, num_heads, *static.shape[1:])
+
+
+# -- the parts of it that programs import to write an attention of their own, under the names of nn.functional --
+
+mha_shape_check, in_projection_packed = _check_shapes, _projected
+
+
+def in_projection(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    b_q: Tensor | None = None,
+    b_k: Tensor | None = None,
+    b_v: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The three projections, by weights of their own."""
+    return _ops.linear(q, w_q, b_q), _ops.linear(k, w_k, b_k), _ops.linear(v, w_v, b_v)
+
+
+def none_or_dtype(input: Tensor | None) -> torch.dtype | None:
+    return None if input is None else input.dtype
+
+
+def canonical_mask(
+    mask: Tensor | None,
+    mask_name: str,
+    other_type: torch.dtype | None,
+    other_name: str,
+    target_type: torch.dtype,
+    check_other: bool = True,
+) -> Tensor | None:
+    """A mask as numbers to be added to scores."""
+    check_mask_dtype(mask, mask_name)
+    if mask is None:
+        return None
+    if check_other and other_type is not None and mask.dtype != other_type:
+        _warn_of_kinds(mask_name, other_name, 3)
+    return added_mask(mask, target_type)

@@ -57,7 +57,7 @@ def _masks(padding: Tensor | None, mask: Tensor | None, name: str, src: Tensor) 
     return padding, mask
 
 
-def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
+def _get_activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:
     if not isinstance(activation, str):
         return activation
     if activation == "relu":
@@ -67,8 +67,8 @@ def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
     raise RuntimeError(f"activation should be relu/gelu, not {activation}")
 
 
-def _copies(layer: Module, count: int) -> ModuleList:
-    return ModuleList([copy.deepcopy(layer) for _ in range(count)])
+def _get_clones(module: Module, N: int) -> ModuleList:  # these two have the names that programs import
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
 
 
 class Transformer(Module):
@@ -184,7 +184,7 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers = _copies(encoder_layer, num_layers)
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
@@ -212,7 +212,7 @@ class TransformerEncoder(Module):
 
     def _leaves_out(self, src: Tensor, padding: Tensor) -> bool:
         """Whether PyTorch would take its fast path, which computes nothing for padding and puts zeros there."""
-        if not self.use_nested_tensor or self.training or src.dim() != 3 or any(m.training for m in self.layers):
+        if not self.use_nested_tensor or src.dim() != 3 or not len(self.layers) or self.layers[0].training:
             return False
         if torch.is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in self.layers.parameters())):
             return False
@@ -252,7 +252,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = _copies(decoder_layer, num_layers)
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 
@@ -317,7 +317,7 @@ class _Layer(Module):
             self.add_module(f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **made))
         for i in range(1, self._norms + 1):
             self.add_module(f"dropout{i}", Dropout(dropout))
-        self.activation = _activation(activation)
+        self.activation = _get_activation_fn(activation)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
