@@ -369,3 +369,8 @@ def inside_vmap(torch, func, vmap, show, attempt):
     show(vmap(lambda m: D.Normal(m, 1.0).log_prob(m + 1))(x))
     show(vmap(func.grad(lambda m: D.Gamma(m, 1.0).log_prob(m + 1)))(x))
     attempt(lambda: vmap(lambda m: D.Normal(0.0, m).log_prob(m))(-x))
+
+
+def log_normal_numbers_that_nobody_checks(torch, show):
+    d = torch.distributions.LogNormal(torch.tensor([0.0, 1.0]), 1.0, validate_args=False)
+    show(d.log_prob(torch.tensor(-1.0)), d.log_prob(torch.tensor(2.0)), d.cdf(torch.tensor(-1.0)))

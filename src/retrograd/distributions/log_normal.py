@@ -23,7 +23,7 @@ class LogNormal(TransformedDistribution):
     base_dist: Normal
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        super().__init__(Normal(loc, scale), ExpTransform(), validate_args=validate_args)
+        super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         return super().expand(batch_shape, self._get_checked_instance(LogNormal, _instance))
