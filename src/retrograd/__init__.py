@@ -149,6 +149,7 @@ from retrograd.random import (
 if _typing.TYPE_CHECKING:
     from retrograd import (
         __config__ as __config__,
+        __future__ as __future__,
         _dynamo as _dynamo,
         _inductor as _inductor,
         accelerator as accelerator,
@@ -416,6 +417,7 @@ else:
     }
     _MODULES = {
         "__config__",
+        "__future__",
         "_dynamo",
         "_higher_order_ops",
         "_inductor",

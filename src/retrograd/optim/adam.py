@@ -24,7 +24,7 @@ from retrograd.optim.optimizer import (
     refuse_capturable,
 )
 
-__all__ = ["Adam"]
+__all__ = ["Adam", "adam"]
 
 _maximum = _C._ops.maximum
 
@@ -73,7 +73,7 @@ class Adam(GroupOptimizer):
             raise ValueError(f"Invalid weight_decay value: {weight_decay}")
         defaults = {
             "lr": lr,
-            "betas": betas,
+            "betas": tuple(betas),
             "eps": eps,
             "weight_decay": weight_decay,
             "amsgrad": amsgrad,
@@ -103,7 +103,7 @@ class Adam(GroupOptimizer):
         group = options(group)
         self._init_states(group)
         params = [p for p in group["params"] if p.grad is not None]
-        adam(
+        _step(
             params,
             [p.grad for p in params],
             [self.state[p] for p in params],
@@ -118,7 +118,7 @@ class Adam(GroupOptimizer):
         )
 
 
-def adam(
+def _step(
     params: list[Tensor],
     grads: list[Tensor],
     states: list[dict[str, Tensor]],
@@ -139,8 +139,8 @@ def adam(
             differentiable_state(state)
         if param.is_complex():
             with real_views(param, grad, state) as (param, grad, state):
-                adam([param], [grad], [state], lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
-                     decoupled_weight_decay=decoupled_weight_decay, maximize=maximize, differentiable=differentiable)  # fmt: skip
+                _step([param], [grad], [state], lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
+                      decoupled_weight_decay=decoupled_weight_decay, maximize=maximize, differentiable=differentiable)  # fmt: skip
             continue
         count = state["step"]
         count += 1
@@ -158,3 +158,49 @@ def adam(
             square = state["max_exp_avg_sq"] = _maximum(largest, square, out=None if differentiable else largest)
         scale = (square.sqrt() / (1 - beta2**step) ** 0.5).add_(eps)
         add_quotient_(param, mean, scale, -lr / (1 - beta1**step))
+
+
+def adam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
+    decoupled_weight_decay: bool = False,
+    *,
+    amsgrad: bool,
+    beta1: float | Tensor,
+    beta2: float | Tensor,
+    lr: float | Tensor,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """A step without an optimizer, which writes the state where it lies: in lists, a tensor for each parameter."""
+    if not all(isinstance(step, Tensor) for step in state_steps):
+        raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
+    states = [{"step": n, "exp_avg": m, "exp_avg_sq": v} for n, m, v in zip(state_steps, exp_avgs, exp_avg_sqs, strict=True)]
+    if amsgrad:
+        for state, largest in zip(states, max_exp_avg_sqs, strict=True):
+            state["max_exp_avg_sq"] = largest
+    _step(
+        params,
+        grads,
+        states,
+        lr=lr,
+        betas=(beta1, beta2),
+        eps=eps,
+        weight_decay=weight_decay,
+        amsgrad=amsgrad,
+        decoupled_weight_decay=decoupled_weight_decay,
+        maximize=maximize,
+        differentiable=differentiable,
+    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd._C import Tensor
-from retrograd.optim.adam import Adam
+from retrograd.optim.adam import Adam, adam
 
-__all__ = ["AdamW"]
+__all__ = ["AdamW", "adamw"]
 
 
 class AdamW(Adam):
@@ -47,3 +47,8 @@ class AdamW(Adam):
         super().__setstate__(state)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True
+
+
+def adamw(*args: Any, **kwargs: Any) -> None:
+    """`adam` with decoupled weight decay."""
+    adam(*args, **{**kwargs, "decoupled_weight_decay": True})

@@ -253,7 +253,7 @@ class LBFGS(Optimizer):
             if slope > -group["tolerance_change"]:
                 break
 
-            new_evals = 1
+            new_evals = 0
             if line_search is not None:
                 start = [p.clone() for p in self._params]
 
@@ -270,6 +270,7 @@ class LBFGS(Optimizer):
                 if n_iter != max_iter:  # the loss after the last step is not needed
                     loss = float(with_grad())
                     grad = self._gather_flat_grad()
+                    new_evals = 1
             evals += new_evals
             state["func_evals"] += new_evals
             if (

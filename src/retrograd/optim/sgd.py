@@ -8,7 +8,7 @@ from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.optim.optimizer import GroupOptimizer, add_scaled_, check_fused, check_lr, decayed, directed, options
 
-__all__ = ["SGD"]
+__all__ = ["SGD", "sgd"]
 
 
 class SGD(GroupOptimizer):
@@ -69,7 +69,7 @@ class SGD(GroupOptimizer):
         if group["fused"] and any(p.grad.is_sparse for p in params):
             raise RuntimeError("`_fused_sgd` does not support sparse gradients")
         buffers = [state[p].get("momentum_buffer") for p in params] if momentum != 0 else None
-        sgd(
+        _step(
             params,
             [p.grad for p in params],
             buffers,
@@ -86,7 +86,7 @@ class SGD(GroupOptimizer):
                 state[p]["momentum_buffer"] = buffer
 
 
-def sgd(
+def _step(
     params: list[Tensor],
     grads: list[Tensor],
     buffers: list[Tensor | None] | None,
@@ -116,3 +116,26 @@ def sgd(
             else:
                 grad = grad + buffer * momentum if isinstance(momentum, Tensor) else grad.add(buffer, alpha=momentum)
         add_scaled_(param, grad, -lr)
+
+
+def sgd(
+    params: list[Tensor],
+    d_p_list: list[Tensor],
+    momentum_buffer_list: list[Tensor | None],
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    *,
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+) -> None:
+    """A step without an optimizer, which writes the momentum where it lies: in a list, a tensor or None for each parameter."""
+    buffers = momentum_buffer_list if momentum != 0 else None
+    _step(params, d_p_list, buffers, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
+          maximize=maximize, differentiable=False)  # fmt: skip

@@ -23,7 +23,8 @@ def _dropout_nd(name: str, input: Tensor, dims: int, p: float, training: bool, i
     _check_probability(p)
     if input.dim() not in (dims + 1, dims + 2):
         warnings.warn(
-            f"{name}: Received a {input.dim()}-D input, which is deprecated. It expects {dims + 1}-D or {dims + 2}-D.", stacklevel=3
+            f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated. It expects {dims + 1}-D or {dims + 2}-D.",
+            stacklevel=3,
         )
     batched = input if input.dim() == dims + 2 else input.unsqueeze(0)
     out = (torch.feature_dropout_ if inplace else torch.feature_dropout)(batched, p, training)
@@ -42,8 +43,21 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeroes whole channels of [N, C, H, W] or [C, H, W]."""
+    """Zeroes whole channels of [N, C, H, W]; the first dimension of an input of three, [N, C, L], is the batch too."""
     _check_probability(p)
+    ndim = input.dim()
+    if ndim not in (3, 4):
+        warnings.warn(
+            f"dropout2d: Received a {ndim}-D input to dropout2d, which is deprecated and will be an error in PyTorch. It expects 4-D: "
+            "dropout() drops elements, dropout1d() and dropout3d() channels of other inputs.",
+            stacklevel=2,
+        )
+    if ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired, of [N, C, L]. "
+            "dropout1d() says so; an image alone, [C, H, W], is unsqueeze(0) for dropout2d().",
+            stacklevel=2,
+        )
     return (torch.feature_dropout_ if inplace else torch.feature_dropout)(input, p, training)
 
 

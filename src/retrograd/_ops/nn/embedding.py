@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import retrograd as torch
 from retrograd import _C, Tensor
 
@@ -85,6 +87,13 @@ def embedding_bag(
         per_sample_weights: a factor for each index, for sums.
         include_last_offset: offsets has one more entry at its end, the length of the input.
     """
+    if weight.dtype == torch.int64 and input.is_floating_point():
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, and should "
+            "now be `embedding_bag(input, weight, ...)`.",
+            stacklevel=2,
+        )
+        input, weight = weight, input
     if weight.dim() != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
     if per_sample_weights is not None and per_sample_weights.size() != input.size():

@@ -420,6 +420,7 @@ def triplet_margin_loss(
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
     how = _reduction(reduction, size_average, reduce)
     _check_margin(margin)
+    _check_ndims(anchor, positive, negative)
 
     def distance(a: Tensor, b: Tensor) -> Tensor:
         return torch.pairwise_distance(a, b, p, eps)
@@ -440,12 +441,16 @@ def triplet_margin_with_distance_loss(
     """triplet_margin_loss with any distance."""
     how = _reduction(reduction)
     _check_margin(margin)
+    _check_ndims(anchor, positive, negative)
+    return _triplet(anchor, positive, negative, distance_function or torch.pairwise_distance, margin, swap, how)
+
+
+def _check_ndims(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
-            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, got: anchor {anchor.dim()}D, "
-            f"positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
         )
-    return _triplet(anchor, positive, negative, distance_function or torch.pairwise_distance, margin, swap, how)
 
 
 def _triplet(

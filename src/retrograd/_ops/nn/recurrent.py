@@ -48,7 +48,9 @@ def lstm_cell(
     input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """The next (output, memory) of an LSTM. The rows of the weights are those of input, forget, cell and output gate."""
-    if not isinstance(hx, (tuple, list)) or len(hx) != 2:
+    if not isinstance(hx, (tuple, list)):
+        raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}")
+    if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
     h, c = hx
     _check(input, w_ih, w_hh, h, c)

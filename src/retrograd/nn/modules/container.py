@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from retrograd._C import Tensor
 from retrograd._types import typename
-from retrograd.nn.modules.module import Module
+from retrograd.nn.modules.module import Module, _addindent  # noqa: F401
 from retrograd.nn.parameter import Parameter
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from retrograd import _C
+from retrograd import _C, __future__ as _conversion
 from retrograd._C import Tensor
 from retrograd._types import typename
 from retrograd.nn.modules import _hooks, _mode_calls
@@ -381,8 +381,12 @@ class Module(CallWithHooks, StateDict):
             with _C.no_grad():
                 changed = fn(param)
             grad = param.grad
-            if changed.is_meta == param.is_meta:
+            if changed.is_meta == param.is_meta and (_conversion._swap_params or not _conversion._overwrite_params):
                 param.data = changed
+            elif _conversion._swap_params:
+                from retrograd.utils import swap_tensors
+
+                swap_tensors(param, Parameter(changed, param.requires_grad))
             else:
                 param = self._parameters[name] = Parameter(changed, param.requires_grad)
             if grad is not None:
@@ -517,6 +521,11 @@ class Module(CallWithHooks, StateDict):
         return f"{self._get_name()}({body})"
 
 
+def _addindent(s_: str, numSpaces: int) -> str:
+    """Text with all lines but the first moved to the right, as modules with a __repr__ of their own show their children."""
+    return s_.replace("\n", "\n" + " " * numSpaces)
+
+
 def _explain(*failure: Any) -> None:
     from retrograd.nn.modules import _errors  # needed by failures alone
 
@@ -551,6 +560,8 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
             raise TypeError(f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})")
     if kwargs:
         raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    if dtype is not None and not isinstance(dtype, _C.dtype):
+        raise TypeError(f"to() received an invalid combination of arguments - got (dtype={type(dtype).__name__})")
     if other is not None:
         device, dtype = other.device, other.dtype
     return None if device is None else _C.device(device), dtype, memory_format

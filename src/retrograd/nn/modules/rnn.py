@@ -21,6 +21,14 @@ __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "R
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
+def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
+    """The old name of index_select for states of sequences."""
+    warnings.warn(
+        "`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead", FutureWarning, stacklevel=2
+    )
+    return tensor.index_select(dim, permutation)
+
+
 class RNNBase(Module):
     """Layers of one or two directions, each with weights weight_ih_l<layer>, weight_hh_l<layer>, bias_ih_l<layer>, bias_hh_l<layer>
     and weight_hr_l<layer>, whose names end in _reverse for the second direction.
