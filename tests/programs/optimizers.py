@@ -44,3 +44,16 @@ def steps_without_an_optimizer(torch, show, attempt):
         for _ in range(2):
             sgd(p, grads, buffers, weight_decay=0.1, momentum=momentum, lr=0.1, dampening=0.0, nesterov=False, maximize=False)
         show(p, buffers)
+
+
+def steps_without_an_optimizer_under_a_scaler(torch, show, attempt):
+    adam, sgd = (getattr(import_module(f"{torch.__name__}.optim.{name}"), name) for name in ("adam", "sgd"))
+    for given in ({"grad_scale": torch.tensor(2.0)}, {"found_inf": torch.tensor(1.0)}, {"found_inf": torch.tensor(0.0)}):
+        for fused in (None, True):
+            p, grads = [torch.ones(2)], [torch.full((2,), 4.0)]
+            options = {"lr": 0.1, "weight_decay": 0.0, "maximize": False, "fused": fused, **given}
+            attempt(lambda: sgd(p, grads, [None], momentum=0.0, dampening=0.0, nesterov=False, **options))
+            show(p, grads)
+            states = [[torch.zeros(2)], [torch.zeros(2)], [], [torch.tensor(0.0)]]
+            attempt(lambda: adam(p, grads, *states, amsgrad=False, beta1=0.9, beta2=0.99, eps=1e-8, **options))
+            show(p, grads, states)

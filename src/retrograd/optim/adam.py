@@ -22,6 +22,7 @@ from retrograd.optim.optimizer import (
     options,
     real_views,
     refuse_capturable,
+    unscaled,
 )
 
 __all__ = ["Adam", "adam"]
@@ -187,6 +188,10 @@ def adam(
     """A step without an optimizer, which writes the state where it lies: in lists, a tensor for each parameter."""
     if not all(isinstance(step, Tensor) for step in state_steps):
         raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
+    if capturable:
+        refuse_capturable()
+    if not unscaled(grads, grad_scale, found_inf, fused):
+        return
     states = [{"step": n, "exp_avg": m, "exp_avg_sq": v} for n, m, v in zip(state_steps, exp_avgs, exp_avg_sqs, strict=True)]
     if amsgrad:
         for state, largest in zip(states, max_exp_avg_sqs, strict=True):

@@ -511,21 +511,14 @@ class GroupOptimizer(Optimizer):
         return loss
 
     def _unscaled(self, group: dict[str, Any]) -> bool:
-        """Divides gradients by the scale that a gradient scaler has set; False where it found an infinity and the step is not to be made."""
+        """What a gradient scaler has set for this step: `unscaled`."""
         scale, found = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
         if "fused" not in group or (scale is None and found is None):
             return True
-        if not group["fused"]:
-            raise AssertionError("Expected grad_scale and found_inf to be None: they are for optimizers with fused=True")
-        if found is not None and scalar(found) != 0:
-            self._init_states(group)
-            return False
-        if scale is not None:
-            with _C.no_grad():
-                for p in group["params"]:
-                    if p.grad is not None:
-                        p.grad.div_(scale)
-        return True
+        if unscaled([p.grad for p in group["params"] if p.grad is not None], scale, found, group["fused"]):
+            return True
+        self._init_states(group)
+        return False
 
     def _refuse_sparse(self, group: dict[str, Any]) -> None:
         """Says that gradients must be dense, where one is not."""
@@ -735,6 +728,21 @@ def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) 
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def unscaled(grads: list[Tensor], scale: Tensor | None, found_inf: Tensor | None, fused: bool | None) -> bool:
+    """Divides gradients by the scale of a gradient scaler; False where it found an infinity and the step is not to be made."""
+    if scale is None and found_inf is None:
+        return True
+    if not fused:
+        raise AssertionError("Expected grad_scale and found_inf to be None: they are for optimizers with fused=True")
+    if found_inf is not None and scalar(found_inf) != 0:
+        return False
+    if scale is not None:
+        with _C.no_grad():
+            for grad in grads:
+                grad.div_(scale)
+    return True
 
 
 def refuse_capturable() -> None:

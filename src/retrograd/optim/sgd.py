@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd import _C
 from retrograd._C import Tensor
-from retrograd.optim.optimizer import GroupOptimizer, add_scaled_, check_fused, check_lr, decayed, directed, options
+from retrograd.optim.optimizer import GroupOptimizer, add_scaled_, check_fused, check_lr, decayed, directed, options, unscaled
 
 __all__ = ["SGD", "sgd"]
 
@@ -136,6 +136,8 @@ def sgd(
     maximize: bool,
 ) -> None:
     """A step without an optimizer, which writes the momentum where it lies: in a list, a tensor or None for each parameter."""
+    if not unscaled(d_p_list, grad_scale, found_inf, fused):
+        return
     buffers = momentum_buffer_list if momentum != 0 else None
     _step(params, d_p_list, buffers, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
           maximize=maximize, differentiable=False)  # fmt: skip
