@@ -431,3 +431,11 @@ def test_tensors_on_the_cpu_index_others_on_meta():
     x[index] = 1.0
     with pytest.raises(NotImplementedError, match="depends on values"):
         x[torch.tensor([True, False, True])]
+
+
+def test_a_list_that_contains_itself_is_no_index():
+    nested = []
+    nested.append(nested)
+    for index in (nested, (0, nested)):
+        with pytest.raises(TypeError, match=r"new\(\): self-referential lists are incompatible"):
+            torch.ones(2, 3)[index]

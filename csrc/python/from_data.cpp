@@ -236,7 +236,10 @@ Tensor tensor_from_object(PyObject* o, std::optional<DType> dtype) {
 
 Tensor index_tensor(PyObject* o) {
   PyObject* first = o;
-  while (PyList_Check(first) && PyList_GET_SIZE(first) > 0) first = PyList_GET_ITEM(first, 0);
+  for (int depth = 0; PyList_Check(first) && PyList_GET_SIZE(first) > 0; ++depth) {
+    RG_CHECK_AS(Type, depth < kMaxDims, "new(): self-referential lists are incompatible: an index has at most ", kMaxDims, " dimensions");
+    first = PyList_GET_ITEM(first, 0);
+  }
   if (PyUnicode_Check(first)) refuse_text(first);
   Tensor t = tensor_from_object(o, std::nullopt);
   if (t.numel() == 0 && is_differentiable(t.dtype())) t = empty(t.sizes(), DType::Int64);

@@ -28,7 +28,9 @@ def writer(tensor: Any, node: Any) -> str | None:
     around = function_around(saved)
     inside = range(getattr(around, "lineno", 0), getattr(around, "end_lineno", None) or sys.maxsize)
     near = [(line, name) for line, name in writes if line in inside]
-    for names, candidates in ((_array_names(tensor), near), (_array_names(tensor), writes), (_handed_over(tree), near)):
+    arrays = _array_names(tensor)
+    named = {name for name in arrays if not name.endswith(")")}  # x.numpy() of another function is another x
+    for names, candidates in ((arrays, near), (named, writes), (_handed_over(tree), near)):
         lines = [line for line, name in candidates if name in names]
         after = [line for line in lines if line > saved.line]
         if lines:
