@@ -13,7 +13,7 @@ from retrograd._overridable import overridable
 
 
 def _place(tensor: Tensor, device: Any, requires_grad: bool) -> Tensor:
-    if device is not None and _C.device(device) != tensor.device:
+    if device is not None and device is not tensor.device and _C.device(device) != tensor.device:
         tensor = tensor.to(device)
     if not requires_grad:
         return tensor
@@ -214,12 +214,10 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
     >>> retrograd.zeros(1, dtype=retrograd.float64).new_tensor([1, 2]).dtype
     torch.float64
     """
-    return tensor(
-        data,
-        dtype=self.dtype if dtype is None else dtype,
-        device=self.device if device is None else device,
-        requires_grad=requires_grad,
-    )
+    dtype = self.dtype if dtype is None else dtype
+    if type(data) in _PLAIN and device is None and not requires_grad and self.is_cpu:  # what tensor() would find out again
+        return _C._tensor_from(data, dtype)
+    return tensor(data, dtype=dtype, device=self.device if device is None else device, requires_grad=requires_grad)
 
 
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
@@ -228,10 +226,11 @@ def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     >>> retrograd.zeros(1).new(2, 3).shape
     torch.Size([2, 3])
     """
-    device = self.device if device is None else device
-    if len(args) == 1 and isinstance(args[0], Tensor):
-        return args[0].to(device=device, dtype=self.dtype).view_as(args[0])
-    if len(args) == 1 and not isinstance(args[0], (int, _C.Size)):
-        return tensor(args[0], dtype=self.dtype, device=device)
-    sizes = args[0] if len(args) == 1 and isinstance(args[0], _C.Size) else (args or (0,))
-    return self.new_empty(sizes, device=device)
+    if len(args) != 1 or isinstance(args[0], int):
+        return self.new_empty(args or (0,), device=device)
+    data = args[0]
+    if isinstance(data, _C.Size):
+        return self.new_empty(data, device=device)
+    if type(data) not in _PLAIN and isinstance(data, Tensor):
+        return data.to(device=self.device if device is None else device, dtype=self.dtype).view_as(data)
+    return new_tensor(self, data, device=device)

@@ -113,7 +113,7 @@ def _padded_window(window: Tensor | None, win_length: int, n_fft: int, like: Ten
 
 def _centered(input: Tensor, n_fft: int, pad_mode: str) -> Tensor:
     dims, by = input.dim(), n_fft // 2
-    padded = torch.nn.functional.pad(input.view([1] * (3 - dims) + list(input.shape)), (by, by), pad_mode)
+    padded = _C._ops.pad(input.view((1,) * (3 - dims) + input.shape), (by, by), pad_mode)
     return padded.view(padded.shape[-dims:] if dims else ())
 
 
@@ -157,26 +157,28 @@ def stft(
             "return format."
         )
 
-    def check(holds: bool, words: str) -> None:
-        if not holds:
-            raise RuntimeError(
-                f"stft({_shown_type(input)}{list(input.shape)}, n_fft={n_fft}, hop_length={hop_length}, win_length={win_length}, "
-                f"window={_shown_window(window)}, normalized={int(normalized)}, onesided={_shown(onesided)}, "
-                f"return_complex={_shown(return_complex)}, align_to_window={_shown(align_to_window)}) : expected {words}"
-            )
+    def wrong(words: str) -> RuntimeError:  # made only where it is said: these texts take longer than the transform of a short signal
+        return RuntimeError(
+            f"stft({_shown_type(input)}{list(input.shape)}, n_fft={n_fft}, hop_length={hop_length}, win_length={win_length}, "
+            f"window={_shown_window(window)}, normalized={int(normalized)}, onesided={_shown(onesided)}, "
+            f"return_complex={_shown(return_complex)}, align_to_window={_shown(align_to_window)}) : expected {words}"
+        )
 
-    check(input.is_floating_point() or input.is_complex(), "a tensor of floating point or complex values")
-    check(input.dim() in (1, 2), "a 1D or 2D tensor")
+    if not (input.is_floating_point() or input.is_complex()):
+        raise wrong("a tensor of floating point or complex values")
+    if input.dim() not in (1, 2):
+        raise wrong("a 1D or 2D tensor")
     length = input.shape[-1]
     if align_to_window:
         length += n_fft - win_length
-    check(0 < n_fft <= length, f"0 < n_fft < {length}, but got n_fft={n_fft}")
-    check(hop_length > 0, f"hop_length > 0, but got hop_length={hop_length}")
-    check(0 < win_length <= n_fft, f"0 < win_length <= n_fft, but got win_length={win_length}")
-    check(
-        window is None or (window.dim() == 1 and window.shape[0] == win_length),
-        f"a 1D window tensor of size equal to win_length={win_length}, but got window with size {list(window.shape) if window is not None else []}",
-    )
+    if not 0 < n_fft <= length:
+        raise wrong(f"0 < n_fft < {length}, but got n_fft={n_fft}")
+    if hop_length <= 0:
+        raise wrong(f"hop_length > 0, but got hop_length={hop_length}")
+    if not 0 < win_length <= n_fft:
+        raise wrong(f"0 < win_length <= n_fft, but got win_length={win_length}")
+    if window is not None and (window.dim() != 1 or window.shape[0] != win_length):
+        raise wrong(f"a 1D window tensor of size equal to win_length={win_length}, but got window with size {list(window.shape)}")
     if onesided and complex_numbers:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     if align_to_window and win_length < n_fft:
@@ -214,33 +216,34 @@ def istft(
             "A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to make the inversion "
             "lossless.To suppress this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
         )
-    what = (
-        f"istft({_shown_type(input)}{list(input.shape)}, n_fft={n_fft}, hop_length={hop_length}, win_length={win_length}, "
-        f"window={_shown_window(window)}, center={int(center)}, normalized={int(normalized)}, onesided={_shown(onesided)}, "
-        f"length={_shown(length)}, return_complex={int(return_complex)})"
-    )
 
-    def check(holds: bool, words: str) -> None:
-        if not holds:
-            raise RuntimeError(f"{what} : {words}")
+    def wrong(words: str) -> RuntimeError:
+        return RuntimeError(
+            f"istft({_shown_type(input)}{list(input.shape)}, n_fft={n_fft}, hop_length={hop_length}, win_length={win_length}, "
+            f"window={_shown_window(window)}, center={int(center)}, normalized={int(normalized)}, onesided={_shown(onesided)}, "
+            f"length={_shown(length)}, return_complex={int(return_complex)}){words}"
+        )
 
     if not input.is_complex():
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
-    if input.dim() < 2:
-        raise IndexError(f"Dimension out of range (expected to be in range of [-{input.dim() + 1}, {input.dim()}], but got -3)")
-    check(input.numel() > 0, "input tensor cannot be empty.")
-    check(input.dim() in (2, 3), f"expected a tensor with 3 or 4 dimensions, but got {input.dim() + 1}")
+    dims = input.dim()
+    if dims < 2:
+        raise IndexError(f"Dimension out of range (expected to be in range of [-{dims + 1}, {dims}], but got -3)")
+    if not input.numel():
+        raise wrong(" : input tensor cannot be empty.")
+    if dims > 3:
+        raise wrong(f" : expected a tensor with 3 or 4 dimensions, but got {dims + 1}")
     bins, frames = input.shape[-2:]
     halved = bins != n_fft if onesided is None else onesided
-    head = "expected the frequency dimension (3rd to the last) of the input tensor to match n_fft"
-    check(not halved or bins == n_fft // 2 + 1, f"{head} / 2 + 1 when onesided=True, but got {bins}")
-    check(halved or bins == n_fft, f"{head} when onesided=False, but got {bins}")
-    check(0 < hop_length <= win_length, "expected 0 < hop_length <= win_length")
-    check(0 < win_length <= n_fft, "expected 0 < win_length <= n_fft")
-    check(
-        window is None or (window.dim() == 1 and window.shape[0] == win_length),
-        "Invalid window shape. window has to be 1D and length of `win_length`",
-    )
+    if bins != (n_fft // 2 + 1 if halved else n_fft):
+        head = " : expected the frequency dimension (3rd to the last) of the input tensor to match n_fft"
+        raise wrong(f"{head} / 2 + 1 when onesided=True, but got {bins}" if halved else f"{head} when onesided=False, but got {bins}")
+    if not 0 < hop_length <= win_length:
+        raise wrong(" : expected 0 < hop_length <= win_length")
+    if not 0 < win_length <= n_fft:
+        raise wrong(" : expected 0 < win_length <= n_fft")
+    if window is not None and (window.dim() != 1 or window.shape[0] != win_length):
+        raise wrong(" : Invalid window shape. window has to be 1D and length of `win_length`")
     if halved and return_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     if window is not None and window.is_complex() and not return_complex:
@@ -258,7 +261,7 @@ def istft(
     whole = n_fft + hop_length * (frames - 1)
 
     def overlapped(parts: Tensor) -> Tensor:
-        return _C._ops.unfold_backward(parts, [*parts.shape[:-2], whole], -1, n_fft, hop_length)
+        return _C._ops.unfold_backward(parts, (*parts.shape[:-2], whole), -1, n_fft, hop_length)
 
     summed = overlapped(pieces * weights)
     envelope = overlapped((weights * weights).expand(frames, n_fft))
@@ -270,7 +273,7 @@ def istft(
             f"min(): Expected reduction dim to be specified for input.numel() == 0. A signal of {length} samples was asked for"
         )
     if any_true(envelope.abs() < 1e-11):
-        raise RuntimeError(f"{what} window overlap add min: 1. The windows of the pieces leave samples out, which nothing is known of")
+        raise wrong(" window overlap add min: 1. The windows of the pieces leave samples out, which nothing is known of")
     signal = summed[..., start:end] / envelope
     if end > whole:
         warnings.warn(

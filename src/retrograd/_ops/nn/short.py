@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import retrograd as torch
-from retrograd import Tensor
+from retrograd import _C, Tensor
 from retrograd._ops.nn import activations, losses
 from retrograd._ops.out import written
 
@@ -60,7 +60,8 @@ def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = Fals
     dims = [dim] if isinstance(dim, int) else list(dim)
     if len(dims) > 2:
         raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dims)} dimensions instead.")
-    return written(torch.linalg.vector_norm(input, 2, dims or None, keepdim), out)
+    norm = _C._ops.linalg_vector_norm(input, 2, dims or None, keepdim)
+    return norm if out is None else written(norm, out)
 
 
 def nuclear_norm(input: Tensor, dim: Sequence[int] | bool | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
