@@ -112,6 +112,46 @@ def test_lines_and_volumes(shape):
         assert (a.double() - b).abs().max() <= 4e-6 * b.abs().max()
 
 
+# sizes, kernel, stride, padding, dilation: few products in all
+FEW_PRODUCTS = [
+    ((4, 4, 4), (2, 2, 2), 1, 0, 1),
+    ((2, 3, 4), (1, 2, 2), (1, 2, 1), (0, 1, 1), (1, 1, 2)),
+    ((4, 4), (3, 3), 1, 2, 1),
+    ((5, 3), (2, 3), (2, 1), (1, 3), (2, 1)),
+    ((1, 6), (1, 3), (3, 2), (2, 1), 1),
+    ((7,), (3,), 2, 1, 2),
+]
+
+
+@pytest.mark.parametrize("case", FEW_PRODUCTS, ids=str)
+@pytest.mark.parametrize("groups", [1, 2])
+def test_few_products(case, groups):
+    sizes, kernel, stride, padding, dilation = case
+    torch.manual_seed(0)
+    x, weight, bias = torch.randn(1, groups, *sizes, requires_grad=True), torch.randn(2 * groups, 1, *kernel), torch.randn(2 * groups)
+    convolve = (F.conv1d, F.conv2d, F.conv3d)[len(sizes) - 1]
+    out = convolve(x, weight, bias, stride, padding, dilation, groups)
+    assert torch.equal(out, convolve(x.repeat(200, *[1] * (x.dim() - 1)), weight, bias, stride, padding, dilation, groups)[:1])
+    exact = x.detach().double().requires_grad_()
+    wanted = convolve(exact, weight.double(), bias.double(), stride, padding, dilation, groups)
+    grad = torch.randn(out.shape)
+    for a, b in ((out, wanted), (torch.autograd.grad(out, x, grad)[0], torch.autograd.grad(wanted, exact, grad.double())[0])):
+        assert (a.double() - b).abs().max() <= 4e-6 * b.abs().max()
+
+
+def test_one_row_in_rows_of_padding():
+    torch.manual_seed(0)
+    x, weight = torch.randn(2, 2, 1, 4, requires_grad=True), torch.randn(2, 1, 1, 3, requires_grad=True)
+    out = F.conv2d(x, weight, None, (1, 2), (2, 3), 1, 2)  # steps that differ
+    exact = [t.detach().double().requires_grad_() for t in (x, weight)]
+    wanted = F.conv1d(exact[0][:, :, 0], exact[1][:, :, 0], None, 2, 3, 1, 2).unsqueeze(2)
+    wanted = F.pad(wanted, (0, 0, 2, 2))
+    grad = torch.randn(out.shape)
+    found = [out, *torch.autograd.grad(out, (x, weight), grad)]
+    for a, b in zip(found, [wanted, *torch.autograd.grad(wanted, exact, grad.double())], strict=True):
+        assert (a.double() - b).abs().max() <= 4e-6 * b.abs().max()
+
+
 @pytest.mark.parametrize("shape", [*SHAPES[:8], *SHAPES[-5:]], ids=str)
 def test_threads_change_nothing(shape):
     n, c, o, h, w, k, stride, padding, dilation, groups = shape

@@ -207,7 +207,7 @@ int64_t plane_grain(const ConvShape& s) { return larger(1, kGrain / (s.taps() * 
 
 bool is_depthwise(const ConvShape& s) {
   if (s.in_channels != 1 || s.out_channels != 1 || s.in[0] != 1 || s.kernel[0] != 1 || s.padding[0] != 0 || s.stride[0] != 1) return false;
-  return s.stride[2] <= 2 && (s.stride[1] == s.stride[2] || (s.in[1] == 1 && s.kernel[1] == 1));
+  return s.stride[2] <= 2 && (s.stride[1] == s.stride[2] || (s.in[1] == 1 && s.out[1] == 1 && s.kernel[1] == 1));
 }
 
 int64_t depthwise_bytes(const ConvShape& s, ConvPass pass) { return room_of(s, pass).bytes * num_threads(); }
