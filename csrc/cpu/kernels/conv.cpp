@@ -111,7 +111,7 @@ int64_t workspace(DType dtype, const ConvShape& s, ConvPass pass) {
     using T = decltype(zero);
     if (pass == ConvPass::Weight) return weight_bytes<T>(gather_out(s));
     if (has_few<T>(s, pass)) return few_elements<T>(s) * static_cast<int64_t>(sizeof(T));
-    if (pass == ConvPass::Out) return bytes_of<T>(gather_out(s));
+    if (pass == ConvPass::Out) return is_tiny_out(s) ? 0 : bytes_of<T>(gather_out(s));
     if (is_tiny(s)) return int64_t{0};
     int64_t most = 0;
     for_each_remainder(s, [&](const Gather& g) { most = larger(most, bytes_of<T>(g)); });
@@ -131,6 +131,8 @@ void out(DType dtype, const ConvShape& s, const void* in, const void* weight, co
     if (has_few<T>(s, ConvPass::Out))
       return few_out<T>(s, gather_out(s), static_cast<const T*>(in), static_cast<const T*>(weight), static_cast<const T*>(bias),
                         static_cast<T*>(out), static_cast<T*>(work.data));
+    if (is_tiny_out(s))
+      return tiny_out<T>(s, static_cast<const T*>(in), static_cast<const T*>(weight), static_cast<const T*>(bias), static_cast<T*>(out));
     run<T>(gather_out(s), static_cast<const T*>(in), static_cast<const T*>(weight), static_cast<const T*>(bias), static_cast<T*>(out),
            work);
   });

@@ -156,10 +156,98 @@ template <class T> void few_in(const ConvShape& s, const T* out, const T* weight
 // Whether to find remainders and to lay out columns would take longer than to multiply.
 inline bool is_tiny(const ConvShape& s) { return s.batch * s.groups * s.out_channels * s.out_plane() * s.in_channels * s.taps() <= 512; }
 
-// The same sums, one product after the other.
+// `out` of those: a product of every position, tap after tap. They are the sums of conv_columns.h, also where they meet zeros around the input.
+constexpr int64_t kTinyPlane = 512;  // elements of an input with its padding
+inline bool is_tiny_out(const ConvShape& s) {
+  int64_t plane = 1;
+  for (int d = 0; d < 3; ++d) {
+    const int64_t size = s.in[d] + 2 * s.padding[d];
+    if (size > kTinyPlane / plane) return false;
+    plane *= size;
+  }
+  return is_tiny(s) && s.in_channels * s.taps() <= kLongRun;
+}
+
+template <class T> void tiny_out(const ConvShape& s, const T* in, const T* weight, const T* bias, T* out) {
+  const int64_t plane = s.out_plane(), taps = s.taps(), in_plane = s.in_plane();
+  const bool padded = s.padding[0] || s.padding[1] || s.padding[2];
+  int64_t size[3];
+  for (int d = 0; d < 3; ++d) size[d] = s.in[d] + 2 * s.padding[d];
+  int32_t starts[kTinyPlane], count = 0;
+  for (int64_t x = 0; x < s.out[0]; ++x)
+    for (int64_t y = 0; y < s.out[1]; ++y)
+      for (int64_t z = 0; z < s.out[2]; ++z)
+        starts[count++] = static_cast<int32_t>((x * s.stride[0] * size[1] + y * s.stride[1]) * size[2] + z * s.stride[2]);
+  T around[kTinyPlane];
+  if (padded) std::fill_n(around, size[0] * size[1] * size[2], T(0));
+  const auto with_padding = [&](const T* from) {
+    for (int64_t x = 0; x < s.in[0]; ++x)
+      for (int64_t y = 0; y < s.in[1]; ++y, from += s.in[2]) {
+        T* const to = around + ((x + s.padding[0]) * size[1] + y + s.padding[1]) * size[2] + s.padding[2];
+        for (int64_t z = 0; z < s.in[2]; ++z) to[z] = from[z];
+      }
+    return static_cast<const T*>(around);
+  };
+  for (int64_t channel = 0; channel < s.batch * s.groups * s.out_channels; ++channel, out += plane) {
+    const int64_t o = channel % (s.groups * s.out_channels);
+    const T* w = weight + o * s.in_channels * taps;
+    const T* from = in + channel / s.out_channels * s.in_channels * in_plane;
+    T sums[kTinyPlane];
+    std::fill_n(sums, plane, T(0) + (bias ? bias[o] : T(0)));
+    for (int64_t c = 0; c < s.in_channels; ++c, from += in_plane) {
+      const T* const first = padded ? with_padding(from) : from;
+      for (int64_t x = 0; x < s.kernel[0]; ++x)
+        for (int64_t y = 0; y < s.kernel[1]; ++y)
+          for (int64_t z = 0; z < s.kernel[2]; ++z) {
+            const T* const at = first + (x * s.dilation[0] * size[1] + y * s.dilation[1]) * size[2] + z * s.dilation[2];
+            const T factor = *w++;
+            for (int64_t i = 0; i < plane; ++i) sums[i] += factor * at[starts[i]];
+          }
+    }
+    std::copy_n(sums, plane, out);
+  }
+}
+
+// `in` of those: what all positions give through one tap after the other, from the last to the first. An element gets something from one position
+// for each tap, so what it gets comes in the order of positions, as below.
+template <class T> void tiny_in_by_taps(const ConvShape& s, const T* out, const T* weight, T* in) {
+  const int64_t in_plane = s.in_plane(), plane = s.out_plane(), taps = s.taps();
+  struct Met { int64_t lo, hi, start; };  // positions that a tap meets an element from; where it does at position 0
+  const auto met = [&](int d, int64_t k) {
+    const int64_t start = k * s.dilation[d] - s.padding[d], step = s.stride[d], left = s.in[d] - start;
+    const auto count = [&](int64_t n) { return n <= 0 ? 0 : step == 1 ? n : (n + step - 1) / step; };
+    return Met{count(-start), smaller(count(left), s.out[d]), start};
+  };
+  for (int64_t channel = 0; channel < s.batch * s.groups * s.out_channels; ++channel, out += plane) {
+    const T* const w = weight + channel % (s.groups * s.out_channels) * s.in_channels * taps;
+    T* const group = in + channel / s.out_channels * s.in_channels * in_plane;
+    for (int64_t a = s.kernel[0] - 1, tap = taps - 1; a >= 0; --a) {
+      const Met x = met(0, a);
+      for (int64_t b = s.kernel[1] - 1; b >= 0; --b) {
+        const Met y = met(1, b);
+        for (int64_t c = s.kernel[2] - 1; c >= 0; --c, --tap) {
+          const Met z = met(2, c);
+          for (int64_t k = 0; k < s.in_channels; ++k) {
+            const T factor = w[k * taps + tap];
+            for (int64_t i = x.lo; i < x.hi; ++i)
+              for (int64_t j = y.lo; j < y.hi; ++j) {
+                const T* const from = out + (i * s.out[1] + j) * s.out[2];
+                T* const to =
+                    group + k * in_plane + ((x.start + i * s.stride[0]) * s.in[1] + y.start + j * s.stride[1]) * s.in[2] + z.start;
+                for (int64_t l = z.lo; l < z.hi; ++l) to[l * s.stride[2]] += from[l] * factor;
+              }
+          }
+        }
+      }
+    }
+  }
+}
+
+// One product after the other.
 template <class T> void tiny_in(const ConvShape& s, const T* out, const T* weight, const T* bias, T* in) {
   const int64_t plane = s.in_plane(), taps = s.taps();
   start_in(s, bias, in);
+  if (s.out_plane() >= taps) return tiny_in_by_taps(s, out, weight, in);
   const auto inside = [&](int d, int64_t p, int64_t k, int64_t* i) {
     *i = p * s.stride[d] - s.padding[d] + k * s.dilation[d];
     return *i >= 0 && *i < s.in[d];

@@ -15,6 +15,7 @@ namespace retrograd::cpu {
 namespace {
 
 constexpr int64_t kGrain = 16384;  // elements worth a task
+constexpr int64_t kShort = 12;     // elements of a row that are copied sooner than memmove() is called
 
 // Memory that is all zero: the tables of a small image within the object, others on the heap. (Containers of the library would be merged across levels.)
 template <class T> class Zeros {
@@ -91,7 +92,9 @@ template <class T> void copy_places(const Places& s, const T* in, T* out, int64_
             for (int64_t c = 0; c < inner; ++c) to[x * inner + c] = row[from[x] * inner + c];
         }
       };
-      if (row == last) {
+      if (width <= kShort) {
+        single(0, s.to[2]);
+      } else if (row == last) {
         std::copy(to - width, to, to);
       } else {
         single(0, run);

@@ -64,8 +64,9 @@ template <class C, int kStride> void add_tap(const C* columns, int64_t stride, i
 }
 
 // The tables and lines of mean_planes take longer than a few small windows in short rows do one by one; the order of additions is the same.
+constexpr int64_t kFewWindows = 64;
 bool are_few(const PoolShape& s) {
-  if (s.out[2] > 5 || s.outer * s.out_plane() > 64) return false;
+  if (s.out[2] > 5 || s.outer * s.out_plane() > kFewWindows) return false;
   return s.adaptive ? s.outer * s.in_plane() <= 64 : s.kernel[0] * s.kernel[1] * s.kernel[2] <= 9;
 }
 template <class T> void mean_few(const PoolShape& s, PoolCount count, int64_t divisor, const T* in, T* out) {
@@ -94,8 +95,32 @@ template <class T> void mean_few(const PoolShape& s, PoolCount count, int64_t di
     }
 }
 
+// The same for windows that none of an edge cuts: tap after tap, over all windows of a plane.
+template <class T> void mean_whole(const PoolShape& s, PoolCount count, int64_t divisor, const T* in, T* out) {
+  using C = compute_t<T>;
+  const int64_t plane = s.out_plane();
+  int32_t starts[kFewWindows];
+  window_starts(s, starts);
+  const bool fixed = count == PoolCount::Fixed;
+  const C by = fixed ? static_cast<C>(divisor) : static_cast<C>(s.kernel[0]) * static_cast<C>(s.kernel[1]) * static_cast<C>(s.kernel[2]);
+  for (const T* const end = in + s.outer * s.in_plane(); in != end; in += s.in_plane(), out += plane) {
+    C sums[kFewWindows], column[kFewWindows];
+    std::fill_n(sums, plane, C(0));
+    for (int64_t k = 0; k < s.kernel[2]; ++k) {
+      std::fill_n(column, plane, C(0));
+      for (int64_t i = 0; i < s.kernel[0]; ++i)
+        for (int64_t j = 0; j < s.kernel[1]; ++j) {
+          const T* const at = in + (i * s.in[1] + j) * s.in[2] + k;
+          for (int64_t o = 0; o < plane; ++o) column[o] += static_cast<C>(at[starts[o]]);
+        }
+      for (int64_t o = 0; o < plane; ++o) sums[o] += column[o];
+    }
+    for (int64_t o = 0; o < plane; ++o) out[o] = static_cast<T>(sums[o] / by);
+  }
+}
+
 template <class T> void mean_planes(const PoolShape& s, PoolCount count, int64_t divisor, const T* in, T* out) {
-  if (are_few(s)) return mean_few(s, count, divisor, in, out);
+  if (are_few(s)) return (are_whole(s) ? mean_whole<T> : mean_few<T>)(s, count, divisor, in, out);
   using C = compute_t<T>;
   Windows windows(s);
   Divisors<C> divisors(s, count, divisor);

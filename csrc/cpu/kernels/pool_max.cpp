@@ -165,22 +165,13 @@ template <class T> class MaxRows {
 
 // ---- small planes: tap after tap, over all windows of a plane ----
 
-// Whether that will do: windows are few and none is cut by an edge.
-bool is_small(const PoolShape& s) {
-  if (s.adaptive || s.in[2] >= kFew || s.in_plane() > kSmallPlane || s.out_plane() > kPiece) return false;
-  for (int d = 0; d < 3; ++d)
-    if (s.padding[d] != 0 || (s.out[d] - 1) * s.stride[d] + (s.kernel[d] - 1) * s.dilation[d] >= s.in[d]) return false;
-  return true;
-}
+bool is_small(const PoolShape& s) { return s.in[2] < kFew && s.in_plane() <= kSmallPlane && s.out_plane() <= kPiece && are_whole(s); }
 
 template <class T> void max_small_planes(const PoolShape& s, const T* in, T* out, int64_t* places) {
   using C = compute_t<T>;
   const int64_t in_plane = s.in_plane(), plane = s.out_plane();
-  int32_t starts[kPiece], count = 0;
-  for (int64_t i = 0; i < s.out[0]; ++i)
-    for (int64_t j = 0; j < s.out[1]; ++j)
-      for (int64_t k = 0; k < s.out[2]; ++k)
-        starts[count++] = static_cast<int32_t>((i * s.stride[0] * s.in[1] + j * s.stride[1]) * s.in[2] + k * s.stride[2]);
+  int32_t starts[kPiece];
+  window_starts(s, starts);
   parallel_for(0, s.outer, larger(1, kGrain / in_plane), [&](int64_t begin, int64_t end) {
     C best[kPiece];
     int32_t at[kPiece];

@@ -38,6 +38,20 @@ inline Cover cover_of(const PoolShape& s, int d, int64_t i) {
   return {up(i + s.padding[d] - s.kernel[d] + 1, s.stride[d]), smaller((i + s.padding[d]) / s.stride[d] + 1, s.out[d])};
 }
 
+// Whether windows are alike and none is cut by an edge, and where in its plane each begins.
+inline bool are_whole(const PoolShape& s) {
+  if (s.adaptive) return false;
+  for (int d = 0; d < 3; ++d)
+    if (s.padding[d] != 0 || (s.out[d] - 1) * s.stride[d] + (s.kernel[d] - 1) * s.dilation[d] >= s.in[d]) return false;
+  return true;
+}
+inline void window_starts(const PoolShape& s, int32_t* starts) {
+  for (int64_t i = 0; i < s.out[0]; ++i)
+    for (int64_t j = 0; j < s.out[1]; ++j)
+      for (int64_t k = 0; k < s.out[2]; ++k)
+        *starts++ = static_cast<int32_t>((i * s.stride[0] * s.in[1] + j * s.stride[1]) * s.in[2] + k * s.stride[2]);
+}
+
 // Memory for n elements of a task, on the stack where they are few.
 template <class T, int64_t kFew = 512> class Line {
  public:
