@@ -62,27 +62,29 @@ def matrix_norm(
     """A norm of matrices: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf."""
     if ord == "fro" and out is dtype is None and dim == (-2, -1) and A.dim() >= 2:
         return _ops.linalg_vector_norm(A, 2, dim, keepdim)
-    if A.dim() < 2:
+    dims = A.dim()
+    if dims < 2:
         raise RuntimeError(f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions. Got shape {list(A.shape)}.")
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
-    rows, columns = (d % A.dim() if -A.dim() <= d < A.dim() else d for d in dim)
+    rows, columns = dim
+    rows, columns = rows % dims if -dims <= rows < dims else rows, columns % dims if -dims <= columns < dims else columns
     if rows == columns:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
-    _check_norm_dtype("matrix_norm", A, dtype)
     if dtype is not None:
+        _check_norm_dtype("matrix_norm", A, dtype)
         A = A.to(dtype)
     if ord == "fro":
         return written(_ops.linalg_vector_norm(A, 2, (rows, columns), keepdim), out, _norm_words("matrix_norm"))
     if ord not in ("nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if ord in ("nuc", 2, -2):
-        values = _ops.linalg_svdvals(A if columns == rows + 1 == A.dim() - 1 else A.movedim((rows, columns), (-2, -1)))
+        values = _ops.linalg_svdvals(A if columns == rows + 1 == dims - 1 else A.movedim((rows, columns), (-2, -1)))
         result = values.sum(-1) if ord == "nuc" else _largest(values, -1) if ord == 2 else values.amin(-1)
         if keepdim:
             for d in sorted((rows, columns)):
                 result = result.unsqueeze(d)
-        return written(result, out, _norm_words("matrix_norm"))
+        return result if out is None else written(result, out, _norm_words("matrix_norm"))
     if ord in (math.inf, -math.inf):
         rows, columns = columns, rows
     sums = _ops.linalg_vector_norm(A, 1, (rows,), keepdim)

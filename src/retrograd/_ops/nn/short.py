@@ -67,5 +67,7 @@ def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = Fals
 def nuclear_norm(input: Tensor, dim: Sequence[int] | bool | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The sum of the singular values, of a matrix or of those that two dimensions hold."""
     if dim is None or isinstance(dim, bool):  # nuclear_norm(input, keepdim)
-        return written(torch.linalg.matrix_norm(input, "nuc", (-2, -1), keepdim or bool(dim)), out)
-    return written(torch.linalg.matrix_norm(input, "nuc", tuple(dim), keepdim), out)
+        norm = torch.linalg.matrix_norm(input, "nuc", (-2, -1), keepdim or bool(dim))
+    else:
+        norm = torch.linalg.matrix_norm(input, "nuc", tuple(dim), keepdim)
+    return norm if out is None else written(norm, out)
