@@ -15,8 +15,8 @@ from .samples import BROADCAST_ERROR, B, E, I, S, T, binary, unary
 
 
 def far_quotient(expr: str) -> tuple[str, str]:
-    """Division with remainder: a quotient too large for the vectorised kernel takes the C library's fmod. Integers never do."""
-    return "quotient_too_large(x, y)", expr.replace("std::fmod(x, y)", "static_cast<T>(std::fmod(x, y))")
+    """Division with remainder: what is too large for the vectorised kernel takes the C library's fmod, or the processor's division of integers."""
+    return "quotient_too_large(x, y)", expr
 
 
 # ---- arithmetic ----
@@ -159,7 +159,7 @@ op(
         dtypes=NUMERIC,
         cost=12,
         label="div_floor",
-        rare=far_quotient("floor_div_with(x, y, std::fmod(x, y))"),
+        rare=far_quotient("floor_div_far(x, y)"),
         check="check_int_divisor(self, other);",
         guests="own",
     ),
@@ -184,7 +184,7 @@ op(
         dtypes=NUMERIC,
         cost=12,
         label="div_floor",
-        rare=far_quotient("floor_div_with(x, y, std::fmod(x, y))"),
+        rare=far_quotient("floor_div_far(x, y)"),
         check="check_int_divisor(self, other);",
         guests="own",
     ),
@@ -203,7 +203,7 @@ op(
         "remainder_of(x, y)",
         dtypes=NUMERIC,
         cost=12,
-        rare=far_quotient("remainder_with(y, std::fmod(x, y))"),
+        rare=far_quotient("remainder_with(y, fmod_far(x, y))"),
         check="check_int_divisor(self, other);",
         guests="own",
     ),
@@ -223,7 +223,7 @@ op(
         "remainder_of(x, y)",
         dtypes=NUMERIC,
         cost=12,
-        rare=far_quotient("remainder_with(y, std::fmod(x, y))"),
+        rare=far_quotient("remainder_with(y, fmod_far(x, y))"),
         check="check_int_divisor(self, other);",
         guests="own",
     ),
@@ -242,7 +242,7 @@ op(
         "remainder_of(x, y)",
         dtypes=NUMERIC,
         cost=12,
-        rare=far_quotient("remainder_with(y, std::fmod(x, y))"),
+        rare=far_quotient("remainder_with(y, fmod_far(x, y))"),
         check="check_int_divisor(self, other);",
         guests="own",
     ),
@@ -260,7 +260,7 @@ op(
         "fmod_of(x, y)",
         dtypes=NUMERIC,
         cost=12,
-        rare=far_quotient("std::fmod(x, y)"),
+        rare=far_quotient("fmod_far(x, y)"),
         check="check_int_divisor(self, other);",
         guests="own",
     ),
@@ -280,7 +280,7 @@ op(
         "fmod_of(x, y)",
         dtypes=NUMERIC,
         cost=12,
-        rare=far_quotient("std::fmod(x, y)"),
+        rare=far_quotient("fmod_far(x, y)"),
         check="check_int_divisor(self, other);",
         guests="own",
     ),
@@ -764,7 +764,7 @@ op(
 op(
     "_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor",
     variants="internal",
-    kernel=pointwise("x != x ? nan : is_inf(x) ? (x > 0 ? posinf : neginf) : x", dtypes=FLOATING, params=("nan", "posinf", "neginf")),
+    kernel=pointwise("x != x ? nan : x > std::numeric_limits<T>::max() ? posinf : x < std::numeric_limits<T>::lowest() ? neginf : x", dtypes=FLOATING, params=("nan", "posinf", "neginf")),
     no_grad=PART,
     doc="nan, inf and -inf replaced.",
 )

@@ -310,7 +310,7 @@ op(
 op(
     "hardswish(Tensor self) -> Tensor",
     variants="function inplace out",
-    kernel=pointwise("x * min_nan(max_nan(x + 3, T(0)), T(6)) / 6", dtypes=FLOATING),
+    kernel=pointwise("x * clamp_of(x + 3, T(0), T(6)) / 6", dtypes=FLOATING),
     grad={"self": "ops::hardswish_backward(grad, self)"},
     jvp="elementwise",
     home="nn.functional",

@@ -138,6 +138,13 @@ op(
     doc="self * self.",
 )
 op(
+    "_cube(Tensor self) -> Tensor",
+    variants="internal",
+    kernel=pointwise("multiply(multiply(x, x), x)", dtypes=NUMERIC, guests="bits"),
+    no_grad=PART,
+    doc="self * self * self.",
+)
+op(
     "sqrt(Tensor self) -> Tensor",
     variants=EVERYWHERE,
     kernel=pointwise("sqrt_(x)", dtypes=FLOATING, out="float", cost=6, complex=True),

@@ -55,6 +55,10 @@ template <class T> RG_INLINE T multiply(T x, T y) {
 }
 template <class T> RG_INLINE T max_nan(T a, T b) { return a != a ? a : (b != b ? b : (a > b ? a : b)); }
 template <class T> RG_INLINE T min_nan(T a, T b) { return a != a ? a : (b != b ? b : (a < b ? a : b)); }
+template <class T> RG_INLINE T clamp_of(T x, T low, T high) {  // nan stays, with one instruction for each bound
+  const T raised = low > x ? low : x;
+  return high < raised ? high : raised;
+}
 template <class T> RG_INLINE T sign_of(T x) { return static_cast<T>((T(0) < x) - (x < T(0))); }
 template <class T> RG_INLINE T abs_of(T x) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -234,10 +238,30 @@ template <class T> RG_INLINE T fmod_near(T a, T b) {
 #endif
   return copysign_(r < 0 ? r + y : r, a);
 }
+// Integers below 2^51 are divided as doubles, which vectors can: no quotient of theirs is as close to the next integer as to be rounded to it.
+constexpr double kWholeShift = 6755399441055744.0;  // 1.5 * 2^52: adding it leaves an integer in the low bits of the sum
+template <class T> using Quotient = std::conditional_t<sizeof(T) <= 2, float, double>;
+template <class T> RG_INLINE Quotient<T> as_quotient(T x) {
+  if constexpr (sizeof(T) == 8) {
+    return std::bit_cast<double>(static_cast<uint64_t>(x) + std::bit_cast<uint64_t>(kWholeShift)) - kWholeShift;
+  } else {
+    return static_cast<Quotient<T>>(x);
+  }
+}
+template <class T> RG_INLINE T from_quotient(Quotient<T> x) {
+  if constexpr (sizeof(T) <= 2) {
+    return static_cast<T>(static_cast<int32_t>(x));
+  } else {
+    return static_cast<T>(std::bit_cast<uint64_t>(x + kWholeShift) - std::bit_cast<uint64_t>(kWholeShift));
+  }
+}
 template <class T> RG_INLINE bool quotient_too_large(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     // Division by 0, inf and nan too.
     return !(std::fabs(a / b) < (sizeof(T) == 4 ? T(4194304) : T(2251799813685248))) || std::fabs(b) > std::numeric_limits<T>::max();
+  } else if constexpr (sizeof(T) == 8) {
+    constexpr uint64_t half = uint64_t{1} << 51;
+    return ((static_cast<uint64_t>(a) + half) | (static_cast<uint64_t>(b) + half)) >= 2 * half;
   } else {
     return false;
   }
@@ -254,9 +278,17 @@ template <class T> RG_INLINE T floor_div(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     return floor_div_with(a, b, fmod_near(a, b));
   } else {
-    if (b == 0) return 0;  // reported by the caller
+    const T quotient = from_quotient<T>(std::floor(as_quotient(a) / as_quotient(b == 0 ? T(1) : b)));
+    return b == 0 ? T(0) : quotient;  // reported by the caller
+  }
+}
+template <class T> T floor_div_far(T a, T b) {  // of what is too large for floor_div
+  if constexpr (std::is_floating_point_v<T>) {
+    return floor_div_with(a, b, static_cast<T>(std::fmod(a, b)));
+  } else {
+    if (b == 0) return 0;
     if constexpr (std::is_signed_v<T>) {
-      if (b == T(-1)) return static_cast<T>(T(0) - a);
+      if (b == T(-1)) return static_cast<T>(Wrapping<T>(0) - Wrapping<T>(a));
     }
     const T q = static_cast<T>(a / b);
     return (a % b != 0 && ((a < 0) != (b < 0))) ? static_cast<T>(q - 1) : q;
@@ -277,6 +309,15 @@ template <class T> RG_INLINE T remainder_with(T b, T mod) { return mod != 0 && (
 template <class T> RG_INLINE T fmod_of(T a, T b) {  // sign of the dividend
   if constexpr (std::is_floating_point_v<T>) {
     return fmod_near(a, b);
+  } else {
+    const auto x = as_quotient(a), y = as_quotient(b == 0 ? T(1) : b);
+    const T rest = from_quotient<T>(x - std::trunc(x / y) * y);
+    return b == 0 ? T(0) : rest;
+  }
+}
+template <class T> T fmod_far(T a, T b) {  // of what is too large for fmod_of
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(std::fmod(a, b));
   } else {
     if (b == 0 || (std::is_signed_v<T> && b == static_cast<T>(-1))) return 0;
     return static_cast<T>(a % b);

@@ -81,11 +81,7 @@ Tensor pow_scalar(const Tensor& self, Scalar exponent) {
   switch (power_kind(self, exponent)) {
     case Power::Copy: return clone(self);
     case Power::Square: return _square(self);
-    case Power::Cube: {
-      const Tensor result = _square(self);
-      mul_out(result, self, result);
-      return result;
-    }
+    case Power::Cube: return _cube(self);
     case Power::Sqrt: return sqrt(self);
     case Power::Rsqrt: return rsqrt(self);
     case Power::Reciprocal: return reciprocal(self);
@@ -96,7 +92,7 @@ void pow_scalar_inplace(const Tensor& self, Scalar exponent) {
   switch (power_kind(self, exponent)) {
     case Power::Copy: return check_no_internal_overlap(self);
     case Power::Square: return _square_out(self, self);
-    case Power::Cube: return mul_out(_square(self), self, self);
+    case Power::Cube: return _cube_out(self, self);
     case Power::Sqrt: return sqrt_out(self, self);
     case Power::Rsqrt: return rsqrt_out(self, self);
     case Power::Reciprocal: return reciprocal_out(self, self);
