@@ -19,9 +19,10 @@ namespace retrograd::kernels {
 
 struct ReduceKernels {
   Kernel<void(const Array& out, const Array& in)> sum;
-  Kernel<void(const Array& out, const Array& in)> mean;  // the sum over the number of elements reduced; out is floating
-  Kernel<void(const Array& out, const Array& in)> prod;  // floats multiply in double
-  Kernel<void(const Array& out, const Array& in)> max;   // amax, amin; out has the dtype of in
+  Kernel<void(const Array& out, const Array& in)> nansum;  // nan counts for nothing; both are floating
+  Kernel<void(const Array& out, const Array& in)> mean;    // the sum over the number of elements reduced; out is floating
+  Kernel<void(const Array& out, const Array& in)> prod;    // floats multiply in double
+  Kernel<void(const Array& out, const Array& in)> max;     // amax, amin; out has the dtype of in
   Kernel<void(const Array& out, const Array& in)> min;
   Kernel<void(const Array& min, const Array& max, const Array& in)> min_max;
   Kernel<void(const Array& out, const Array& in)> any;  // 0 or 1 in out's dtype (bool, or uint8 for uint8); NaN counts as true

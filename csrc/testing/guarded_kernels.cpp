@@ -213,8 +213,8 @@ void provide_kernels(DeviceType type) {
              random_from, random_full, randperm, check_weights, multinomial, poisson, gamma, dirichlet, binomial);
   RG_PROVIDE(RecurrenceKernels, linear);
   RG_PROVIDE(RecurrentKernels, forward, backward);
-  RG_PROVIDE(ReduceKernels, sum, mean, prod, max, min, min_max, any, all, count_nonzero, exclusive_or, small_sum, largest, norm, var_mean,
-             argmax, argmin, max_with_index, min_with_index);
+  RG_PROVIDE(ReduceKernels, sum, nansum, mean, prod, max, min, min_max, any, all, count_nonzero, exclusive_or, small_sum, largest, norm,
+             var_mean, argmax, argmin, max_with_index, min_with_index);
   RG_PROVIDE(ScanKernels, cumsum, cumprod, cummax, cummin, logcumsumexp);
   RG_PROVIDE(SelectKernels, select);
   RG_PROVIDE(SoftmaxKernels, softmax, log_softmax, softmax_backward, log_softmax_backward, logsumexp);

@@ -13,6 +13,8 @@ namespace {
 
 template <class T> using Sum = FoldOp<SumFold<T>, Wide<T>>;
 template <class T> using Prod = FoldOp<ProdFold<T>, T>;
+using ProdOfFloats = FoldOp<ProdFold<double>, double, Same, float>;
+template <class T> using NanSum = FoldOp<NanSumFold<T>, Wide<T>>;
 template <class T> using Max = FoldOp<MaxFold<T>, T>;
 template <class T> using Min = FoldOp<MinFold<T>, T>;
 
@@ -47,9 +49,11 @@ template <class Element> struct AbsFold : SumFold<Element> {
 template <class Element> struct MaxAbsFold : MaxFold<Element> {
   static Element start() { return 0; }
   template <class V> static V step(V acc, V x) { return MaxFold<Element>::step(acc, absolute(x)); }
+  static void of_numbers() = delete;  // it takes them as they are
 };
 template <class Element> struct MinAbsFold : MinFold<Element> {
   template <class V> static V step(V acc, V x) { return MinFold<Element>::step(acc, absolute(x)); }
+  static void of_numbers() = delete;
 };
 
 struct PlusZero {  // absolute() leaves the sign of -0
@@ -329,7 +333,13 @@ void mean(const Array& out, const Array& in) {
   reduce_with<Mean<float>>(out, nullptr, in);
 }
 
+void nansum(const Array& out, const Array& in) {
+  if (out.dtype == DType::Float64) return reduce_with<NanSum<double>>(out, nullptr, in);
+  reduce_with<NanSum<float>>(out, nullptr, in);
+}
+
 void prod(const Array& out, const Array& in) {
+  if (is_floating(out.dtype) && is_floating(in.dtype) && in.dtype != DType::Float64) return reduce_with<ProdOfFloats>(out, nullptr, in);
   if (is_floating(out.dtype)) return reduce_with<Prod<double>>(out, nullptr, in);
   reduce_with<Prod<int64_t>>(out, nullptr, in, {}, out.dtype == DType::Bool);
 }
@@ -398,6 +408,7 @@ void var_mean(const Array& var, const Array& mean, const Array& in, double corre
 
 RG_EXPORT_KERNELS(ReduceKernels, reduce) = {
     .sum = RG_LEVEL_NS::sum,
+    .nansum = RG_LEVEL_NS::nansum,
     .mean = RG_LEVEL_NS::mean,
     .prod = RG_LEVEL_NS::prod,
     .max = RG_LEVEL_NS::max,

@@ -7,9 +7,15 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 #include "cpu/kernels/reduce_plan.h"
+#include "cpu/vecmath.h"
 
 // Vectors wider than the level has are passed between inlined functions here; no ABI is involved.
 #pragma GCC diagnostic ignored "-Wpsabi"
@@ -22,10 +28,16 @@ template <class T, int kWidth = kVectorBytes / static_cast<int>(sizeof(T))> usin
 template <class T> constexpr int kLanes = 256 / static_cast<int>(sizeof(T));
 constexpr int kVectors = 256 / kVectorBytes;
 
-template <class V, class T> V load_vector(const T* p) {
-  V v;
+// Elements of another type are converted on their way.
+template <class V, class S> RG_INLINE V load_vector(const S* p) {
+  using T = std::remove_cvref_t<decltype(V{}[0])>;
+  using Stored = std::conditional_t<std::is_same_v<S, T>, V, Vector<S, static_cast<int>(sizeof(V) / sizeof(T))>>;
+  Stored v;
   __builtin_memcpy(&v, p, sizeof v);
-  return v;
+  if constexpr (std::is_same_v<S, T>)
+    return v;
+  else
+    return __builtin_convertvector(v, V);
 }
 
 template <class V, int... kIndex> auto pick(V v, std::integer_sequence<int, kIndex...>, auto offset) {
@@ -56,12 +68,12 @@ template <class F, class V> V join_vectors(V* v, int count) {
   return v[0];
 }
 
-template <class F> typename F::T fold_short(const typename F::T* p, int64_t n) {
+template <class F, class S> typename F::T fold_short(const S* p, int64_t n) {
   using T = typename F::T;
   using V = Vector<T, 8>;
   T rest = F::start();
   if (n < 8) {
-    for (int64_t i = 0; i < n; ++i) rest = F::step(rest, p[i]);
+    for (int64_t i = 0; i < n; ++i) rest = F::step(rest, static_cast<T>(p[i]));
     return rest;
   }
   V lanes = F::step(V{} + F::start(), load_vector<V>(p));
@@ -70,17 +82,75 @@ template <class F> typename F::T fold_short(const typename F::T* p, int64_t n) {
   const T joined = join_vector<F, 8>(lanes);
   if (i == n) return joined;
 #pragma GCC unroll 1
-  for (; i < n; ++i) rest = F::step(rest, p[i]);
+  for (; i < n; ++i) rest = F::step(rest, static_cast<T>(p[i]));
   return F::combine(joined, rest);
 }
 
+// Extrema of numbers, two instructions for two vectors and one that finds out whether one of them has a nan: then the answer is not known.
+#if defined(__SSE2__)
+#if defined(__AVX2__)
+RG_INLINE Vector<float> greater(Vector<float> x, Vector<float> acc) {
+  return reinterpret_cast<Vector<float>>(_mm256_max_ps(reinterpret_cast<__m256>(x), reinterpret_cast<__m256>(acc)));
+}
+RG_INLINE Vector<float> lesser(Vector<float> x, Vector<float> acc) {
+  return reinterpret_cast<Vector<float>>(_mm256_min_ps(reinterpret_cast<__m256>(x), reinterpret_cast<__m256>(acc)));
+}
+RG_INLINE Vector<int> have_nan(Vector<float> x, Vector<float> y) {
+  return reinterpret_cast<Vector<int>>(_mm256_cmp_ps(reinterpret_cast<__m256>(x), reinterpret_cast<__m256>(y), _CMP_UNORD_Q));
+}
+#else
+RG_INLINE Vector<float> greater(Vector<float> x, Vector<float> acc) {
+  return reinterpret_cast<Vector<float>>(_mm_max_ps(reinterpret_cast<__m128>(x), reinterpret_cast<__m128>(acc)));
+}
+RG_INLINE Vector<float> lesser(Vector<float> x, Vector<float> acc) {
+  return reinterpret_cast<Vector<float>>(_mm_min_ps(reinterpret_cast<__m128>(x), reinterpret_cast<__m128>(acc)));
+}
+RG_INLINE Vector<int> have_nan(Vector<float> x, Vector<float> y) {
+  return reinterpret_cast<Vector<int>>(_mm_cmpunord_ps(reinterpret_cast<__m128>(x), reinterpret_cast<__m128>(y)));
+}
+#endif
+#else
+RG_INLINE Vector<float> greater(Vector<float> x, Vector<float> acc) { return x > acc ? x : acc; }
+RG_INLINE Vector<float> lesser(Vector<float> x, Vector<float> acc) { return x < acc ? x : acc; }
+RG_INLINE Vector<int> have_nan(Vector<float> x, Vector<float> y) { return (x != x) | (y != y); }
+#endif
+
+template <class F> bool fold_numbers(const float* p, int64_t n, float& result) {
+  constexpr int width = kVectorBytes / 4;
+  Vector<float> acc[kVectors];
+  Vector<int> nan[2] = {};
+#pragma GCC unroll 16
+  for (int k = 0; k < kVectors; ++k) acc[k] = Vector<float>{} + F::start();
+  int64_t i = 0;
+  for (; i + kLanes<float> <= n; i += kLanes<float>) {
+#pragma GCC unroll 16
+    for (int k = 0; k < kVectors; k += 2) {
+      const auto x = load_vector<Vector<float>>(p + i + k * width), y = load_vector<Vector<float>>(p + i + (k + 1) * width);
+      acc[k] = F::of_numbers(x, acc[k]);
+      acc[k + 1] = F::of_numbers(y, acc[k + 1]);
+      nan[k / 2 % 2] |= have_nan(x, y);
+    }
+  }
+  const Vector<int> any = nan[0] | nan[1];
+  int bits = 0;
+#pragma GCC unroll 16
+  for (int k = 0; k < width; ++k) bits |= any[k];
+  if (bits) return false;
+  result = join_vector<F, width>(join_vectors<F>(acc, kVectors));
+  if (i < n) result = F::combine(result, fold_short<F>(p + i, n - i));
+  return true;
+}
+
 // Lanes take kSteps elements each, then join those of the elements before: sums of thousands of equal elements stay good to the last bits.
-template <class F> typename F::T fold(const typename F::T* p, int64_t n) {
+template <class F, class S> typename F::T fold(const S* p, int64_t n) {
   using T = typename F::T;
   using V = Vector<T>;
   constexpr int width = kVectorBytes / static_cast<int>(sizeof(T));
   constexpr int64_t kSteps = 16;
   if (n < kLanes<T>) return fold_short<F>(p, n);
+  if constexpr (std::is_same_v<T, float> && requires(V v) { F::of_numbers(v, v); }) {
+    if (T result; fold_numbers<F>(p, n, result)) return result;
+  }
   V total[kVectors];
 #pragma GCC unroll 16
   for (int k = 0; k < kVectors; ++k) total[k] = V{} + F::start();
@@ -101,7 +171,7 @@ template <class F> typename F::T fold(const typename F::T* p, int64_t n) {
   return i == n ? joined : F::combine(joined, fold_short<F>(p + i, n - i));
 }
 
-template <class F, class V, int kCount> void fold_strip(typename F::T* acc, const typename F::T* p, int64_t stride, int rows) {
+template <class F, class V, int kCount, class S> void fold_strip(typename F::T* acc, const S* p, int64_t stride, int rows) {
   constexpr int width = static_cast<int>(sizeof(V) / sizeof(typename F::T));
   V v[kCount];
 #pragma GCC unroll 16
@@ -116,7 +186,7 @@ template <class F, class V, int kCount> void fold_strip(typename F::T* acc, cons
 }
 
 // acc[j] = the fold of column j, for `width` columns. A few rows at a time, so that memory is read in few streams.
-template <class F> void fold_columns(typename F::T* acc, const typename F::T* p, int64_t stride, int rows, int width) {
+template <class F, class S> void fold_columns(typename F::T* acc, const S* p, int64_t stride, int rows, int width) {
   using T = typename F::T;
   for (int j = 0; j < width; ++j) acc[j] = F::start();
   for (int r = 0; r < rows; r += 8, p += 8 * stride) {
@@ -127,18 +197,18 @@ template <class F> void fold_columns(typename F::T* acc, const typename F::T* p,
     for (; j < width; ++j) {
       T part = F::start();
 #pragma GCC unroll 1
-      for (int i = 0; i < m; ++i) part = F::step(part, p[i * stride + j]);
+      for (int i = 0; i < m; ++i) part = F::step(part, static_cast<T>(p[i * stride + j]));
       acc[j] = F::combine(acc[j], part);
     }
   }
 }
 
 // acc[i] = the fold of row i, of n elements, for n so small that a row does not fill a vector.
-template <class F> void fold_short_rows(typename F::T* __restrict acc, const typename F::T* __restrict p, int64_t stride, int64_t rows,
-                                        int64_t n) {
+template <class F, class S> void fold_short_rows(typename F::T* __restrict acc, const S* __restrict p, int64_t stride, int64_t rows,
+                                                 int64_t n) {
   for (int64_t i = 0; i < rows; ++i) acc[i] = F::start();
   for (int64_t j = 0; j < n; ++j)
-    for (int64_t i = 0; i < rows; ++i) acc[i] = F::step(acc[i], p[i * stride + j]);
+    for (int64_t i = 0; i < rows; ++i) acc[i] = F::step(acc[i], static_cast<typename F::T>(p[i * stride + j]));
 }
 
 // Integers wrap around, which for signed ones the language leaves to us.
@@ -160,6 +230,11 @@ template <class Element> struct SumFold {
   static T start() { return 0; }
   template <class V> static V step(V acc, V x) { return wrapping_add(acc, x); }
   template <class V> static V combine(V a, V b) { return wrapping_add(a, b); }
+};
+
+// A nan counts for nothing.
+template <class Element> struct NanSumFold : SumFold<Element> {
+  template <class V> static V step(V acc, V x) { return acc + (x == x ? x : V{}); }
 };
 
 template <class Element> struct ProdFold {
@@ -185,6 +260,7 @@ template <class Element> struct MaxFold {
     else
       return x != x ? x : larger;
   }
+  static Vector<float> of_numbers(Vector<float> x, Vector<float> acc) { return greater(x, acc); }
   template <class V> static V combine(V a, V b) { return step(a, b); }
 };
 
@@ -198,6 +274,7 @@ template <class Element> struct MinFold {
     else
       return x != x ? x : smaller;
   }
+  static Vector<float> of_numbers(Vector<float> x, Vector<float> acc) { return lesser(x, acc); }
   template <class V> static V combine(V a, V b) { return step(a, b); }
 };
 
@@ -234,14 +311,14 @@ struct Same {
   template <class V> static V finish(V s, const Params&) { return s; }
 };
 
-template <class Fold, class Wide, class Finish = Same> struct FoldOp {
-  using T = typename Fold::T;
+template <class Fold, class Wide, class Finish = Same, class Source = typename Fold::T> struct FoldOp {
+  using T = Source;
   using State = Wide;
   static State identity() { return Fold::start(); }
   static State merge(State a, State b) { return Fold::combine(a, b); }
   static State chunk(const T* p, int64_t n, int64_t, const Params&) { return fold<Fold>(p, n); }
   static void columns(State* __restrict states, bool first, const T* p, int64_t stride, int rows, int width, int64_t, const Params&) {
-    alignas(64) T acc[kTile];
+    alignas(64) typename Fold::T acc[kTile];
     fold_columns<Fold>(acc, p, stride, rows, width);
     if (first) {
       for (int j = 0; j < width; ++j) states[j] = acc[j];
@@ -250,7 +327,7 @@ template <class Fold, class Wide, class Finish = Same> struct FoldOp {
     }
   }
   static void short_rows(State* states, const T* p, int64_t stride, int64_t rows, int64_t n) {
-    alignas(64) T acc[kRowBatch];
+    alignas(64) typename Fold::T acc[kRowBatch];
     fold_short_rows<Fold>(acc, p, stride, rows, n);
     for (int64_t i = 0; i < rows; ++i) states[i] = acc[i];
   }

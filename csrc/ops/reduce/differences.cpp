@@ -88,6 +88,10 @@ Tensor _even_gradient(const Tensor& self, Scalar spacing, int64_t dim, int64_t e
 }
 
 Tensor trapezoid(const Tensor& y, const Tensor& x, OptScalar dx, int64_t dim) {
+  if (!x && y.dim() > 0 && y.dtype() != DType::Bool && y.size(wrap_dim(dim, y.dim())) > 0) {  // each sample counts once, the ends by half
+    const Tensor ends = ops::select(y, dim, 0) + ops::select(y, dim, -1);
+    return ops::mul(ops::sum_dim(y, ints({dim}), false, {}) - ops::mul(ends, Scalar(0.5)), dx.value_or(Scalar(1)));
+  }
   return ops::sum_dim(areas("trapezoid", y, x, dx, dim), ints({dim}), false, {});
 }
 Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, OptScalar dx, int64_t dim) {

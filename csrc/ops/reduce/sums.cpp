@@ -141,8 +141,7 @@ void _sum_to(const Tensor& self, IntSpan size, const Tensor& out) {
 
 void nansum(const Tensor& self, OptInts dim, bool, OptDType, const Tensor& out) {
   const uint64_t mask = dim_mask(dim, self.dim(), "nansum");
-  if (!is_floating(self.dtype())) return reduce_dims(self, mask, &K::sum, out);
-  reduce_dims(impl::nan_to_num(self, 0.0, HUGE_VAL, -HUGE_VAL), mask, &K::sum, out);
+  reduce_dims(self, mask, is_floating(self.dtype()) && is_floating(out.dtype()) ? &K::nansum : &K::sum, out);
 }
 
 void mean(const Tensor& self, OptDType, const Tensor& out) { sum_into(self, every_dim(self.dim()), true, out); }
