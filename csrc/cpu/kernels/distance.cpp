@@ -77,21 +77,42 @@ template <class Norm> struct Fast {
   }
 };
 
-// Of rows shorter than a vector: lanes are rows of x2, which stand as columns for it. The sums are those of row_distances.
+// Of short rows: lanes are rows of x2, which stand as columns for it. The sums are those of row_distances, in its order.
+constexpr int64_t kShort = 256;
+template <class Norm, int rows, class T> void column_distances(T* out, int64_t stride, const T* a, const Vector<T>* columns, int64_t count,
+                                                               int64_t n) {
+  constexpr int64_t lanes = kLanes<T>;
+  const int64_t whole = n / lanes * lanes;
+  Vector<T> total[rows] = {};
+  const auto join = [&](Vector<T>* sums, int64_t k) __attribute__((always_inline)) {
+    const Vector<T> column = columns[k];
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) sums[r] = Norm::join(sums[r], Norm::term(a[r * n + k] - column));
+  };
+  for (int64_t l = 0; l < lanes && whole > 0; ++l) {
+    Vector<T> sums[rows] = {};
+    for (int64_t k = l; k < whole; k += lanes) join(sums, k);
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) total[r] = Norm::join(total[r], sums[r]);
+  }
+  for (int64_t k = whole; k < n; ++k) join(total, k);
+  for (int r = 0; r < rows; ++r) {
+    T row[lanes];
+    for (int64_t l = 0; l < lanes; ++l) row[l] = Norm::finish(static_cast<T>(total[r][l]));
+    __builtin_memcpy(out + r * stride, row, static_cast<size_t>(count) * sizeof(T));
+  }
+}
 template <class Norm, class T> void short_distances(T* out, const T* x1, int64_t rows1, int64_t stride, const T* x2, int64_t rows2,
                                                     int64_t n) {
   constexpr int64_t lanes = kLanes<T>;
-  Vector<T> columns[lanes];
+  Vector<T> columns[kShort];
   for (int64_t j = 0; j < rows2; j += lanes) {
     const int64_t count = rows2 - j < lanes ? rows2 - j : lanes;
     for (int64_t k = 0; k < n; ++k)
       for (int64_t l = 0; l < lanes; ++l) columns[k][l] = x2[(j + (l < count ? l : 0)) * n + k];
-    for (int64_t i = 0; i < rows1; ++i) {
-      Vector<T> total = {};
-      for (int64_t k = 0; k < n; ++k) total = Norm::join(total, Norm::term(x1[i * n + k] - columns[k]));
-      T* const to = out + i * stride + j;
-      for (int64_t l = 0; l < count; ++l) to[l] = Norm::finish(static_cast<T>(total[l]));
-    }
+    int64_t i = 0;
+    for (; i + kRows <= rows1; i += kRows) column_distances<Norm, kRows, T>(out + i * stride + j, stride, x1 + i * n, columns, count, n);
+    for (; i < rows1; ++i) column_distances<Norm, 1, T>(out + i * stride + j, stride, x1 + i * n, columns, count, n);
   }
 }
 
@@ -105,7 +126,7 @@ template <class T, class F> void all_pairs(T* out, const T* x1, const T* x2, int
       for (int64_t j = 0; j < rows2; j += tile) {
         const int64_t count = rows2 - j < tile ? rows2 - j : tile;
         if constexpr (!std::is_same_v<F, General<T>>) {
-          if (n < kLanes<T>) {
+          if (n < kLanes<T> || (n <= kShort && rows1 >= 4)) {
             short_distances<typename F::Kind>(out + (begin * rows2 + j), x1 + begin * n, stop - begin, rows2, x2 + (b * rows2 + j) * n,
                                               count, n);
             continue;

@@ -25,13 +25,14 @@ constexpr int64_t kOne = 1, kZero = 0;
 // A 0-d array as 1-d of one element.
 Array at_least_1d(const Array& a) { return a.ndim ? a : Array{a.data, a.dtype, 1, &kOne, &kOne}; }
 
-// ---- What is done to a pair of elements. `row`: y has a stride; `list`: y's places are given; `few`: all of a small walk. Strides and
-// offsets in bytes.
+// ---- What is done to a pair of elements. `row`: y has a stride; `list`: y's places are given; `picks`: they are numbers of adjacent elements,
+// none negative; `few`: all of a small walk. Strides and offsets in bytes.
 
 struct Walk;
 struct Op {
   void (*row)(const Op&, char* x, int64_t xs, char* y, int64_t ys, int64_t n);
   void (*list)(const Op&, char* x, int64_t xs, char* y, const int64_t* offset, int64_t n);
+  void (*picks)(const Op&, char* x, char* y, const int64_t* index, int64_t n);
   void (*few)(const Op&, const Walk&);
   double alpha = 1;
 };
@@ -52,8 +53,16 @@ template <class T, class F> void apply_list(const Op& op, char* x, int64_t xs, c
   const auto alpha = F::scalar(op.alpha);
   for (; n > 0; --n, x += xs, ++offset) F::apply(*reinterpret_cast<T*>(x), *reinterpret_cast<T*>(y + *offset), alpha);
 }
+template <class T, class F> void apply_picks(const Op& op, char* x, char* y, const int64_t* __restrict index, int64_t n) {
+  const auto alpha = F::scalar(op.alpha);
+  T* __restrict xp = reinterpret_cast<T*>(x);
+  T* __restrict yp = reinterpret_cast<T*>(y);
+  for (int64_t i = 0; i < n; ++i) F::apply(xp[i], yp[index[i]], alpha);
+}
 template <class T, class F> void apply_few(const Op& op, const Walk& w);
-template <class T, class F> Op make_op(double alpha = 1) { return {apply_row<T, F>, apply_list<T, F>, apply_few<T, F>, alpha}; }
+template <class T, class F> Op make_op(double alpha = 1) {
+  return {apply_row<T, F>, apply_list<T, F>, apply_picks<T, F>, apply_few<T, F>, alpha};
+}
 
 struct Unscaled {
   static int scalar(double) { return 0; }
@@ -147,6 +156,7 @@ struct Walk {
   int64_t is[kMaxDims][kMaxDims];  // [dim][array], elements
   int64_t size[kMaxDims];
   int64_t stride[kMaxDims];       // bytes
+  int64_t adjacent = 0;           // bytes of an element, where none of the one index array is negative and it may count adjacent elements
   const Array* linear = nullptr;  // the one index array counts through this whole layout (take, put)
 };
 
@@ -223,6 +233,7 @@ void walk_row(const Walk& w, const Op& op, char* x, char* y, const int64_t* cons
     }
     return op.row(op, x, xs, y, ys, n);
   }
+  if (w.adjacent && w.is[last][0] == 1 && ys == 0 && xs == w.adjacent && w.stride[0] == w.adjacent) return op.picks(op, x, y, index[0], n);
   constexpr int64_t kPiece = 256;
   int64_t offset[kPiece];
   for (int64_t begin = 0; begin < n; begin += kPiece) {
@@ -305,13 +316,21 @@ void walk(Walk& w, const Op& op, bool writes_y) {
 IndexError check(const Array& index, int dim, int64_t size, bool wraps) {
   const uint64_t shift = wraps ? static_cast<uint64_t>(size) : 0, limit = shift + static_cast<uint64_t>(size);
   const auto is_bad = [=](const char* p) { return static_cast<uint64_t>(*reinterpret_cast<const int64_t*>(p)) + shift >= limit; };
+  // The same in the sign, which vectors can collect: limit is no more than INT64_MAX.
+  const auto sign_if_bad = [=](int64_t i) {
+    const uint64_t place = static_cast<uint64_t>(i) + shift;
+    return place | (limit - 1 - place);
+  };
   IndexError error;
   for_rows(index, [&](const char* p, int64_t stride, int64_t n) {
     bool found = false;
     parallel_for(0, n, 8 * kGrain, [&](int64_t begin, int64_t end) {
       bool bad = false;
       if (stride == 8) {
-        for (int64_t i = begin; i < end; ++i) bad |= is_bad(p + i * 8);
+        const int64_t* const values = reinterpret_cast<const int64_t*>(p);
+        uint64_t signs = 0;
+        for (int64_t i = begin; i < end; ++i) signs |= sign_if_bad(values[i]);
+        bad = signs >> 63;
       } else {
         for (int64_t i = begin; i < end; ++i) bad |= is_bad(p + i * stride);
       }
@@ -345,6 +364,7 @@ void along_dim(Along& a, const Array& x, const void* value, const Array& y, int 
   w.index[0] = index.ptr<const int64_t>();
   w.size[0] = y.sizes[dim];
   w.stride[0] = y.strides[dim] * item;
+  w.adjacent = wraps ? 0 : item;
   for (int d = 0; d < y.ndim; ++d) {
     if (sizes[d] == 1) continue;
     w.is[w.ndim][0] = flat ? (d == dim ? index.strides[0] : 0) : index.strides[d];
