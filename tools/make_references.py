@@ -2,6 +2,7 @@
 
     python tools/make_references.py             rewrites tests/ops/references/*.json.gz and tests/programs/outcomes/*.json; needs torch
     python tools/make_references.py programs    rewrites the latter alone, or with `ops` the former, with `losses` those of tests/amp
+    python tools/make_references.py programs layers   rewrites those of these topics
     python tools/make_references.py --check     says which samples and programs have no stored result yet; needs nothing
 
 Of the samples float64 and complex128 (with gradients), float32 and int64 are stored for every sample, the other dtypes for the first two of each op.
@@ -10,6 +11,7 @@ Of the samples float64 and complex128 (with gradients), float32 and int64 are st
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import sys
 from pathlib import Path
 from typing import Any
@@ -64,19 +66,26 @@ def make_ops(torch: Any) -> None:
         print(f"{family}: {(references.FOLDER / f'{family}.json.gz').stat().st_size / 1024:.0f} KB")
 
 
-def make_programs(torch: Any) -> None:
+def make_topic(topic: str) -> str:
+    import torch
+
     import retrograd
 
-    for topic in programs.TOPICS:
-        outcomes: dict[str, Any] = {}
-        with as_compared(torch):
-            for program in programs.programs(topic):
-                lines = stored(shown(torch, program.function))
-                outcomes[program.name] = (
-                    {"torch": lines, "retrograd": stored(shown(retrograd, program.function))} if program.differs else lines
-                )
-        programs.write(topic, outcomes)
-        print(f"{topic}: {len(outcomes)} programs")
+    torch.set_num_threads(1)
+    outcomes: dict[str, Any] = {}
+    with as_compared(torch):
+        for program in programs.programs(topic):
+            lines = stored(shown(torch, program.function))
+            outcomes[program.name] = {"torch": lines, "retrograd": stored(shown(retrograd, program.function))} if program.differs else lines
+    programs.write(topic, outcomes)
+    return f"{topic}: {len(outcomes)} programs"
+
+
+def make_programs(topics: list[str]) -> None:
+    """Each topic in a process of its own: parts of PyTorch change settings of others when they are imported (torch._dynamo stops distributions checking their values)."""
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+        for line in pool.imap(make_topic, topics, chunksize=1):
+            print(line, flush=True)
 
 
 def missing() -> list[str]:
@@ -95,6 +104,7 @@ def missing() -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=["ops", "programs", "losses"])
+    parser.add_argument("topics", nargs="*", choices=[*programs.TOPICS, []], metavar="topic")
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     if arguments.check:
@@ -107,7 +117,7 @@ def main() -> None:
     if arguments.what in (None, "ops"):
         make_ops(torch)
     if arguments.what in (None, "programs"):
-        make_programs(torch)
+        make_programs(arguments.topics or programs.TOPICS)
     if arguments.what in (None, "losses"):
         training.store(torch)
 

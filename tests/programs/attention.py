@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+from importlib import import_module
 
 from tests.programs import differs
 
@@ -310,3 +311,46 @@ def layers_say_whether_padding_becomes_zeros(torch, nn, show):
 def copies_of_decoder_layers(torch, nn, show):
     layer = nn.TransformerDecoderLayer(4, 2, 8, activation=nn.GELU())
     show(callable(layer.activation), type(copy.deepcopy(layer).activation) is nn.GELU)
+
+
+def causal_masks_by_name(torch, show, attempt):
+    bias = import_module(f"{torch.__name__}.nn.attention.bias")
+    attend = torch.nn.functional.scaled_dot_product_attention
+    torch.manual_seed(0)
+    show(list(map(int, bias.CausalVariant)), bias.CausalVariant.UPPER_LEFT.name)
+    for make in (bias.causal_upper_left, bias.causal_lower_right):
+        for queries, keys in ((2, 4), (3, 3)):
+            mask = make(queries, keys)
+            q, k = torch.randn(1, 2, queries, 4, dtype=torch.float64, requires_grad=True), torch.randn(1, 2, keys, 4, dtype=torch.float64)
+            y = attend(q, k, k, attn_mask=mask)
+            show(
+                type(mask).__name__,
+                isinstance(mask, torch.Tensor),
+                mask.variant.name,
+                mask.seq_len_q,
+                mask.seq_len_kv,
+                repr(mask),
+                type(y).__name__,
+                y,
+            )
+            show(
+                torch.autograd.grad(y.sum(), q)[0].abs().round(decimals=9),
+                attend(q[0], k[0], k[0], mask, scale=0.3).detach(),
+                mask._materialize(),
+                attend(q, k, k, mask, 0.0, enable_gqa=True),
+            )
+            attempt(lambda: attend(q, k, k, mask, is_causal=True))
+        attempt(lambda: make(4))
+    attempt(lambda: bias.CausalBias(1, 2, 3))
+    bias.causal_lower_right(4, 2)
+    show(bias.causal_upper_left(4, 2)._materialize())
+
+
+def reductions_as_numbers(torch, nn, show, attempt):
+    reduction = import_module(f"{torch.__name__}.nn._reduction")
+    for name in ("none", "mean", "elementwise_mean", "sum", "nope", None):
+        attempt(lambda: reduction.get_enum(name))
+    for flags in ((None, None), (True, None), (False, None), (False, True), (True, False)):
+        show(
+            reduction.legacy_get_string(*flags), reduction.legacy_get_enum(*flags), reduction.legacy_get_string(*flags, emit_warning=False)
+        )

@@ -1,6 +1,7 @@
 """DataParallel on one device, and other small tools of nn and utils."""
 
 import weakref
+from importlib import import_module
 
 from tests.programs import differs
 
@@ -49,3 +50,18 @@ def swapping(torch, nn, show, attempt):
     reference = weakref.ref(c)
     attempt(lambda: swap(c, torch.zeros(2)))
     show(reference() is c)
+
+
+def parts_of_parallel_by_module(torch, nn, show, attempt):
+    modules = ("data_parallel", "replicate", "parallel_apply", "scatter_gather", "comm")
+    found = {name: import_module(f"{torch.__name__}.nn.parallel.{name}") for name in modules}
+    show([sorted(getattr(found[name], "__all__", ())) for name in modules])
+    show([getattr(nn.parallel, name) is getattr(found[name], name) for name in modules[:3]], nn.parallel.comm is found["comm"])
+    show(
+        found["data_parallel"].DataParallel is nn.DataParallel,
+        found["scatter_gather"].scatter is nn.parallel.scatter,
+        nn.utils.fusion.__name__.split(".", 1),
+    )
+    get = found["parallel_apply"].get_a_var
+    show(get([1, {"a": torch.ones(2)}]), get(3), get({}), get((torch.zeros(1), torch.ones(1))))
+    attempt(lambda: found["comm"].reduce_add([torch.ones(2)]))

@@ -38,7 +38,7 @@ else:  # imported when first used
     def __getattr__(name):
         if name in modules._LATER:
             value = getattr(modules, name)
-        elif name in ("attention", "common_types", "grad", "parallel"):
+        elif name in ("_reduction", "attention", "common_types", "grad", "parallel"):
             value = _importlib.import_module(f"retrograd.nn.{name}")
         elif name == "DataParallel":
             value = _importlib.import_module("retrograd.nn.parallel").DataParallel

@@ -3,7 +3,7 @@
 import importlib as _importlib
 import typing as _typing
 
-from retrograd.optim import lr_scheduler
+from retrograd.optim import _functional as _functional, lr_scheduler
 from retrograd.optim.adadelta import Adadelta
 from retrograd.optim.adafactor import Adafactor
 from retrograd.optim.adagrad import Adagrad

@@ -8,7 +8,7 @@ from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.optim.optimizer import ParameterOptimizer, add_product_, add_scaled_, check_epsilon, check_lr, check_not_negative
 
-__all__ = ["Adadelta"]
+__all__ = ["Adadelta", "adadelta"]
 
 
 class Adadelta(ParameterOptimizer):
@@ -58,3 +58,27 @@ class Adadelta(ParameterOptimizer):
         delta = steps.add(eps).sqrt() / square.add(eps).sqrt() * grad
         add_product_(steps.mul_(rho), delta, delta, 1 - rho)
         add_scaled_(param, delta, -group["lr"])
+
+
+def adadelta(
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    acc_deltas: list[Tensor],
+    state_steps: list[Tensor],
+    capturable: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float,
+    rho: float,
+    eps: float,
+    weight_decay: float,
+    maximize: bool,
+) -> None:
+    """A step without an optimizer, which writes the state where it lies: in lists, a tensor for each parameter."""
+    Adadelta._step_lists(
+        params, grads, state_steps, {"square_avg": square_avgs, "acc_delta": acc_deltas},
+        lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize, capturable=capturable, differentiable=differentiable,
+    )  # fmt: skip

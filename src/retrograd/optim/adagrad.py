@@ -8,7 +8,7 @@ from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.optim.optimizer import ParameterOptimizer, add_quotient_, check_epsilon, check_fused, check_lr, check_not_negative, new_count
 
-__all__ = ["Adagrad"]
+__all__ = ["Adagrad", "adagrad"]
 
 
 class Adagrad(ParameterOptimizer):
@@ -81,3 +81,29 @@ class Adagrad(ParameterOptimizer):
         total.index_put_(at, values * values, accumulate=True)
         rate = group["lr"] / (1 + (step - 1) * group["lr_decay"])
         param.index_put_(at, values / (total[at].sqrt() + group["eps"]) * -rate, accumulate=True)
+
+
+def adagrad(
+    params: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float,
+    weight_decay: float,
+    lr_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """A step without an optimizer, which writes the state where it lies: in lists, a tensor for each parameter."""
+    Adagrad._step_lists(
+        params, grads, state_steps, {"sum": state_sums},
+        lr=lr, weight_decay=weight_decay, lr_decay=lr_decay, eps=eps, maximize=maximize, differentiable=differentiable,
+    )  # fmt: skip

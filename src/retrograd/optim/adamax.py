@@ -8,7 +8,7 @@ from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.optim.optimizer import ParameterOptimizer, add_quotient_, blend_, check_betas, check_epsilon, check_lr, check_not_negative
 
-__all__ = ["Adamax"]
+__all__ = ["Adamax", "adamax"]
 
 
 class Adamax(ParameterOptimizer):
@@ -52,3 +52,28 @@ class Adamax(ParameterOptimizer):
         largest = _C._ops.maximum(largest.mul_(beta2), grad.abs().add_(group["eps"]), out=None if group["differentiable"] else largest)
         state["exp_inf"] = largest
         add_quotient_(param, mean, largest, -group["lr"] / (1 - beta1**step))
+
+
+def adamax(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_infs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    eps: float,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    weight_decay: float,
+) -> None:
+    """A step without an optimizer, which writes the state where it lies: in lists, a tensor for each parameter."""
+    Adamax._step_lists(
+        params, grads, state_steps, {"exp_avg": exp_avgs, "exp_inf": exp_infs},
+        betas=(beta1, beta2), lr=lr, eps=eps, weight_decay=weight_decay, maximize=maximize, capturable=capturable, differentiable=differentiable,
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.optim.optimizer import ParameterOptimizer, add_scaled_, check_lr, check_not_negative, new_count, scalar
 
-__all__ = ["ASGD"]
+__all__ = ["ASGD", "asgd"]
 
 
 class ASGD(ParameterOptimizer):
@@ -20,6 +20,8 @@ class ASGD(ParameterOptimizer):
         t0: the step from which on to average.
         weight_decay, maximize, differentiable: as for SGD.
     """
+
+    _on_device = "params, mus, etas, and state_steps"
 
     def __init__(
         self,
@@ -69,3 +71,29 @@ class ASGD(ParameterOptimizer):
 def _rate(value: Any) -> Tensor:
     """A rate as the state keeps it."""
     return value if isinstance(value, Tensor) else new_count(value)
+
+
+def asgd(
+    params: list[Tensor],
+    grads: list[Tensor],
+    axs: list[Tensor],
+    mus: list[Tensor],
+    etas: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lambd: float,
+    lr: float,
+    t0: float,
+    alpha: float,
+    weight_decay: float,
+) -> None:
+    """A step without an optimizer, which writes the state where it lies: in lists, a tensor for each parameter."""
+    ASGD._step_lists(
+        params, grads, state_steps, {"ax": axs, "mu": mus, "eta": etas},
+        lambd=lambd, lr=lr, t0=t0, alpha=alpha, weight_decay=weight_decay, maximize=maximize, capturable=capturable, differentiable=differentiable,
+    )  # fmt: skip

@@ -18,11 +18,13 @@ from retrograd.optim.optimizer import (
     new_count,
 )
 
-__all__ = ["NAdam"]
+__all__ = ["NAdam", "nadam"]
 
 
 class NAdam(ParameterOptimizer):
     """Adam with Nesterov's look ahead; momentum_decay lets the momentum grow towards betas[0]. Other arguments as for Adam."""
+
+    _on_device = "params, mu_products and state_steps"
 
     def __init__(
         self,
@@ -72,3 +74,31 @@ class NAdam(ParameterOptimizer):
         scale = square.div(1 - beta2**step).sqrt() + group["eps"]
         add_quotient_(param, grad, scale, -lr * (1.0 - mu) / (1.0 - product))
         add_quotient_(param, mean, scale, -lr * mu_next / (1.0 - product * mu_next))
+
+
+def nadam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    mu_products: list[Tensor],
+    state_steps: list[Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    weight_decay: float,
+    momentum_decay: float,
+    eps: float,
+) -> None:
+    """A step without an optimizer, which writes the state where it lies: in lists, a tensor for each parameter."""
+    NAdam._step_lists(
+        params, grads, state_steps, {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "mu_product": mu_products},
+        betas=(beta1, beta2), lr=lr, weight_decay=weight_decay, momentum_decay=momentum_decay, eps=eps, decoupled_weight_decay=decoupled_weight_decay, maximize=maximize, capturable=capturable, differentiable=differentiable,
+    )  # fmt: skip

@@ -17,6 +17,27 @@ from retrograd import _C
 from retrograd._C import Tensor
 from retrograd._cells import line_text
 from retrograd._types import typename
+from retrograd.optim._for_libraries import (  # noqa: F401
+    _capturable_doc,
+    _default_to_fused_or_foreach,
+    _device_dtype_check_for_fused,
+    _differentiable_doc,
+    _disable_dynamo_if_unsupported,
+    _foreach_doc,
+    _fused_doc,
+    _get_capturable_supported_devices,
+    _get_foreach_kernels_supported_devices,
+    _get_fused_kernels_supported_devices,
+    _get_scalar_dtype,
+    _get_value,
+    _group_tensors_by_device_and_dtype,
+    _maximize_doc,
+    _params_doc,
+    _stack_if_compiling,
+    _to_scalar,
+    _use_grad_for_differentiable,
+    _view_as_real,
+)
 from retrograd.utils.hooks import RemovableHandle
 
 __all__ = [
@@ -536,6 +557,8 @@ class GroupOptimizer(Optimizer):
 class ParameterOptimizer(GroupOptimizer):
     """An optimizer that treats one parameter after the other: subclasses define _new_state and _update."""
 
+    _on_device = "params and state_steps"  # what capturable=True wants there
+
     def _new_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
         """The state of a parameter before its first step, without its count of steps."""
         raise NotImplementedError
@@ -550,9 +573,8 @@ class ParameterOptimizer(GroupOptimizer):
 
     def _step_group(self, group: dict[str, Any]) -> None:
         if group.get("capturable"):
-            refuse_capturable()
+            refuse_capturable(self._on_device)
         group = options(group)
-        coupled = 0 if group.get("decoupled_weight_decay") else group.get("weight_decay", 0)
         for p in group["params"]:
             grad = p.grad
             if grad is None:
@@ -563,12 +585,34 @@ class ParameterOptimizer(GroupOptimizer):
                 state.update(self._new_state(p, grad, group))
             elif group["differentiable"]:
                 differentiable_state(state)
-            state["step"] += 1
-            if grad.is_sparse:
-                self._update_sparse(p, directed(grad, group["maximize"]), state, state["step"].item(), group)
-                continue
-            with real_views(p, grad, state) as (param, grad, state):
-                self._update(param, decayed(directed(grad, group["maximize"]), param, coupled), state, state["step"].item(), group)
+            self._step_parameter(p, grad, state, group)
+
+    def _step_parameter(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["step"] += 1
+        if grad.is_sparse:
+            self._update_sparse(p, directed(grad, group["maximize"]), state, state["step"].item(), group)
+            return
+        coupled = 0 if group.get("decoupled_weight_decay") else group.get("weight_decay", 0)
+        with real_views(p, grad, state) as (param, grad, state):
+            self._update(param, decayed(directed(grad, group["maximize"]), param, coupled), state, state["step"].item(), group)
+
+    @classmethod
+    def _step_lists(cls, params: list[Tensor], grads: list[Tensor], steps: list[Tensor], state: dict[str, list[Any]], **group: Any) -> None:
+        """A step without an optimizer, which writes the state where it lies: in lists, a tensor for each parameter."""
+        if not all(isinstance(step, Tensor) for step in steps):
+            raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
+        if group.pop("capturable", False):
+            refuse_capturable(cls._on_device)
+        group = options(group)
+        stepper = cls.__new__(cls)  # how a parameter is stepped depends on the options alone
+        lists = {"step": steps, **state}
+        for i, (p, grad) in enumerate(zip(params, grads, strict=True)):
+            own = {name: values[i] for name, values in lists.items()}
+            if group["differentiable"]:
+                differentiable_state(own)
+            stepper._step_parameter(p, grad, own, group)
+            for name, values in lists.items():
+                values[i] = own[name]
 
 
 @contextlib.contextmanager
@@ -745,7 +789,7 @@ def unscaled(grads: list[Tensor], scale: Tensor | None, found_inf: Tensor | None
     return True
 
 
-def refuse_capturable() -> None:
+def refuse_capturable(what: str = "params and state_steps") -> None:
     """capturable is for CUDA graphs; PyTorch refuses it, too, when the parameters are on the CPU."""
     devices = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
-    raise AssertionError(f"If capturable=True, params and state_steps must be on supported devices: {devices}.")
+    raise AssertionError(f"If capturable=True, {what} must be on supported devices: {devices}.")

@@ -8,7 +8,7 @@ from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.optim.optimizer import ParameterOptimizer, add_product_, blend_, check_betas, check_epsilon, check_lr, check_not_negative
 
-__all__ = ["RAdam"]
+__all__ = ["RAdam", "radam"]
 
 
 class RAdam(ParameterOptimizer):
@@ -63,3 +63,29 @@ class RAdam(ParameterOptimizer):
             rectification = ((rho - 4) * (rho - 2) * rho_limit / ((rho_limit - 4) * (rho_limit - 2) * rho)) ** 0.5
             move = move * (correction**0.5 / (square.sqrt() + group["eps"])) * rectification
         param.add_(move, alpha=-1.0)
+
+
+def radam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    weight_decay: float,
+    eps: float,
+) -> None:
+    """A step without an optimizer, which writes the state where it lies: in lists, a tensor for each parameter."""
+    RAdam._step_lists(
+        params, grads, state_steps, {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs},
+        betas=(beta1, beta2), lr=lr, weight_decay=weight_decay, eps=eps, decoupled_weight_decay=decoupled_weight_decay, maximize=maximize, capturable=capturable, differentiable=differentiable,
+    )  # fmt: skip

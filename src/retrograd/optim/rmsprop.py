@@ -17,7 +17,7 @@ from retrograd.optim.optimizer import (
     check_not_negative,
 )
 
-__all__ = ["RMSprop"]
+__all__ = ["RMSprop", "rmsprop"]
 
 
 class RMSprop(ParameterOptimizer):
@@ -80,3 +80,36 @@ class RMSprop(ParameterOptimizer):
             add_scaled_(param, buffer, -lr)
         else:
             add_quotient_(param, grad, root, -lr)
+
+
+def rmsprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    grad_avgs: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float,
+    alpha: float,
+    eps: float,
+    weight_decay: float,
+    momentum: float,
+    centered: bool,
+) -> None:
+    """A step without an optimizer, which writes the state where it lies: in lists, a tensor for each parameter."""
+    state = {"square_avg": square_avgs}
+    if momentum > 0:
+        state["momentum_buffer"] = momentum_buffer_list
+    if centered:
+        state["grad_avg"] = grad_avgs
+    RMSprop._step_lists(
+        params, grads, state_steps, state,
+        lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum, centered=centered, maximize=maximize,
+        capturable=capturable, differentiable=differentiable,
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.optim.optimizer import ParameterOptimizer, check_lr
 
-__all__ = ["Rprop"]
+__all__ = ["Rprop", "rprop"]
 
 
 class Rprop(ParameterOptimizer):
@@ -62,3 +62,27 @@ class Rprop(ParameterOptimizer):
         grad = grad.masked_fill(turned, 0)  # after a turn, wait for a step
         param.addcmul_(grad.sign(), size, value=-1)
         state["prev"] = state["prev"].copy_(grad) if not group["differentiable"] else grad.clone()
+
+
+def rprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    prevs: list[Tensor],
+    step_sizes: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    maximize: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    step_size_min: float,
+    step_size_max: float,
+    etaminus: float,
+    etaplus: float,
+) -> None:
+    """A step without an optimizer, which writes the state where it lies: in lists, a tensor for each parameter."""
+    Rprop._step_lists(
+        params, grads, state_steps, {"prev": prevs, "step_size": step_sizes},
+        etas=(etaminus, etaplus), step_sizes=(step_size_min, step_size_max), maximize=maximize, capturable=capturable, differentiable=differentiable,
+    )  # fmt: skip

@@ -9,7 +9,7 @@ from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.optim.optimizer import GroupOptimizer, check_betas, directed, scalar
 
-__all__ = ["SparseAdam"]
+__all__ = ["SparseAdam", "sparse_adam"]
 
 
 class SparseAdam(GroupOptimizer):
@@ -51,12 +51,36 @@ class SparseAdam(GroupOptimizer):
             if not state:
                 state.update(step=0, exp_avg=_C._ops.zeros_like(p), exp_avg_sq=_C._ops.zeros_like(p))
             state["step"] += 1
-            grad = directed(p.grad, group["maximize"]).coalesce()
-            at, values = tuple(grad.indices()), grad.values()
-            means = []
-            for name, value, beta in (("exp_avg", values, beta1), ("exp_avg_sq", values * values, beta2)):
-                old = state[name][at]
-                means.append(old + (value - old) * (1 - beta))
-                state[name].index_put_(at, means[-1])
-            rate = scalar(group["lr"]) * math.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
-            p.index_put_(at, means[0] / (means[1].sqrt() + group["eps"]) * -rate, accumulate=True)
+            _step(p, directed(p.grad, group["maximize"]), state["exp_avg"], state["exp_avg_sq"], state["step"],
+                  beta1=beta1, beta2=beta2, lr=scalar(group["lr"]), eps=group["eps"])  # fmt: skip
+
+
+def _step(p: Tensor, grad: Any, mean: Tensor, square: Tensor, step: int, *, beta1: float, beta2: float, lr: float, eps: float) -> None:
+    """One step of one parameter, where its gradient has elements."""
+    grad = grad.coalesce()
+    at, values = tuple(grad.indices()), grad.values()
+    means = []
+    for running, value, beta in ((mean, values, beta1), (square, values * values, beta2)):
+        old = running[at]
+        means.append(old + (value - old) * (1 - beta))
+        running.index_put_(at, means[-1])
+    rate = lr * math.sqrt(1 - beta2**step) / (1 - beta1**step)
+    p.index_put_(at, means[0] / (means[1].sqrt() + eps) * -rate, accumulate=True)
+
+
+def sparse_adam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    state_steps: list[int],
+    *,
+    eps: float,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    maximize: bool,
+) -> None:
+    """A step without an optimizer, which writes the state where it lies; state_steps are the numbers of this step, which it leaves as they are."""
+    for p, grad, mean, square, step in zip(params, grads, exp_avgs, exp_avg_sqs, state_steps, strict=True):
+        _step(p, directed(grad, maximize), mean, square, step, beta1=beta1, beta2=beta2, lr=scalar(lr), eps=eps)

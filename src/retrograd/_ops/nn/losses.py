@@ -30,11 +30,12 @@ def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | 
         raise ValueError(words.format(reduction)) from None
 
 
-def older_reduction(size_average: bool | None, reduce: bool | None) -> str:
+def older_reduction(size_average: bool | None, reduce: bool | None, warn: bool = True) -> str:
     """The reduction that its older names ask for."""
     apart, sums = (flag is not None and not flag for flag in (reduce, size_average))
     chosen = "none" if apart else "sum" if sums else "mean"
-    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.", stacklevel=4)
+    if warn:
+        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.", stacklevel=4)
     return chosen
 
 

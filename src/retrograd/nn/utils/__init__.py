@@ -31,7 +31,7 @@ else:  # imported when first used: {name: its file}
         "fuse_linear_bn_weights": "fusion",
         "skip_init": "init",
     }
-    _MODULES = ("parametrizations", "parametrize", "prune")
+    _MODULES = ("fusion", "init", "memory_format", "parametrizations", "parametrize", "prune")
 
     def __getattr__(name):
         if name in _MODULES:
