@@ -14,6 +14,10 @@ def call(function: Callable[..., Any], name: str, is_method: bool, args: tuple[A
     """The call in today's order; NotImplemented where it is in no order that ever was. Asked for what fits no signature."""
     if name == "set_":
         return _set_storage(function, args, kwargs)
+    if name == "copy_" and "other" in kwargs:  # PyTorch's name for the source
+        return function(*args, **{"src" if key == "other" else key: value for key, value in kwargs.items()})
+    if name in ("subtract", "subtract_") and len(args) == 3 and isinstance(args[1], (int, float)) and not isinstance(args[2], Tensor):
+        return function(args[0], args[2], alpha=args[1], **kwargs)
     older = _order(name.rstrip("_"), is_method, args)
     if older is None or not kwargs.keys().isdisjoint(older[1]):
         return NotImplemented

@@ -85,6 +85,7 @@ def near(module: str, name: str, modules: bool = False) -> str:
     if modules:
         import pkgutil
 
-        known |= {each.name for each in pkgutil.iter_modules(getattr(there, "__path__", ()))}
+        parts = {each.name for each in pkgutil.iter_modules(getattr(there, "__path__", ()))}
+        known |= {part for part in parts if part.startswith("_") == name.startswith("_")}
     found += [f"{module}.{close}" for close in difflib.get_close_matches(name, known, 3, 0.6)]
     return f". Near it: {', '.join(dict.fromkeys(found))}" if found else ""

@@ -191,3 +191,13 @@ def texts_and_dates_are_no_numbers(torch, attempt):
 
 def reading_a_tensor_without_values(torch, attempt):
     attempt(lambda: torch.ones(2, device="meta").tolist())
+
+
+def arguments_by_older_names_and_orders(torch, attempt):
+    x = torch.tensor([1.0, 2.0])
+    attempt(lambda: torch.ones(2).copy_(other=x))
+    attempt(lambda: torch.ones(2).copy_(other=2))
+    attempt(lambda: torch.ones(2).copy_(other=x, non_blocking=True))
+    attempt(lambda: torch.subtract(x, 1, 3))
+    attempt(lambda: x.subtract(1, 3))
+    attempt(lambda: torch.ones(2).subtract_(1, 3))

@@ -160,3 +160,25 @@ def capturable_steps_on_the_cpu(torch, nn, attempt):
         p = nn.Parameter(torch.ones(2))
         p.grad = torch.ones(2)
         attempt(getattr(torch.optim, name)([p], capturable=True).step)
+
+
+def fused_and_capturable(torch, nn, show):
+    for name in ("Adam", "AdamW"):
+        for amsgrad in (False, True):
+            p = nn.Parameter(torch.ones(2))
+            p.grad = torch.tensor([0.5, -2.0])
+            optimizer = getattr(torch.optim, name)([p], fused=True, capturable=True, amsgrad=amsgrad)
+            optimizer.step()
+            show(p, optimizer.state[p])
+
+
+def amsgrad_switched_on_late(torch, nn, show, attempt):
+    for name in ("Adam", "AdamW"):
+        params = [nn.Parameter(torch.ones(2)), nn.Parameter(torch.zeros(1))]
+        for p in params:
+            p.grad = torch.full_like(p, 0.5)
+        optimizer = getattr(torch.optim, name)(params, lr=0.1)
+        optimizer.step()
+        optimizer.param_groups[0]["amsgrad"] = True
+        attempt(optimizer.step)
+        show(params, [optimizer.state[p] for p in params])

@@ -99,11 +99,14 @@ class Adam(GroupOptimizer):
                     state["max_exp_avg_sq"] = _C._ops.zeros_like(p)
 
     def _step_group(self, group: dict[str, Any]) -> None:
-        if group["capturable"]:
+        if group["capturable"] and not group["fused"]:
             refuse_capturable()
         group = options(group)
         self._init_states(group)
         params = [p for p in group["params"] if p.grad is not None]
+        if group["amsgrad"]:
+            for p in params:
+                self.state[p]["max_exp_avg_sq"]  # a KeyError, before anything has moved, where amsgrad was switched on after the first step
         _step(
             params,
             [p.grad for p in params],
