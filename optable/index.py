@@ -652,6 +652,7 @@ op(
 op(
     "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
     variants="function method out",
+    out=Out(exact=EXPECTED),
     kernel=native(complex=True, whole=True, guests="moves"),
     grad={
         "self": "ops::slice_scatter(grad, zeros(src_sizes, grad.dtype(), grad.device()), dim, start, end, step)",

@@ -118,6 +118,8 @@ def of_history(engine, results):
 # Words that are not PyTorch's, where it has several for one thing, or what it gives is an accident.
 OUT_WORDS = {
     "conj_physical",
+    "mvlgamma",
+    "geqrf",
     "matmul",
     "diag",
     "norm",
@@ -175,6 +177,8 @@ def has_out(entry):
 def test_out(entry, make):
     failures = []
     for case in cases(entry)[:6]:
+        if entry.name == "range" and make.__name__ in ("int32", "bool"):
+            continue  # PyTorch rounds the step of 0.5 to 0, divides by it and ends the process
         theirs = into(torch, entry, case, make)
         if theirs is None:
             continue
