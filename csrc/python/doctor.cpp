@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "autograd/cut.h"
 #include "autograd/history.h"
@@ -351,6 +352,16 @@ PyObject* py_graph_memory(PyObject*, PyObject*) {
   });
 }
 
+// Where a step is, and what it took on the way there: (number of the node that is made next, of the node that runs, the most bytes since the last call,
+// bytes now). Of nodes that run, -1 stands for none and for those that accumulate. Starts the peak again, which `_look_pause` keeps for the program.
+PyObject* py_moment(PyObject*, PyObject*) {
+  const Node* n = current_node();
+  const long long running = n && n->info != &accumulate_grad_info ? static_cast<long long>(n->sequence) : -1;
+  const int64_t most = std::exchange(storage_counts.peak_allocated, storage_counts.allocated);
+  return Py_BuildValue("(KLLL)", static_cast<unsigned long long>(next_sequence), running, static_cast<long long>(most),
+                       static_cast<long long>(storage_counts.allocated));
+}
+
 // (address, bytes) of the memory of a tensor, as the allocator counts it; 0 bytes where it is somebody else's.
 PyObject* py_memory_of(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
@@ -397,6 +408,7 @@ PyMethodDef methods[] = {
     {"_old_tensors", py_old_tensors, METH_O, "(step): living tensors whose history began before it"},
     {"_live_tensors", py_live_tensors, METH_NOARGS, "all tensors that are alive"},
     {"_graph_memory", py_graph_memory, METH_NOARGS, "[(node, place, sequence number, [(address, bytes), ...]), ...] of living graphs"},
+    {"_moment", py_moment, METH_NOARGS, "(node made next, node that runs or -1, most bytes since the last call, bytes now)"},
     {"_memory_of", py_memory_of, METH_O, "(tensor): (address, bytes) of its memory"},
     {"_doctor_jump", py_jump, METH_NOARGS,
      "(now, last, before, runs): the largest elements of gradients at the last jump, and how many runs there were"},

@@ -1,32 +1,24 @@
 """Which modules to checkpoint so that a training step fits into a budget, what that will cost, and doing it.
 
-A step is run once and watched. What each call of a module kept for backward, what went into it and how long it took then tell what other choices would need: the
-memory at the moment when backward is about to go through call i is what the calls up to i keep, plus, where call i is checkpointed, what computing it again brings back, plus the
-gradients of the parameters of calls after it. The rest (parameters, data, what ops are computing with) is taken to stay as it was at the measured peak.
+A step is run once and watched; what it will take with any choice of modules follows from that (`_timeline.py`). A second run tells the time of each module, and a few more what the
+choice costs.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from retrograd import _C, doctor
 from retrograd._memory import _readable
-from retrograd.doctor._memory import Span, memory
+from retrograd.doctor._timeline import Call, Recording, Timeline
+from retrograd.random import get_rng_state
 
-
-class Block(NamedTuple):
-    """A call of a module that may be checkpointed."""
-
-    path: str
-    module: Any
-    saved: dict[int, int]  # memory that it keeps for backward: address, bytes
-    inputs: dict[int, int]  # what went in: a checkpoint keeps it
-    gradients: int  # of its parameters
-    seconds: float
+ROUNDS, LONG = 10, 0.3  # of timing, and seconds after which there is no further one
 
 
 class Plan:
@@ -34,17 +26,17 @@ class Plan:
 
     Attributes:
         modules: paths of the modules to checkpoint.
-        peak: bytes of tensors at the peak, predicted.
-        measured_peak: the same without checkpoints, measured.
+        peak: bytes of tensors at the peak of a step with them. Where it is more than the budget, it is the least that was found.
+        measured_peak: the same without checkpoints.
         added_seconds: the time that computing them a second time takes, of one step.
         step_seconds: of one step without checkpoints.
     """
 
-    def __init__(self, blocks: Sequence[Block], chosen: set[str], peak: int, measured_peak: int, step_seconds: float, budget: int) -> None:
-        self.modules = [block.path for block in blocks if block.path in chosen]
-        self.peak, self.measured_peak, self.step_seconds, self.budget = peak, measured_peak, step_seconds, budget
-        self.added_seconds = sum(block.seconds for block in blocks if block.path in chosen)
-        self._blocks = {block.path: block.module for block in blocks}
+    def __init__(self, modules: dict[str, Any], peak: int, measured_peak: int, budget: int) -> None:
+        self.modules = list(modules)
+        self.peak, self.measured_peak, self.budget = peak, measured_peak, budget
+        self.step_seconds = self.added_seconds = 0.0
+        self._modules = modules
         self._undo: list[Callable[[], None]] = []
 
     @property
@@ -55,8 +47,7 @@ class Plan:
         """Lets each module chosen run under a checkpoint from now on."""
         from retrograd.utils.checkpoint import checkpoint
 
-        for path in self.modules:
-            module = self._blocks[path]
+        for module in self._modules.values():
             own = module.__dict__.get("forward")
             module.forward = functools.partial(_checkpointed, checkpoint, module.forward)
             self._undo.append(functools.partial(_restore, module, own))
@@ -69,9 +60,10 @@ class Plan:
 
     def __str__(self) -> str:
         share = 100 * self.added_seconds / self.step_seconds if self.step_seconds else 0.0
+        fails = "" if self.fits else f", which checkpoints cannot meet: {_readable(self.peak)} is the least"
         head = (
             f"peak {_readable(self.measured_peak)} measured, {_readable(self.peak)} predicted with {len(self.modules)} modules checkpointed"
-            f" (budget {_readable(self.budget)}{'' if self.fits else ', which cannot be met by checkpoints'}), +{share:.0f} % time"
+            f" (budget {_readable(self.budget)}{fails}), +{share:.0f} % time"
         )
         return "\n".join([head, *(f"  {path}" for path in self.modules)])
 
@@ -89,50 +81,70 @@ def _checkpointed(checkpoint: Any, forward: Any, *args: Any, **kwargs: Any) -> A
     return checkpoint(forward, *args, use_reentrant=False, **kwargs) if _C.is_grad_enabled() else forward(*args, **kwargs)
 
 
-def _blocks(model: Any, used: memory) -> list[Block]:
-    """The calls that a checkpoint may stand around, in order: the members of lists and sequences of modules, none inside another."""
+def _outermost(calls: Iterable[Call]) -> list[Call]:
+    """The calls that are in no other, in order."""
+    outer: list[Call] = []
+    inner: set[str] = set()
+    for call in sorted(calls, key=lambda call: (call.begins, -call.ends)):
+        if call.first == call.end:  # records nothing
+            continue
+        if not outer or call.begins >= outer[-1].ends:
+            outer.append(call)
+        else:
+            inner.add(call.path)
+    return [call for call in outer if call.path not in inner]  # a module is checkpointed wherever it is called
+
+
+def _candidates(model: Any, calls: Sequence[Call]) -> Iterator[list[Call]]:
+    """Cuts of a step into calls that a checkpoint may stand around: members of lists and sequences of modules, or the largest modules below the model."""
     from retrograd import nn
 
-    members = dict(model.named_modules())
-    candidates = {
+    members = {
         f"{path}.{name}" if path else name
-        for path, module in members.items()
+        for path, module in model.named_modules()
         if isinstance(module, nn.Sequential | nn.ModuleList | nn.ModuleDict)
         for name in module._modules
-    } or {path for path in members if path and "." not in path}
-    spans = sorted((span for span in used.spans if span.path in candidates), key=lambda span: (span.first, -span.end))
-    outer: list[Span] = []
-    for span in spans:
-        if not outer or span.first >= outer[-1].end:
-            outer.append(span)
-    calls = [span.path for span in outer]
-    blocks = []
-    sizes = {address: size for _, address, size in used.peak.kept}
-    fixed = used.peak.others
-    for span in outer:
-        if calls.count(span.path) > 1:
-            continue  # called several times in a step: its calls are checkpointed together or not at all, which is left alone
-        saved = {address: sizes[address] for sequence, address in used.peak.uses if span.first <= sequence < span.end and address in sizes}
-        inputs = {address: size for address, size in span.inputs if size and address not in fixed}
-        module = members[span.path]
-        gradients = sum(p.numel() * p.element_size() for p in module.parameters() if p.requires_grad)
-        blocks.append(Block(span.path, module, saved, inputs, gradients, span.seconds))
-    return blocks
+    }
+    small = _outermost(call for call in calls if call.path in members)
+    large = _outermost(call for call in calls if call.path)
+    yield small
+    if large != small:
+        yield large
 
 
-def _predict(blocks: Sequence[Block], chosen: set[str], measured: int) -> int:
-    def peak(chosen: set[str]) -> int:
-        held: dict[int, int] = {}
-        most, gradients = 0, sum(block.gradients for block in blocks)
-        for block in blocks:
-            again = block.path in chosen
-            held |= block.inputs if again else block.saved
-            gradients -= block.gradients
-            back = sum(size for address, size in block.saved.items() if address not in held) if again else 0
-            most = max(most, sum(held.values()) + gradients + back)
-        return most
+class _Choice(NamedTuple):
+    """Calls to checkpoint, better ones first: those that fit, then those that take less time, or else less memory."""
 
-    return measured - peak(set()) + peak(chosen)
+    excess: int  # bytes at the peak beyond the limit
+    seconds: float
+    peak: int
+    paths: list[str]
+
+
+def _choose(timeline: Timeline, seconds: dict[str, float], limit: int) -> _Choice:
+    """Checkpoints what is there at the peak, the most bytes per second first, until the peak is within the limit or does not get less."""
+    groups: dict[str, frozenset[int]] = {}
+    for i, call in enumerate(timeline.blocks):
+        groups[call.path] = groups.get(call.path, frozenset()) | {i}
+    times = {path: max(seconds[path], 1e-9) for path in groups}
+    chosen: frozenset[int] = frozenset()
+    peak = timeline.peak(chosen)
+    best = peak.bytes, chosen
+    while peak.bytes > limit:
+        gains = {path: timeline.gain(chosen, group, peak.moment) for path, group in groups.items() if not group <= chosen}
+        worth = {path: gain / times[path] for path, gain in gains.items() if gain > 0}
+        if not worth:
+            break
+        chosen |= groups[max(worth, key=worth.__getitem__)]
+        peak = timeline.peak(chosen)
+        best = min(best, (peak.bytes, chosen), key=lambda found: found[0])
+    least, chosen = best
+    for path in sorted(groups, key=lambda path: -times[path]):  # what later ones made needless
+        if groups[path] <= chosen and timeline.peak(chosen - groups[path]).bytes <= max(least, limit):
+            chosen -= groups[path]
+    most = timeline.peak(chosen).bytes
+    paths = [path for path, group in groups.items() if group <= chosen]
+    return _Choice(max(0, most - limit), sum(times[path] for path in paths), most, paths)
 
 
 def bytes_of(budget: int | str) -> int:
@@ -146,22 +158,68 @@ def bytes_of(budget: int | str) -> int:
     return int(float(match[1]) * base ** (" kmgt".index(match[2].lower() or " ")))
 
 
-def plan(model: Any, step: Callable[[], Any], budget: int | str) -> Plan:
-    """Runs step() once, watched, and chooses modules so that its peak is within the budget at the least added time."""
+def _seconds(model: Any, calls: Iterable[Call], step: Callable[[], Any]) -> dict[str, float]:
+    """How long the calls of modules take in a step."""
+    seconds: dict[str, float] = {}
+
+    def begin(path: str, *_: Any) -> None:
+        seconds[path] = seconds.get(path, 0.0) - time.perf_counter()
+
+    def end(path: str, *_: Any) -> None:
+        seconds[path] += time.perf_counter()
+
+    handles = []
+    for path in {call.path for call in calls}:
+        module = model.get_submodule(path)
+        handles.append(module.register_forward_pre_hook(functools.partial(begin, path)))
+        handles.append(module.register_forward_hook(functools.partial(end, path)))
+    try:
+        step()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return seconds
+
+
+def _time(found: Plan, step: Callable[[], Any]) -> None:
+    """Times steps without and with the checkpoints, in turn: of each the quickest, which nothing else on the machine held up."""
+
+    def timed() -> float:
+        since = time.perf_counter()
+        step()
+        return time.perf_counter() - since
+
+    plain: list[float] = []
+    again: list[float] = []
+    began = time.perf_counter()
+    while not plain or (len(plain) < ROUNDS and time.perf_counter() - began < LONG):
+        plain.append(timed())
+        if found.modules:
+            found.apply()
+            try:
+                again.append(timed())
+            finally:
+                found.remove()
+    found.step_seconds = min(plain)
+    found.added_seconds = max(0.0, min(again, default=0.0) - found.step_seconds)
+
+
+def plan(model: Any, step: Callable[[], Any], budget: int | str, aside: int = 0) -> Plan:
+    """Runs step() a few times, once watched, and chooses modules so that its peak is within the budget at little added time.
+
+    Args:
+        aside: bytes of tensors that do not count, since they are there for the time of planning alone.
+    """
     limit = bytes_of(budget)
-    with memory(model) as used:
-        step()
     with doctor.off():
-        began = time.perf_counter()
-        step()
-        seconds = time.perf_counter() - began
-    blocks = _blocks(model, used)
-    measured = used.peak.allocated
-    chosen: set[str] = set()
-    by_worth: Iterable[Block] = sorted(blocks, key=lambda block: -sum(block.saved.values()) / max(block.seconds, 1e-9))
-    for block in by_worth:
-        if _predict(blocks, chosen, measured) <= limit:
-            break
-        if sum(block.saved.values()) > sum(block.inputs.values()):
-            chosen.add(block.path)
-    return Plan(blocks, chosen, _predict(blocks, chosen, measured), measured, seconds, limit)
+        with Recording(model) as recording:
+            step()
+        cuts = list(_candidates(model, recording.calls))
+        seconds = _seconds(model, itertools.chain(*cuts), step)
+        random_bytes = _C._memory_of(get_rng_state())[1]
+        timelines = [Timeline(recording, calls, random_bytes) for calls in cuts]
+        choice = min(_choose(timeline, seconds, limit + aside) for timeline in timelines)
+        plain = timelines[0].peak(frozenset()).bytes
+        found = Plan({path: model.get_submodule(path) for path in choice.paths}, choice.peak - aside, plain - aside, limit)
+        _time(found, step)
+    return found

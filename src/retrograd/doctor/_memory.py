@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import gc
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -41,9 +40,7 @@ class Snapshot:
             self.modules: dict[str, int] = {}
             self.variables: dict[str, int] = {}
             self.place = here()
-            self.others: set[int] = set()
             self.kept: list[tuple[int, int, int]] = []  # number of a node, address and bytes of what it saved, each address once
-            self.uses: list[tuple[int, int]] = []  # number of a node and address of what it saved, all of them
             self._count(model)
 
     def name_modules(self, spans: list[Span]) -> None:
@@ -83,13 +80,11 @@ class Snapshot:
                 take("optimizer state", _C._memory_of(t)[0])
         for _, site, sequence, kept in sorted(_C._graph_memory(), key=lambda row: row[2]):
             for address, _ in kept:
-                self.uses.append((sequence, address))
                 size = take("saved for backward", address)
                 if size:
                     place = Place(*site) if site else None
                     self.lines[place] = self.lines.get(place, 0) + size
                     self.kept.append((sequence, address, size))
-        self.others = set(memory)  # addresses of what is neither a parameter and the like nor in a graph
         names = _variables()
         computing = _C._in_backward() or _C._top_op_handler() is not None
         for address in list(memory):
@@ -135,13 +130,11 @@ class Snapshot:
 
 
 class Span(NamedTuple):
-    """One call of a module: the numbers of the nodes that were made in it, and how long it took."""
+    """One call of a module: the numbers of the nodes that were made in it."""
 
     first: int
     end: int
     path: str
-    seconds: float
-    inputs: tuple[tuple[int, int], ...]  # memory of tensors that went in: address, bytes
 
 
 def _tensors_in(value: Any) -> Iterator[Any]:
@@ -208,7 +201,7 @@ class memory:
         self.spans: list[Span] = []
         self._handles: list[Any] = []
         self._doctor = False  # whether it is to be switched on again
-        self._open: list[tuple[int, float, tuple[tuple[int, int], ...]]] = []
+        self._open: list[int] = []
 
     def __str__(self) -> str:
         text = str(self.now)
@@ -232,16 +225,14 @@ class memory:
             assert node is not None
             return node._sequence_nr()
 
-        def begin(_module: Any, args: Any, kwargs: Any) -> None:
-            kept = tuple(_C._memory_of(t) for t in _tensors_in([*args, *kwargs.values()]))
-            self._open.append((number(), time.perf_counter(), kept))
+        def begin(_module: Any, _args: Any) -> None:
+            self._open.append(number())
 
         def end(path: str, _module: Any, _args: Any, _result: Any) -> None:
-            first, since, kept = self._open.pop()
-            self.spans.append(Span(first, number(), path, time.perf_counter() - since, kept))
+            self.spans.append(Span(self._open.pop(), number(), path))
 
         for path, module in self.model.named_modules() if self.model is not None else ():
-            self._handles.append(module.register_forward_pre_hook(begin, with_kwargs=True))
+            self._handles.append(module.register_forward_pre_hook(begin))
             self._handles.append(module.register_forward_hook(functools.partial(end, path), always_call=True))
         self.peak = self.now
         self._doctor = _C._doctor_state()[0]

@@ -655,8 +655,9 @@ from retrograd.utils._checkpoint_selective import (  # noqa: E402
 def auto(model: Any, *inputs: Any, budget: int | str, loss: Callable[[Any], Tensor] | None = None, **kwargs: Any) -> Any:
     """Checkpoints as many modules of a model as a memory budget asks for, at the least added time.
 
-    A training step is run twice on the inputs to see what each module keeps and how long it takes; gradients, buffers and random numbers are then as they were before. The
-    choice is among the members of Sequential, ModuleList and ModuleDict (the children of the model where there are none). See `retrograd.doctor.memory` for what was measured.
+    A training step is run on the inputs to see what is kept when and by whom, and a few more times to see how long it takes; gradients, buffers and random numbers are then as they
+    were before. The choice is among the members of Sequential, ModuleList and ModuleDict, or else among the largest modules that the model calls. A step is taken to begin without
+    gradients, as after `zero_grad()`, and to hold nothing of the one before.
 
     Args:
         model: an nn.Module, changed in place: the modules chosen run under a checkpoint from now on.
@@ -664,7 +665,7 @@ def auto(model: Any, *inputs: Any, budget: int | str, loss: Callable[[Any], Tens
         budget: bytes of tensors at the peak of a step, or words such as "512 MB".
         loss: from the result of the model to a scalar; without it, the mean of all floating-point elements.
 
-    Returns a plan: its `modules`, the predicted `peak`, `added_seconds`; `remove()` undoes it.
+    Returns a plan: its `modules`, the predicted `peak`, `added_seconds`; `remove()` undoes it. A budget that cannot be met gives the least peak that was found (`fits` is False).
 
     Example::
 
@@ -685,6 +686,7 @@ def auto(model: Any, *inputs: Any, budget: int | str, loss: Callable[[Any], Tens
     gradients = [p.grad for p in params]
     buffers = [(b, b.clone()) for b in model.buffers()]
     random = get_rng_state()
+    aside = [random, *(value for _, value in buffers), *(gradient for gradient in gradients if gradient is not None)]
 
     def step() -> None:
         for p in params:
@@ -693,7 +695,7 @@ def auto(model: Any, *inputs: Any, budget: int | str, loss: Callable[[Any], Tens
 
     try:
         with autograd.enable_grad():
-            found = make_plan(model, step, budget)
+            found = make_plan(model, step, budget, sum(dict(_C._memory_of(t) for t in aside).values()))
     finally:
         for p, gradient in zip(params, gradients, strict=True):
             p.grad = gradient
