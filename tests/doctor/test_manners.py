@@ -91,6 +91,28 @@ def test_cycles_are_not_searched_for_holders_at_every_step(monkeypatch):
     assert len(searches) < 40
 
 
+def test_holders_of_one_tensor_each_are_not_searched_at_every_step(monkeypatch):
+    searches = []
+    search = _holders._search
+    monkeypatch.setattr(_holders, "_search", lambda *args: (searches.append(1), search(*args)))
+    w = torch.ones(3, requires_grad=True)
+
+    class Run:
+        pass
+
+    run = Run()
+    doctor.strict()
+    try:
+        for step in range(100):
+            loss = (w * 2).sum()
+            loss.backward()
+            setattr(run, f"losses{step}", [loss])
+            w.grad = None
+    finally:
+        doctor.strict(False)
+    assert 0 < len(searches) < 20
+
+
 def test_looks_take_a_small_share_of_the_time():
     for name in range(300):  # each backward is at a new place
         namespace = {"torch": torch}

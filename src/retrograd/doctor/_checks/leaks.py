@@ -91,7 +91,7 @@ def joint(tensor: Any, steps: dict[Any, int]) -> Place | None:
 class GraphLeak(Check):
     def __init__(self) -> None:
         self.sizes: dict[tuple[str, int], tuple[int, int]] = {}  # by the line that makes what is kept: how much, and how often that grew
-        # How much it was when nobody was found to hold it: a cycle, which waits for the collector.
+        # How much it was when nobody was found to hold it: a cycle, which waits for the collector; or nobody who held enough of it. A search takes long.
         self.searched: dict[tuple[str, int], int] = {}
 
     forget = __init__
@@ -149,6 +149,8 @@ class GraphLeak(Check):
         most = max(by_name.values(), key=len)
         holder = holders[id(most[-1])]
         if len(most) < 2 or (holder.is_bounded and len(most) < PATIENT):
+            size = self.sizes[line[:2]][0]
+            self.searched[line[:2]] = size if size >= PATIENT else min(size, PATIENT // 2)  # not beyond the end of patience
             return False
         base = holder.shown.rpartition("[")[0] or holder.shown
         what = f"{base} holds {counted(len(most), 'tensor')} of earlier steps with their graphs, and more with every step"
