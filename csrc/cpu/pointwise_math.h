@@ -260,8 +260,8 @@ template <class T> RG_INLINE bool quotient_too_large(T a, T b) {
     // Division by 0, inf and nan too.
     return !(std::fabs(a / b) < (sizeof(T) == 4 ? T(4194304) : T(2251799813685248))) || std::fabs(b) > std::numeric_limits<T>::max();
   } else if constexpr (sizeof(T) == 8) {
-    constexpr uint64_t half = uint64_t{1} << 51;
-    return ((static_cast<uint64_t>(a) + half) | (static_cast<uint64_t>(b) + half)) >= 2 * half;
+    constexpr uint64_t half = uint64_t{1} << 51, shift = std::is_signed_v<T> ? half : 0;
+    return ((static_cast<uint64_t>(a) + shift) | (static_cast<uint64_t>(b) + shift)) >= shift + half;
   } else {
     return false;
   }
