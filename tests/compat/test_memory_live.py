@@ -177,8 +177,8 @@ def has_out(entry):
 def test_out(entry, make):
     failures = []
     for case in cases(entry)[:6]:
-        if entry.name == "range" and make.__name__ in ("int32", "bool"):
-            continue  # PyTorch rounds the step of 0.5 to 0, divides by it and ends the process
+        if entry.name == "range" and make.__name__ in ("int32", "bool", "misshapen"):
+            continue  # PyTorch rounds the step of 0.5 to 0, divides by it and ends the process; the other is on docs/differences.md
         theirs = into(torch, entry, case, make)
         if theirs is None:
             continue
