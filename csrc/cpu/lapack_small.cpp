@@ -33,7 +33,7 @@ template <class T> T make_reflection(Line<T> x) {
   if (is_done) return 0;
   if (!(squares > 1e-280 && squares < 1e280)) {
     for (int i = 0; i < x.n; ++i) largest = std::max(largest, std::abs(values[i]));
-    unit = std::ldexp(1.0, std::min(-std::ilogb(largest), 1000));
+    unit = std::ldexp(1.0, largest > 0 ? std::min(-std::ilogb(largest), 1000) : 0);  // 0 beside a nan
     squares = 0;
     for (int i = 0; i < x.n; ++i) {
       values[i] *= unit;
