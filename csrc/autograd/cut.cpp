@@ -130,13 +130,12 @@ uint32_t cut_note(const Cut& cut) {
   return note;
 }
 
-// The same through the cache. Takes over `at`, which is the running line or none.
+// The same through the cache.
 static inline uint32_t quick_note(CutKind kind, const char* op, const Site& mode, const Site& at) {
   const size_t place = (reinterpret_cast<size_t>(at.code) >> 4) + static_cast<size_t>(at.lasti >> 1) + (reinterpret_cast<size_t>(op) >> 1);
   RecentCut& r = recent_cuts[place % std::size(recent_cuts)];
   const bool same = r.note && same_site(r.at, at) && same_site(r.mode, mode) && r.op == op && r.kind == kind;
   if (RG_UNLIKELY(!same)) r = {mode, at, op, kind, cut_note({.kind = kind, .op = op, .mode = mode, .at = at})};
-  if (at.code) Py_DECREF(reinterpret_cast<PyObject*>(at.code));  // the table has one
   return r.note;
 }
 
@@ -168,7 +167,7 @@ static uint32_t merge_slowly(uint32_t a, uint32_t b) {
   return cut_note(all);
 }
 
-uint32_t cut_here(CutKind kind, const char* op) { return quick_note(kind, op, {}, current_site()); }
+uint32_t cut_here(CutKind kind, const char* op) { return quick_note(kind, op, {}, borrowed_site()); }
 
 void note_cut(TensorImpl* t, CutKind kind, const char* op) {
   make_room();
@@ -183,7 +182,7 @@ void note_leaf(TensorImpl* t) {
 }
 
 static void note_inference(TensorImpl* t) {
-  if (doctor.on) t->cut = quick_note(CutKind::Inference, nullptr, thread_state.mode_site, current_site());
+  if (doctor.on) t->cut = quick_note(CutKind::Inference, nullptr, thread_state.mode_site, borrowed_site());
 }
 void (*const noted_births)(TensorImpl*) = note_birth = note_inference;
 
@@ -203,9 +202,9 @@ std::string inference_story(const TensorImpl* t) {
 uint32_t cut_by_op(const char* op) {
   if (thread_state.grad_mode) return cut_here(CutKind::NonDifferentiable, op);
   const Site& mode = thread_state.mode_site;
-  if (thread_state.inference_mode) return quick_note(CutKind::Inference, op, mode, current_site());
+  if (thread_state.inference_mode) return quick_note(CutKind::Inference, op, mode, borrowed_site());
   switch (thread_state.off) {
-    case Off::User: return quick_note(CutKind::NoGrad, op, mode, current_site());
+    case Off::User: return quick_note(CutKind::NoGrad, op, mode, borrowed_site());
     case Off::Backward:  // what transforms call is not the user's
       return thread_state.transform_depth ? 0 : quick_note(CutKind::Backward, nullptr, mode, {});
     case Off::Forward: return quick_note(CutKind::Forward, nullptr, mode, {});

@@ -94,6 +94,8 @@ class RecordingScope {
 // The innermost Python frame outside the package, as a new reference; {nullptr, -1} when there is none. Costs a nanosecond or two:
 // it reads the interpreter's own frame and never builds a traceback. Implemented in python/interpreter.cpp.
 Site current_site() noexcept;
+// The same for whoever only compares: the code object is the running frame's.
+Site borrowed_site() noexcept;
 
 std::string site_text(const Site& site);  // train.py:41
 int site_line(const Site& site);

@@ -80,7 +80,7 @@ bool skip_libraries = false;
 // The innermost frame outside the package; with skip_libraries, the innermost one that is the user's, if there is any.
 #if PY_VERSION_HEX >= 0x030d0000
 
-Site current_site() noexcept {
+Site borrowed_site() noexcept {
   PyThreadState* state = PyThreadState_GetUnchecked();
   PyFrameObject* frame = state ? PyThreadState_GetFrame(state) : nullptr;
   Site found;
@@ -88,10 +88,9 @@ Site current_site() noexcept {
     PyCodeObject* code = PyFrame_GetCode(frame);
     const Owner owner = owner_of(code);
     if (owner != Owner::Package && (owner == Owner::User || !found.code)) {
-      Py_XSETREF(found.code, reinterpret_cast<PyCodeObject*>(Py_NewRef(code)));
-      found.lasti = PyFrame_GetLasti(frame);
+      found = {code, PyFrame_GetLasti(frame)};
     }
-    Py_DECREF(code);
+    Py_DECREF(code);  // the frame has it
     PyFrameObject* back = found.code && (owner == Owner::User || !skip_libraries) ? nullptr : PyFrame_GetBack(frame);
     Py_DECREF(frame);
     frame = back;
@@ -101,7 +100,7 @@ Site current_site() noexcept {
 
 #else
 
-Site current_site() noexcept {
+Site borrowed_site() noexcept {
   PyThreadState* state = _PyThreadState_UncheckedGet();
   if (!state || !state->cframe) return {};
   _PyInterpreterFrame* found = nullptr;
@@ -115,11 +114,16 @@ Site current_site() noexcept {
     if (owner == Owner::User || !skip_libraries) break;
   }
   if (!found) return {};
-  Py_INCREF(found->f_code);
   return {found->f_code, static_cast<int32_t>(_PyInterpreterFrame_LASTI(found) * static_cast<int>(sizeof(_Py_CODEUNIT)))};
 }
 
 #endif
+
+Site current_site() noexcept {
+  const Site site = borrowed_site();
+  Py_XINCREF(reinterpret_cast<PyObject*>(site.code));
+  return site;
+}
 
 // Before 3.12 one counter was for calls of either kind; from 3.14 on the interpreter looks at the address of the stack instead of counting native ones.
 
