@@ -11,12 +11,13 @@ Of the samples float64 and complex128 (with gradients), float32 and int64 are st
 from __future__ import annotations
 
 import argparse
-import multiprocessing
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
 
 import optable
 from tests import programs
@@ -82,10 +83,9 @@ def make_topic(topic: str) -> str:
 
 
 def make_programs(topics: list[str]) -> None:
-    """Each topic in a process of its own: parts of PyTorch change settings of others when they are imported (torch._dynamo stops distributions checking their values)."""
-    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        for line in pool.imap(make_topic, topics, chunksize=1):
-            print(line, flush=True)
+    """Each topic in a process of its own, which may start others: parts of PyTorch change settings of others when they are imported (torch._dynamo stops distributions checking their values)."""
+    for topic in topics:
+        subprocess.run([sys.executable, "-c", f"from tools.make_references import make_topic; print(make_topic({topic!r}))"], check=True, cwd=ROOT)
 
 
 def missing() -> list[str]:

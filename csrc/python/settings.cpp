@@ -103,21 +103,44 @@ PyObject* py_promote(PyObject*, PyObject* args) {
     return wrap_dtype(promote(x, y));
   });
 }
-PyObject* py_result_type(PyObject*, PyObject* args) {
-  PyObject *a, *b;
-  if (!PyArg_ParseTuple(args, "OO", &a, &b)) return nullptr;
+// Of two tensors or numbers, by position or under the names of PyTorch's four overloads.
+[[noreturn]] void fail_result_type(PyObject* args, PyObject* named) {
+  std::string given;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) given += str_cat(i ? ", " : "", Py_TYPE(PyTuple_GET_ITEM(args, i))->tp_name);
+  PyObject *name, *value;
+  for (Py_ssize_t at = 0; named && PyDict_Next(named, &at, &name, &value);)
+    given += str_cat(given.empty() ? "" : ", ", PyUnicode_AsUTF8(name), "=", Py_TYPE(value)->tp_name);
+  fail(ErrorKind::Type, "result_type() received an invalid combination of arguments - got (", given,
+       "), but expected one of:\n * (Tensor tensor, Tensor other)\n * (Number scalar, Tensor tensor)\n * (Tensor tensor, Number other)\n"
+       " * (Number scalar1, Number scalar2)");
+}
+PyObject* py_result_type(PyObject*, PyObject* args, PyObject* named) {
   return guarded([&]() -> PyObject* {
-    Promotion p;
-    for (PyObject* o : {a, b}) {
-      Scalar s;
-      if (is_tensor(o)) {
-        p.add(reinterpret_cast<TensorImpl*>(o));
-      } else {
-        RG_CHECK_AS(Type, read_scalar(o, s), "result_type(): arguments must be Tensors or numbers, got ", Py_TYPE(o)->tp_name);
-        p.add(s);
+    static constexpr std::string_view overloads[][2] = {{"tensor", "other"}, {"scalar", "tensor"}, {"scalar1", "scalar2"}};
+    const Py_ssize_t positional = PyTuple_GET_SIZE(args);
+    if (positional + (named ? PyDict_GET_SIZE(named) : 0) != 2) fail_result_type(args, named);
+    const auto argument = [&](std::string_view name, Py_ssize_t place) -> PyObject* {
+      return place < positional ? PyTuple_GET_ITEM(args, place) : PyDict_GetItemString(named, name.data());
+    };
+    for (const auto& names : overloads) {
+      Promotion p;
+      bool fits = true;
+      for (Py_ssize_t i = 0; i < 2 && fits; ++i) {
+        PyObject* o = argument(names[i], i);
+        Scalar s;
+        if (!o) {
+          fits = false;
+        } else if (is_tensor(o)) {
+          fits = !names[i].starts_with("scalar") || i < positional;
+          p.add(reinterpret_cast<TensorImpl*>(o));
+        } else {
+          fits = read_scalar(o, s) && (names[i] != "tensor" || i < positional);
+          if (fits) p.add(s);
+        }
       }
+      if (fits) return wrap_dtype(p.result());
     }
-    return wrap_dtype(p.result());
+    fail_result_type(args, named);
   });
 }
 PyObject* py_can_cast(PyObject*, PyObject* args) {
@@ -147,8 +170,8 @@ PyMethodDef methods[] = {
     {"_cpu_level", py_cpu_level, METH_NOARGS, nullptr},
     {"promote_types", py_promote, METH_VARARGS,
      RG_DOC("promote_types(type1, type2, /)", "The smallest dtype that holds the numbers of both.")},
-    {"result_type", py_result_type, METH_VARARGS,
-     RG_DOC("result_type(tensor1, tensor2, /)", "The dtype of the result of an arithmetic op on two tensors or numbers.")},
+    {"result_type", as_method(py_result_type), METH_VARARGS | METH_KEYWORDS,
+     RG_DOC("result_type(tensor, other)", "The dtype of the result of an arithmetic op on two tensors or numbers.")},
     {"can_cast", py_can_cast, METH_VARARGS,
      RG_DOC("can_cast(from_, to, /)", "Whether numbers of one dtype become another by the rules of type promotion.")},
     {nullptr, nullptr, 0, nullptr}};

@@ -401,6 +401,15 @@ PyObject* wrap_named_list(PyTypeObject*& type, const char* op, std::initializer_
   return out;
 }
 
+PyObject* wrap_named_out(PyTypeObject*& type, const char* op, std::initializer_list<const char*> fields, PyObject* given) {
+  const Owned held(given);
+  if (RG_UNLIKELY(!type)) type = named_type(op, {fields.begin(), fields.size()});
+  PyObject* out = checked(PyStructSequence_New(type));
+  for (size_t i = 0; i < fields.size(); ++i)
+    PyStructSequence_SET_ITEM(out, static_cast<Py_ssize_t>(i), Py_NewRef(PySequence_Fast_GET_ITEM(given, static_cast<Py_ssize_t>(i))));
+  return out;
+}
+
 PyObject* wrap_plain_list(std::span<Tensor> values) {
   PyObject* out = checked(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
   for (size_t i = 0; i < values.size(); ++i) PyTuple_SET_ITEM(out, static_cast<Py_ssize_t>(i), wrap(std::move(values[i])));

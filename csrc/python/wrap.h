@@ -39,6 +39,8 @@ PyObject* wrap_named(PyTypeObject*& type, const char* op, std::initializer_list<
       },
       result);
 }
+// The same for what out= was given, a tuple or list, whose reference it takes.
+PyObject* wrap_named_out(PyTypeObject*& type, const char* op, std::initializer_list<const char*> fields, PyObject* given);
 // A plain tuple, for results without names.
 PyObject* wrap_plain_list(std::span<Tensor> values);
 template <class... Ts> PyObject* wrap_plain(std::tuple<Ts...>&& result) {

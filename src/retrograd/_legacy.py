@@ -14,8 +14,10 @@ def call(function: Callable[..., Any], name: str, is_method: bool, args: tuple[A
     """The call in today's order; NotImplemented where it is in no order that ever was. Asked for what fits no signature."""
     if name == "set_":
         return _set_storage(function, args, kwargs)
-    if name == "copy_" and "other" in kwargs:  # PyTorch's name for the source
-        return function(*args, **{"src" if key == "other" else key: value for key, value in kwargs.items()})
+    if not kwargs.keys().isdisjoint(names := _OTHER_NAMES.get(name, {})):
+        return function(*args, **{names.get(key, key): value for key, value in kwargs.items()})
+    if name == "randint_like":
+        return _randint_like(function, args, kwargs)
     if name in ("subtract", "subtract_") and len(args) == 3 and isinstance(args[1], (int, float)) and not isinstance(args[2], Tensor):
         return function(args[0], args[2], alpha=args[1], **kwargs)
     older = _order(name.rstrip("_"), is_method, args)
@@ -25,6 +27,20 @@ def call(function: Callable[..., Any], name: str, is_method: bool, args: tuple[A
     spelled = ", ".join(f"{key}=..." for key in named)
     warnings.warn(f"This overload of {name} is deprecated: pass the tensors first, and {spelled} by name.", stacklevel=2)
     return function(*positional, **named, **kwargs)
+
+
+# Arguments that PyTorch knows by another name too: in another overload of its own.
+_OTHER_NAMES = {"copy_": {"other": "src"}, "isin": {"element": "elements", "test_element": "test_elements"}}
+
+
+def _randint_like(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Below a tensor of one number, of any dtype."""
+    *rest, high = args if "high" not in kwargs else (*args, kwargs.pop("high"))
+    if len(rest) != 1 or not isinstance(high, Tensor):
+        return NotImplemented
+    if high.dim():
+        raise RuntimeError(f"high must be a scalar tensor and on CPU, got one of size {tuple(high.shape)}: index it, or call .item()")
+    return function(*rest, int(high.item()), **kwargs)
 
 
 _WITH_NUMBERS = {"addcmul", "addcdiv", "add", "sub", "addmm", "addbmm", "baddbmm", "addmv", "addr"}

@@ -201,3 +201,56 @@ def arguments_by_older_names_and_orders(torch, attempt):
     attempt(lambda: torch.subtract(x, 1, 3))
     attempt(lambda: x.subtract(1, 3))
     attempt(lambda: torch.ones(2).subtract_(1, 3))
+
+
+def dtypes_of_results_by_keyword(torch, attempt):
+    x = torch.tensor([1.0], dtype=torch.float64)
+    attempt(lambda: torch.result_type(tensor=x, other=2))
+    attempt(lambda: torch.result_type(other=x, tensor=torch.tensor(1)))
+    attempt(lambda: torch.result_type(scalar=2.0, tensor=torch.tensor(1)))
+    attempt(lambda: torch.result_type(scalar1=1, scalar2=2.0))
+    for wrong in (
+        {"tensor1": x, "tensor2": x},
+        {"tensor": 1, "other": 2},
+        {"scalar": x, "tensor": x},
+        {"tensor": x},
+        {"tensor": "a", "other": x},
+    ):
+        attempt(lambda: torch.result_type(**wrong))
+
+
+def one_number_among_many_by_its_name(torch, attempt):
+    x = torch.arange(6).reshape(2, 3)
+    attempt(lambda: torch.isin(x, test_element=2))
+    attempt(lambda: torch.isin(element=2, test_elements=x))
+    attempt(lambda: torch.isin(elements=x, test_element=1, invert=True))
+
+
+def bounds_of_draws_in_tensors(torch, attempt):
+    x = torch.ones(2, 3)
+    torch.manual_seed(0)
+    for high in (torch.tensor(5.0), torch.tensor(5), torch.tensor(5.7, dtype=torch.float64), torch.tensor([5, 6])):
+        attempt(lambda: torch.randint_like(x, high))
+        attempt(lambda: torch.randint_like(x, high=high, dtype=torch.int64))
+
+
+def what_is_given_as_out_comes_back_by_name(torch, show):
+    x = torch.tensor([[3.0, 1.0, 2.0], [4.0, 6.0, 5.0]])
+    square = torch.tensor([[4.0, 1.0], [1.0, 3.0]])
+    calls = {
+        "max": (x, 1),
+        "min": (x, 1),
+        "sort": (x, 1),
+        "topk": (x, 2),
+        "mode": (x, 1),
+        "median": (x, 1),
+        "cummax": (x, 1),
+        "aminmax": (x,),
+        "geqrf": (square,),
+    }
+    for name, args in calls.items():
+        function = getattr(torch, name)
+        given = [torch.empty_like(result) for result in function(*args)]
+        result = function(*args, out=tuple(given))
+        show(name, type(result).__name__, [a is b for a, b in zip(result, given, strict=True)], result)
+    show(torch.max(x, 1, out=(torch.empty(2), torch.empty(2, dtype=torch.int64))).values)

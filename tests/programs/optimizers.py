@@ -182,3 +182,35 @@ def amsgrad_switched_on_late(torch, nn, show, attempt):
         optimizer.param_groups[0]["amsgrad"] = True
         attempt(optimizer.step)
         show(params, [optimizer.state[p] for p in params])
+
+
+def steps_of_private_modules(torch, show, attempt):
+    from importlib import import_module
+
+    root = torch.__name__
+    p, grad = torch.tensor([[1.0, 2.0], [3.0, -1.0]]), torch.tensor([[0.5, -0.25], [1.0, 2.0]])
+    adafactor = import_module(f"{root}.optim._adafactor")
+    rows, columns, step = torch.zeros(2, 1), torch.zeros(1, 2), torch.zeros(())
+    options = {"d": 1.0, "lr": 0.01, "beta2_decay": -0.8, "weight_decay": 0.1, "eps1": 1e-30, "eps2": 1e-3, "maximize": False}
+    for _ in range(3):
+        adafactor.adafactor([p], [grad], [rows], [columns], [None], [step], **options)
+    show(p, rows, columns, step)
+    line, variance, step = torch.tensor([1.0, 2.0]), torch.zeros(2), torch.zeros(())
+    adafactor.adafactor([line], [grad[0]], [None], [None], [variance], [step], **options)
+    show(line, variance, step)
+    attempt(lambda: adafactor.adafactor([line], [grad[0]], [None], [None], [variance], [1], **options))
+    muon = import_module(f"{root}.optim._muon")
+    mean = torch.zeros(2, 2)
+    options = {
+        "lr": 0.1,
+        "weight_decay": 0.1,
+        "momentum": 0.9,
+        "nesterov": True,
+        "ns_coefficients": (3.4445, -4.775, 2.0315),
+        "ns_steps": 5,
+        "eps": 1e-7,
+    }
+    muon.muon([p], [grad], [mean], adjust_lr_fn=None, has_complex=False, **options)
+    show(mean, p.round(decimals=2))
+    attempt(lambda: muon.muon([p], [grad], [mean], adjust_lr_fn=None, has_complex=False, foreach=True, **options))
+    show(adafactor.Adafactor is torch.optim.Adafactor, muon.Muon is torch.optim.Muon)

@@ -54,10 +54,25 @@ PyObject* $thunk(Parsed& p) {
 }
 """
 
+# Several results with names: what was given comes back under them.
+THUNK_WITH_NAMED_OUT = """
+static PyObject* ${thunk}_into(Parsed& p) {
+  if (RG_UNLIKELY(thread_state.intercepting) && intercepts(op_$record)) return intercept_out(op_$record, p);
+  $write
+}
+PyObject* $thunk(Parsed& p) {
+  if (p.has_out()) {
+    static PyTypeObject* named_out = nullptr;
+    return wrap_named_out(named_out, "${op}_out", {$fields}, ${thunk}_into(p));
+  }
+  ${cache}return $result;
+}
+"""
+
 
 def thunk(op: Op, name: str, mode: str) -> str:
     args = ", ".join(f"p.{q.row.accessor}({i})" for i, q in enumerate(op.params))
-    call, cache = f"ops::{op.cname}({args})", ""
+    call, cache, fields = f"ops::{op.cname}({args})", "", ""
     if mode == "inplace":
         result = f"wrap(ops::{op.cname}_({args}))"
     elif len(op.returns) == 1:
@@ -69,7 +84,8 @@ def thunk(op: Op, name: str, mode: str) -> str:
         result = f'wrap_named(named_{op.cname}, "{op.name}", {{{fields}}}, {call})'
         cache = f"static PyTypeObject* named_{op.cname} = nullptr; "
     if has_out(op) and mode == "function":
-        return fill(THUNK_WITH_OUT, thunk=name, record=f"{op.cname}_out", write=write_out(op), cache=cache, result=result)
+        parts = {"thunk": name, "record": f"{op.cname}_out", "write": write_out(op), "cache": cache, "result": result}
+        return fill(THUNK_WITH_NAMED_OUT, **parts, op=op.name, fields=fields) if fields else fill(THUNK_WITH_OUT, **parts)
     return fill(THUNK, thunk=name, cache=cache, result=result)
 
 

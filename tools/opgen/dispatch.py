@@ -89,7 +89,7 @@ def guards(op: Op) -> str:
         if guest:
             call = f"impl::{op.cname}({', '.join(f'stand_in({p.name})' if p.name in replaced else p.name for p in op.params)})"
             out.append(fill(STAND_IN, **shared, name=op.cname, **stood_in(op, call)))
-            run = f"if ({guest}) return {op.cname}_guest({names(op)}); {run}"
+            run = f"if ({guest}) return {op.cname}_guest({names(op)});\n  {run}"
         out.append(guarded(op, op.cname, return_type(op), unusual, f"{check} {run}"))
     if op.inplace:
         plain = ", ".join("held" if p.name == "self" else f"plain({p.name})" if p.is_tensor else p.name for p in op.params)
@@ -97,7 +97,7 @@ def guards(op: Op) -> str:
         if guest:
             args = ", ".join("held" if p.name == "self" else f"stand_in({p.name})" if p.name in replaced else p.name for p in op.params)
             out.append(fill(STAND_IN_INPLACE, **shared, name=op.inplace, args=names(op), given=args))
-            run = f"if ({guest}) return {op.inplace}_guest({names(op)}); {run}"
+            run = f"if ({guest}) return {op.inplace}_guest({names(op)});\n  {run}"
         out.append(guarded(op, op.inplace, "void", unusual, f"{check} {run}"))
     return "".join(out)
 

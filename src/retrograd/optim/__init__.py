@@ -4,15 +4,15 @@ import importlib as _importlib
 import typing as _typing
 
 from retrograd.optim import _functional as _functional, lr_scheduler
+from retrograd.optim._adafactor import Adafactor
+from retrograd.optim._muon import Muon
 from retrograd.optim.adadelta import Adadelta
-from retrograd.optim.adafactor import Adafactor
 from retrograd.optim.adagrad import Adagrad
 from retrograd.optim.adam import Adam
 from retrograd.optim.adamax import Adamax
 from retrograd.optim.adamw import AdamW
 from retrograd.optim.asgd import ASGD
 from retrograd.optim.lbfgs import LBFGS
-from retrograd.optim.muon import Muon
 from retrograd.optim.nadam import NAdam
 from retrograd.optim.optimizer import Optimizer, swap_in_optimizer_params_and_state
 from retrograd.optim.radam import RAdam

@@ -1,4 +1,4 @@
-"""Muon."""
+"""Muon, where PyTorch keeps it (torch.optim._muon)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from retrograd import _C
 from retrograd._C import Tensor
 from retrograd.optim.optimizer import GroupOptimizer, scalar
 
-__all__ = ["Muon"]
+__all__ = ["Muon", "muon"]
 
 _ops = _C._ops
 
@@ -80,24 +80,54 @@ class Muon(GroupOptimizer):
                 raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}")
 
     def _step_group(self, group: dict[str, Any]) -> None:
-        lr = scalar(group["lr"])
         for p in group["params"]:
-            grad = p.grad
-            if grad is None:
+            if p.grad is None:
                 continue
-            if p.is_complex():
-                raise RuntimeError("Muon does not support complex parameters")
             state = self.state[p]
             if "momentum_buffer" not in state:
-                state["momentum_buffer"] = _ops.zeros_like(grad, memory_format=_C.preserve_format)
-            mean = state["momentum_buffer"]
-            mean.lerp_(grad, 1 - group["momentum"])
-            update = grad.lerp(mean, group["momentum"]) if group["nesterov"] else mean
-            update = _orthogonalized(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
-            rows, columns = p.shape
-            if group["adjust_lr_fn"] == "match_rms_adamw":
-                factor = 0.2 * math.sqrt(max(rows, columns))
-            else:
-                factor = math.sqrt(max(1, rows / columns if columns else 1))
-            p.mul_(1 - lr * group["weight_decay"])
-            p.add_(update, alpha=-lr * factor)
+                state["momentum_buffer"] = _ops.zeros_like(p.grad, memory_format=_C.preserve_format)
+            _step(p, p.grad, state["momentum_buffer"], group)
+
+
+def muon(
+    params: list[Tensor],
+    grads: list[Tensor],
+    muon_momentum_bufs: list[Tensor],
+    *,
+    foreach: bool | None = None,
+    lr: float | Tensor,
+    weight_decay: float,
+    momentum: float,
+    nesterov: bool,
+    ns_coefficients: tuple[float, float, float],
+    ns_steps: int,
+    eps: float,
+    adjust_lr_fn: str | None,
+    has_complex: bool,
+) -> None:
+    """A step without an optimizer, which writes the state where it lies: in a list, a tensor for each parameter."""
+    if foreach:
+        raise RuntimeError("Foreach is not supported for Muon yet: leave foreach at None")
+    group = {
+        "lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov, "ns_coefficients": ns_coefficients,
+        "ns_steps": ns_steps, "eps": eps, "adjust_lr_fn": adjust_lr_fn,
+    }  # fmt: skip
+    for p, grad, mean in zip(params, grads, muon_momentum_bufs, strict=True):
+        _step(p, grad, mean, group)
+
+
+def _step(param: Tensor, grad: Tensor, mean: Tensor, group: dict[str, Any]) -> None:
+    """Of one parameter, on the moving average of its gradient."""
+    if param.is_complex():
+        raise RuntimeError("Muon does not support complex parameters")
+    lr = scalar(group["lr"])
+    mean.lerp_(grad, 1 - group["momentum"])
+    update = grad.lerp(mean, group["momentum"]) if group["nesterov"] else mean
+    update = _orthogonalized(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
+    rows, columns = param.shape
+    if group["adjust_lr_fn"] == "match_rms_adamw":
+        factor = 0.2 * math.sqrt(max(rows, columns))
+    else:
+        factor = math.sqrt(max(1, rows / columns if columns else 1))
+    param.mul_(1 - lr * group["weight_decay"])
+    param.add_(update, alpha=-lr * factor)
