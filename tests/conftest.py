@@ -15,6 +15,7 @@ import importlib
 import importlib.util
 import itertools
 import os
+import signal
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,6 +27,10 @@ import pytest
 if "PYTEST_XDIST_WORKER_COUNT" in os.environ:
     cores = len(os.sched_getaffinity(0))
     os.environ.setdefault("OMP_NUM_THREADS", str(max(2, cores // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))))
+
+# A shell's background jobs ignore interrupts, and so would Python, and all processes that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ.setdefault("RETROGRAD_DOCTOR", "0")
 
