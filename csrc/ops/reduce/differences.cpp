@@ -88,6 +88,17 @@ Tensor _even_gradient(const Tensor& self, Scalar spacing, int64_t dim, int64_t e
 }
 
 Tensor trapezoid(const Tensor& y, const Tensor& x, OptScalar dx, int64_t dim) {
+  if (x && !dx && x.dim() == 1 && y.dim() > 0 && is_differentiable(y.dtype()) && is_differentiable(x.dtype())) {
+    const int64_t d = wrap_dim(dim, y.dim());
+    if (y.size(d) > 1 && x.size(0) == y.size(d)) {  // each sample counts by half of what lies on its two sides
+      const Tensor widths = spacing("trapezoid", y, x, d);
+      int64_t before[2 * kMaxDims] = {}, after[2 * kMaxDims] = {};
+      const size_t at = static_cast<size_t>(2 * (y.dim() - 1 - d)), count = static_cast<size_t>(2 * y.dim());
+      before[at] = after[at + 1] = 1;
+      const Tensor weights = ops::constant_pad_nd(widths, {before, count}, 0) + ops::constant_pad_nd(widths, {after, count}, 0);
+      return ops::mul(ops::sum_dim(y * weights, ints({dim}), false, {}), Scalar(0.5));
+    }
+  }
   if (!x && y.dim() > 0 && y.dtype() != DType::Bool && y.size(wrap_dim(dim, y.dim())) > 0) {  // each sample counts once, the ends by half
     const Tensor ends = ops::select(y, dim, 0) + ops::select(y, dim, -1);
     return ops::mul(ops::sum_dim(y, ints({dim}), false, {}) - ops::mul(ends, Scalar(0.5)), dx.value_or(Scalar(1)));
