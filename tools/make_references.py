@@ -16,8 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import optable
 from tests import programs
@@ -85,7 +84,11 @@ def make_topic(topic: str) -> str:
 def make_programs(topics: list[str]) -> None:
     """Each topic in a process of its own, which may start others: parts of PyTorch change settings of others when they are imported (torch._dynamo stops distributions checking their values)."""
     for topic in topics:
-        subprocess.run([sys.executable, "-c", f"from tools.make_references import make_topic; print(make_topic({topic!r}))"], check=True, cwd=ROOT)
+        subprocess.run(
+            [sys.executable, "-c", f"from tools.make_references import make_topic; print(make_topic({topic!r}))"],
+            check=True,
+            cwd=sys.path[0],
+        )
 
 
 def missing() -> list[str]:

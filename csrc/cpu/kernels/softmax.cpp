@@ -94,6 +94,23 @@ template <class T> T dot_piece(const T* a, const T* b, int64_t n) {
   return sum;
 }
 
+// The first n elements of eight, fewer than that, with `rest` in the other lanes. Where there is an instruction for it nothing is stored in
+// pieces, which the load of the whole would have to wait for.
+template <class T> RG_INLINE Vector<T, 8> load_some(const T* p, int64_t n, T rest) {
+#if defined(__AVX512VL__)
+  const auto lanes = static_cast<__mmask8>((1u << n) - 1);
+  if constexpr (std::is_same_v<T, float>)
+    return reinterpret_cast<Vector<T, 8>>(_mm256_mask_loadu_ps(_mm256_set1_ps(rest), lanes, p));
+  else
+    return reinterpret_cast<Vector<T, 8>>(_mm512_mask_loadu_pd(_mm512_set1_pd(rest), lanes, p));
+#else
+  alignas(64) T buffer[8];
+  for (int64_t j = 0; j < 8; ++j) buffer[j] = rest;
+  for (int64_t j = 0; j < n; ++j) buffer[j] = p[j];
+  return load_vector<Vector<T, 8>>(buffer);
+#endif
+}
+
 // Lines of up to kMedium elements, several at a time: each is padded to whole vectors with -inf, which no sum or maximum notices.
 template <class T, bool kLog> void softmax_medium(T* out, int64_t out_step, const T* in, int64_t in_step, int64_t lines, int64_t n) {
   constexpr int64_t batch = 16;
@@ -105,10 +122,8 @@ template <class T, bool kLog> void softmax_medium(T* out, int64_t out_step, cons
     for (int64_t i = 0; i < count; ++i) {
       const T* p = in + i * in_step;
       V top = V{} + kLowest<T>;
-      for (int64_t j = n; j < padded; ++j) x[i][j] = kLowest<T>;
-      for (int64_t j = whole; j < n; ++j) x[i][j] = p[j];
       for (int64_t j = 0; j < padded; j += 8) {
-        const V v = load_vector<V>(j < whole ? p + j : x[i] + j);
+        const V v = j < whole ? load_vector<V>(p + j) : load_some(p + j, n - whole, kLowest<T>);
         __builtin_memcpy(x[i] + j, &v, sizeof v);
         top = MaxFold<T>::step(top, v);
       }

@@ -132,6 +132,11 @@ def scaled_dot_product_attention(
     The memory it takes grows with the number of queries and keys, forward, backward and in second derivatives. With that of their pairs it
     grows where weights are dropped, and where second derivatives are computed to be differentiated again (`create_graph`).
     """
+    if query.ndim == 4 and attn_mask is None and dropout_p == 0.0 and not enable_gqa and ways["tiles"]:
+        q, k = query.shape, key.shape
+        ordinary = q[3] and (q == k or (q[:2] == k[:2] and q[3:] == k[3:])) and k == value.shape
+        if ordinary and query.dtype is key.dtype is value.dtype and query.is_floating_point():
+            return _ops._attention(query, key, value, None, is_causal, 1 / math.sqrt(q[3]) if scale is None else scale)[0]
     _check(query, key, value, attn_mask, enable_gqa)
     if scale is None:
         scale = 1 / math.sqrt(query.size(-1)) if query.size(-1) else 1.0
