@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 import retrograd as torch
 from retrograd import _C, Tensor
-from retrograd._ops.linalg.decompose import eigvalsh, svdvals
+from retrograd._batched import any_true
+from retrograd._ops.linalg.decompose import eigvalsh, qr, svdvals
+from retrograd._ops.linalg.norms import vector_norm
+from retrograd._ops.linalg.systems import solve_triangular
 from retrograd._ops.out import castable, dtype_title, written
 from retrograd._overridable import autocast
 from retrograd.return_types import _of
@@ -114,6 +117,26 @@ class _LstsqResult(NamedTuple):
     singular_values: Tensor
 
 
+def _solved_by_qr(A: Tensor, right: Tensor, rtol: float, with_values: bool) -> tuple[Tensor | None, bool, Tensor | None]:
+    """The solution where all matrices have full rank, whether that is so, and the singular values where these were asked for or needed.
+
+    A triangle's norm and that of its inverse bound its singular values: mostly they need not be computed to know that none is too small.
+    """
+    m, n = A.shape[-2:]
+    if min(m, n) == 0:
+        return None, False, None
+    Q, R = qr(A if m >= n else A.mH)
+    triangle, values = R.detach(), None
+    inverse = solve_triangular(triangle, torch.eye(min(m, n), dtype=A.dtype, device=A.device).expand_as(triangle), upper=True)
+    if with_values or any_true(~(vector_norm(triangle, dim=(-2, -1)) * vector_norm(inverse, dim=(-2, -1)) < 0.5 / rtol)):
+        values = svdvals(triangle)
+        if any_true(~(values[..., -1] > values[..., 0] * rtol)):
+            return None, False, values
+    if m >= n:
+        return solve_triangular(R, Q.mH @ right, upper=True), True, values
+    return Q @ solve_triangular(R.mH, right, upper=False), True, values
+
+
 @autocast("float32")
 def lstsq(
     A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Sequence[Tensor] | None = None
@@ -143,12 +166,20 @@ def lstsq(
     driver = driver or "gelsy"
     m, n = A.shape[-2:]
     rtol = rcond if rcond is not None else torch.finfo(A.dtype).eps * max(m, n)
-    solution = pinv(A, rtol=rtol) @ right
     none = torch.empty(0, dtype=A.dtype.to_real(), device=A.device)
-    rank = torch.empty(0, dtype=torch.int64, device=A.device) if driver == "gels" else matrix_rank(A, rtol=rtol)
+    solution, full, values = _solved_by_qr(A, right, rtol, driver in ("gelsd", "gelss"))
+    if solution is None:
+        solution = pinv(A, rtol=rtol) @ right
+    if driver == "gels":
+        rank = torch.empty(0, dtype=torch.int64, device=A.device)
+    else:
+        rank = torch.full(A.shape[:-2], min(m, n), device=A.device) if full else matrix_rank(A, rtol=rtol)
     residuals = solution.abs().reshape(-1)[:0] if solution.requires_grad else none
-    if m > n and driver != "gelsy" and (driver == "gels" or bool((rank == n).all())):
+    if m > n and driver != "gelsy" and (driver == "gels" or full or not any_true(rank != n)):
         residuals = (A @ solution - right).abs().square().sum(-2)
-    values = svdvals(A.detach()) if driver in ("gelsd", "gelss") else none
+    if driver not in ("gelsd", "gelss"):
+        values = none
+    elif values is None:
+        values = svdvals(A.detach())
     result = _LstsqResult(solution.squeeze(-1) if vector else solution, residuals, rank, values)
     return written(result, out, None, cast=castable("torch.linalg.lstsq", "solution"))
