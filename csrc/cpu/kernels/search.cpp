@@ -8,38 +8,71 @@
 namespace retrograd::cpu::RG_LEVEL_NS {
 namespace {
 
+constexpr int kTogether = 8;
+
 // A sorted line: element i is at data[order[i * order_stride] * stride], or data[i * stride] without an order.
 template <class T> struct Sorted {
+  using C = compute_t<T>;
   const T* data;
   int64_t n, stride;
   const int64_t* order;
   int64_t order_stride;
 
-  compute_t<T> at(int64_t i) const { return static_cast<compute_t<T>>(element(data + (order ? order[i * order_stride] : i) * stride)); }
+  C at(int64_t i) const { return static_cast<C>(element(data + (order ? order[i * order_stride] : i) * stride)); }
 
   // The comparisons are negated so that NaN goes past everything.
-  int64_t find(compute_t<T> x, bool right) const {
+  template <bool kRight> static bool is_past(C element, C x) { return kRight ? !(element > x) : !(element >= x); }
+
+  template <bool kRight> int64_t find(C x) const {
     int64_t low = 0, high = n;
     while (low < high) {
       const int64_t middle = low + (high - low) / 2;
-      const compute_t<T> m = at(middle);
-      if (right ? !(m > x) : !(m >= x))
+      if (is_past<kRight>(at(middle), x))
         low = middle + 1;
       else
         high = middle;
     }
     return low;
   }
+
+  // The same for several at once, step by step: no branch is guessed wrong, and none waits for another's memory.
+  template <bool kRight> void find_together(const C (&x)[kTogether], int64_t (&low)[kTogether]) const {
+    int64_t high[kTogether];
+    for (int k = 0; k < kTogether; ++k) low[k] = 0, high[k] = n;
+    for (int64_t length = n; length > 0; length /= 2)
+      for (int k = 0; k < kTogether; ++k) {
+        const int64_t rest = high[k] - low[k], middle = low[k] + rest / 2;
+        const int64_t going = -static_cast<int64_t>(rest > 0);  // all bits or none, where a branch would be guessed
+        const int64_t past = going & -static_cast<int64_t>(is_past<kRight>(at(middle & going), x[k]));
+        low[k] += past & (middle + 1 - low[k]);
+        high[k] -= going & ~past & (high[k] - middle);
+      }
+  }
+
+  template <bool kRight> void find_row(const T* from, int64_t from_stride, int64_t count, auto&& store) const {
+    int64_t i = 0;
+    for (; i + kTogether <= count; i += kTogether) {
+      C x[kTogether];
+      int64_t found[kTogether];
+      for (int k = 0; k < kTogether; ++k) x[k] = static_cast<C>(element(from + (i + k) * from_stride));
+      find_together<kRight>(x, found);
+      for (int k = 0; k < kTogether; ++k) store(i + k, found[k]);
+    }
+    for (; i < count; ++i) store(i, find<kRight>(static_cast<C>(element(from + i * from_stride))));
+  }
 };
 
 template <class T> void search(const Array& out, const Array& sequence, const Array& values, const Array* sorter, bool right) {
   int64_t total = 1;
   for (int d = 0; d < values.ndim; ++d) total *= values.sizes[d];
-  const int last = sequence.ndim - 1;
+  const int last = sequence.ndim - 1, row = values.ndim - 1;  // the values of a row are searched for in one line
+  const int64_t width = row < 0 ? 1 : values.sizes[row], from_stride = row < 0 ? 0 : values.strides[row],
+                to_stride = row < 0 ? 0 : out.strides[row];
   parallel_for(0, total, 1024, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t flat = i, to = 0, from = 0, line = 0, order = 0;
-      for (int d = values.ndim - 1; d >= 0; --d) {
+    for (int64_t i = begin; i < end;) {
+      const int64_t column = i % width, count = std::min(width - column, end - i);
+      int64_t flat = i / width, to = column * to_stride, from = column * from_stride, line = 0, order = 0;
+      for (int d = row - 1; d >= 0; --d) {
         const int64_t index = flat % values.sizes[d];
         flat /= values.sizes[d];
         to += index * out.strides[d];
@@ -51,11 +84,17 @@ template <class T> void search(const Array& out, const Array& sequence, const Ar
       }
       const Sorted<T> sorted = {sequence.ptr<T>() + line, sequence.sizes[last], sequence.strides[last],
                                 sorter ? sorter->ptr<int64_t>() + order : nullptr, sorter ? sorter->strides[last] : 0};
-      const int64_t found = sorted.find(static_cast<compute_t<T>>(element(values.ptr<T>() + from)), right);
-      if (out.dtype == DType::Int64)
-        out.ptr<int64_t>()[to] = found;
+      const auto store = [&](int64_t j, int64_t found) {
+        if (out.dtype == DType::Int64)
+          out.ptr<int64_t>()[to + j * to_stride] = found;
+        else
+          out.ptr<int32_t>()[to + j * to_stride] = static_cast<int32_t>(found);
+      };
+      if (right)
+        sorted.template find_row<true>(values.ptr<T>() + from, from_stride, count, store);
       else
-        out.ptr<int32_t>()[to] = static_cast<int32_t>(found);
+        sorted.template find_row<false>(values.ptr<T>() + from, from_stride, count, store);
+      i += count;
     }
   });
 }
@@ -154,7 +193,7 @@ void histogram(const Array& out, const Array& points, const Array& edges, const 
         const int64_t count = out.sizes[d];
         const auto value = static_cast<compute_t<T>>(*x);
         const int64_t place =
-            value == static_cast<compute_t<T>>(edge[count]) ? count : Sorted<T>{edge, count + 1, 1, nullptr, 0}.find(value, true);
+            value == static_cast<compute_t<T>>(edge[count]) ? count : Sorted<T>{edge, count + 1, 1, nullptr, 0}.template find<true>(value);
         at = at < 0 || place == 0 || place > count ? -1 : at * count + place - 1;  // NaN is past everything
         edge += count + 1;
       }
