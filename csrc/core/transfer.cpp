@@ -1,5 +1,7 @@
 #include "core/transfer.h"
 
+#include <utility>
+
 #include "core/backend.h"
 #include "core/launch.h"
 #include "kernels/copy.h"
@@ -17,6 +19,20 @@ void Scalar::store_guest(DType dtype, void* out) const {
   std::memcpy(out, &bits, static_cast<size_t>(itemsize(dtype)));  // the low bytes come first
 }
 
+template <class T> static Scalar scalar_at(const void* host_data) {
+  std::conditional_t<std::is_same_v<T, bool>, uint8_t, T> v;  // view(torch.bool) shows bytes that are no bool
+  std::memcpy(&v, host_data, sizeof v);
+  if constexpr (DTypeOf<T>::value == DType::Bool) {
+    return Scalar(v != 0);
+  } else if constexpr (is_complex_v<T>) {
+    return Scalar(Complex<double>(v));
+  } else if constexpr (is_floating(DTypeOf<T>::value)) {
+    return Scalar(static_cast<double>(static_cast<compute_t<T>>(v)));
+  } else {
+    return Scalar(static_cast<int64_t>(v));
+  }
+}
+
 Scalar element_scalar(DType dtype, const void* host_data) {
   if (RG_UNLIKELY(is_guest(dtype))) {
     if (is_float8(dtype)) {
@@ -27,20 +43,7 @@ Scalar element_scalar(DType dtype, const void* host_data) {
     std::memcpy(&bits, host_data, static_cast<size_t>(itemsize(dtype)));
     return Scalar::of_unsigned(bits);
   }
-  return visit_all(dtype, [&](auto zero) -> Scalar {
-    using T = decltype(zero);
-    std::conditional_t<std::is_same_v<T, bool>, uint8_t, T> v;  // view(torch.bool) shows bytes that are no bool
-    std::memcpy(&v, host_data, sizeof v);
-    if constexpr (DTypeOf<T>::value == DType::Bool) {
-      return Scalar(v != 0);
-    } else if constexpr (is_complex_v<T>) {
-      return Scalar(Complex<double>(v));
-    } else if constexpr (is_floating(DTypeOf<T>::value)) {
-      return Scalar(static_cast<double>(static_cast<compute_t<T>>(v)));
-    } else {
-      return Scalar(static_cast<int64_t>(v));
-    }
-  });
+  return visit_all(dtype, [&](auto zero) { return scalar_at<decltype(zero)>(host_data); });
 }
 
 Scalar read_scalar(const TensorImpl* t, int64_t offset) {
@@ -57,6 +60,18 @@ Scalar read_scalar(const TensorImpl* t, int64_t offset) {
   if (RG_UNLIKELY(t->has(kConj))) s = s.conj();
   if (RG_UNLIKELY(t->has(kNeg))) s = -s;
   return s;
+}
+
+void read_scalars(const TensorImpl* t, int64_t offset, int64_t step, std::span<Scalar> out) {
+  if (!t->device.is_cpu() || t->has(kConj) || t->has(kNeg) || is_guest(t->dtype)) {
+    for (Scalar& s : out) s = read_scalar(t, std::exchange(offset, offset + step));
+    return;
+  }
+  visit_all(t->dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const char* data = static_cast<const char*>(t->data) + offset * static_cast<int64_t>(sizeof(T));
+    for (Scalar& s : out) s = scalar_at<T>(std::exchange(data, data + step * static_cast<int64_t>(sizeof(T))));
+  });
 }
 
 void check_no_batch(const Tensor& t) {

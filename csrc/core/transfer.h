@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "core/tensor.h"
 
@@ -14,6 +15,8 @@ Scalar element_scalar(DType dtype, const void* host_data);
 // The element `offset` elements behind the first, as the tensor shows it (conjugated, negated). It must have data.
 Scalar read_scalar(const TensorImpl* t, int64_t offset = 0);
 inline Scalar read_scalar(const Tensor& t, int64_t offset = 0) { return read_scalar(t.get(), offset); }
+// The same for several, `step` elements apart.
+void read_scalars(const TensorImpl* t, int64_t offset, int64_t step, std::span<Scalar> out);
 
 // Throw where elements are wanted of a tensor that has none of its own, or none at all.
 void check_no_batch(const Tensor& t);

@@ -7,6 +7,7 @@
 
 #include "autograd/cut.h"
 #include "autograd/history.h"
+#include "autograd/untracked.h"
 #include "core/guards.h"
 #include "core/transfer.h"
 #include "python/autograd.h"
@@ -225,7 +226,10 @@ void tell_function(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObj
   Py_DECREF(checked(PyObject_CallMethod(the_watcher(), "function", "OOOO", cls, list.get(), ctx, results)));
 }
 
+// Of a learned leaf, or of what lost its history: the values of others matter to no check.
 void tell_read(const TensorImpl* t) {
+  if (t->grad_fn || !(note_of(t) || requires_grad(t))) return;
+  count_reading();
   Py_DECREF(checked(PyObject_CallMethod(the_watcher(), "read", "O", const_cast<TensorImpl*>(t)->object())));
 }
 

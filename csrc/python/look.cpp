@@ -133,6 +133,10 @@ bool meet_unlike(std::span<const TensorImpl* const> arguments, std::span<const T
 
 }  // namespace
 
+void count_reading() {
+  if (seen.most_ops) seen.ops = std::min(seen.ops + 20, std::max(seen.ops, seen.most_ops - 1));  // the next op ends the look
+}
+
 bool matters(const OpRecord& op, std::span<const SeenPart> given, std::span<const SeenPart> made) {
   if (seen.paused) return false;
   static std::vector<const TensorImpl*> arguments, results;  // the GIL guards them, and nothing here gives it up

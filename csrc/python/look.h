@@ -37,6 +37,9 @@ template <class T> SeenPart seen_part(const T& v) {
 // An op has run: whether it is to be told.
 bool matters(const OpRecord& op, std::span<const SeenPart> arguments, std::span<const SeenPart> results);
 
+// A value is read, which is told: as long as some tens of ops take.
+void count_reading();
+
 // The largest |x| of a tensor, NaN or infinity if it has one; nothing where that cannot be had in one pass over memory of the CPU.
 std::optional<double> magnitude(const TensorImpl* t);
 

@@ -119,7 +119,17 @@ PyObject* list_of(const TensorImpl* t, int d, int64_t offset) {
   if (d == t->ndim) return wrap(read_scalar(t, offset));
   const int64_t n = t->size(d), step = t->stride(d);
   PyObject* out = checked(PyList_New(n));
-  for (int64_t i = 0; i < n; ++i) PyList_SET_ITEM(out, i, list_of(t, d + 1, offset + i * step));
+  if (d + 1 < t->ndim) {
+    for (int64_t i = 0; i < n; ++i) PyList_SET_ITEM(out, i, list_of(t, d + 1, offset + i * step));
+    return out;
+  }
+  constexpr int64_t kPiece = 16;
+  Scalar piece[kPiece];
+  for (int64_t i = 0; i < n; i += kPiece) {
+    const int64_t count = std::min(kPiece, n - i);
+    read_scalars(t, offset + i * step, step, {piece, static_cast<size_t>(count)});
+    for (int64_t k = 0; k < count; ++k) PyList_SET_ITEM(out, i + k, checked(wrap(piece[k])));
+  }
   return out;
 }
 PyObject* tolist(PyObject* self, PyObject*) {

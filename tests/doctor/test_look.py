@@ -169,3 +169,25 @@ def test_nodes_behind_others():
     assert [_C._is_leaf_node(node) for node in _C._reachable([y.grad_fn])] == [False, False, True]
     with pytest.raises(TypeError, match="takes nodes"):
         _C._reachable([3])
+
+
+def test_values_that_say_nothing_are_not_told(monkeypatch):
+    """Reading plain data costs what it does without a look; of what lost its history, and of parameters, it is told."""
+    read = []
+    monkeypatch.setattr(watcher, "read", read.append)
+    data, weight = torch.arange(3.0), torch.ones(1, requires_grad=True)
+    with torch.no_grad():
+        cut = weight * 2
+    loss = (weight * data).sum()
+    state = _C._doctor_state()
+    _C._doctor_set(True, True, True)
+    try:
+        for tensor in (data[0], data.sum(), loss, weight, cut, cut[0]):
+            float(tensor)
+        data.tolist()
+        cut.tolist()
+    finally:
+        _C._doctor_set(*state)
+    assert [tensor.shape for tensor in read] == [(1,), (1,), (), (1,)]
+    assert read[0] is weight
+    assert read[1] is cut
