@@ -57,15 +57,17 @@ struct Sizes {
   }
 };
 
-// How many nodes lived after the backwards of one place: with each run more, or, where graphs differ in size, with each row of runs more at the least. The number is
-// compared with itself at the same place alone: of the backwards of a step each leaves its own.
+// How many nodes lived after the backwards of one place: now and then more and never less, or, where graphs differ in size, with each row of runs more at the least.
+// The number is compared with itself at the same place alone: of the backwards of a step each leaves its own.
 struct Growth {
-  static constexpr uint32_t kRow = 8, kRows = 4;
+  static constexpr uint32_t kRow = 8, kRows = 4, kGrowths = 4;
   size_t last = 0, least = 0, least_before = 0;
-  uint32_t growths = 0, runs = 0, rows = 0;
+  uint32_t growths = 0, since = 0, runs = 0, rows = 0;
 
   bool add(size_t live) {  // whether it goes on growing
-    growths = live > last ? growths + 1 : 0;
+    if (live < last) growths = since = 0;
+    growths += live > last;
+    ++since;
     last = live;
     least = runs ? std::min(least, live) : live;
     if (++runs == kRow) {
@@ -73,8 +75,8 @@ struct Growth {
       least_before = least;
       runs = 0;
     }
-    if (growths < kRow && rows <= kRows) return false;  // the first row has none before it
-    growths = rows = 0;
+    if ((since < kRow || growths < kGrowths) && rows <= kRows) return false;  // the first row has none before it
+    growths = since = rows = 0;
     return true;
   }
 };

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import gc
 import inspect
 import re
 import sys
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 from retrograd import _C
 from retrograd.doctor import _names
 from retrograd.doctor._graph import is_leaf
-from retrograd.doctor._places import Place, is_library_file, is_package_file, statement_at, tree_of
+from retrograd.doctor._places import Place, function_around, is_library_file, is_package_file, statement_at, tree_of
 
 MOST, DEEPEST = 50_000, 7  # objects looked at, levels below a variable
 
@@ -38,7 +39,14 @@ class Holder(NamedTuple):
         """A deque that drops its oldest, or a container that the program takes elements out of, or that has one place for each of a few things."""
         if isinstance(self.container, deque) and self.container.maxlen is not None:
             return True
+        if isinstance(self.container, _Cache):
+            return self.container.cache_parameters()["maxsize"] is not None
         return self.container is not None and (_takes_out(self.file, self.name) or _has_few_places(self.file, self.name, self.container))
+
+    @property
+    def is_renewed(self) -> bool:
+        """A container that begins anew time and again, such as one for each epoch."""
+        return self.container is not None and _is_renewed(self.shown)
 
 
 class _Step(NamedTuple):
@@ -104,6 +112,12 @@ def _below(step: _Step) -> Iterator[_Step]:
             yield attribute(inner, name, value.__code__.co_filename)
     elif isinstance(value, types.MethodType):
         yield _Step(value.__self__, step.shown, step.name, None, step.file, depth, outer)
+    elif isinstance(value, _Cache):
+        wrapped = value.__wrapped__
+        for inner in _cached(value):
+            yield _Step(
+                inner, step.shown, step.name, value, getattr(getattr(wrapped, "__code__", None), "co_filename", step.file), depth, outer
+            )
     elif isinstance(value, functools.partial):
         yield _Step(value.func, step.shown, step.name, None, step.file, depth, outer)
         for inner in [*value.args, *value.keywords.values()]:
@@ -119,6 +133,16 @@ def _below(step: _Step) -> Iterator[_Step]:
         file = _file_of(value if isinstance(value, type) else type(value)) or step.file
         for name, inner in list(_members(value)):
             yield attribute(inner, name, file)
+
+
+def _cached(function: Any) -> Iterator[Any]:
+    """The results that functools.lru_cache keeps: in a dict of its own, or, where their number is limited, one by one."""
+    attributes = vars(function)
+    for inner in gc.get_referents(function):
+        if type(inner) is dict and inner is not attributes:
+            yield from inner.values()
+        elif not isinstance(inner, type | types.FunctionType | dict):
+            yield inner
 
 
 def _defaults(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
@@ -138,6 +162,8 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
         for name in _OF_MODULES & set(members):
             yield from members[name].items() if isinstance(members[name], dict) else [(name, members[name])]
     for cls in () if isinstance(value, type) else type(value).__mro__:
+        if cls.__module__.partition(".")[0] not in ("retrograd", "builtins", "torch"):
+            yield from ((name, member) for name, member in vars(cls).items() if isinstance(member, _Cache))
         slots = cls.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             if name not in ("__dict__", "__weakref__") and hasattr(value, name):
@@ -147,10 +173,11 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
 def _file_of(cls: type) -> str | None:
     """The file of the user's that a class is written in."""
     files = [member.__code__.co_filename for member in vars(cls).values() if isinstance(member, types.FunctionType)]
-    return next((file for file in files if not (file.startswith("<") or is_package_file(file))), None)
+    return next((file for file in files if not (file.startswith("<") or is_package_file(file) or is_library_file(file))), None)
 
 
 _OF_MODULES = {"_buffers", "_modules", "_parameters"}  # what they hold are attributes to everybody else
+_Cache = type(functools.lru_cache(lambda: None))  # has no public name
 _ATOMS = (int, float, str, bytes, bool, complex, type(None), types.BuiltinFunctionType, types.CodeType)
 
 
@@ -345,8 +372,56 @@ def _has_few_places(file: str, name: str, container: Any) -> bool:
     return bool(stores) and stores <= few
 
 
+def _is_renewed(shown: str) -> bool:
+    """Whether the variable that all of it hangs on begins anew time and again: it is assigned in a loop around the one that runs, or belongs to a function that
+    is called in a loop."""
+    root = re.match(r"\w*", shown)[0]  # type: ignore[index]
+    frames = [frame for frame in _names.user_frames() if not is_library_file(frame.f_code.co_filename)]
+    script = next((i for i, frame in enumerate(frames) if frame.f_code.co_name == "<module>"), len(frames))
+    del frames[script + 1 :]  # what runs the script is no part of it
+    start = next((i for i, frame in enumerate(frames) if root in frame.f_locals), None)
+    if start is None:
+        return False
+    value = frames[start].f_locals[root]
+    for i, frame in enumerate(frames[start:], start):
+        names = [name for name, held in list(frame.f_locals.items()) if held is value]
+        code = frame.f_code
+        given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        if not names or (i > start and frame.f_globals is frames[start].f_locals):
+            continue
+        if any(_is_assigned_in(loop, name) for loop in _loops_around(frame) for name in names):
+            return True
+        if code.co_flags & inspect.CO_OPTIMIZED and not any(name in given or name in code.co_freevars for name in names):
+            return any(_loops_around(outer) for outer in frames[i + 1 :])
+    return False
+
+
+def _loops_around(frame: types.FrameType) -> list[ast.For | ast.While]:
+    """The loops of the function that runs in a frame which are around its line."""
+    function = function_around(Place(frame.f_code.co_filename, frame.f_lineno, ""))
+    nodes = ast.walk(function) if function is not None else ()
+    return [n for n in nodes if isinstance(n, ast.For | ast.While) and n.lineno < frame.f_lineno <= (n.end_lineno or n.lineno)]
+
+
+def _is_assigned_in(loop: ast.AST, name: str) -> bool:
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            stored = (
+                part
+                for target in _targets(node)
+                for part in ast.walk(target)
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+            )
+            if any(part.id == name for part in stored) and node.value is not None and name not in _mentions(node.value):
+                return True
+    return False
+
+
 def stored_at(holder: Holder, made: Place | None) -> Place | None:
     """The line that puts what was made at a line into its holder, as far as the source tells."""
+    if isinstance(holder.container, _Cache):
+        code = getattr(holder.container.__wrapped__, "__code__", None)
+        return None if code is None else Place(code.co_filename, code.co_firstlineno, "")
     made_names: set[str] = set()
     if made is not None:
         statement = statement_at(made)
@@ -362,9 +437,13 @@ def stored_at(holder: Holder, made: Place | None) -> Place | None:
             distance = abs(line - made.line) if here and made is not None else 10_000
             if best is None or (score, -distance) > best[:2]:
                 best = (score, -distance, Place(file, line, ""))
-    if best is None:
-        return None if holder.outer is None else stored_at(holder.outer, made)
-    return best[2]
+    if best is not None:
+        return best[2]
+    if holder.outer is not None:
+        return stored_at(holder.outer, made)
+    # By a method of a library: queue.put(loss) puts it into queue.queue.
+    parent, dot, _ = re.sub(r"\[[^\]]*\]", "", holder.shown).rpartition(".")
+    return stored_at(holder._replace(shown=parent, name=parent.rpartition(".")[2]), made) if dot else None
 
 
 class _Without(ast.NodeTransformer):

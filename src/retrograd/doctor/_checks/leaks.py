@@ -7,13 +7,15 @@ from typing import Any
 
 from retrograd import _C
 from retrograd.doctor import _findings, _holders
-from retrograd.doctor._books import node_of, training
+from retrograd.doctor._books import WeakTable, node_of, training
+from retrograd.doctor._checks.by_hand import pointer, total, version
 from retrograd.doctor._findings import Finding, counted, tell
 from retrograd.doctor._graph import is_leaf_node, saved, walk
 from retrograd.doctor._places import Place, of_node
 from retrograd.doctor._watch import Check, Run
 
 LONG = 4  # steps that a chain goes over
+SHORT = 8  # steps kept before a holder that begins anew for each epoch is told of
 PATIENT = 12  # steps kept before a holder that is also emptied is told of
 
 
@@ -22,16 +24,38 @@ def with_history() -> list[Any]:
     return [tensor for tensor in _C._old_tensors(_C._training_step() + 1) if node_of(tensor) is not None]
 
 
+class Moves:
+    """Leaves that no backward has reached, and that are written to all the same, such as the weights of a moving average."""
+
+    def __init__(self) -> None:
+        self.seen: WeakTable[tuple[tuple[int, int, float], list[int]]] = (
+            WeakTable()
+        )  # their values, and the last runs by which those were others
+
+    def outdated(self, leaf: Any, run: int) -> int:
+        """Graphs before this run are of no use for a leaf, whose values were others two times since."""
+        if leaf in training.leaves:
+            return 0
+        values = pointer(leaf), version(leaf), total(leaf)
+        before, runs = self.seen.get(leaf) or (values, [])
+        if values != before:
+            runs = [*runs[-1:], run]
+        self.seen[leaf] = values, runs
+        return runs[0] if len(runs) == 2 else 0
+
+
 class Kept:
     """The graphs that living tensors hold after a backward, but for what it has just run. Holds them too: for the time of one event."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, moves: Moves) -> None:
         just_run = set(run.graph.nodes)
         self.tensors = [tensor for tensor in with_history() if tensor.grad_fn not in just_run]
         self.nodes = sorted(walk(tensor.grad_fn for tensor in self.tensors), key=lambda node: node._sequence_nr())  # oldest first
         # For every node, what can be reached from it: the steps, as bits, whether a backward has been there, and before which step it is outdated. A leaf's
         # own node is as old as the leaf, and no part of any step.
-        leaves = {node: training.outdated(node.variable) for node in self.nodes if is_leaf_node(node)}
+        leaves = {
+            node: training.outdated(node.variable) or moves.outdated(node.variable, run.number) for node in self.nodes if is_leaf_node(node)
+        }
         inner = [node for node in self.nodes if node not in leaves]
         self.first = first = min((node._step for node in inner), default=0)
         self.steps: dict[Any, int] = dict.fromkeys(leaves, 0)
@@ -90,6 +114,7 @@ def joint(tensor: Any, steps: dict[Any, int]) -> Place | None:
 
 class GraphLeak(Check):
     def __init__(self) -> None:
+        self.moves = Moves()
         self.sizes: dict[tuple[str, int], tuple[int, int]] = {}  # by the line that makes what is kept: how much, and how often that grew
         # How much it was when nobody was found to hold it: a cycle, which waits for the collector; or nobody who held enough of it. A search takes long.
         self.searched: dict[tuple[str, int], int] = {}
@@ -99,7 +124,7 @@ class GraphLeak(Check):
     def after_backward(self, run: Run) -> None:
         if any(finding.code == "retain_graph_leak" for finding in _findings.found):
             return  # the same graphs, told of already
-        kept = Kept(run)
+        kept = Kept(run, self.moves)
         groups: dict[tuple[str, int], list[Any]] = {}
         for tensor in kept.tensors:
             if (site := tensor.grad_fn._site) is not None and kept.is_useless(tensor):
@@ -148,7 +173,8 @@ class GraphLeak(Check):
             return False
         most = max(by_name.values(), key=len)
         holder = holders[id(most[-1])]
-        if len(most) < 2 or (holder.is_bounded and len(most) < PATIENT):
+        patience = PATIENT if holder.is_bounded else SHORT if holder.is_renewed else 2
+        if len(most) < patience:
             size = self.sizes[line[:2]][0]
             self.searched[line[:2]] = size if size >= PATIENT else min(size, PATIENT // 2)  # not beyond the end of patience
             return False
@@ -175,6 +201,8 @@ class GraphLeak(Check):
             example = written
             if not written.endswith((".item()", ".item())", ".item()))")):
                 fix = "store the value without its history, as in `{}`."
+        elif hasattr(holder.container, "cache_clear"):
+            example, fix = base, "empty the cache after each step, as in `{}.cache_clear()`, or compute the value in every step."
         elif isinstance(holder.container, list) and stored == line:  # it may be needed with its history, until the next backward
             example, fix = base, "empty it after each step, as in `{}.clear()`, or store .detach() of the value."
         elif holder.container is None:
