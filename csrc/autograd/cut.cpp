@@ -7,6 +7,7 @@
 
 #include "autograd/doctor.h"
 #include "core/birth.h"
+#include "core/guards.h"
 
 namespace retrograd {
 namespace {
@@ -176,6 +177,7 @@ void note_cut(TensorImpl* t, CutKind kind, const char* op) {
 
 void note_leaf(TensorImpl* t) {
   make_room();
+  const Restore user(skip_libraries, true);  // not the line of copy.deepcopy() that makes it
   const Site at = current_site();
   t->cut = cut_note({.kind = CutKind::Made, .at = at, .parts = {t->cut}});
   Py_XDECREF(reinterpret_cast<PyObject*>(at.code));

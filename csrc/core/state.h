@@ -96,6 +96,7 @@ class RecordingScope {
 Site current_site() noexcept;
 // The same for whoever only compares: the code object is the running frame's.
 Site borrowed_site() noexcept;
+extern bool skip_libraries;  // whether both look for a frame that is the user's, beyond those of installed libraries
 
 std::string site_text(const Site& site);  // train.py:41
 int site_line(const Site& site);

@@ -10,6 +10,5 @@ namespace retrograd {
 // Code of files below `package` is the package's own; of files below `library`, or installed beside it, a library's.
 void set_code_prefixes(const char* package, const char* library);
 std::string line_text(PyObject* file, int line);  // "train.py:41", "Cell In[3], line 2"
-extern bool skip_libraries;                       // whether current_site() looks for a frame that is the user's
 
 }  // namespace retrograd

@@ -137,6 +137,10 @@ void count_reading() {
   if (seen.most_ops) seen.ops = std::min(seen.ops + 20, std::max(seen.ops, seen.most_ops - 1));  // the next op ends the look
 }
 
+void note_data_use(const TensorImpl* t) {
+  if (in_module && !seen.paused && is_learned_leaf(t)) seen.used.insert(t);
+}
+
 bool matters(const OpRecord& op, std::span<const SeenPart> given, std::span<const SeenPart> made) {
   if (seen.paused) return false;
   static std::vector<const TensorImpl*> arguments, results;  // the GIL guards them, and nothing here gives it up

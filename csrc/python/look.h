@@ -39,6 +39,8 @@ bool matters(const OpRecord& op, std::span<const SeenPart> arguments, std::span<
 
 // A value is read, which is told: as long as some tens of ops take.
 void count_reading();
+// .data of a tensor was taken: in a module that uses a leaf, whose gradient it will not have.
+void note_data_use(const TensorImpl* t);
 
 // The largest |x| of a tensor, NaN or infinity if it has one; nothing where that cannot be had in one pass over memory of the CPU.
 std::optional<double> magnitude(const TensorImpl* t);

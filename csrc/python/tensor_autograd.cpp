@@ -20,6 +20,7 @@
 #include "python/doc.h"
 #include "python/guard.h"
 #include "python/intercept.h"
+#include "python/look.h"
 #include "python/torch_function.h"
 #include "python/types.h"
 
@@ -54,7 +55,10 @@ void set_requires_grad_to(TensorImpl* t, bool on, const char* refusal) {
              "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
              "doesn't require differentiation use var_no_grad = var.detach().",
              history_of(t));
-  if (!on && t->has(kRequiresGrad)) note_cut(t, CutKind::Frozen);
+  if (!on && t->has(kRequiresGrad)) {
+    const Restore user(skip_libraries, true);
+    note_cut(t, CutKind::Frozen);
+  }
   if (on && !t->has(kRequiresGrad)) note_leaf(t);
   t->flags = static_cast<uint16_t>(on ? t->flags | kRequiresGrad : t->flags & ~kRequiresGrad);
 }
@@ -200,6 +204,7 @@ PyObject* get_data(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     RG_CHECK(!impl(self)->has(kBatched), "accessing `data` under vmap transform is not allowed");
     Tensor t = alias(handle(self));
+    if (RG_UNLIKELY(doctor.close)) note_data_use(impl(self));
     if (!thread_state.inference_mode || has_version(t.get())) give_version(t.get(), 0);
     requires_grad(impl(self)) ? note_cut(t.get(), CutKind::Data) : set_cut(t.get(), note_of(impl(self)));
     if (RG_UNLIKELY(!is_plain_tensor(self) && thread_state.torch_function_subclasses)) return wrap(share_as(Py_TYPE(self), t));

@@ -81,7 +81,8 @@ def node_of(tensor: Any) -> Any:
 
 
 def parameters_of(optimizer: Any) -> list[Any]:
-    return [param for group in optimizer.param_groups for param in group["params"]]
+    groups = getattr(optimizer, "param_groups", ())  # none while it is being made, perhaps by another thread
+    return [param for group in groups for param in group["params"]]
 
 
 class Training(Check):

@@ -50,13 +50,23 @@ def path_of(leaf: Any) -> list[tuple[Any, str]] | None:
 
 
 def _is_attribute(leaf: Any, root: Any) -> bool:
-    """Whether a module holds it as a plain attribute, or in a plain list or dict."""
+    """Whether a module holds it as a plain attribute, or in a plain list or dict; or what was computed from it alone when it was made, in its stead."""
     for module in root.modules():
         for value in vars(module).values():
             members = value.values() if type(value) is dict else value if isinstance(value, list | tuple) else (value,)
-            if any(member is leaf for member in members):
+            if any(member is leaf or (isinstance(member, _C.Tensor) and _stands_for(member, leaf)) for member in members):
                 return True
     return False
+
+
+def _stands_for(tensor: Any, leaf: Any) -> bool:
+    """Whether a tensor was computed on the line that made a leaf, from nothing else: 0.1 * torch.randn(n, requires_grad=True)."""
+    node = node_of(tensor)
+    if node is None or node._step >= _C._training_step() - 1:
+        return False
+    leaves = [end.variable for end in walk([node]) if is_leaf_node(end)]
+    made = of_leaf(leaf)
+    return len(leaves) == 1 and leaves[0] is leaf and made is not None and node._site is not None and node._site[:2] == made[:2]
 
 
 def is_left_out(leaf: Any, trained: list[Any]) -> bool:
@@ -80,14 +90,16 @@ def is_left_out(leaf: Any, trained: list[Any]) -> bool:
 
 def _is_partly_trained(root: Any, leaf: Any, ids: set[int]) -> bool:
     """Whether a model seems to be trained in parts only, and this is in another: layers before a head, weights where biases are tuned, all but a few adapters."""
-    named = list(root.named_parameters())
+    named = [(name, p) for name, p in root.named_parameters() if p.requires_grad]  # what is frozen is left out by other means
     mine = next((name for name, p in named if p is leaf), None)
     if mine is None:
         return False
     trained = [name for name, p in named if id(p) in ids]
     if len(trained) < len(named) - len(trained) or {name.rpartition(".")[2] for name in trained} == {"bias"}:
         return True
-    child = mine.partition(".")[0]
+    child, dot, _ = mine.partition(".")
+    if not dot:
+        return False  # its own parameters come first in every model, whatever they are for
     names = [name for name, _ in named]
     return names.index(mine) < names.index(trained[0]) and not any(name.partition(".")[0] == child for name in trained)
 

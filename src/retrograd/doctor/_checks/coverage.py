@@ -77,7 +77,7 @@ class Coverage(Check):
         parameter = _owners.parameter_class()
         older: WeakTable[bool] = WeakTable()
         for tensor in _C._live_tensors():
-            if isinstance(tensor, parameter):
+            if isinstance(tensor, parameter) or (tensor.requires_grad and is_leaf(tensor)):
                 older[tensor] = True
         self._older[optimizer] = older
 
@@ -150,12 +150,13 @@ class Coverage(Check):
         own = {id(p) for p in params}
         reached = {id(leaf): leaf for leaf, run in self._reached.items() if run > since}
         unreached = [p for p in params if id(p) not in reached and (p.grad is None or is_zero(p.grad))]
+        still = [p for p in unreached if not self._is_moved(p)]
         others = [leaf for key, leaf in reached.items() if key not in own and self._is_loose(leaf)]
         picture = (frozenset(key for key in reached if key in own), frozenset(map(id, unreached)), frozenset(map(id, others)))
         steps.count = steps.count + 1 if picture == steps.picture else 1
         steps.picture = picture
         steps.used = [*steps.used[-(STEPS - 1) :], _C._look_used(False) | {id(leaf) for leaf, _ in self._numbers.items()}]
-        newer = self._newer(optimizer, others)
+        newer = self._newer(optimizer, others, unreached)
         if newer and unreached and steps.count >= STALE_STEPS:
             self._tell_stale(optimizer, newer, unreached)
         elif steps.count >= STEPS:
@@ -163,17 +164,31 @@ class Coverage(Check):
             if others:
                 self._tell_forgotten(optimizer, others)
             elif picture[0]:
-                self._tell_unreached(optimizer, unreached, set.intersection(*steps.used))
+                self._tell_unreached(optimizer, unreached, still, set.intersection(*steps.used))
+
+    def _is_moved(self, leaf: Any) -> bool:
+        """Whether something other than the optimizer changes the values of a leaf, such as a moving average of another."""
+        if leaf.grad is not None or leaf in self._moved:
+            return leaf in self._moved
+        values, before = _values(leaf), self._still.get(leaf)
+        if before is None:
+            self._still[leaf] = values
+        elif before != values:
+            self._moved[leaf] = True
+        return leaf in self._moved
 
     def _is_loose(self, leaf: Any) -> bool:
         """Nobody trains it, and it is not an input."""
         return leaf.requires_grad and not any(leaf in table for table in (self._owned, self._inputs, self._moved))
 
-    def _newer(self, optimizer: Any, leaves: list[Any]) -> list[Any]:
+    def _newer(self, optimizer: Any, leaves: list[Any], unreached: list[Any]) -> list[Any]:
+        """The parameters made after an optimizer, in the order of their lines. A plain tensor is one where it has the shape of one that the loss does not reach any more."""
         older = self._older.get(optimizer)
         if older is None:
             return []
-        return [leaf for leaf in leaves if isinstance(leaf, _owners.parameter_class()) and leaf not in older]
+        shapes = {p.shape for p in unreached if not isinstance(p, _owners.parameter_class())}
+        newer = [leaf for leaf in leaves if leaf not in older and (isinstance(leaf, _owners.parameter_class()) or leaf.shape in shapes)]
+        return sorted(newer, key=lambda leaf: of_leaf(leaf) or ("", 0))
 
     # -- telling ----------------------------------------------------------------
 
@@ -209,8 +224,8 @@ class Coverage(Check):
             )
         )
 
-    def _tell_unreached(self, optimizer: Any, unreached: list[Any], used: set[int]) -> None:
-        sure = [p for p in unreached if not any(p in table for table in (training.explained, self._waiting, self._differentiated))]
+    def _tell_unreached(self, optimizer: Any, unreached: list[Any], still: list[Any], used: set[int]) -> None:
+        sure = [p for p in still if not any(p in table for table in (training.explained, self._waiting, self._differentiated))]
         sure = [p for p in sure if id(p) in used or _owners.is_never_used(p, _made_at(optimizer))]
         sure = [p for p in sure if not _owners.is_left_by_a_library(p, unreached)]
         if not sure:
