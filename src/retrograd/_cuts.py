@@ -6,6 +6,7 @@ No advice here is to call requires_grad_() on the result: backward() would then 
 from __future__ import annotations
 
 import linecache
+import sys
 from typing import Any
 
 from retrograd import _C
@@ -138,10 +139,28 @@ def reasons(tensor: Any) -> list[str]:
     return facts + ["Hint: " + _HINTS[kind] for kind in dict.fromkeys(note[0] for note in notes)]
 
 
+def _frozen_optimizers() -> list[str]:
+    """What explains a backward without history as well as a detach does: optimizers that have nothing but frozen parameters."""
+    module = sys.modules.get("retrograd.optim.optimizer")
+    found: dict[Any, str] = {}
+    for optimizer in list(module._live) if module is not None else ():
+        params = [param for group in getattr(optimizer, "param_groups", ()) for param in group["params"]]
+        if params and not any(param.requires_grad for param in params):
+            at = next((note[3] for note in params[0]._cut if note[0] == "frozen"), None)
+            if at is not None:
+                found[at] = f"all parameters of an optimizer are frozen (requires_grad=False), at {_at(at)}"
+    return list(found.values())
+
+
 def explain_backward(tensor: Any) -> str:
     """The same for a backward from it, with its line."""
     site = _C._user_site()
-    return explain(tensor) + ("" if site is None else f"\n  backward() was called at {_at((*site, False))}")
+    frozen = [] if any(note[0] == "frozen" for note in tensor._cut) else _frozen_optimizers()
+    return (
+        "".join("\n  " + line for line in frozen)
+        + explain(tensor)
+        + ("" if site is None else f"\n  backward() was called at {_at((*site, False))}")
+    )
 
 
 def explain(tensor: Any) -> str:

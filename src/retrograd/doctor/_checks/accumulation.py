@@ -81,7 +81,7 @@ def _mean_factor(node: Any, deepest: int = 12) -> float:
                 return 0.0
             inner = following[0]
             if name.startswith("Div"):
-                sizes = getattr(inner, "_saved_self_sizes", None) if inner.name().startswith("SumBackward") else None
+                sizes = _sizes_of_sum(inner)
                 if sizes and number in (sizes[0], _product(sizes)):
                     return factor  # a mean, written out
                 number = 1 / number
@@ -92,6 +92,14 @@ def _mean_factor(node: Any, deepest: int = 12) -> float:
         else:
             return 0.0
     return 0.0
+
+
+def _sizes_of_sum(node: Any) -> Any:
+    """The size of what a node sums up, also of a loss with reduction="sum"; None for any other."""
+    if getattr(node, "_saved_reduction", None) == 2:
+        scores = saved_value(node, "self")
+        return None if scores is None else tuple(scores.shape)
+    return getattr(node, "_saved_self_sizes", None) if node.name().startswith("SumBackward") else None
 
 
 def _product(sizes: Any) -> int:

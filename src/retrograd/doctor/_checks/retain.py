@@ -49,6 +49,7 @@ class Spot:
         self.pending: deque[Retained] = deque(maxlen=PENDING)  # not met by a later run so far
         self.vain = 0  # times that it was in vain
         self.needed = False  # at least once a later run did need it
+        self.released = False  # at least once a run of another line did, and let it go
         self.spans: list[int] = []  # of how many earlier steps each run has met nodes
 
 
@@ -84,6 +85,7 @@ class RetainGraphLeak(Check):
             for one in met:
                 other.pending.remove(one)
                 other.needed = True
+                other.released = other.released or not (run.keep_graph or other is spot)
         if not (retains and inner):
             return
         if spot is None:
@@ -109,7 +111,7 @@ class RetainGraphLeak(Check):
             node for node in inner if any(c is not None and not is_leaf_node(c) and c._step < node._step for c, _ in node.next_functions)
         ]
         joint = max(joints, key=lambda node: node._sequence_nr(), default=None)
-        if joint is None or last[-1] < 3:
+        if joint is None or last[-1] < 3 or spot.released or (last[-1] < PATIENT and self.may_come()):
             return
         tell(
             Finding(
