@@ -198,8 +198,9 @@ class Accumulation(Check, Listener):
         ids = {id(p) for p in params}
         parts = [part for part in self._parts if part.leaves & ids]
         replaced = any((ref := self._marks.get(p)) is not None and p.grad is not None and ref() is not p.grad for p in params)
+        hooked = any(p._backward_hooks or p._post_accumulate_grad_hooks for p in params)  # which may divide by k
         by_number, by_tensor = self._scaled.get(next(iter(ids), 0), (1.0, 1.0))
-        if self.has_closure or replaced or not self._are_parts(parts, ids, by_number, by_tensor):
+        if self.has_closure or replaced or hooked or not self._are_parts(parts, ids, by_number, by_tensor):
             self._streaks.pop(owner, None)
             return
         loop = _loop_around(parts[0].chain)

@@ -61,6 +61,17 @@ def _asks_to_retain(place: Place) -> bool:
     )
 
 
+def _other_branches(function: ast.AST, line: int) -> list[range]:
+    """The lines of the branches that are not taken where this one runs: scaler.scale(loss).backward() if mixed precision is on."""
+    found = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.If) and node.orelse:
+            branches = [range(part[0].lineno, (part[-1].end_lineno or part[-1].lineno) + 1) for part in (node.body, node.orelse)]
+            if any(line in branch for branch in branches):
+                found += [branch for branch in branches if line not in branch]
+    return found
+
+
 class RetainGraphLeak(Check):
     def __init__(self) -> None:
         self.spots: dict[tuple[str, int], Spot] = {}
@@ -131,7 +142,10 @@ class RetainGraphLeak(Check):
         for frame in _names.user_frames():
             at = Place(frame.f_code.co_filename, frame.f_lineno, "")
             function = None if is_library_file(at.file) else function_around(at)
+            others = _other_branches(function, at.line) if function is not None else []
             for node in ast.walk(function) if function is not None else ():
+                if any(node.lineno in lines for lines in others if hasattr(node, "lineno")):
+                    continue
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("backward", "grad"):
                     lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
                     if not any((at.file, line) in self.run_lines for line in lines):
