@@ -66,6 +66,7 @@ template <class F> void for_each_living(F f) {
   if (!objects) throw PythonError();
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); ++i) {
     PyObject* o = PyList_GET_ITEM(objects, i);
+    if (Py_TYPE(o)->tp_basicsize < tensor_type->tp_basicsize) continue;  // nearly all
     if (PyType_IsSubtype(Py_TYPE(o), tensor_type) && !reinterpret_cast<TensorImpl*>(o)->has(kPooled)) visit(o);
   }
   Py_DECREF(objects);

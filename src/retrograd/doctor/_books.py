@@ -22,7 +22,8 @@ class WeakTable(Generic[V]):
 
     def __setitem__(self, key: Any, value: V) -> None:
         number, items = id(key), self._items
-        items[number] = (weakref.ref(key, lambda _: items.pop(number, None)), value)
+        known = items.get(number)  # of an object that is alive: the entry goes with it
+        items[number] = (weakref.ref(key, lambda _: items.pop(number, None)) if known is None else known[0], value)
 
     def __contains__(self, key: Any) -> bool:
         return id(key) in self._items
@@ -35,10 +36,11 @@ class WeakTable(Generic[V]):
         return None if item is None else item[1]
 
     def setdefault(self, key: Any, make: Callable[[], V]) -> V:
-        found = self.get(key)
-        if found is None:
-            found = self[key] = make()
-        return found
+        item = self._items.get(id(key))
+        if item is not None:
+            return item[1]
+        made = self[key] = make()
+        return made
 
     def items(self) -> Iterator[tuple[Any, V]]:
         for ref, value in list(self._items.values()):
@@ -62,12 +64,12 @@ def tensors_in(value: Any, depth: int = 2) -> Iterator[Any]:
     """The tensors in the arguments or the result of a call."""
     if isinstance(value, _C.Tensor):
         yield value
-    elif depth and isinstance(value, list | tuple):
-        for item in value:
-            yield from tensors_in(item, depth - 1)
-    elif depth and isinstance(value, dict):
-        for item in value.values():
-            yield from tensors_in(item, depth - 1)
+    elif depth and isinstance(value, list | tuple | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            if isinstance(item, _C.Tensor):
+                yield item
+            elif depth > 1:
+                yield from tensors_in(item, depth - 1)
     elif depth and hasattr(value, "__dataclass_fields__"):
         yield from tensors_in(dict(vars(value)), depth - 1)
 

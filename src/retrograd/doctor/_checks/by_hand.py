@@ -6,7 +6,6 @@ import weakref
 from typing import Any
 
 from retrograd import _C
-from retrograd.doctor._graph import is_leaf
 from retrograd.doctor._places import Place, here
 from retrograd.doctor._watch import BY_HAND, Check, Run
 
@@ -27,8 +26,11 @@ def version(tensor: Any) -> int:
 
 
 def grad_of(leaf: Any) -> Any:
-    """The gradient of a leaf, if it is one still."""
-    return leaf.grad if is_leaf(leaf) else None
+    """The gradient of a leaf, if it is one still: also a view whose base was written to in another mode is none."""
+    try:
+        return leaf.grad if leaf.is_leaf else None
+    except RuntimeError:
+        return None
 
 
 def is_zero(tensor: Any) -> bool:

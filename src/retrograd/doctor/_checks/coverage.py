@@ -111,7 +111,8 @@ class Coverage(Check):
         self._runs += 1
         for optimizer in live_optimizers():
             for param in params_of(optimizer):
-                self._owned[param] = True
+                if param not in self._owned:
+                    self._owned[param] = True
         for leaf, grad in before:
             now = _state(grad_of(leaf))
             if id(leaf) in self._in_graph or (now is not None and now != grad):

@@ -62,6 +62,7 @@ class MissingZeroGrad(Check, Listener):
         self._zeroed: tuple[int, Place | None, frozenset[int]] | None = None  # the last zero_grad(): when, where, of what
         self._zeroings: WeakTable[Place] = WeakTable()  # the last one by parameter
         self._before: list[tuple[Any, int, int, bool]] = []
+        self._suspects = False  # some entry was stale, or a step had nothing to apply: in most programs none ever is
 
     def opened(self) -> None:
         self.forget()
@@ -95,6 +96,7 @@ class MissingZeroGrad(Check, Listener):
             entry.given, entry.lost = True, False
             if was_used or entry.open:
                 entry.stale, entry.open = run.place, False
+                self._suspects = True
                 zeroed = self._zeroed
                 entry.also = (
                     zeroed[1] if zeroed is not None and zeroed[0] > entry.order else self._zeroings.get(leaf) or _only_zeroing(run.place)
@@ -146,8 +148,9 @@ class MissingZeroGrad(Check, Listener):
         params = params_of(optimizer)
         self._check_stale(params, "step()")  # the backward was in the closure
         self._use(params)
-        for _, entry in self._entries.items():
-            entry.open = entry.stale is not None
+        if self._suspects:
+            for _, entry in self._entries.items():
+                entry.open = entry.stale is not None
 
     def updated(self, leaf: Any, amount: Any, place: Place | None) -> None:
         self._check_stale([leaf], "update")
@@ -165,6 +168,8 @@ class MissingZeroGrad(Check, Listener):
                 entry.used, entry.order = weakref.ref(grad), self._clock
 
     def _check_stale(self, params: list[Any], what: str) -> None:
+        if not self._suspects:
+            return
         stale = [
             p
             for p in params
@@ -197,7 +202,8 @@ class MissingZeroGrad(Check, Listener):
     def _check_empty(self, params: list[Any], place: Place | None) -> None:
         given = [(p, e) for p in params if (e := self._entry(p)).given]
         gone = given and all(p.grad is None or is_zero(p.grad) for p in params) and all(e.lost or p.grad is None for p, e in given)
-        for param in params:
+        self._suspects = self._suspects or bool(gone)
+        for param in params if self._suspects else ():
             entry = self._entry(param)
             entry.empty = entry.empty + 1 if gone else 0
         if not gone or max(e.empty for _, e in given) < EVIDENCE:
