@@ -148,7 +148,9 @@ def _frozen_optimizers() -> list[str]:
         if params and not any(param.requires_grad for param in params):
             at = next((note[3] for note in params[0]._cut if note[0] == "frozen"), None)
             if at is not None:
-                found[at] = f"all parameters of an optimizer are frozen (requires_grad=False), at {_at(at)}"
+                found[at] = (
+                    f"all parameters of an optimizer are frozen (requires_grad=False), at {_at(at)}: unfreeze those that this is to train"
+                )
     return list(found.values())
 
 
