@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "core/launch.h"
 #include "kernels/reduce.h"
@@ -20,9 +22,12 @@ double largest_element(const Tensor& t, int64_t limit) {
   return largest;
 }
 
+static bool is_readable(const TensorImpl* t) {
+  return t->device.is_cpu() && t->is_contiguous() && (t->dtype == DType::Float32 || t->dtype == DType::Float64) && t->numel;
+}
+
 void look_at_gradient(const Tensor& grad) {
-  const TensorImpl* t = grad.get();
-  if (!t->device.is_cpu() || !t->is_contiguous() || (t->dtype != DType::Float32 && t->dtype != DType::Float64) || !t->numel) return;
+  if (!is_readable(grad.get())) return;
   const double largest = largest_element(grad, kElements);
   if (RG_UNLIKELY(!std::isfinite(largest))) {
     doctor.bad = true;
@@ -31,6 +36,68 @@ void look_at_gradient(const Tensor& grad) {
   } else if (largest > doctor.largest) {
     doctor.largest = largest;
   }
+}
+
+// By the name of the op. What is not here may overflow, but has a derivative everywhere that it has a value.
+static Steep steepness(const NodeInfo& info) {
+  constexpr std::string_view kSteep[] = {"Sqrt",
+                                         "Rsqrt",
+                                         "Reciprocal",
+                                         "LinalgVectorNorm",
+                                         "Norm",
+                                         "Dist",
+                                         "EuclideanDist",
+                                         "Cdist",
+                                         "Pdist",
+                                         "Pow",
+                                         "Std",
+                                         "Var",
+                                         "Acos",
+                                         "Asin",
+                                         "Atanh",
+                                         "Acosh",
+                                         "Atan2",
+                                         "Log",
+                                         "Log2",
+                                         "Log10",
+                                         "Log1p",
+                                         "Logit",
+                                         "Xlogy",
+                                         "Div",
+                                         "Prod",
+                                         "Exp",
+                                         "Exp2",
+                                         "Expm1",
+                                         "Sinh",
+                                         "Cosh",
+                                         "Hypot",
+                                         "Erfinv",
+                                         "Lgamma",
+                                         "Tan",
+                                         "BinaryCrossEntropy"};
+  const std::string_view name = info.name;
+  const std::string_view op = name.substr(0, name.find("Backward"));
+  return std::ranges::find(kSteep, op) != std::end(kSteep) ? Steep::Somewhere : Steep::Nowhere;
+}
+
+static bool is_bad(std::span<const Tensor> grads) {
+  return std::ranges::any_of(grads,
+                             [](const Tensor& g) { return g && is_readable(g.get()) && !std::isfinite(largest_element(g, kElements)); });
+}
+
+void look_at_steep(Node* n, std::span<const Tensor> out, std::span<const Tensor> in) {
+  if (n->info->steep == Steep::Unknown) n->info->steep = n->has(kPython) ? Steep::Somewhere : steepness(*n->info);
+  if (n->info->steep == Steep::Nowhere || doctor.has_origin || !is_bad(out)) return;
+  doctor.has_origin = true;
+  if (!is_bad(in)) {
+    Py_INCREF(n->object());
+    doctor.origin = n;
+  }
+}
+
+void forget_origin() {
+  doctor.has_origin = false;
+  if (Node* old = std::exchange(doctor.origin, nullptr)) Py_DECREF(old->object());
 }
 
 }  // namespace retrograd

@@ -8,6 +8,9 @@
 // Whether a place of the program is new is asked by its site. All of it is guarded by the GIL.
 #pragma once
 
+#include <span>
+
+#include "autograd/node.h"
 #include "core/tensor.h"
 
 namespace retrograd {
@@ -30,6 +33,9 @@ struct Doctor {
   bool bad = false;  // one was not finite
   uint32_t zeros = 0;
   double largest = 0;
+  // The node of an op with a steep derivative that was the first to make a gradient that is not finite from one that is; owned.
+  Node* origin = nullptr;
+  bool has_origin = false;  // also where it began in another one, which is not known
 };
 extern Doctor doctor;
 
@@ -39,5 +45,7 @@ void look_at_gradient(const Tensor& grad);
 inline void look(const Tensor& grad) {
   if (doctor.on) look_at_gradient(grad);
 }
+void look_at_steep(Node* n, std::span<const Tensor> out, std::span<const Tensor> in);  // when it has run
+void forget_origin();
 
 }  // namespace retrograd

@@ -66,6 +66,9 @@ struct SavedField {
   uint16_t offset;
 };
 
+// Whether the derivative of an op is infinite, or undefined, somewhere.
+enum class Steep : uint8_t { Nowhere, Somewhere, Unknown };
+
 struct NodeInfo {
   const char* name;  // "MulBackward0"
   uint16_t bytes;
@@ -76,6 +79,7 @@ struct NodeInfo {
   int (*traverse)(Node*, visitproc, void*) = nullptr;
   void (*release_saved)(Node*) = nullptr;
   bool conjugates = false;               // see apply_node
+  mutable Steep steep = Steep::Unknown;  // decided on first use (autograd/doctor.cpp)
   mutable PyTypeObject* type = nullptr;  // made on first use
 };
 

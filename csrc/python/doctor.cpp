@@ -165,6 +165,7 @@ void WatchedRun::begin(PyObject* roots, const RunOptions& options, PyObject* inp
   doctor.bad = false;
   doctor.zeros = 0;
   doctor.largest = 0;
+  if (RG_UNLIKELY(doctor.has_origin)) forget_origin();
   const Site site = users_site();
   slot_ = places.slot(site);
   const bool is_new = places.meet(site, slot_) | doctor.new_parameters;
@@ -395,6 +396,13 @@ PyObject* py_top_handler(PyObject*, PyObject*) {
   return Py_NewRef(top ? top->callable : Py_None);
 }
 
+// Given once: it keeps its graph.
+PyObject* py_origin(PyObject*, PyObject*) {
+  const Owned node(doctor.origin ? Py_NewRef(doctor.origin->object()) : Py_NewRef(Py_None));
+  forget_origin();
+  return Py_NewRef(node.get());
+}
+
 // The largest |x| of a tensor on the CPU, or None where that cannot be had cheaply.
 PyObject* py_largest(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
@@ -418,6 +426,8 @@ PyMethodDef methods[] = {
     {"_memory_of", py_memory_of, METH_O, "(tensor): (address, bytes) of its memory"},
     {"_doctor_jump", py_jump, METH_NOARGS,
      "(now, last, before, runs): the largest elements of gradients at the last jump, and how many runs there were"},
+    {"_doctor_origin", py_origin, METH_NOARGS,
+     "the node in which the gradients of the last run began not to be finite, where that is known"},
     {"_doctor_forget_sizes", py_forget_sizes, METH_NOARGS, "Gradients may be of any size again."},
     {"_training_step", py_step, METH_NOARGS, "outermost backwards so far, while the doctor is on"},
     {"_top_op_handler", py_top_handler, METH_NOARGS, "the handler that sees ops first, or None"},

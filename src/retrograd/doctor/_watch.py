@@ -112,6 +112,9 @@ class Check:
     def evaluating(self, optimizer: Any, times: int) -> None:
         """A step calls its closure, for the first time or once more."""
 
+    def joined_step(self, optimizer: Any) -> None:
+        """A step is over that called a closure, in which the look began."""
+
     def made(self, optimizer: Any) -> None:
         """An optimizer is being made; it has no parameters yet."""
 
@@ -378,6 +381,9 @@ class Watcher:
         if self._stepping == 0:
             self._each("after_step", optimizer, here())
             self._count(steps=1)
+
+    def joined_step(self, optimizer: Any) -> None:
+        self._each("joined_step", optimizer)
 
     def zeroed(self, owner: Any, params: list[Any]) -> None:
         self._each("zeroed", owner, params, here())

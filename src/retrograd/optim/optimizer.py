@@ -151,10 +151,15 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         hooks = pre or post or _global_optimizer_pre_hooks or _global_optimizer_post_hooks
         if not (hooks or _recorded) or type(self).step is not hooked_step:
             try:
-                return step(self, *args, **kwargs) if args or kwargs else step(self)
+                if not (args or kwargs):
+                    return step(self)
+                result = step(self, *args, **kwargs)
             except RuntimeError as error:
                 _name_misfit(self, error)
                 raise
+            if _watcher is not None and _stepping is not self:
+                _watcher.joined_step(self)
+            return result
         block = _begin_block(self, "step") if _recorded else None
         try:
             arguments: tuple[Any, ...] = (self, *args)

@@ -128,16 +128,25 @@ class DeadGradient(Check, Listener):
     def _diagnose(self, dead: list[Any], turns: list[tuple[Any, list[int], bool]], run: Run) -> None:
         """Finds the node where the gradient of the dead leaves turned into zeros: the one nearest to the loss from which they can be reached."""
         ids = {id(leaf) for leaf in dead if leaf not in training.explained}
+        found: tuple[Any, list[Any], list[Any]] | None = None
         for node, zeros, meant in sorted(turns, key=lambda turn: -turn[0]._sequence_nr()):
             edges = [next_node for next_node, _ in node.next_functions]
             if all(_is_weight(edges[i]) for i in zeros) and len(zeros) < sum(edge is not None for edge in edges):
                 continue  # a weight alone, whose input was zero
             behind = _leaves_behind([edges[i] for i in zeros])
             reached = [leaf for leaf in behind if id(leaf) in ids]
-            if reached:
-                if not meant and not _is_satisfied_term(node, run):
-                    self._tell(node, reached, [leaf for leaf in _behind_other_factor(node, zeros) if id(leaf) in ids] or reached)
-                return
+            if not reached:
+                continue
+            blocking = [leaf for leaf in _behind_other_factor(node, zeros) if id(leaf) in ids]
+            if meant or _is_satisfied_term(node, run):
+                break
+            found = node, reached, blocking or reached
+            ids = {id(leaf) for leaf in blocking} - {id(leaf) for leaf in reached}
+            if not ids:
+                break
+            # The factor that is zero cannot learn either: the op that blocks it blocks both.
+        if found is not None:
+            self._tell(*found)
 
     def _is_meant(self, node: Any) -> bool:
         name = node.name()

@@ -30,6 +30,16 @@ def _largest(tensors: list[Any]) -> float:
     return max((size for size in sizes if size is not None), default=0.0)
 
 
+def _is_known(optimizer: Any) -> bool:
+    """Whether it is one of the library's."""
+    return type(optimizer).__module__.partition(".")[0] in ("retrograd", "torch")
+
+
+def _searches(optimizer: Any) -> bool:
+    """Whether it may evaluate the loss at several points, and go back from a steep one."""
+    return "max_iter" in optimizer.defaults
+
+
 class ExplodingGradient(Check, Listener):
     def __init__(self, by_hand: ByHand) -> None:
         by_hand.listeners.append(self)
@@ -55,10 +65,21 @@ class ExplodingGradient(Check, Listener):
         if self.has_closure:
             return
         params = [p for p in params_of(optimizer) if p.grad is not None]
-        if type(optimizer).__module__.partition(".")[0] not in ("retrograd", "torch"):  # it may clip: what it does is seen afterwards
+        if not _is_known(optimizer):  # it may clip: what it does is seen afterwards
             self._before = [(p, _sample(p).clone()) for p in params]
-        elif self._jump is not None and params and _largest([p.grad for p in params]) >= APPLIED * self._jump[1]:
+        else:
+            self._applied(params)
+
+    def _applied(self, params: list[Any]) -> None:
+        """An optimizer that takes gradients as they are has those of these parameters."""
+        if self._jump is not None and params and _largest([p.grad for p in params]) >= APPLIED * self._jump[1]:
             self._tell()
+
+    def joined_step(self, optimizer: Any) -> None:
+        """The loss, and its gradient, came from a closure."""
+        if _is_known(optimizer) and not _searches(optimizer):
+            self._applied([p for p in params_of(optimizer) if p.grad is not None])
+        self._jump = None
 
     def after_step(self, optimizer: Any, place: Place | None) -> None:
         before, self._before = [(p, values) for p, values in self._before if p.grad is not None], []
@@ -70,6 +91,8 @@ class ExplodingGradient(Check, Listener):
                 self._rates[optimizer] = min(usual or INFINITE, moved / size if size else INFINITE)
             elif usual is not None and size >= APPLIED * self._jump[1] and moved >= APPLIED * usual * size:
                 self._tell()
+        elif self.has_closure:
+            self.joined_step(optimizer)
         self._jump = None
 
     def updated(self, leaf: Any, amount: Any, place: Place | None) -> None:

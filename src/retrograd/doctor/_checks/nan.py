@@ -189,16 +189,20 @@ class NanOrigin(Check):
         if (origin := self._of_inputs(node)) is not None:
             self._gradient = _of_value("The loss is finite, but its gradients are not", origin, bad.reason(origin.op))
             return
+        received_shape = next((_names.shape(t) for t in received if t is not None), "()")
+        what = f"although its value is: a gradient of shape {received_shape} came in finite and left {bad.shown_of(sent)}."
+        self._gradient = self._of_derivative(run, node, what)
+
+    def _of_derivative(self, run: Run, node: Any, what: str) -> Finding:
+        """A node that was given a finite gradient has made one that is not."""
         name = bad.op_name(node)
         behind = bad.masked_consumer(run.graph, node)
-        received_shape = next((_names.shape(t) for t in received if t is not None), "()")
-        what = f"The gradient of {name} is not finite, although its value is: a gradient of shape {received_shape} came in finite and left {bad.shown_of(sent)}."
         why = bad.derivative(name, node)
         fix = bad.gradient_fix(name)
         if behind:
             why += f" That the values are not used, behind {behind}, does not help: a gradient of 0 times an infinite derivative is NaN."
             fix = bad.masked_fix(name, behind)
-        self._gradient = Finding("nan_origin", what, of_node(node), why, fix)
+        return Finding("nan_origin", f"The gradient of {name} is not finite, {what}", of_node(node), why, fix)
 
     def _of_inputs(self, node: Any) -> _Origin | None:
         """Where a value began that is not finite, and that an op has computed with; None where there is none, or where it is infinite on purpose."""
@@ -234,6 +238,8 @@ class NanOrigin(Check):
         finding, self._gradient = self._gradient, None
         if not run.trouble & BAD_GRADIENT or _was_told() or run.loss_is_bad or _is_scaled() or _in_line_search() or _is_guarded(run.place):
             return
+        if finding is None and (node := _C._doctor_origin()) is not None:
+            finding = self._of_derivative(run, node, "although the loss is: a finite gradient came in.")
         if finding is None:
             node = bad.suspect(run.graph)
             name = "" if node is None else bad.op_name(node)
