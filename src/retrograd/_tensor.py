@@ -325,6 +325,8 @@ Tensor.__array_priority__ = 1000
 
 # -- NumPy and DLPack ---------------------------------------------------------
 
+_watcher: Any = None  # of the doctor, while it looks closely: told of what becomes an array
+
 
 @_method
 @overridable
@@ -342,6 +344,8 @@ def numpy(self: Tensor, *, force: bool = False):
         raise TypeError(
             f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
         )
+    if _watcher is not None:
+        _watcher.exported(self)
     return np.asarray(memoryview(self.detach() if self.requires_grad else self))
 
 

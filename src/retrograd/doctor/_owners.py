@@ -6,7 +6,7 @@ import ast
 import functools
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 from retrograd import _C
 from retrograd.doctor import _names
@@ -409,6 +409,29 @@ def initialisation(leaf: Any) -> Place | None:
         if points > score:
             best, score = Place(made.file, statement.lineno, ""), points
     return best
+
+
+def of_buffer(memory: int) -> Place | None:
+    """The line of a class of the program's that registers a buffer of its modules, by where its memory begins."""
+    for root in _roots():
+        for name, buffer in root.named_buffers():
+            if buffer.data_ptr() != memory:
+                continue
+            path, _, last = name.rpartition(".")
+            for cls in type(root.get_submodule(path)).__mro__:
+                codes = _codes_of(cls)
+                if not codes or is_package_file(codes[0].co_filename):
+                    continue
+                for node in (n for statement in _body_of(cls) or () for n in ast.walk(statement)):
+                    if _registers(node, last):
+                        return Place(codes[0].co_filename, node.lineno, "")
+    return None
+
+
+def _registers(node: ast.AST, name: str) -> TypeGuard[ast.Call]:
+    if not isinstance(node, ast.Call) or getattr(node.func, "attr", "") != "register_buffer" or not node.args:
+        return False
+    return isinstance(node.args[0], ast.Constant) and node.args[0].value == name
 
 
 def _of_same_layer(names: list[str], wanted: set[str]) -> bool:

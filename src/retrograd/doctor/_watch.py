@@ -128,6 +128,9 @@ class Check:
     def read(self, tensor: Any) -> None:
         """Its value became a number of Python's."""
 
+    def exported(self, tensor: Any) -> None:
+        """It became an array of NumPy's."""
+
     def ending(self) -> None:
         """The program ends; warnings may still be given."""
 
@@ -410,6 +413,10 @@ class Watcher:
         if not self._stepping:
             self._each("read", tensor)
 
+    def exported(self, tensor: Any) -> None:
+        if not self._stepping:
+            self._each("exported", tensor)
+
     def mode_called(self) -> None:
         """train() or eval() was called: the same lines may now do something else. The first few times they are looked at again."""
         if self._modes < MODES:
@@ -434,8 +441,8 @@ class Watcher:
 
 
 def _tell_python_parts(watcher: Watcher | None) -> None:
-    """Optimizers and modules are written in Python: they look at a variable of their file."""
-    for name in ("retrograd.optim.optimizer", "retrograd.nn.modules.module"):
+    """What is written in Python looks at a variable of its file."""
+    for name in ("retrograd.optim.optimizer", "retrograd.nn.modules.module", "retrograd._tensor"):
         module = sys.modules.get(name)
         if module is not None:
             module._watcher = watcher  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ alone. A loss that is zero has nothing to teach. What makes zeros of everything 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from retrograd import _C
 from retrograd.doctor import _names, _owners
@@ -30,6 +30,15 @@ class _Entry:
         self.steps = 0  # in a row, with zeros
 
 
+class _Turn(NamedTuple):
+    """A node that received something and sent zeros."""
+
+    node: Any
+    zeros: list[int]  # its inputs that got them
+    meant: bool
+    factor: int  # where the memory of the other factor of a product begins, if that is not tracked
+
+
 class DeadGradient(Check, Listener):
     traces_nodes = True
 
@@ -39,9 +48,7 @@ class DeadGradient(Check, Listener):
 
     def forget(self) -> None:
         self._entries: WeakTable[_Entry] = WeakTable()
-        self._turns: list[
-            tuple[Any, list[int], bool]
-        ] = []  # in this run: nodes that received something and sent zeros, where, and whether that is meant
+        self._turns: list[_Turn] = []  # in this run
         self._watching = False
         self._asked: tuple[list[int], list[tuple[int, int, float]]] = (
             [],
@@ -83,7 +90,8 @@ class DeadGradient(Check, Listener):
             if (is_leaf_node(next_node) or self._suspects()) and is_zero(grad):
                 zeros.append(i)
         if zeros and any(grad is not None and not is_zero(grad) for grad in received):
-            self._turns.append((node, zeros, self._is_meant(node)))
+            factor = _factor(node) if node.name().startswith("MulBackward") else None
+            self._turns.append(_Turn(node, zeros, self._is_meant(node), 0 if factor is None else pointer(factor)))
 
     def _suspects(self) -> bool:
         return any(entry.steps for _, entry in self._entries.items())
@@ -125,11 +133,12 @@ class DeadGradient(Check, Listener):
 
     # -- telling ----------------------------------------------------------------
 
-    def _diagnose(self, dead: list[Any], turns: list[tuple[Any, list[int], bool]], run: Run) -> None:
+    def _diagnose(self, dead: list[Any], turns: list[_Turn], run: Run) -> None:
         """Finds the node where the gradient of the dead leaves turned into zeros: the one nearest to the loss from which they can be reached."""
         ids = {id(leaf) for leaf in dead if leaf not in training.explained}
-        found: tuple[Any, list[Any], list[Any]] | None = None
-        for node, zeros, meant in sorted(turns, key=lambda turn: -turn[0]._sequence_nr()):
+        found: tuple[_Turn, list[Any], list[Any]] | None = None
+        for turn in sorted(turns, key=lambda turn: -turn.node._sequence_nr()):
+            node, zeros = turn.node, turn.zeros
             edges = [next_node for next_node, _ in node.next_functions]
             if all(_is_weight(edges[i]) for i in zeros) and len(zeros) < sum(edge is not None for edge in edges):
                 continue  # a weight alone, whose input was zero
@@ -138,9 +147,9 @@ class DeadGradient(Check, Listener):
             if not reached:
                 continue
             blocking = [leaf for leaf in _behind_other_factor(node, zeros) if id(leaf) in ids]
-            if meant or _is_satisfied_term(node, run):
+            if turn.meant or _is_satisfied_term(node, run):
                 break
-            found = node, reached, blocking or reached
+            found = turn, reached, blocking or reached
             ids = {id(leaf) for leaf in blocking} - {id(leaf) for leaf in reached}
             if not ids:
                 break
@@ -157,27 +166,34 @@ class DeadGradient(Check, Listener):
         tracked = [next_node is not None for next_node, _ in node.next_functions]
         if all(tracked[:2]) and len(tracked) > 1:
             return False  # factors that block each other
-        other = saved_value(node, "other" if tracked[0] else "self")
-        if not isinstance(other, _C.Tensor):
+        other = _factor(node)
+        if other is None:
             return True  # a weight that is zero, as a number: a schedule
         kept = {pointer(t) for model in _names.models() for t in [*model.buffers(), *model.parameters()]}
         return pointer(other) not in kept  # a mask of this batch, or a layer that was dropped
 
-    def _tell(self, node: Any, dead: list[Any], causes: list[Any]) -> None:
+    def _tell(self, turn: _Turn, dead: list[Any], causes: list[Any]) -> None:
         names = listed(_names.parameters(dead[:8]))
-        op = node.name().rstrip("0123456789").removesuffix("Backward")
+        op = turn.node.name().rstrip("0123456789").removesuffix("Backward")
         tell(
             Finding(
                 "dead_gradient",
                 f"a gradient that is not zero becomes all zeros in {op}, so {counted(len(dead), 'parameter')} ({names}) had a gradient of exactly zero in the last {STEPS} steps.",
-                of_node(node),
+                of_node(turn.node),
                 "a parameter with a zero gradient stays as it is, and nothing in it can bring the gradient back.",
                 "start from values at which this op has a slope (the default initialisation of layers has; one of two factors may be zero, not both), or use an "
                 "activation without a flat side such as LeakyReLU.",
-                _owners.initialisation(_owners.largest_beside(causes[0], causes)),
+                (turn.factor and _owners.of_buffer(turn.factor)) or _owners.initialisation(_owners.largest_beside(causes[0], causes)),
                 "initialised at",
             )
         )
+
+
+def _factor(node: Any) -> Any:
+    """Of a product or quotient with one tracked side: the tensor on the other, or None."""
+    tracked = [next_node is not None for next_node, _ in node.next_functions]
+    value = saved_value(node, "other" if tracked[0] else "self")
+    return value if isinstance(value, _C.Tensor) else None
 
 
 _VIEWS = ("T", "Transpose", "Permute", "View", "Reshape", "UnsafeView", "Expand", "Unsqueeze", "Squeeze", "ToCopy", "Alias")

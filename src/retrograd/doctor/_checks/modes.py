@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 import weakref
 from typing import Any, ClassVar
@@ -14,8 +15,8 @@ from retrograd.doctor._checks.by_hand import ByHand, Listener
 from retrograd.doctor._checks.leaks import holders_of, with_history
 from retrograd.doctor._findings import Finding, counted, listed, tell, was_told
 from retrograd.doctor._graph import is_leaf_node, walk
-from retrograd.doctor._names import model_name
-from retrograd.doctor._places import Place, here, of_node, statement_at, tree_of
+from retrograd.doctor._names import model_name, user_frames
+from retrograd.doctor._places import Place, here, is_library_file, of_node, statement_at, tree_of
 from retrograd.doctor._watch import WANTED, Call, Check, Run, watcher
 
 Line = tuple[str, int]
@@ -109,6 +110,7 @@ def _in_loop_with(place: Place, attributes: tuple[str, ...]) -> bool | None:
     return False
 
 
+@functools.lru_cache(maxsize=256)
 def _repeats(place: Place) -> bool:
     """Whether a line lies in a loop or a comprehension of its function."""
     tree = tree_of(place.file)
@@ -116,6 +118,24 @@ def _repeats(place: Place) -> bool:
     return tree is None or any(
         isinstance(node, loops) and node.lineno <= place.line <= (node.end_lineno or node.lineno) for node in ast.walk(tree)
     )
+
+
+def _values(tensor: Any) -> tuple[Any, ...]:
+    """The same for a tensor with the same values."""
+    if tensor.device.type != "cpu" or tensor.layout != _C.strided or tensor.is_complex():
+        return (id(tensor),)
+    return (tuple(tensor.shape), float(tensor.detach().reshape(-1)[:65536].double().sum()))
+
+
+def _is_in_loop() -> bool:
+    """Whether a loop of the program is running, in whatever function."""
+    for frame in user_frames():
+        code = frame.f_code
+        if not is_library_file(code.co_filename) and _repeats(Place(code.co_filename, frame.f_lineno, "")):
+            return True
+        if code.co_name == "<module>":  # what runs the program is none of it
+            return False
+    return False
 
 
 def _switched_off(tensor: Any) -> list[Line]:
@@ -143,9 +163,10 @@ class Unrecorded:
         self.active = active  # what is, in words
         self.training = call.training
         self.look = watcher.looks
-        self.calls = 0
-        self.inputs: tuple[int, ...] = ()  # the identities of the last arguments
-        self.consumed = self.read = False
+        self.calls = self.run = 0
+        self.inputs: tuple[Any, ...] = ()  # what tells the last arguments from others
+        self.consumed = self.read = self.exported = False
+        self.repeats = _is_in_loop()
 
 
 class Recorded:
@@ -209,8 +230,9 @@ class ModeConfusion(Check, Listener):
         before = self.unrecorded.get(line)
         if before is None or before.look != watcher.looks or before.model() is not call.module:
             before = self.unrecorded[line] = Unrecorded(call, active)
-        inputs = tuple(id(tensor) for tensor in tensors_in([*call.args, *call.kwargs.values()]))
+        inputs = tuple(_values(tensor) for tensor in tensors_in([*call.args, *call.kwargs.values()]))
         before.calls += 1
+        before.run = _C._training_step()
         if before.calls > 1 and inputs == before.inputs:
             self.drop(before)  # the same again: samples are wanted
             return
@@ -258,9 +280,24 @@ class ModeConfusion(Check, Listener):
             for found in list(self.modes.get(line, ())):
                 found.read = found.consumed = True
                 # A number for the user, in a part of the program that does not train. In a loop the next call shows whether the same input comes again.
-                assert found.place is not None
-                if not _repeats(found.place) and _in_loop_with(found.place, ("backward", "step")) is False:
+                if self.is_alone(found):
                     self.judge(found)
+
+    def exported(self, tensor: Any) -> None:
+        """Predictions, where no training follows: between steps they may be samples to look at."""
+        if not self.modes or tensor.requires_grad:
+            return
+        for line in _switched_off(tensor):
+            for found in list(self.modes.get(line, ())):
+                found.exported = True
+                if self.is_alone(found):
+                    found.consumed = True
+                    self.judge(found)
+
+    def is_alone(self, found: Unrecorded) -> bool:
+        """Whether it was called once, and in no training loop."""
+        assert found.place is not None
+        return not found.repeats and _in_loop_with(found.place, ("backward", "step")) is False
 
     def judge(self, found: Unrecorded) -> None:
         """The result was not for training."""
@@ -389,6 +426,7 @@ class ModeConfusion(Check, Listener):
 
     def ending(self) -> None:
         for found in list(self.unrecorded.values()):
+            found.consumed = found.consumed or (found.exported and found.run == _C._training_step())
             self.judge(found)
         for (file, line), spot in self.recorded.items():
             if spot.most >= 3:

@@ -29,6 +29,7 @@ class _Origin(NamedTuple):
     what: str  # the value, in words
     meant: bool = False
     is_data: bool = False  # it was there before any op that was seen
+    number: int = 0  # grows with time
 
 
 class NanOrigin(Check):
@@ -40,6 +41,7 @@ class NanOrigin(Check):
 
     def forget(self) -> None:
         self._bad: dict[int, tuple[Any, _Origin]] = {}  # living tensors that are not finite, by id
+        self._made = 0  # origins
         self._gradient: Finding | None = None  # of this backward, or of a grad() whose result may matter later
         self._pending: Finding | None = None  # of data whose maker may be seen in the next step
         self._step: Place | None = None
@@ -77,9 +79,9 @@ class NanOrigin(Check):
         if op.uninitialized:
             return None
         origins = [(t, self._origin(t)) for t in inputs]
-        for _, origin in origins:
-            if origin is not None and not origin.meant:
-                return origin
+        earlier = [origin for _, origin in origins if origin is not None and not origin.meant]
+        if earlier:
+            return min(earlier, key=lambda origin: origin.number)
         unknown = [(t, level) for t, origin in origins if origin is None and (level := bad.badness(t))]
         for tensor, level in unknown:
             if level == NAN:
@@ -90,7 +92,8 @@ class NanOrigin(Check):
         place, what = here(), f"{name} of {_shapes(inputs)}"
         if kind == INF and (unknown or any(origin for _, origin in origins) or _has_infinite_number(values)):
             return _Origin(place, name, what, meant=True)
-        return _Origin(place, name, what)
+        self._made += 1
+        return _Origin(place, name, what, number=self._made)
 
     def _of_data(self, tensor: Any) -> _Origin:
         """Of a tensor that was not finite before anybody looked."""
