@@ -247,6 +247,8 @@ def _recomputed(node: Any, kept: list[tuple[str, Any]]) -> int:
         return NAN
     if name == "mul" and "self" in inputs and "other" in inputs:
         return badness(inputs["self"] * inputs["other"])
+    if name == "xlogy" and "self" in inputs and "other" in inputs:
+        return badness(inputs["self"].xlogy(inputs["other"]))
     if name == "pow" and "self" in inputs and (exponent := saved_value(node, "exponent")) is not None:
         return badness(inputs["self"].pow(exponent))
     if name == "mean" and 0 in tuple(getattr(node, "_saved_self_sizes", ())):

@@ -249,15 +249,18 @@ def _held_by_function(function: FunctionType) -> dict[str, Any]:
 
 def _codes_of(function: Any, args: Any) -> Iterator[CodeType]:
     """The code of the user's that a block may run."""
-    queue = [function, *(f for _, held in _reach(function, args) for f in held.values())]
-    queue += [getattr(type(thing), "forward", None) for thing, _ in _reach(function, args)]
+    reached = list(_reach(function, args))
+    queue = [function, *(f for _, held in reached for f in held.values())]
+    queue += [getattr(type(thing), "forward", None) for thing, _ in reached]
+    types = list(dict.fromkeys(type(thing) for thing, _ in reached))
     seen: set[Any] = set()
-    for thing in queue:
+    for thing in queue:  # grows while it is read: by the methods that are named
         thing = getattr(thing, "__func__", thing)
         if isinstance(thing, functools.partial):
             thing = getattr(thing.func, "__func__", thing.func)
         if isinstance(thing, FunctionType) and _is_users(thing.__code__) and thing.__code__ not in seen:
             seen.add(thing.__code__)
+            queue += [getattr(cls, name, None) for code in _nested(thing.__code__) for name in code.co_names for cls in types]
             yield thing.__code__
 
 

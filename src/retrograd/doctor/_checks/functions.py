@@ -110,9 +110,10 @@ def _compare(cls: Any, args: tuple[Any, ...]) -> tuple[int, float, float | None]
     """(input, what the forward says, what the backward says) where they disagree."""
     from retrograd.random import get_rng_state, set_rng_state
 
-    state, anomaly = get_rng_state(), _C._anomaly()
+    state, anomaly, dtype = get_rng_state(), _C._anomaly(), _C.get_default_dtype()
     _C._set_anomaly(False, True)  # what is wrong with numbers of our own is not to be told
     try:
+        _C.set_default_dtype(_C.float64)  # for what the functions make by themselves, such as torch.ones(n)
         with _C.enable_grad():
             wrong = _compare_in_directions(cls, args, _noise)
             # A backward may rely on matrices that it knows to be symmetric or triangular: it is asked again with those that stay so.
@@ -124,6 +125,7 @@ def _compare(cls: Any, args: tuple[Any, ...]) -> tuple[int, float, float | None]
     ):  # of the user's code: it does not take float64, or not these values, or is not meant to work; the program will say so itself
         return None
     finally:
+        _C.set_default_dtype(dtype)
         _C._set_anomaly(*anomaly)
         set_rng_state(state)
 

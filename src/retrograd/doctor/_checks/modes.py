@@ -151,6 +151,7 @@ def _is_inside(model: Any) -> bool:
     return called is not None and any(part is model for part in called.modules())
 
 
+_DRAWS = {"multinomial", "bernoulli", "normal", "poisson"}
 _CHOICES = {"argmax", "max", "topk", "sort", "argsort", "softmax", "log_softmax", "sigmoid"}
 
 
@@ -166,6 +167,7 @@ class Unrecorded:
         self.calls = self.run = 0
         self.inputs: tuple[Any, ...] = ()  # what tells the last arguments from others
         self.consumed = self.read = self.exported = False
+        self.drawn = False  # from the last result: what is read may be an action, and what it leads to is trained on
         self.repeats = _is_in_loop()
 
 
@@ -232,6 +234,7 @@ class ModeConfusion(Check, Listener):
             before = self.unrecorded[line] = Unrecorded(call, active)
         inputs = tuple(_values(tensor) for tensor in tensors_in([*call.args, *call.kwargs.values()]))
         before.calls += 1
+        before.drawn = False
         before.run = _C._training_step()
         if before.calls > 1 and inputs == before.inputs:
             self.drop(before)  # the same again: samples are wanted
@@ -266,6 +269,9 @@ class ModeConfusion(Check, Listener):
         chooses = op.__name__.partition(".")[0] in _CHOICES
         for lines in ours:
             for line in lines:
+                if op.__name__.partition(".")[0] in _DRAWS:
+                    for found in self.modes[line]:
+                        found.drawn = True
                 if learns:
                     self.for_training.add(line)
                 if chooses or any(line not in other for other in ours):
@@ -278,6 +284,9 @@ class ModeConfusion(Check, Listener):
             return
         for line in _switched_off(tensor):
             for found in list(self.modes.get(line, ())):
+                if found.drawn:
+                    self.given_out(found)
+                    continue
                 found.read = found.consumed = True
                 # A number for the user, in a part of the program that does not train. In a loop the next call shows whether the same input comes again.
                 if self.is_alone(found):
@@ -289,10 +298,13 @@ class ModeConfusion(Check, Listener):
             return
         for line in _switched_off(tensor):
             for found in list(self.modes.get(line, ())):
-                found.exported = True
-                if self.is_alone(found):
-                    found.consumed = True
-                    self.judge(found)
+                self.given_out(found)
+
+    def given_out(self, found: Unrecorded) -> None:
+        found.exported = True
+        if self.is_alone(found):
+            found.consumed = True
+            self.judge(found)
 
     def is_alone(self, found: Unrecorded) -> bool:
         """Whether it was called once, and in no training loop."""
@@ -388,7 +400,7 @@ class ModeConfusion(Check, Listener):
             if spot.most >= 2 and not any(ref() in nodes for ref in spot.nodes):
                 self.kept(Place(file, line, ""), spot)
         for found in list(self.unrecorded.values()):
-            if found.look == watcher.looks:
+            if found.look == watcher.looks and not found.drawn:
                 self.judge(found)
 
     def zeroed(self, owner: Any, params: list[Any], place: Place | None) -> None:
@@ -426,8 +438,10 @@ class ModeConfusion(Check, Listener):
 
     def ending(self) -> None:
         for found in list(self.unrecorded.values()):
-            found.consumed = found.consumed or (found.exported and found.run == _C._training_step())
-            self.judge(found)
+            is_last = found.run == _C._training_step()
+            found.consumed = found.consumed or (found.exported and is_last)
+            if is_last or not found.drawn:
+                self.judge(found)
         for (file, line), spot in self.recorded.items():
             if spot.most >= 3:
                 self.kept(Place(file, line, ""), spot)
