@@ -171,8 +171,8 @@ bool matters(const OpRecord& op, std::span<const SeenPart> given, std::span<cons
   if (seen.follows_cuts)
     told |= std::ranges::any_of(arguments, [](const TensorImpl* t) { return !requires_grad(t) && has_kind(note_of(t), is_followed); });
   // Gradients have the notes of what the forward made without a derivative, such as the weight of a mean.
-  if (!recorded && !in_backward() &&
-      std::ranges::any_of(results, [](const TensorImpl* t) { return has_kind(note_of(t), has_no_derivative); }))
+  if (!in_backward() &&
+      std::ranges::any_of(results, [](const TensorImpl* t) { return !requires_grad(t) && has_kind(note_of(t), has_no_derivative); }))
     told |= std::ranges::any_of(arguments, [](const TensorImpl* t) { return requires_grad(t); });
 
   if (told || op.uninitialized) return told;

@@ -39,6 +39,20 @@ _FIXES = {
 _KEEP = "keep the loss as the tensor it was (no detach(), item(), .data, NumPy or torch.tensor() in between) and call backward() on that."
 
 
+_WITH_INDICES = {
+    "topk",
+    "sort",
+    "max",
+    "min",
+    "kthvalue",
+    "median",
+    "nanmedian",
+    "mode",
+    "cummax",
+    "cummin",
+}  # which have no derivative, beside values, which do
+
+
 def _where(note: Note) -> Place | None:
     kind, _, mode, at = note
     return place_of(mode if kind in ("no_grad", "inference_mode", "forward", "backward") and mode is not None else at)
@@ -206,7 +220,9 @@ class DtypeCut(Check):
                             if kind == "op" and at is not None and (found := self.cuts.get(at[:2])) is not None:
                                 found.users = [ref for ref in found.users[-32:] if ref() is not None]
                                 found.users.append(weakref.ref(learned[0]))
-            return
+            if op.__name__.partition(".")[0] not in _WITH_INDICES:
+                return
+            results = [tensor for tensor in results if not tensor.requires_grad]
         sources = [node for tensor in tensors_in(args, 2) if (node := node_of(tensor)) is not None]
         direct = [tensor for tensor in tensors_in(args, 2) if tensor.requires_grad and is_leaf(tensor)]
         if not sources and not direct:

@@ -57,8 +57,6 @@ class ExplodingGradient(Check, Listener):
     def after_backward(self, run: Run) -> None:
         if run.trouble & JUMP and run.accumulate:
             self._jump = (run.place, *_C._doctor_jump())
-        elif run.accumulate and self._jump is not None and run.place == self._jump[0]:
-            self._jump = None  # it was not used, and is overtaken
 
     def before_step(self, optimizer: Any, place: Place | None) -> None:
         self._before = []
