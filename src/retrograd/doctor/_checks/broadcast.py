@@ -27,13 +27,19 @@ _PAIRWISE = {
     "minimum",
     "sub_",
     "mul_",
+    "xlogy",
+    "lerp",
+    "hypot",
+    "atan2",
+    "logaddexp",
 }
 _SHAPING = {"unsqueeze", "view", "reshape", "expand", "index"}
 # What may come between: element by element, with one reduction of everything.
 _ALONG = ("Pow", "Mul", "Abs", "Neg", "Add", "Sub", "Div", "Square", "Sqrt", "Exp", "Log", "Clamp", "Where", "Mean", "Sum", "Huber", "Smooth", "Mse", "L1",
-          "Softplus", "Sigmoid", "Maximum", "Minimum", "Expand", "To", "Relu", "Cosh", "Logaddexp", "LinalgVectorNorm", "Norm")  # fmt: skip
+          "Softplus", "Sigmoid", "Maximum", "Minimum", "Expand", "To", "Relu", "Cosh", "Logaddexp", "Xlogy", "Lgamma", "Tanh", "Atan", "Sin", "Cos", "Erf",
+          "Rsqrt", "Reciprocal", "Lerp", "Hypot", "BinaryCrossEntropy", "LinalgVectorNorm", "Norm")  # fmt: skip
 _REDUCTIONS = ("MeanBackward0", "SumBackward0", "MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss")
-_NORMS = ("LinalgVectorNorm", "Norm")  # of everything, where they are the loss
+_NORMS = ("LinalgVectorNorm", "Norm")  # of everything, where they are the loss or no dim is given
 
 
 class Met:
@@ -53,6 +59,10 @@ def _compares(node: Any, target: _Target) -> bool:
     if value is None or value.requires_grad or sizes is None or not expanded.name().startswith("Expand"):
         return False
     return tuple(value.shape) == target.result and _squeezed(tuple(sizes)) == _squeezed(target.shapes[0])
+
+
+def _is_of_everything(norm: Any) -> bool:
+    return getattr(norm, "_saved_dim", ()) is None
 
 
 def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -149,7 +159,7 @@ class SilentBroadcast(Check):
                     continue
                 if not name.startswith(_ALONG):
                     return False
-                if name.startswith(_REDUCTIONS) or (user in roots and name.startswith(_NORMS)):
+                if name.startswith(_REDUCTIONS) or (name.startswith(_NORMS) and (user in roots or _is_of_everything(user))):
                     reduced = True
                     continue
                 seen.add(user)
