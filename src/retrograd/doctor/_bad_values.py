@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from retrograd import _C
 from retrograd.doctor import _names
+from retrograd.doctor._books import node_of, tensors_in
 from retrograd.doctor._graph import Graph, is_leaf_node, saved, saved_value, walk
 
 INF, NAN = 1, 2
@@ -251,6 +253,15 @@ def _recomputed(node: Any, kept: list[tuple[str, Any]]) -> int:
         return badness(inputs["self"].xlogy(inputs["other"]))
     if name == "pow" and "self" in inputs and (exponent := saved_value(node, "exponent")) is not None:
         return badness(inputs["self"].pow(exponent))
+    if name == "var" and "self" in inputs:
+        dim, correction, keepdim = (saved_value(node, key) for key in ("dim", "correction", "keepdim"))
+        return badness(inputs["self"].double().var(dim, correction=correction, keepdim=keepdim))
+    if name in ("mm", "bmm", "addmm") and "mat2" in inputs and (left := inputs.get("mat1", inputs.get("self"))) is not None:
+        return badness(left @ inputs["mat2"])
+    if name == "nll_loss" and saved_value(node, "reduction") == 1 and "total_weight" in inputs:
+        return NAN if float(inputs["total_weight"]) == 0 else 0
+    if name == "div" and isinstance(other := saved_value(node, "other"), int | float) and other == 0:
+        return NAN
     if name == "mean" and 0 in tuple(getattr(node, "_saved_self_sizes", ())):
         return NAN
     return 0
@@ -267,21 +278,45 @@ def _detail(name: str, kept: list[tuple[str, Any]]) -> str:
     return ""
 
 
+def _in_variables() -> Iterator[Any]:
+    """The tensors that variables of the running functions hold, and of those that called them."""
+    for frame in _names.user_frames():
+        for value in list(frame.f_locals.values()):
+            yield from tensors_in(value, 1)
+
+
+def _likeliest(node: Any, unknown: set[Any], kept: dict[Any, list[tuple[str, Any]]]) -> Any:
+    """Where all is finite that is known, behind a node: the only one whose op may give something else, if there is one."""
+    seen, stack = {node}, [node]
+    while stack:
+        for child, _ in stack.pop().next_functions:
+            if child in unknown and child not in seen:
+                seen.add(child)
+                stack.append(child)
+    risky = [one for one in seen if reason(op_name(one)) and not (op_name(one) in _RECOMPUTE and kept[one])]
+    return risky[0] if len(risky) == 1 else node
+
+
 def find(graph: Graph) -> Story:
     """Follows the bad values of a graph back from its root to where they began."""
     state: dict[Any, int] = {}  # of the result of a node: what is known
+    unknown: set[Any] = set()  # nodes whose results nothing is left of
     data: dict[Any, Any] = {}
     kept = {node: list(saved(node)) for node in graph.nodes}
     for node, values in kept.items():
         for key, value in values:
             level = badness(value)
             maker = value.grad_fn
-            if key in ("result", "neg_log_likelihood"):
+            if key in ("result", "neg_log_likelihood") or maker is node:
                 state[node] = max(state.get(node, 0), level)
             elif maker is not None and maker is not node:
                 state[maker] = max(state.get(maker, 0), level)
             elif level == NAN and maker is None and not value.requires_grad:
                 data.setdefault(node, value)
+    for tensor in _in_variables():
+        node = node_of(tensor)
+        if node in kept:
+            state[node] = max(state.get(node, 0), badness(tensor))
     for root in graph.roots:
         state[root] = NAN
     leaves = {node for node in graph.nodes if is_leaf_node(node)}
@@ -290,13 +325,16 @@ def find(graph: Graph) -> Story:
     for node in graph.nodes:  # oldest first
         if node in leaves:
             continue
-        if state.get(node) == INF and op_name(node) in INFINITE_ON_PURPOSE:
+        children = [child for child, _ in node.next_functions if child is not None]
+        if state.get(node) == INF and op_name(node) in INFINITE_ON_PURPOSE and not any(map(state.get, children)):
             state[node] = 0
         if node in state:
             continue
-        children = [child for child, _ in node.next_functions if child is not None]
-        state[node] = max((state.get(child, 0) for child in children), default=0)
-        state[node] = max(state[node], _recomputed(node, kept[node]), NAN if node in data else 0)
+        level = max(_recomputed(node, kept[node]), NAN if node in data else 0)
+        state[node] = max([level, *(state.get(child, 0) for child in children)])
+        if not state[node]:
+            unknown.add(node)
+    unknown.update(node for node in graph.roots if node not in leaves)
     seen: set[Any] = set()
     stack, ends = list(graph.roots), []
     while stack:
@@ -313,6 +351,8 @@ def find(graph: Graph) -> Story:
         first = first.next_functions[0][0]
     if first is None:
         return Story()
+    if first in unknown:
+        first = _likeliest(first, unknown, kept)
     if is_leaf_node(first):
         return Story(parameter=first.variable, data=next(iter(data.values()), None))
     if first in data:

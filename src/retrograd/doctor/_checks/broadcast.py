@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from retrograd import _C
 from retrograd.doctor._books import node_of, place_of, same_line, tensors_in
 from retrograd.doctor._findings import Finding, tell
-from retrograd.doctor._graph import saved_value
+from retrograd.doctor._graph import is_leaf_node, saved_value
 from retrograd.doctor._places import Place, here, of_node
 from retrograd.doctor._watch import PAIRS, SHAPES, Check, Run
 
@@ -63,6 +63,25 @@ def _compares(node: Any, target: _Target) -> bool:
 
 def _is_of_everything(norm: Any) -> bool:
     return getattr(norm, "_saved_dim", ()) is None
+
+
+def _is_product(node: Any, result: tuple[int, ...]) -> bool:
+    """Whether a node gives a matrix product with as many columns, or a multiple of one."""
+    for _ in range(5):
+        if node.name().startswith(("MmBackward", "AddmmBackward", "BmmBackward", "BaddbmmBackward")):
+            right = saved_value(node, "mat2" if "Bad" not in node.name() else "batch2")
+            if right is not None:
+                return bool(right.shape[-1] == result[-1])
+            # Data times what is learned: the weight of a layer, or vectors.
+            behind = node.next_functions[-1][0]
+            while behind is not None and behind.name().startswith(("T", "Permute", "View")) and behind.next_functions[0][0] is not None:
+                behind = behind.next_functions[0][0]
+            return behind is not None and (not is_leaf_node(behind) or result[-1] in behind.variable.shape)
+        children = [child for child, _ in node.next_functions if child is not None]
+        if not node.name().startswith(("Mul", "Div", "Neg", "View", "Reshape", "UnsafeView", "T")) or len(children) != 1:
+            return False
+        node = children[0]
+    return False
 
 
 def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -122,7 +141,7 @@ class SilentBroadcast(Check):
         nodes = set(run.graph.nodes) if met else set()
         for found in met:
             node = found.node()
-            if node in nodes and self.is_reduced(node, run):
+            if node in nodes and self.is_reduced(node, run, found.result):
                 self.say(found, None)
         for target in targets:
             loss = next((node for node in run.graph.nodes if _compares(node, target)), None)
@@ -143,8 +162,9 @@ class SilentBroadcast(Check):
             )
         )
 
-    def is_reduced(self, node: Any, run: Run) -> bool:
-        """Whether all the way to the loss goes element by element, with a reduction of everything."""
+    def is_reduced(self, node: Any, run: Run, result: tuple[int, ...]) -> bool:
+        """Whether all the way to the loss goes element by element, with a reduction of everything. What meets a matrix of pairs on it, as the squares of a distance meet
+        the products, is one too."""
         roots = set(run.graph.roots)
         users: dict[Any, list[Any]] = {}
         for user in run.graph.nodes:
@@ -158,6 +178,8 @@ class SilentBroadcast(Check):
                 if user in seen:
                     continue
                 if not name.startswith(_ALONG):
+                    return False
+                if any(child is not None and child not in seen and _is_product(child, result) for child, _ in user.next_functions):
                     return False
                 if name.startswith(_REDUCTIONS) or (name.startswith(_NORMS) and (user in roots or _is_of_everything(user))):
                     reduced = True

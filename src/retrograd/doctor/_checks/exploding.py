@@ -11,7 +11,7 @@ from typing import Any
 from retrograd import _C
 from retrograd.doctor._books import WeakTable
 from retrograd.doctor._checks.by_hand import ByHand, Listener
-from retrograd.doctor._findings import Finding, tell
+from retrograd.doctor._findings import Finding, found, tell
 from retrograd.doctor._places import Place
 from retrograd.doctor._watch import JUMP, Check, Run, params_of
 
@@ -19,6 +19,7 @@ APPLIED = 0.3  # the part of the gradient that at least has to be left: less is 
 
 
 INFINITE = float("inf")
+_CAUSES = ("nan_origin", "custom_function_wrong_gradient")
 
 
 def _sample(param: Any) -> Any:
@@ -106,6 +107,8 @@ class ExplodingGradient(Check, Listener):
     def _tell(self) -> None:
         assert self._jump is not None
         (place, now, last, before, runs), self._jump = self._jump, None
+        if any(finding.code in _CAUSES for finding in found):
+            return  # it comes of what was told
         tell(
             Finding(
                 "exploding_gradient",
