@@ -40,6 +40,11 @@ bool read_int(PyObject* o, int64_t& out) {
   }
   PyObject* index = PyNumber_Index(o);
   if (!index) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    const bool diagnosis = PyObject_HasAttrString(type, "code");  // the doctor was told of the reading
+    PyErr_Restore(type, value, trace);
+    if (diagnosis) throw PythonError();
     PyErr_Clear();
     return false;
   }

@@ -25,8 +25,10 @@ Tensor zero_gradient(const Tensor& grad) { return zeros(grad.sizes(), grad.dtype
 
 Tensor not_implemented(const char* op) {
   std::string message = str_cat("the derivative for '", op, "' is not implemented.");
-  if (std::string_view(op) != "floor_divide") fail(ErrorKind::NotImplemented, message);
-  message += "\n  Hint: it would be zero everywhere. Compute the loss from the quotient before it is rounded, a / b.";
+  const std::string_view name = op;
+  if (name != "floor_divide" && name != "heaviside") fail(ErrorKind::NotImplemented, message);
+  message += "\n  Hint: it would be zero everywhere. Compute the loss from ";
+  message += name == "heaviside" ? "a smooth step, torch.sigmoid(x / width)." : "the quotient before it is rounded, a / b.";
   throw CodedError(ErrorKind::NotImplemented, "dtype_cut", std::move(message));
 }
 
