@@ -164,6 +164,7 @@ class Op:
     mutates: tuple[str, ...] = ()  # arguments that the op itself writes; an in-place form writes self, one with out= that
     aliases: str = ""  # what results share with the first argument: "view", "memory" (no view of it), "maybe" (it itself, a view or a copy)
     uninitialized: bool = False  # the values of the result mean nothing
+    steep: bool = False  # its derivative is infinite, or there is none, somewhere that it has a value, or grows fast: the doctor looks at the gradients that it sends
     autocast: str = ""  # how autocast runs it, see facts.py
     batching: Batching | None = None  # how vmap does; pointwise ops and those that are made of others need not say
     vmap_name: str = ""  # of the in-place form, where vmap has no room for what it writes; PyTorch's words
@@ -350,6 +351,8 @@ def op(schema: str, *, kernel: Kernel, variants: str = "function method", **fiel
             if target not in known:
                 raise ValueError(f"{schema}: gradient for unknown argument {target!r}")
     _check_derivatives(entry)
+    if entry.steep and not entry.grad:
+        raise ValueError(f"{schema}: steep is said of a derivative, and there is none")
     if kernel.guests and kernel.guests not in GUESTS[kernel.kind]:
         raise ValueError(f"{schema}: guests={kernel.guests!r} is none of {list(GUESTS[kernel.kind])}")
     if kernel.kind == "view":

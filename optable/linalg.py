@@ -540,6 +540,7 @@ _REGULAR = T(2, 3, 3, values=(2.0, 0.5, 0.1, -0.3, 1.5, 0.7, 0.2, 0.4, -1.9, 1.0
 
 op(
     "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True) -> (Tensor result, Tensor info)",
+    steep=True,
     variants="function internal",
     kernel=native(complex=True),
     grad={"A, B": "linalg_solve_grad(grad, A, result, B_sizes, left, needs_A, needs_B)"},
@@ -564,6 +565,7 @@ op(
 )
 op(
     "linalg_inv_ex(Tensor A) -> (Tensor inverse, Tensor info)",
+    steep=True,
     variants="function internal",
     kernel=native(complex=True),
     grad={"A": "linalg_inv_grad(grad, inverse)"},
@@ -580,6 +582,7 @@ op(
 )
 op(
     "linalg_det(Tensor A) -> Tensor",
+    steep=True,
     variants="function internal",
     kernel=native(complex=True),
     grad={"A": "linalg_det_grad(grad, A, result)"},
@@ -592,6 +595,7 @@ op(
 )
 op(
     "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
+    steep=True,
     variants="function internal",
     kernel=native(complex=True),
     grad={"A": "linalg_slogdet_grad(grads[0], grads[1], A, sign)"},
@@ -605,6 +609,7 @@ op(
 )
 op(
     "linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+    steep=True,
     variants="function internal",
     kernel=native(complex=True),
     grad={"A, B": "linalg_solve_triangular_grad(grad, A, result, B_sizes, upper, left, unitriangular, needs_A, needs_B)"},
@@ -629,6 +634,7 @@ op(
 )
 op(
     "linalg_cholesky_ex(Tensor self, *, bool upper=False) -> (Tensor L, Tensor info)",
+    steep=True,
     variants="function internal",
     kernel=native(complex=True),
     grad={"self": "linalg_cholesky_grad(grad, L, upper)"},
@@ -722,6 +728,7 @@ op(
 )
 op(
     "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
+    steep=True,
     variants="function internal",
     kernel=native(complex=True),
     grad={"A": "linalg_qr_grad(grads[0], grads[1], Q, R, A, mode)"},
@@ -808,6 +815,7 @@ op(
 )
 op(
     "_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
+    steep=True,
     variants="function internal",
     kernel=native(complex=True),
     node="LinalgEighBackward0",
@@ -843,6 +851,7 @@ op(
 )
 op(
     "_linalg_eig(Tensor A, bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
+    steep=True,
     variants="function internal",
     kernel=native(complex=True),
     node="LinalgEigBackward0",
@@ -880,6 +889,7 @@ op(
 )
 op(
     "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor Vh)",
+    steep=True,
     variants="function internal",
     kernel=native(complex=True),
     node="LinalgSvdBackward0",

@@ -180,6 +180,7 @@ _PROBABILITIES = [S(T(3, 4, low=0.1, high=0.9), T(3, 4, low=0.1, high=0.9), None
 ]
 op(
     "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
+    steep=True,
     variants="function internal",
     kernel=native(whole=True),
     grad={

@@ -95,6 +95,7 @@ op(
 )
 op(
     "div(Tensor self, Operand other) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("x / y", dtypes=FLOATING, out="float", cost=6, exact_numbers=True, complex=True),
     grad={"self": "grad / other", "other": "ops::_div_backward_other(grad, self, other)"},
@@ -107,6 +108,7 @@ op(
 )
 op(
     "_div_backward_other(Tensor grad_output, Tensor self, Operand other) -> Tensor",
+    steep=True,
     variants="internal",
     kernel=pointwise("-x * ((y / z) / z)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={
@@ -119,6 +121,7 @@ op(
 )
 op(
     "div.mode(Tensor self, Operand other, *, str? rounding_mode) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=native(elementwise=True, complex=True, whole=True, guests="moves"),
     inplace="div_mode_inplace",
@@ -311,6 +314,7 @@ op(
 )
 op(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise(
         "x + value * (y / z)", dtypes=FLOATING, params=("value",), cost=6, check="check_addcdiv(tensor1, tensor2);", complex=True

@@ -64,6 +64,7 @@ op(
 )
 op(
     "pow(Tensor self, Tensor exponent) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("pow_any(x, y)", dtypes=NUMERIC, cost=24, complex=True, guests="own"),
     grad={"self": "pow_backward_self(grad, self, exponent)", "exponent": "pow_backward_exponent(grad, self, exponent, result)"},
@@ -76,6 +77,7 @@ op(
 )
 op(
     "pow.scalar(Tensor self, Scalar exponent) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=native(elementwise=True, complex=True, whole=True, guests="moves"),
     inplace="pow_scalar_inplace",
@@ -89,6 +91,7 @@ op(
 )
 op(
     "pow.self_scalar(Operand self, Tensor exponent) -> Tensor",
+    steep=True,
     variants="function out",
     kernel=native(elementwise=True, complex=True, whole=True, guests="moves"),
     grad={"exponent": "pow_backward_exponent(grad, self, exponent, result)"},
@@ -146,6 +149,7 @@ op(
 )
 op(
     "sqrt(Tensor self) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("sqrt_(x)", dtypes=FLOATING, out="float", cost=6, complex=True),
     grad={"self": "grad / (result * 2)"},
@@ -158,6 +162,7 @@ op(
 )
 op(
     "rsqrt(Tensor self) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("rsqrt_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "ops::_scaled_product(grad, ops::pow_scalar(result, 3), -0.5)"},
@@ -169,6 +174,7 @@ op(
 )
 op(
     "reciprocal(Tensor self) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("1 / x", dtypes=FLOATING, out="float", cost=6, complex=True),
     grad={"self": "ops::_scaled_product(grad, result * result, -1)"},
@@ -210,6 +216,7 @@ op(
 
 op(
     "exp(Tensor self) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("exp_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "grad * result"},
@@ -222,6 +229,7 @@ op(
 )
 op(
     "log(Tensor self) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("log_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "grad / self"},
@@ -235,6 +243,7 @@ op(
 
 op(
     "exp2(Tensor self) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("exp2_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "ops::_scaled_product(grad, result, 0.6931471805599453)"},
@@ -246,6 +255,7 @@ op(
 )
 op(
     "expm1(Tensor self) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("expm1_(x)", dtypes=FLOATING, out="float", cost=10, complex=True),
     grad={"self": "grad * (result + 1)"},
@@ -258,6 +268,7 @@ op(
 )
 op(
     "log2(Tensor self) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("log2_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "grad / (self * 0.6931471805599453)"},
@@ -270,6 +281,7 @@ op(
 )
 op(
     "log10(Tensor self) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("log10_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
     grad={"self": "grad / (self * 2.302585092994046)"},
@@ -282,6 +294,7 @@ op(
 )
 op(
     "log1p(Tensor self) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("log1p_(x)", dtypes=FLOATING, out="float", cost=10, complex=True),
     grad={"self": "grad / (self + 1)"},
@@ -319,6 +332,7 @@ op(
 )
 op(
     "xlogy(Tensor self, Tensor other) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10),
     grad={"self": "xlogy_backward_self(grad, self, other)", "other": "grad * self / other"},
@@ -330,6 +344,7 @@ op(
 )
 op(
     "xlogy.scalar(Tensor self, Operand other) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10),
     grad={"self": "xlogy_backward_self(grad, self, other)"},
@@ -342,6 +357,7 @@ op(
 )
 op(
     "xlogy.self_scalar(Operand self, Tensor other) -> Tensor",
+    steep=True,
     variants="function out",
     kernel=pointwise("x_log_y(x, y)", dtypes=FLOATING, out="float", cost=10),
     grad={"other": "xlogy_backward_other(grad, self, other)"},
@@ -361,6 +377,7 @@ for name, expr, low, high, formula, words in (
 ):
     op(
         f"{name}(Tensor self) -> Tensor",
+        steep=name == "tan",
         variants=EVERYWHERE,
         # Past the range that the vectorised reduction covers, the C library's function does the few that are there.
         kernel=pointwise(
@@ -381,6 +398,7 @@ for name, low, high, formula, words in (
 ):
     op(
         f"{name}(Tensor self) -> Tensor",
+        steep=name != "atan",
         variants=EVERYWHERE,
         kernel=pointwise(f"{name}_(x)", dtypes=FLOATING, out="float", cost=12, complex=True),
         grad={"self": formula},
@@ -393,6 +411,7 @@ for name, low, high, formula, words in (
     )
 op(
     "atan2(Tensor self, Tensor other) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("atan2_(x, y)", dtypes=FLOATING, out="float", cost=16),
     grad={"self": "atan2_backward(grad, self, other, other)", "other": "-atan2_backward(grad, self, other, self)"},
@@ -441,6 +460,7 @@ op(
 )
 op(
     "hypot(Tensor self, Tensor other) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("hypot_of(x, y)", dtypes=FLOATING, cost=10),
     grad={"self": "grad * (self / result)", "other": "grad * (other / result)"},
@@ -527,6 +547,7 @@ for name, low, high, formula, words in (
 ):
     op(
         f"{name}(Tensor self) -> Tensor",
+        steep=name != "asinh",
         variants=EVERYWHERE,
         kernel=pointwise(f"{name}_(x)", dtypes=FLOATING, out="float", cost=12, complex=True),
         grad={"self": formula},
@@ -539,6 +560,7 @@ for name, low, high, formula, words in (
     )
 op(
     "logit(Tensor self, float? eps=None) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=native(elementwise=True, whole=True, guests="moves"),
     inplace="logit_inplace",
@@ -585,6 +607,7 @@ op(
 )
 op(
     "erfinv(Tensor self) -> Tensor",
+    steep=True,
     variants=EVERYWHERE,
     kernel=pointwise("erfinv_(x)", dtypes=FLOATING, out="float", cost=16),
     grad={"self": "ops::_scaled_product(grad, ops::exp(result * result), 0.8862269254527580)"},
@@ -626,6 +649,7 @@ for name, expr, low, high, formula, words in (
 ):
     op(
         f"{name}(Tensor self) -> Tensor",
+        steep=name in ("lgamma", "digamma", "special_entr", "special_ndtri"),
         variants="function out" if name.startswith("special") else EVERYWHERE,
         kernel=pointwise(
             expr,
@@ -756,6 +780,7 @@ for name, first, second in (("", "Tensor", "Tensor"), (".scalar", "Tensor", "Ope
     log1py = {"self": "xlog1py_backward_self(grad, self, other)", "other": "grad * self / (other + 1)"}
     op(
         f"special_xlog1py{name}({first} self, {second} other) -> Tensor",
+        steep=True,
         variants="function out",
         kernel=pointwise("x_log1p_y(x, y)", dtypes=FLOATING, out="float", cost=12),
         grad=log1py

@@ -199,6 +199,7 @@ op(
 )
 op(
     "prod(Tensor self, *, dtype? dtype=None) -> Tensor",
+    steep=True,
     kernel=native(complex=True, guests="value"),
     grad={"self": "prod_backward(grad, self, result)"},
     autocast=FLOAT32,
@@ -217,6 +218,7 @@ op(
 )
 op(
     "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    steep=True,
     variants=FUNCTION,
     kernel=native(complex=True, guests="value"),
     grad={"self": "prod_backward(grad, self, result, dim, keepdim)"},
@@ -439,6 +441,7 @@ for name, word in (("var", "Variance"), ("std", "Standard deviation")):
     )
     op(
         f"{name}.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+        steep=True,
         variants=FUNCTION,
         kernel=native(complex=True, guests="value"),
         wirtinger=True,
@@ -496,6 +499,7 @@ ORDERS = [S(T(3, 4, low=0.3), p, 1) for p in (1, 2, 3, 1.5, 0.5, 0, -1.0)] + [S(
 NO_INTEGER_NORM = E(S(I(3)), RuntimeError, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")
 op(
     "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    steep=True,
     variants="function out",
     kernel=native(complex=True, guests="value"),
     wirtinger=True,
@@ -536,6 +540,7 @@ op(
 )
 op(
     "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+    steep=True,
     kernel=native(complex=True, whole=True),
     wirtinger=True,
     grad={"self": "dist_backward(grad, self, other, p, result)", "other": "dist_backward(grad, other, self, p, result)"},
@@ -553,6 +558,7 @@ op(
 )
 op(
     "_cdist_forward(Tensor x1, Tensor x2, float p) -> Tensor",
+    steep=True,
     variants="function",
     kernel=native(),
     grad={
@@ -568,6 +574,7 @@ op(
 )
 op(
     "_pdist_forward(Tensor self, float p=2.0) -> Tensor",
+    steep=True,
     variants="function internal",
     kernel=native(),
     grad={"self": "pdist_backward(grad, self, p, result)"},
@@ -704,6 +711,7 @@ op(
 )
 op(
     "cumprod(Tensor self, int dim, *, dtype? dtype=None) -> Tensor",
+    steep=True,
     variants="function method inplace out",
     kernel=native(complex=True, guests="value"),
     grad={"self": "cumprod_backward(grad, self, dim, result)"},

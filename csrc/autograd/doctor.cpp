@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 #include <utility>
 
 #include "core/launch.h"
@@ -38,56 +37,13 @@ void look_at_gradient(const Tensor& grad) {
   }
 }
 
-// By the name of the op. What is not here may overflow, but has a derivative everywhere that it has a value.
-static Steep steepness(const NodeInfo& info) {
-  constexpr std::string_view kSteep[] = {"Sqrt",
-                                         "Rsqrt",
-                                         "Reciprocal",
-                                         "LinalgVectorNorm",
-                                         "Norm",
-                                         "Dist",
-                                         "EuclideanDist",
-                                         "Cdist",
-                                         "Pdist",
-                                         "Pow",
-                                         "Std",
-                                         "Var",
-                                         "Acos",
-                                         "Asin",
-                                         "Atanh",
-                                         "Acosh",
-                                         "Atan2",
-                                         "Log",
-                                         "Log2",
-                                         "Log10",
-                                         "Log1p",
-                                         "Logit",
-                                         "Xlogy",
-                                         "Div",
-                                         "Prod",
-                                         "Exp",
-                                         "Exp2",
-                                         "Expm1",
-                                         "Sinh",
-                                         "Cosh",
-                                         "Hypot",
-                                         "Erfinv",
-                                         "Lgamma",
-                                         "Tan",
-                                         "BinaryCrossEntropy"};
-  const std::string_view name = info.name;
-  const std::string_view op = name.substr(0, name.find("Backward"));
-  return std::ranges::find(kSteep, op) != std::end(kSteep) ? Steep::Somewhere : Steep::Nowhere;
-}
-
 static bool is_bad(std::span<const Tensor> grads) {
   return std::ranges::any_of(grads,
                              [](const Tensor& g) { return g && is_readable(g.get()) && !std::isfinite(largest_element(g, kElements)); });
 }
 
 void look_at_steep(Node* n, std::span<const Tensor> out, std::span<const Tensor> in) {
-  if (n->info->steep == Steep::Unknown) n->info->steep = n->has(kPython) ? Steep::Somewhere : steepness(*n->info);
-  if (n->info->steep == Steep::Nowhere || doctor.has_origin || !is_bad(out)) return;
+  if (doctor.has_origin || !is_bad(out)) return;
   doctor.has_origin = true;
   if (!is_bad(in)) {
     Py_INCREF(n->object());

@@ -384,7 +384,7 @@ void GraphTask::run_node(Node* n) {
     }
     if (RG_UNLIKELY(anomaly_enabled)) engine_hooks.anomaly(n, out);
     if (RG_UNLIKELY(doctor.nodes)) engine_hooks.watched(n, out, in);
-    if (RG_UNLIKELY(n->info->steep != Steep::Nowhere) && doctor.on) look_at_steep(n, out, in);
+    if (RG_UNLIKELY(n->info->steep) && doctor.on) look_at_steep(n, out, in);
     if (!options.keep_graph) {
       release_saved(n);
       n->freed_by = id;

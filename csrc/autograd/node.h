@@ -66,9 +66,6 @@ struct SavedField {
   uint16_t offset;
 };
 
-// Whether the derivative of an op is infinite, or undefined, somewhere.
-enum class Steep : uint8_t { Nowhere, Somewhere, Unknown };
-
 struct NodeInfo {
   const char* name;  // "MulBackward0"
   uint16_t bytes;
@@ -79,7 +76,7 @@ struct NodeInfo {
   int (*traverse)(Node*, visitproc, void*) = nullptr;
   void (*release_saved)(Node*) = nullptr;
   bool conjugates = false;               // see apply_node
-  mutable Steep steep = Steep::Unknown;  // decided on first use (autograd/doctor.cpp)
+  bool steep = false;                    // a fact of the op's entry (optable); the doctor looks at what such nodes send
   mutable PyTypeObject* type = nullptr;  // made on first use
 };
 

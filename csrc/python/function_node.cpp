@@ -184,6 +184,7 @@ const NodeInfo* node_info(const std::string& name) {
                         .destroy = destroy_state,
                         .traverse = traverse_state,
                         .release_saved = release_saved_tensors,
+                        .steep = true,  // nobody knows
                         .type = type};
   f = made.release();
   return &f->info;

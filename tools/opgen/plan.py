@@ -103,7 +103,7 @@ struct $node : Node {
 };
 $saved_table
 $apply
-const NodeInfo $node::info = {.name = "$node", .bytes = sizeof($node), .edges_offset = $edges_offset, .apply = ${node}_apply, .saved = $saved$conjugates};
+const NodeInfo $node::info = {.name = "$node", .bytes = sizeof($node), .edges_offset = $edges_offset, .apply = ${node}_apply, .saved = $saved$conjugates$steep};
 """
 
 
@@ -122,6 +122,7 @@ def node_struct(op: Op, plan: Plan) -> str:
         edges_offset=f"offsetof({op.node}, edge_array)" if fixed else "0",
         saved=f"{op.node}_saved" if plan.fields else "{}",
         conjugates=", .conjugates = true" if conjugates else "",
+        steep=", .steep = true" if op.steep else "",
     )
 
 
