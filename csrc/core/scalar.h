@@ -40,6 +40,8 @@ struct Scalar {
     static constexpr DType dtypes[] = {DType::Bool, DType::Int64, DType::Int64, DType::Float64, DType::Complex128};
     return dtypes[static_cast<int>(kind)];
   }
+  // The dtype of a tensor that holds the value, all of it.
+  DType holding_dtype() const { return is_huge() ? DType::UInt64 : natural_dtype(); }
   Scalar conj() const {
     Scalar s = *this;
     if (is_complex()) s.imag = -imag;

@@ -89,7 +89,7 @@ def pointwise_impl(op: Op, kernels: KernelFiles) -> str:
     check = [op.kernel.check] * bool(op.kernel.check)
     for p in op.params:
         if p.name in op.kernel.params and p.type == "Scalar":
-            check.append(f"if (RG_UNLIKELY({p.name}.is_complex())) check_complex_param({p.name}, {{{operands}}});")
+            check.append(f"check_param({p.name}, {{{operands}}});")
     array = f"const Operand in[] = {{{operands}}};"
     # One or two inputs go as they are: most of the time they are tensors, for which there is a short way.
     given = "in"

@@ -5,6 +5,7 @@
 #include "ops/dims.h"
 #include "ops/index/index.h"
 #include "ops/lazy.h"
+#include "ops/pointwise/checks.h"
 
 namespace retrograd {
 
@@ -95,7 +96,7 @@ void scatter_src_into(const Tensor& self, int64_t dim, const Tensor& index, cons
 
 void scatter_value_into(const Tensor& self, int64_t dim, const Tensor& index, Scalar value) {
   check_scatter("scatter", self, dim, index, {});
-  if (index.numel()) check_storable(value, self.dtype());
+  if (index.numel()) impl::check_representable(value, self.dtype());
 }
 
 void scatter_add_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {

@@ -4,6 +4,7 @@
 #include "ops/checks.h"
 #include "ops/dims.h"
 #include "ops/index/index.h"
+#include "ops/pointwise/checks.h"
 
 namespace retrograd {
 namespace {
@@ -120,13 +121,15 @@ void index_fill_into(const Tensor& self, int64_t dim, const Tensor& index, Scala
   check_same_device(self.get(), index.get(), "index_fill_");
   RG_CHECK(!value.is_complex() || is_complex(self.dtype()),
            "index_fill_(): Converting complex Scalar to non-complex type is not supported");
+  impl::check_representable(value, self.dtype());
   warn_expanded_write(self, "index_fill_");
 }
 
 void index_fill_tensor_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
   RG_CHECK(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");
   if (!value->device.is_cpu()) check_same_device(self.get(), value.get(), "index_fill_");
-  index_fill_into(self, dim, index, is_complex(value.dtype()) ? Scalar(Complex<double>()) : Scalar(0));
+  const bool far = !value->device.is_cpu();
+  index_fill_into(self, dim, index, !far ? read_scalar(value.get()) : is_complex(value.dtype()) ? Scalar(Complex<double>()) : Scalar(0));
 }
 
 }  // namespace rule

@@ -9,7 +9,7 @@
 
 namespace retrograd::impl {
 
-void fail_alpha(const Operand& self, const Operand& other, Scalar alpha) {
+void check_rare_alpha(const Operand& self, const Operand& other, Scalar alpha) {
   Promotion promotion;
   promotion.add(self);
   promotion.add(other);
@@ -18,13 +18,14 @@ void fail_alpha(const Operand& self, const Operand& other, Scalar alpha) {
   RG_CHECK(!alpha.is_complex() || is_complex(result), "For non-complex input tensors, argument alpha must not be a complex number.");
   RG_CHECK(!alpha.is_float() || is_differentiable(result),
            "For integral input tensors, argument alpha must not be a floating point number.");
+  check_representable(alpha, result);
 }
 
-void check_complex_param(const Scalar& value, std::initializer_list<Operand> in) {
-  if (value.imag == 0) return;
+void check_rare_param(const Scalar& value, std::initializer_list<Operand> in) {
   Promotion promotion;
   for (const Operand& o : in) promotion.add(o);
-  check_representable(value, promotion.result());
+  const DType result = promotion.result();
+  check_representable(value, is_floating(result) && itemsize(result) == 2 ? DType::Float32 : result);  // in which they are computed
 }
 
 void fail_bool_sub(bool both) {

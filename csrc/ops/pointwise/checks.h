@@ -5,19 +5,24 @@
 
 namespace retrograd::impl {
 
-[[gnu::cold]] void fail_alpha(const Operand& self, const Operand& other, Scalar alpha);
+[[gnu::cold]] void check_rare_alpha(const Operand& self, const Operand& other, Scalar alpha);
 [[noreturn, gnu::cold]] void fail_bool_sub(bool both);
 [[noreturn, gnu::cold]] void fail_bool(const char* message);
 void check_representable(const Scalar& value, DType dtype);  // a number that overflows a dtype is an error where it does not just wrap
 void check_divisor(const Operand& self, const Operand& other);
-void check_complex_param(const Scalar& value, std::initializer_list<Operand> in);  // a complex number needs a complex result
+[[gnu::cold]] void check_rare_param(const Scalar& value, std::initializer_list<Operand> in);
+// What a kernel computes with must be a number in the dtype of the result.
+inline void check_param(const Scalar& value, std::initializer_list<Operand> in) {
+  const double v = value.to_double();
+  if (RG_UNLIKELY(value.imag != 0 || !(v >= -127 && v <= 127))) check_rare_param(value, in);
+}
 
 inline bool is_bool(const Operand& o) { return o.tensor ? o.tensor->dtype == DType::Bool : o.scalar.is_bool(); }
 inline bool is_float(const Operand& o) { return o.tensor ? is_differentiable(o.tensor->dtype) : o.scalar.is_float(); }
 
-// alpha must not be of a higher category than the result. 1 always passes: it is the default.
+// alpha must not be of a higher category than the result, and be a number there. 1 always passes: it is the default.
 inline void check_alpha(const Operand& self, const Operand& other, const Scalar& alpha) {
-  if (RG_UNLIKELY(alpha.kind != Scalar::Kind::Int)) fail_alpha(self, other, alpha);
+  if (RG_UNLIKELY(alpha.kind != Scalar::Kind::Int || alpha.i < -128 || alpha.i > 127)) check_rare_alpha(self, other, alpha);
 }
 inline void check_sub(const Operand& self, const Operand& other, const Scalar& alpha) {
   if (RG_UNLIKELY(is_bool(self) || is_bool(other))) fail_bool_sub(is_bool(self) && is_bool(other));

@@ -16,7 +16,7 @@ Tensor converted(const Tensor& t, DType dtype) { return t.dtype() == dtype ? t :
 
 // A number as a 0-d tensor that is as weak in type promotion as the number is.
 Tensor wrapped(Scalar value) {
-  Tensor t = scalar_tensor(value, value.natural_dtype());
+  Tensor t = scalar_tensor(value, value.holding_dtype());
   t->flags |= kNumber;
   return t;
 }

@@ -25,6 +25,7 @@ DType result_dtype(const PointwiseInfo& op, DType compute) {
 }
 
 [[noreturn, gnu::cold]] void fail_dtype(const PointwiseInfo& op, DType dtype) {
+  if (is_complex(dtype)) fail_complex_in_words(op.name);
   std::string name = dtype_storage_name(dtype);
   name.resize(name.size() - std::strlen("Tensor"));
   std::string taken;

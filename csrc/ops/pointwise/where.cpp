@@ -100,8 +100,9 @@ inline bool is_like(const TensorImpl* t, const TensorImpl* model) {
 }
 inline bool is_like(const Operand& o, const TensorImpl* model) {
   if (o.tensor) return o.tensor == model || (o.tensor->dtype == model->dtype && is_like(o.tensor, model));
-  if (is_floating(model->dtype)) return !o.scalar.is_complex();
-  return is_complex(model->dtype) || (model->dtype != DType::Bool && !o.scalar.is_float() && !o.scalar.is_complex());
+  if (is_floating(model->dtype)) return !o.scalar.is_complex() && !(std::fabs(o.scalar.to_double()) > 1e38);
+  if (is_complex(model->dtype)) return true;
+  return model->dtype != DType::Bool && !o.scalar.is_float() && o.scalar.i >= -127 && o.scalar.i <= 127;
 }
 
 // A CPU scalar goes with any device.
@@ -123,9 +124,8 @@ void check_fill_value(const Tensor& self, const Operand& value) {
   if (value.tensor) {
     RG_CHECK(value.tensor->ndim == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
              static_cast<int64_t>(value.tensor->ndim), " dimension(s).");
-    if (RG_UNLIKELY(is_complex(value.tensor->dtype) && !is_complex(self.dtype()) && value.tensor->device.is_cpu())) {
+    if (value.tensor->dtype != self.dtype() && value.tensor->device.is_cpu())
       impl::check_representable(read_scalar(value.tensor), self.dtype());
-    }
     return;
   }
   impl::check_representable(value.scalar, self.dtype());
@@ -139,11 +139,15 @@ void check_fill_value(const Tensor& self, const Operand& value) {
   Shape shape;
   promotion.add(self);
   promotion.add(other);
+  const DType dtype = promotion.result();
   broadcast_into(shape, condition.sizes());
-  for (const Operand* o : {&self, &other})
-    if (o->tensor) broadcast_into(shape, o->tensor->shape());
-  return like_first(shape, promotion.result(), common_device(condition, self, other, "where"),
-                    {condition.get(), self.tensor, other.tensor});
+  for (const Operand* o : {&self, &other}) {
+    if (o->tensor)
+      broadcast_into(shape, o->tensor->shape());
+    else if (itemsize(dtype) != 2 || !is_floating(dtype))
+      impl::check_representable(o->scalar, dtype);  // 16-bit ones take it for infinite
+  }
+  return like_first(shape, dtype, common_device(condition, self, other, "where"), {condition.get(), self.tensor, other.tensor});
 }
 
 // Whether a mask and what is filled are alike, so that there is nothing to broadcast or move.

@@ -161,7 +161,7 @@ void copy_number_(const Tensor& self, Scalar src, bool non_blocking) {
   ops::copy_(self,
              retrograd::scalar_tensor(src, src.is_complex() ? complex_dtype(default_dtype())
                                            : src.is_float() ? default_dtype()
-                                                            : src.natural_dtype()),
+                                                            : src.holding_dtype()),
              non_blocking);
 }
 
