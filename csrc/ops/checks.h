@@ -13,6 +13,7 @@
 
 namespace retrograd {
 
+[[gnu::cold]] void fail_complex_in_words(std::string_view kernel);  // returns where PyTorch speaks of the kernel
 [[noreturn, gnu::cold]] void fail_not_implemented(std::string_view kernel, DType t, const char* instead = "torch.float32 by .float()");
 [[noreturn, gnu::cold]] void fail_inplace_shape(IntSpan out, IntSpan shape);
 

@@ -75,7 +75,31 @@ bool all_ints(const Args& a) {
   return true;
 }
 
-bool match(const Signature& s, const Args& a, Parsed& p) {
+// An element of a list of ints that is no int.
+struct BadItem {
+  const ParamSpec* param = nullptr;
+  Py_ssize_t at = 0;
+  PyObject* item = nullptr;  // borrowed
+};
+
+// Reads an argument as Parsed does, and lets a list pass whose first element alone is an int: that is as far as PyTorch looks before it has chosen a signature.
+bool read_leniently(Parsed& p, int i, const ParamSpec& spec, PyObject* o, BadItem& bad) {
+  if (p.read(i, spec, o)) return true;
+  if ((spec.kind != Kind::Ints && spec.kind != Kind::IntsOpt) || (!PyTuple_Check(o) && !PyList_Check(o))) return false;
+  int64_t value;
+  Py_ssize_t at = 0;
+  while (at < PySequence_Fast_GET_SIZE(o) && read_int(PySequence_Fast_GET_ITEM(o, at), value)) ++at;
+  if (at == 0 || at >= PySequence_Fast_GET_SIZE(o)) return false;
+  bad = {&spec, at, PySequence_Fast_GET_ITEM(o, at)};
+  return true;
+}
+
+// With `bad`, in order to explain: see read_leniently().
+template <bool kLenient = false> bool match(const Signature& s, const Args& a, Parsed& p, [[maybe_unused]] BadItem* bad = nullptr) {
+  const auto read = [&](int i, const ParamSpec& spec, PyObject* o) {
+    if constexpr (kLenient) return read_leniently(p, i, spec, o, *bad);
+    return p.read(i, spec, o);
+  };
   const int count = static_cast<int>(s.params.size());
   int first = 0;
   if (a.self) {
@@ -90,18 +114,25 @@ bool match(const Signature& s, const Args& a, Parsed& p) {
       // view(2, 3): a lone list of ints may be spread over the positional arguments.
       if ((spec.kind == Kind::Ints || (spec.kind == Kind::IntsOpt && count == first + 1)) && a.positional != 1 && !a.flat && i == first &&
           (count == first + 1 || (s.params[static_cast<size_t>(first) + 1].flags & kKeywordOnly)) && all_ints(a)) {
-        if (!p.read_ints(i, a.items, a.positional)) return false;
+        if (!p.read_ints(i, a.items, a.positional)) {
+          if constexpr (!kLenient) return false;
+          int64_t value;
+          Py_ssize_t at = 0;
+          while (at < a.positional && read_int(a.items[at], value)) ++at;
+          if (at == 0 || at >= a.positional) return false;
+          *bad = {&spec, at, a.items[at]};
+        }
         next = a.positional;
         continue;
       }
-      if (!p.read(i, spec, a.items[next])) return false;
+      if (!read(i, spec, a.items[next])) return false;
       ++next;
       continue;
     }
     if (a.kwnames) {
       const int k = find_keyword(a, spec);
       if (k >= 0) {
-        if (!p.read(i, spec, a.items[a.positional + k])) return false;
+        if (!read(i, spec, a.items[a.positional + k])) return false;
         ++used_keywords;
         continue;
       }
@@ -144,6 +175,9 @@ std::string type_word(PyObject* o) {
   const int count = static_cast<int>(s.params.size());
   const int first = a.self ? 1 : 0;
   Parsed p;
+  if (a.self && count == first)
+    fail(ErrorKind::Type, "TensorBase.", g.name, "() takes no ",
+         a.keywords() ? std::string("keyword arguments") : str_cat("arguments (", a.positional, " given)"));
   for (Py_ssize_t k = 0; k < a.keywords(); ++k) {
     PyObject* name = PyTuple_GET_ITEM(a.kwnames, k);
     bool known = s.out && PyUnicode_CompareWithASCIIString(name, "out") == 0;
@@ -152,6 +186,8 @@ std::string type_word(PyObject* o) {
     for (int i = first; i < count; ++i) known |= keyword_is(name, s.params[static_cast<size_t>(i)]);
     if (!known) fail(ErrorKind::Type, g.name, "() got an unexpected keyword argument '", text_of(name), "'");
   }
+  const auto takes_position = [](const ParamSpec& spec) { return !(spec.flags & kKeywordOnly); };
+  const auto places = std::count_if(s.params.begin() + first, s.params.end(), takes_position);
   Py_ssize_t next = 0;
   std::string missing;
   int missing_count = 0;
@@ -171,20 +207,26 @@ std::string type_word(PyObject* o) {
       continue;
     }
     if (!p.read(i, spec, given)) {
+      if (by_position && spec.kind == Kind::Ints && i == first && a.positional > places) break;  // zeros(1.5, 2)
       if ((spec.kind == Kind::Tensors || spec.kind == Kind::TensorOptList) && (PyTuple_Check(given) || PyList_Check(given)))
         for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(given); ++k)
           if (PyObject* element = PySequence_Fast_GET_ITEM(given, k); !is_tensor(element))
             fail(ErrorKind::Type, "expected Tensor as element ", static_cast<int64_t>(k), " in argument ", i - first, ", but got ",
                  Py_TYPE(element)->tp_name);
       const std::string where = by_position ? str_cat(" (position ", next, ")") : "";
+      int64_t value;
+      if (by_position && (spec.kind == Kind::Ints || spec.kind == Kind::IntsOpt) && (PyTuple_Check(given) || PyList_Check(given)) &&
+          PySequence_Fast_GET_SIZE(given) && !read_int(PySequence_Fast_GET_ITEM(given, 0), value))
+        fail(ErrorKind::Type, g.name, "(): argument '", spec.name, "'", where, " must be tuple of ints, but found element of type ",
+             Py_TYPE(PySequence_Fast_GET_ITEM(given, 0))->tp_name, " at pos 0");
       fail(ErrorKind::Type, g.name, "(): argument '", spec.name, "'", where, " must be ", kKindWords[static_cast<int>(spec.kind)], ", not ",
            Py_TYPE(given)->tp_name);
     }
   }
-  if (missing_count) fail(ErrorKind::Type, g.name, "() missing ", missing_count, " required positional arguments: ", missing);
+  if (missing_count && a.positional <= places)
+    fail(ErrorKind::Type, g.name, "() missing ", missing_count, " required positional argument", missing_count == 1 ? "s: " : ": ",
+         missing);
   if (count == first) fail(ErrorKind::Type, g.name, "() takes no arguments (", a.positional, " given)");
-  const auto by_position = [](const ParamSpec& spec) { return !(spec.flags & kKeywordOnly); };
-  const auto places = std::count_if(s.params.begin() + first, s.params.end(), by_position);
   fail(ErrorKind::Type, g.name, "() takes ", places, " positional argument", places == 1 ? "" : "s", " but ", a.positional, " were given");
 }
 
@@ -197,6 +239,13 @@ bool takes_count(const Signature& s, const Args& a) {
 }
 
 [[noreturn, gnu::cold]] void explain(const Group& g, const Args& a) {
+  for (const Signature& s : g.signatures) {
+    Parsed p;
+    BadItem bad;
+    if (!s.hidden && match<true>(s, a, p, &bad) && bad.param)
+      fail(ErrorKind::Type, g.name, "(): argument '", bad.param->name, "' failed to unpack the object at pos ", bad.at + 1,
+           " with error \"type must be tuple of ints,but got ", Py_TYPE(bad.item)->tp_name, "\"");
+  }
   const Signature* only = nullptr;
   int plausible = 0;
   for (const Signature& s : g.signatures)

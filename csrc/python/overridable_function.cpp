@@ -58,6 +58,34 @@ Py_ssize_t straight(const Overridable* o, PyObject* const* args, Py_ssize_t posi
              : -1;
 }
 
+// After a failure: PyTorch's words for an argument of a wrong type, where one is to blame (retrograd/_ops/__init__.py); else the failure as it is.
+[[gnu::cold, gnu::noinline]] void blame_argument(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* kwnames) {
+  PyObject* blame = cast(self)->dict ? PyDict_GetItemString(cast(self)->dict, "__blame__") : nullptr;
+  if (!blame) return;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyObject* found = nullptr;
+  PyObject *given = PyTuple_New(positional), *named = PyDict_New();
+  if (given && named) {
+    for (Py_ssize_t i = 0; i < positional; ++i) PyTuple_SET_ITEM(given, i, Py_NewRef(args[i]));
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k)
+      PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, k), args[positional + k]);
+    found = PyObject_CallFunctionObjArgs(blame, given, named, nullptr);
+  }
+  Py_XDECREF(given);
+  Py_XDECREF(named);
+  PyErr_Clear();
+  if (found && PyUnicode_Check(found)) {
+    PyErr_SetObject(PyExc_TypeError, found);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+  } else {
+    PyErr_Restore(type, value, trace);
+  }
+  Py_XDECREF(found);
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   const Py_ssize_t positional = PyVectorcall_NARGS(nargsf);
   const Py_ssize_t count = positional + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
@@ -65,13 +93,21 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   for (Py_ssize_t i = 0; i < count && !asked; ++i) asked = !is_simple(args[i]) && any_overloaded(args + i, 1);
   if (RG_LIKELY(!asked)) {
     const Py_ssize_t taken = straight(cast(self), args, positional, kwnames);
-    if (taken >= 0) return PyObject_Vectorcall(cast(self)->native, args, static_cast<size_t>(taken), nullptr);
+    if (taken >= 0) {
+      PyObject* result = PyObject_Vectorcall(cast(self)->native, args, static_cast<size_t>(taken), nullptr);
+      if (RG_UNLIKELY(!result)) blame_argument(self, args, positional, kwnames);
+      return result;
+    }
   }
   if (!is_there(cast(self))) return nullptr;
   if (RG_UNLIKELY(thread_state.autocast) && !asked && cast(self)->autocast != Autocast::None)
     return guarded(
         [&] { return call_autocast(cast(self)->autocast, cast(self)->function, args, static_cast<size_t>(positional), kwnames); });
-  if (RG_LIKELY(!asked)) return PyObject_Vectorcall(cast(self)->function, args, nargsf, kwnames);
+  if (RG_LIKELY(!asked)) {
+    PyObject* result = PyObject_Vectorcall(cast(self)->function, args, nargsf, kwnames);
+    if (RG_UNLIKELY(!result)) blame_argument(self, args, positional, kwnames);
+    return result;
+  }
   return guarded([&] { return call_torch_function(self, nullptr, args, positional, kwnames); });
 }
 

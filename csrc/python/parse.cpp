@@ -294,6 +294,10 @@ bool Parsed::read_other(int i, const ParamSpec& spec, PyObject* o) {
         const Items items(o);
         return read_ints(i, items.get(), items.size());
       }
+      if (o == Py_None && (spec.flags & kHasDefault) && spec.fallback.count == 0) {  // roll(x, 1, None)
+        fill_value(i, spec);
+        return true;
+      }
       return read_ints(i, &o, 1);
     case Kind::DtypeOpt:
       if (o == Py_None) return v.none = true;

@@ -37,6 +37,10 @@ def install() -> None:
 # -- making tensors -----------------------------------------------------------
 
 
+def _is_size(given: Any) -> bool:
+    return isinstance(given, int) or (hasattr(given, "__index__") and not hasattr(given, "__len__"))
+
+
 def _legacy_new(*args: Any, **kwargs: Any) -> Tensor:
     """Tensor(), Tensor(2, 3), Tensor([1, 2]), Tensor(tensor): PyTorch's oldest constructor, always of the default dtype."""
     device = kwargs.pop("device", None)
@@ -45,12 +49,18 @@ def _legacy_new(*args: Any, **kwargs: Any) -> Tensor:
         raise TypeError(f"new() received an unexpected keyword argument {next(iter(kwargs))!r}")
     if len(args) == 1 and isinstance(args[0], Tensor):
         return args[0].detach() if args[0].dtype == dtype else args[0].detach().to(dtype)
-    if len(args) == 1 and not isinstance(args[0], int):
+    if len(args) == 1 and not _is_size(args[0]):
+        if isinstance(args[0], (float, complex)):
+            raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
         if isinstance(args[0], _C.Size):
             return _C._ops.empty(args[0], dtype=dtype, device=device)
         return _C._tensor_from(args[0], dtype)
-    if not all(isinstance(a, int) for a in args):
-        raise TypeError(f"new() expects sizes as ints, or one sequence of data, got {[type(a).__name__ for a in args]}")
+    for place, size in enumerate(args, 1):
+        if not _is_size(size):
+            raise TypeError(
+                f"new(): argument 'size' failed to unpack the object at pos {place} with error \"type must be tuple of ints,but got "
+                f'{type(size).__name__}": sizes are ints, or data is one sequence'
+            )
     return _C._ops.empty(tuple(args) if args else (0,), dtype=dtype, device=device)
 
 

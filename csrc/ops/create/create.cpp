@@ -67,8 +67,11 @@ Spec new_sized(const Tensor& self, IntSpan size, const Options& options) {
 
 }  // namespace
 
-Spec zeros(IntSpan size, const Options& options) { return sized(size, options.dtype.value_or(default_dtype()), options); }
-Spec ones(IntSpan size, const Options& options) { return zeros(size, options); }
+Spec ones(IntSpan size, const Options& options) { return sized(size, options.dtype.value_or(default_dtype()), options); }
+Spec zeros(IntSpan size, const Options& options) {
+  for (const int64_t n : size) RG_CHECK(n >= 0, "zeros: Dimension size must be non-negative.\n  Got ", size);
+  return ones(size, options);
+}
 
 Spec full(IntSpan size, Scalar fill_value, const Options& options) {
   const DType dtype = options.dtype.value_or(fill_dtype(fill_value));
@@ -83,7 +86,7 @@ Spec scalar_tensor(Scalar s, const Options& options) {
 }
 
 Spec empty(IntSpan size, const Options& options, Format memory_format) {
-  Spec spec = zeros(size, options);
+  Spec spec = ones(size, options);
   if (RG_LIKELY(!memory_format)) return spec;
   RG_CHECK(*memory_format != MemoryFormat::Preserve, "preserve_format needs a tensor to take the format from: use empty_like");
   spec.in_format(*memory_format);

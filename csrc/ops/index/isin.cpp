@@ -38,7 +38,7 @@ Tensor isin(const Operand& elements, const Operand& test_elements, bool, bool in
   for (const Operand* o : {&elements, &test_elements}) {
     const DType dtype = o->tensor ? o->tensor->dtype : o->scalar.natural_dtype();
     RG_CHECK(dtype != DType::Bool, "Unsupported input type encountered for isin(): Bool");
-    RG_CHECK(!is_complex(dtype), "Unsupported input type encountered for isin(): torch.", dtype_name(dtype));
+    RG_CHECK(!is_complex(dtype), "Unsupported input type encountered for isin(): ", dtype_title(dtype));
     promotion.add(*o);
   }
   const DType promoted = promotion.result(), dtype = is_float8(promoted) ? DType::Float32 : promoted;

@@ -4,6 +4,7 @@
 
 #include "autograd/tangent.h"
 #include "ops.h"
+#include "ops/checks.h"
 #include "ops/lazy.h"
 
 namespace retrograd::lapack {
@@ -18,9 +19,29 @@ void check_square(const Tensor& t, const char* name, const char* argument) {
            t.size(-1), " matrices");
 }
 
+// Decompositions that leave it to their kernel in PyTorch to refuse 16-bit floats, and some integers too.
+constexpr struct {
+  std::string_view name, kernel;
+  bool integers;
+} kKernels[] = {
+    {"linalg.solve", "lu_cpu", false},
+    {"linalg.det", "lu_cpu", false},
+    {"torch.linalg.lu_factor", "lu_cpu", true},
+    {"torch.linalg.lu_solve", "linalg.lu_solve_cpu", false},
+    {"linalg.solve_triangular", "triangular_solve_cpu", true},
+    {"linalg.cholesky", "cholesky_cpu", false},
+    {"linalg.qr", "geqrf_cpu", false},
+    {"torch.linalg.ldl_solve", "ldl_solve_cpu", false},
+    {"linalg.eigh", "linalg_eigh_cpu", true},
+    {"linalg.svd", "linalg_svd_cpu", false},
+};
+
 void check_dtype(const Tensor& t, const char* name) {
+  if (is_differentiable(t.dtype()) && (itemsize(t.dtype()) >= 4 || t.numel() == 0)) return;
+  for (const auto& k : kKernels)
+    if (k.name == name && (k.integers || is_floating(t.dtype()))) fail_not_implemented(k.kernel, t.dtype());
   RG_CHECK(is_differentiable(t.dtype()), name, ": Expected a floating point or complex tensor as input. Got ", dtype_title(t.dtype()));
-  RG_CHECK(itemsize(t.dtype()) >= 4 || t.numel() == 0, name, ": Low precision dtypes not supported. Got ", dtype_title(t.dtype()));
+  fail(ErrorKind::Runtime, name, ": Low precision dtypes not supported. Got ", dtype_title(t.dtype()));
 }
 
 IntSpan batch(const Tensor& t) { return t.sizes().first(static_cast<size_t>(t.dim() - 2)); }

@@ -30,7 +30,7 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double
   promotion.add(x1.get());
   promotion.add(x2.get());
   const DType dtype = promotion.result();
-  RG_CHECK(is_floating(dtype), "expected common dtype to be floating point, yet common dtype is ", dtype_name(dtype));
+  RG_CHECK(is_floating(dtype), "expected common dtype to be floating point, yet common dtype is ", dtype_title(dtype));
   const Shape shape = broadcast_shapes(x1.sizes(), x2.sizes());
   const auto prepared = [&](const Tensor& x) {
     const Tensor t = x.dtype() == dtype ? x : ops::_to_copy(x, dtype, {});

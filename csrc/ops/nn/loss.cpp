@@ -95,6 +95,7 @@ Tensor reduced(const Tensor& loss, int64_t reduction) {
 Tensor l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) { return reduced(ops::abs(self - target), reduction); }
 
 Tensor kl_div(const Tensor& self, const Tensor& target, int64_t reduction, bool log_target) {
+  RG_CHECK(!is_complex(self.dtype()) && !is_complex(target.dtype()), "kl_div: Complex inputs not supported.");
   RG_CHECK(is_floating(self.dtype()) && is_floating(target.dtype()), "kl_div: Integral inputs not supported.");
   return reduced(log_target ? ops::exp(target) * (target - self) : ops::xlogy(target, target) - target * self, reduction);
 }

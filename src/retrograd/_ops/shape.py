@@ -40,18 +40,23 @@ def broadcast_shapes(*shapes: Any) -> Any:
     torch.Size([3, 4])
     """
     out: list[int] = []
-    for shape in shapes:
-        sizes = [shape] if isinstance(shape, int) else list(shape)
+    for at, shape in enumerate(shapes):
+        if not hasattr(shape, "__index__") and not hasattr(shape, "__len__"):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
+        sizes = list(shape) if hasattr(shape, "__len__") else [shape]
         out = [1] * (len(sizes) - len(out)) + out
-        for d, size in enumerate(sizes, len(out) - len(sizes)):
+        for d in range(-1, -len(sizes) - 1, -1):
+            size = sizes[d]
+            if size in (1, out[d]):
+                continue
+            if out[d] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {size} at {d}! Mismatching argument at index {at} had {shape}; but "
+                    f"expected shape should be broadcastable to {out}"
+                )
             if size < 0:
-                raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): ({size})")
-            if out[d] != size and size != 1:
-                if out[d] != 1:
-                    raise RuntimeError(
-                        "Shape mismatch: objects cannot be broadcast to a single shape, got " + ", ".join(str(s) for s in shapes)
-                    )
-                out[d] = size
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
+            out[d] = size
     return retrograd.Size(out)
 
 

@@ -273,6 +273,14 @@ def gaussian_nll_loss(
     return _reduced(loss, how)
 
 
+def _margin(name: str, position: int, margin: Any) -> float:
+    """A margin as a float, which integers and bools are beside a loss too."""
+    count = margin.numel() if isinstance(margin, Tensor) else getattr(margin, "size", 1)
+    if count != 1 or not hasattr(margin, "__float__"):
+        raise TypeError(f"{name}(): argument 'margin' (position {position}) must be float, not {type(margin).__name__}")
+    return float(margin)
+
+
 @autocast("float32")
 def hinge_embedding_loss(
     input: Tensor,
@@ -284,6 +292,7 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """input where target is 1, max(0, margin - input) where it is -1."""
     how = _reduction(reduction, size_average, reduce)
+    margin = _margin("hinge_embedding_loss", 3, margin)
     zero = torch.zeros((), dtype=input.dtype, device=input.device)
     loss = torch.where(target == 1, zero, (margin - input).clamp_min(0)) + torch.where(target == -1, zero, input)
     return _reduced(loss, how)
@@ -301,6 +310,7 @@ def cosine_embedding_loss(
 ) -> Tensor:
     """1 - cosine where target is 1, max(0, cosine - margin) where it is -1."""
     how = _reduction(reduction, size_average, reduce)
+    margin = _margin("cosine_embedding_loss", 4, margin)
     wanted = target.dim() + 1
     if wanted > 2:
         raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported, got a target of shape {list(target.shape)}")
@@ -331,6 +341,7 @@ def margin_ranking_loss(
 ) -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
     how = _reduction(reduction, size_average, reduce)
+    margin = _margin("margin_ranking_loss", 4, margin)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
