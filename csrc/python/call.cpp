@@ -82,13 +82,17 @@ struct BadItem {
   PyObject* item = nullptr;  // borrowed
 };
 
+bool is_size(PyObject* o, Py_ssize_t at) {
+  int64_t value;
+  return read_int(o, value) || (at > 0 && PyBool_Check(o));
+}
+
 // Reads an argument as Parsed does, and lets a list pass whose first element alone is an int: that is as far as PyTorch looks before it has chosen a signature.
 bool read_leniently(Parsed& p, int i, const ParamSpec& spec, PyObject* o, BadItem& bad) {
   if (p.read(i, spec, o)) return true;
   if ((spec.kind != Kind::Ints && spec.kind != Kind::IntsOpt) || (!PyTuple_Check(o) && !PyList_Check(o))) return false;
-  int64_t value;
   Py_ssize_t at = 0;
-  while (at < PySequence_Fast_GET_SIZE(o) && read_int(PySequence_Fast_GET_ITEM(o, at), value)) ++at;
+  while (at < PySequence_Fast_GET_SIZE(o) && is_size(PySequence_Fast_GET_ITEM(o, at), at)) ++at;
   if (at == 0 || at >= PySequence_Fast_GET_SIZE(o)) return false;
   bad = {&spec, at, PySequence_Fast_GET_ITEM(o, at)};
   return true;
@@ -116,9 +120,8 @@ template <bool kLenient = false> bool match(const Signature& s, const Args& a, P
           (count == first + 1 || (s.params[static_cast<size_t>(first) + 1].flags & kKeywordOnly)) && all_ints(a)) {
         if (!p.read_ints(i, a.items, a.positional)) {
           if constexpr (!kLenient) return false;
-          int64_t value;
           Py_ssize_t at = 0;
-          while (at < a.positional && read_int(a.items[at], value)) ++at;
+          while (at < a.positional && is_size(a.items[at], at)) ++at;
           if (at == 0 || at >= a.positional) return false;
           *bad = {&spec, at, a.items[at]};
         }

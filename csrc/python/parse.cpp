@@ -166,7 +166,10 @@ bool Parsed::read_ints(int i, PyObject* const* items, Py_ssize_t count) {
     target = long_ints_.emplace_back(static_cast<size_t>(count)).data();
   }
   for (Py_ssize_t k = 0; k < count; ++k)
-    if (!read_int(items[k], target[k])) return false;
+    if (!read_int(items[k], target[k])) {
+      if (k == 0 || !PyBool_Check(items[k])) return false;
+      target[k] = items[k] == Py_True;  // PyTorch looks at the type of the first alone
+    }
   v_[i].ints = target;
   v_[i].count = static_cast<uint32_t>(count);
   v_[i].none = false;

@@ -254,3 +254,34 @@ def what_is_given_as_out_comes_back_by_name(torch, show):
         result = function(*args, out=tuple(given))
         show(name, type(result).__name__, [a is b for a, b in zip(result, given, strict=True)], result)
     show(torch.max(x, 1, out=(torch.empty(2), torch.empty(2, dtype=torch.int64))).values)
+
+
+def sizes_that_numpy_counted(torch, nn, attempt):
+    signal, image = torch.arange(6.0).reshape(1, 1, 6), torch.arange(16.0).reshape(1, 1, 4, 4)
+    one, two = numpy.int64(1), numpy.int64(2)
+    attempt(lambda: nn.ReflectionPad1d(one)(signal))
+    attempt(lambda: nn.ConstantPad1d(one, 3.0)(signal))
+    attempt(lambda: nn.ZeroPad2d(two)(image).shape)
+    attempt(lambda: nn.Unfold(two)(image).shape)
+    attempt(lambda: nn.Fold((4, 4), two, one, one - 1, two)(torch.ones(1, 4, 4)))
+    attempt(lambda: nn.LPPool1d(2, two)(signal))
+    attempt(lambda: nn.Unflatten(two, (2, 3))(signal).shape)
+    attempt(lambda: torch.zeros(2, True).shape)
+    attempt(lambda: torch.zeros((2, False, True)).shape)
+    attempt(lambda: torch.unravel_index(torch.tensor([3], dtype=torch.int32), (2, 2)))
+
+
+def powers_without_end(torch, F, attempt):
+    signal = torch.tensor([[[-3.0, 1, 2, -5, 0.5, 0]]], requires_grad=True)
+    for power in (float("inf"), -float("inf")):
+        attempt(lambda: F.lp_pool1d(signal.detach(), power, 2))
+        attempt(lambda: F.lp_pool2d(signal.detach().unsqueeze(-1), power, (2, 1), 1, True))
+        attempt(lambda: F.lp_pool3d(signal.detach()[..., None, None].expand(1, 1, 6, 2, 2), power, 2))
+        attempt(lambda: torch.autograd.grad(F.lp_pool1d(signal, power, 2).sum(), signal))
+
+
+def sequences_cut_to_their_lengths(torch, nn, show):
+    padded = torch.arange(6.0).reshape(3, 2)
+    first, second = nn.utils.rnn.unpad_sequence(padded, torch.tensor([3, 2]))
+    first.zero_()
+    show(first.is_contiguous(), second, padded.sum())

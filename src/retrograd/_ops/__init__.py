@@ -81,10 +81,11 @@ def _lazy(
 def install(namespace: dict[str, Any]) -> None:
     """Adds the functions of the op table to `namespace`, and the methods that are written in Python to Tensor."""
     namespace.update({name: f for name, f in vars(_C._ops).items() if name not in ELSEWHERE and not name.startswith("__")})
-    for name, variants, *said in PYTHON_OPS:
+    for name, variants, target, parameters, doc, autocast, straight, types in PYTHON_OPS:
+        said = (name, target, parameters, doc, autocast, straight, types)
         if "function" in variants:
-            namespace[name] = _lazy(name, *said)
+            namespace[name] = _lazy(*said)
         if "method" in variants:
-            setattr(_C.Tensor, name, _lazy(name, *said, is_method=True))
+            setattr(_C.Tensor, name, _lazy(*said, is_method=True))
     for name in INPLACE_FUNCTIONS:
         namespace[name] = getattr(_C.Tensor, name)

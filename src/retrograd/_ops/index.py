@@ -42,6 +42,6 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
         if size == 0 and indices.numel():
             raise RuntimeError(f"ZeroDivisionError: an array of shape {tuple(sizes)} has no elements, so there is no index into it")
         flat = indices.to(torch.int64)
-        coordinates.append((flat.div(step, rounding_mode="floor").remainder(size) if size and step else flat).to(indices.dtype))
+        coordinates.append(flat.div(step, rounding_mode="floor").remainder(size) if size and step else flat)
         step *= size
     return torch.stack(coordinates[::-1], -1).unbind(-1) if coordinates else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from retrograd import _C, Tensor
 
@@ -10,7 +10,7 @@ _Pair = int | Sequence[int]
 
 
 def _pair(x: _Pair) -> tuple[int, ...]:
-    return (x, x) if isinstance(x, int) else tuple(x)
+    return tuple(x) if isinstance(x, Iterable) else (x, x)
 
 
 def unfold(input: Tensor, kernel_size: _Pair, dilation: _Pair = 1, padding: _Pair = 0, stride: _Pair = 1) -> Tensor:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import retrograd as torch
@@ -104,7 +105,7 @@ def max_pool3d(
 
 def _filled_in(output_size: _Sizes, input: Tensor, dims: int) -> Any:
     """The size with that of the input where it says None."""
-    if isinstance(output_size, int):
+    if not isinstance(output_size, Iterable):
         return (output_size,) * dims
     sizes = tuple(output_size)
     if None not in sizes:
@@ -234,27 +235,40 @@ def _rooted(sums: Tensor, norm_type: float, count: int) -> Tensor:
 
 
 def _count(kernel_size: _Size, dims: int) -> int:
-    sizes = (kernel_size,) * dims if isinstance(kernel_size, int) else tuple(kernel_size)
     count = 1
-    for size in sizes:
+    for size in _each(kernel_size, dims):
         count *= size
     return count
 
 
+def _extreme(
+    pool: Callable[..., Tensor], input: Tensor, norm_type: float, kernel_size: _Size, stride: _Size | None, ceil_mode: bool
+) -> Tensor:
+    """The largest or, for -inf, the smallest absolute value of each window."""
+    sign = 1 if norm_type > 0 else -1
+    return sign * pool(sign * input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+
+
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: _Size, stride: _Size | None = None, ceil_mode: bool = False) -> Tensor:
     """The root of the sum of powers of each window of signals."""
+    if math.isinf(norm_type):
+        return _extreme(max_pool1d, input, norm_type, kernel_size, stride, ceil_mode)
     means = _ops.avg_pool1d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     return _rooted(means, norm_type, _count(kernel_size, 1))
 
 
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: _Size, stride: _Size | None = None, ceil_mode: bool = False) -> Tensor:
     """The root of the sum of powers of each window of images."""
+    if math.isinf(norm_type):
+        return _extreme(max_pool2d, input, norm_type, kernel_size, stride, ceil_mode)
     means = _ops.avg_pool2d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     return _rooted(means, norm_type, _count(kernel_size, 2))
 
 
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: _Size, stride: _Size | None = None, ceil_mode: bool = False) -> Tensor:
     """The root of the sum of powers of each window of volumes."""
+    if math.isinf(norm_type):
+        return _extreme(max_pool3d, input, norm_type, kernel_size, stride, ceil_mode)
     means = _ops.avg_pool3d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     return _rooted(means, norm_type, _count(kernel_size, 3))
 
@@ -263,7 +277,7 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: _Size, stride: _Size
 
 
 def _each(x: Any, dims: int) -> tuple[int, ...]:
-    return (x,) * dims if isinstance(x, int) else tuple(x)
+    return tuple(x) if isinstance(x, Iterable) else (x,) * dims
 
 
 def _unpooled_size(

@@ -30,7 +30,7 @@ class Unflatten(Module):
 
     def __init__(self, dim: int | str, unflattened_size: Any) -> None:
         super().__init__()
-        if isinstance(dim, int):
+        if hasattr(dim, "__index__"):
             self._require_ints(unflattened_size)
         elif isinstance(dim, str):
             raise NotImplementedError("Unflatten by name: tensors have no named dimensions here; give the dimension as an int")
@@ -48,7 +48,7 @@ class Unflatten(Module):
                 raise TypeError(f"unflattened_size must be tuple of ints, but found element of type {type(size).__name__} at pos {i}")
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.unflatten(self.dim, self.unflattened_size)
+        return input.unflatten(self.dim, self.unflattened_size)  # type: ignore[arg-type]
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -247,7 +247,10 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
     """The sequences that pad_sequence() stacked, given their lengths."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    return [sequence[: int(length)] for sequence, length in zip(padded_sequences, lengths, strict=True)]
+    return [
+        sequence[: int(length)].clone(memory_format=_C.contiguous_format)
+        for sequence, length in zip(padded_sequences, lengths, strict=True)
+    ]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
