@@ -164,6 +164,7 @@ class Op:
     mutates: tuple[str, ...] = ()  # arguments that the op itself writes; an in-place form writes self, one with out= that
     aliases: str = ""  # what results share with the first argument: "view", "memory" (no view of it), "maybe" (it itself, a view or a copy)
     uninitialized: bool = False  # the values of the result mean nothing
+    no_complex: str = ""  # PyTorch's words for complex numbers, where they are others than for all dtypes that the kernel does not take; a RuntimeError, if none is named
     steep: bool = False  # its derivative is infinite, or there is none, somewhere that it has a value, or grows fast: the doctor looks at the gradients that it sends
     autocast: str = ""  # how autocast runs it, see facts.py
     batching: Batching | None = None  # how vmap does; pointwise ops and those that are made of others need not say

@@ -384,6 +384,11 @@ for name, sign, full, words in (
         reference=f"numpy.{full}",
     )
 
+_NO_COMPLEX = {
+    "isposinf": "isposinf does not support complex inputs.",
+    "isneginf": "isneginf does not support complex inputs.",
+    "signbit": "NotImplementedError: signbit is not implemented for complex tensors.",
+}
 for name, expr, dtypes, words in (
     ("isnan", "is_nan(x)", ALL, "is nan"),
     ("isinf", "is_inf(x)", ALL, "is infinite"),
@@ -395,6 +400,7 @@ for name, expr, dtypes, words in (
 ):
     op(
         f"{name}(Tensor self) -> Tensor",
+        no_complex=_NO_COMPLEX.get(name, ""),
         variants="function method out" if name in ("isposinf", "isneginf", "signbit") else "function method",
         kernel=pointwise(
             expr,
@@ -524,6 +530,7 @@ for name, words in (("gcd", "Greatest common divisor"), ("lcm", "Least common mu
 for name, expr in (("floor", "floor"), ("ceil", "ceil"), ("round", "rint"), ("trunc", "trunc")):
     op(
         f"{name}(Tensor self) -> Tensor",
+        no_complex=f"NotImplementedError: {name} is not supported for complex inputs" if name != "round" else "",
         variants=EVERYWHERE,
         kernel=pointwise(f"{expr}_of(x)", dtypes=NUMERIC, guests="bits"),
         grad={"self": "zero_gradient(grad)"},
@@ -584,6 +591,7 @@ op(
 
 op(
     "clamp.tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+    no_complex="NotImplementedError: clamp is not supported for complex types",
     variants=EVERYWHERE,
     kernel=native(elementwise=True, whole=True, guests="moves"),
     inplace="clamp_tensor_inplace",
@@ -608,6 +616,7 @@ op(
 )
 op(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+    no_complex="NotImplementedError: clamp is not supported for complex types",
     variants=EVERYWHERE,
     kernel=native(elementwise=True, whole=True, guests="moves"),
     inplace="clamp_inplace",
@@ -622,6 +631,7 @@ op(
 )
 op(
     "clamp_min.tensor(Tensor self, Tensor min) -> Tensor",
+    no_complex="NotImplementedError: clamp is not supported for complex types",
     variants=EVERYWHERE,
     kernel=pointwise("max_nan(x, y)", guests="own"),
     grad={"self": "clamp_tensor_backward_self(grad, self, min, Tensor())", "min": "clamp_tensor_backward_min(grad, self, min, Tensor())"},
@@ -634,6 +644,7 @@ op(
 )
 op(
     "clamp_min(Tensor self, Scalar min) -> Tensor",
+    no_complex="NotImplementedError: clamp is not supported for complex types",
     variants=EVERYWHERE,
     kernel=native(elementwise=True, whole=True, guests="moves"),
     inplace="clamp_min_inplace",
@@ -647,6 +658,7 @@ op(
 )
 op(
     "clamp_max.tensor(Tensor self, Tensor max) -> Tensor",
+    no_complex="NotImplementedError: clamp is not supported for complex types",
     variants=EVERYWHERE,
     kernel=pointwise("min_nan(x, y)", guests="own"),
     grad={"self": "clamp_tensor_backward_self(grad, self, Tensor(), max)", "max": "clamp_tensor_backward_max(grad, self, Tensor(), max)"},
@@ -659,6 +671,7 @@ op(
 )
 op(
     "clamp_max(Tensor self, Scalar max) -> Tensor",
+    no_complex="NotImplementedError: clamp is not supported for complex types",
     variants=EVERYWHERE,
     kernel=native(elementwise=True, whole=True, guests="moves"),
     inplace="clamp_max_inplace",
@@ -704,6 +717,7 @@ op(
 for name, which, sign in (("maximum", "larger", ">"), ("minimum", "smaller", "<")):
     op(
         f"{name}(Tensor self, Tensor other) -> Tensor",
+        no_complex=f"{name} not implemented for complex tensors.",
         variants=FUNCTION,
         kernel=pointwise(f"{name[:3]}_nan(x, y)", guests="own"),
         grad={"self": f"ops::_{name}_backward(grad, self, other)", "other": f"ops::_{name}_backward(grad, other, self)"},
@@ -730,6 +744,7 @@ for name, which, sign in (("maximum", "larger", ">"), ("minimum", "smaller", "<"
     )
     op(
         f"f{name[:3]}(Tensor self, Tensor other) -> Tensor",
+        no_complex=f"f{name[:3]} not implemented for complex tensors.",
         variants=FUNCTION,
         kernel=pointwise(f"y != y || x {sign}= y ? x : y", guests="own"),
         grad={"self": f"f{name[:3]}_backward(grad, self, other, true)", "other": f"f{name[:3]}_backward(grad, self, other, false)"},
@@ -838,6 +853,7 @@ op(
 )
 op(
     "heaviside(Tensor self, Tensor values) -> Tensor",
+    no_complex="heaviside is not yet implemented for complex tensors.",
     variants=EVERYWHERE,
     kernel=pointwise("x == T(0) ? y : T(x > T(0))", check="check_heaviside(self, values);"),
     grad={"self": 'not_implemented("heaviside")', "values": 'not_implemented("heaviside")'},

@@ -13,6 +13,7 @@ from .samples import B, E, I, S, T, unary
 
 op(
     "relu(Tensor self) -> Tensor",
+    no_complex="NotImplementedError: clamp is not supported for complex types",
     variants="function method inplace",
     kernel=pointwise("x < T(0) ? T(0) : x", dtypes=NUMERIC, check="check_relu(self);"),
     grad={"self": "ops::threshold_backward(grad, result, 0)"},
@@ -264,6 +265,7 @@ op(
 )
 op(
     "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+    no_complex="NotImplementedError: clamp is not supported for complex types",
     variants="function inplace out",
     kernel=pointwise(
         "min_nan(max_nan(x, min_val), max_val)",

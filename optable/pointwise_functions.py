@@ -473,6 +473,7 @@ op(
 )
 op(
     "deg2rad(Tensor self) -> Tensor",
+    no_complex="deg2rad is not supported for complex tensors.",
     variants=EVERYWHERE,
     kernel=pointwise("x * T(0.017453292519943295)", dtypes=FLOATING, out="float"),
     grad={"self": "grad * 0.017453292519943295"},
@@ -485,6 +486,7 @@ op(
 )
 op(
     "rad2deg(Tensor self) -> Tensor",
+    no_complex="rad2deg is not supported for complex tensors.",
     variants=EVERYWHERE,
     kernel=pointwise("x * T(57.29577951308232)", dtypes=FLOATING, out="float"),
     grad={"self": "grad * 57.29577951308232"},

@@ -388,6 +388,7 @@ op(
 )
 op(
     f"multinomial(Tensor self, int num_samples, bool replacement=False, *, {GEN}) -> Tensor",
+    no_complex="multinomial only supports floating-point dtypes for input, got: ComplexFloat",
     variants="function method out",
     kernel=native(),
     no_grad=INTEGERS,

@@ -147,6 +147,7 @@ op(
 )
 op(
     "nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    no_complex="nansum on CPU does not support complex inputs",
     variants=FUNCTION,
     kernel=native(guests="value"),
     grad={"self": "sum_backward(grad, self_sizes, dim, keepdim, self_dtype) * ops::eq(self, self)"},
@@ -386,6 +387,7 @@ op(
 for name in ("argmax", "argmin"):
     op(
         f"{name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+        no_complex=f"{name}(): does not support complex input",
         variants=PLACES,
         kernel=native(guests="order"),
         no_grad=INTEGERS,
@@ -574,6 +576,7 @@ op(
 )
 op(
     "_pdist_forward(Tensor self, float p=2.0) -> Tensor",
+    no_complex="pdist only supports floating-point dtypes",
     steep=True,
     variants="function internal",
     kernel=native(),
@@ -789,6 +792,7 @@ SORT_SAMPLES = [
 STABLE_SAMPLES = [S(I(20), stable=True), S(I(20), stable=True, descending=True), S(T(3, 4, distinct=True), stable=True, dim=0)]
 op(
     "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    no_complex=" Sort does not support complex dtypes on CPU",
     variants=FUNCTION,
     kernel=native(guests="order"),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, false)"},
@@ -801,6 +805,7 @@ op(
 )
 op(
     "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    no_complex=" Sort does not support complex dtypes on CPU",
     variants=FUNCTION,
     kernel=native(guests="order"),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, false)"},
@@ -813,6 +818,7 @@ op(
 )
 op(
     "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+    no_complex=" Sort does not support complex dtypes on CPU",
     variants="function method",
     kernel=native(guests="order"),
     no_grad=INTEGERS,
@@ -823,6 +829,7 @@ op(
 )
 op(
     "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+    no_complex=" Sort does not support complex dtypes on CPU",
     variants=FUNCTION,
     kernel=native(guests="order"),
     no_grad=INTEGERS,
@@ -841,6 +848,7 @@ op(
 )
 op(
     "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+    no_complex=" topk does not support complex dtypes on CPU",
     variants=FUNCTION,
     kernel=native(guests="order"),
     grad={"self": "ops::_put_along(grad, dim, indices, self_sizes, true, false)"},

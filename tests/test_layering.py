@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent
 CSRC, PACKAGE = ROOT / "csrc", ROOT / "src" / "retrograd"
 GENERATED = {
     "ops.h": "ops",
+    "complex_words.h": "ops",
     "pointwise_tables.h": "cpu",
     "pointwise_rows.h": "kernels",
     "bindings.h": "python",

@@ -1,3 +1,4 @@
+#include "complex_words.h"
 #include "core/promote.h"
 #include "kernels/copy.h"
 #include "ops/checks.h"
@@ -11,42 +12,9 @@ namespace retrograd {
 
 Tensor inplace_original(const Tensor& self) { return ops::clone(self); }
 
-// What PyTorch says of complex numbers by words of the op, and not of its kernel.
-static constexpr struct {
-  std::string_view kernel, words;
-  ErrorKind kind = ErrorKind::Runtime;
-} kOfComplex[] = {
-    {"relu", "clamp is not supported for complex types", ErrorKind::NotImplemented},
-    {"hardtanh", "clamp is not supported for complex types", ErrorKind::NotImplemented},
-    {"clamp", "clamp is not supported for complex types", ErrorKind::NotImplemented},
-    {"clamp_min", "clamp is not supported for complex types", ErrorKind::NotImplemented},
-    {"clamp_max", "clamp is not supported for complex types", ErrorKind::NotImplemented},
-    {"floor", "floor is not supported for complex inputs", ErrorKind::NotImplemented},
-    {"ceil", "ceil is not supported for complex inputs", ErrorKind::NotImplemented},
-    {"trunc", "trunc is not supported for complex inputs", ErrorKind::NotImplemented},
-    {"signbit", "signbit is not implemented for complex tensors.", ErrorKind::NotImplemented},
-    {"isposinf", "isposinf does not support complex inputs."},
-    {"isneginf", "isneginf does not support complex inputs."},
-    {"deg2rad", "deg2rad is not supported for complex tensors."},
-    {"rad2deg", "rad2deg is not supported for complex tensors."},
-    {"maximum", "maximum not implemented for complex tensors."},
-    {"minimum", "minimum not implemented for complex tensors."},
-    {"fmax", "fmax not implemented for complex tensors."},
-    {"fmin", "fmin not implemented for complex tensors."},
-    {"heaviside", "heaviside is not yet implemented for complex tensors."},
-    {"nansum", "nansum on CPU does not support complex inputs"},
-    {"argmax", "argmax(): does not support complex input"},
-    {"argmin", "argmin(): does not support complex input"},
-    {"sort", " Sort does not support complex dtypes on CPU"},
-    {"argsort", " Sort does not support complex dtypes on CPU"},
-    {"topk", " topk does not support complex dtypes on CPU"},
-    {"_pdist_forward", "pdist only supports floating-point dtypes"},
-    {"multinomial", "multinomial only supports floating-point dtypes for input, got: ComplexFloat"},
-};
-
 void fail_complex_in_words(std::string_view kernel) {
   if (kernel.ends_with("_cpu")) kernel.remove_suffix(4);
-  for (const auto& row : kOfComplex)
+  for (const ComplexWords& row : complex_words)
     if (row.kernel == kernel) fail(row.kind, row.words, "\n  Hint: compute with .abs(), or with .real and .imag.");
 }
 

@@ -19,6 +19,7 @@ GENERATED = {
     "boxed_arguments.h",
     "pointwise_tables.h",
     "pointwise_rows.h",
+    "complex_words.h",
     "functions.pyi",
     "python_ops.py",
     "return_types.pyi",

@@ -1,7 +1,7 @@
 """Turns the op table (optable/) into C++, stubs and documentation.
 
 Per family F of the table: native_F.h (what native ops are written from), ops_F.cpp (dispatch and graph nodes), bindings_F.cpp (Python signatures), docs_F.cpp
-(docstrings), kernels_F_N.cpp (pointwise kernels, compiled once per CPU level); and ops.h, pointwise_tables.h, pointwise_rows.h, param_kinds.h, boxed_arguments.h, bindings.h for all, stubs (*.pyi) for type checkers.
+(docstrings), kernels_F_N.cpp (pointwise kernels, compiled once per CPU level); and ops.h, pointwise_tables.h, pointwise_rows.h, complex_words.h, param_kinds.h, boxed_arguments.h, bindings.h for all, stubs (*.pyi) for type checkers.
 The generated code is meant to be read: each piece names the entry it came from.
 
     plan        what a graph node saves, and its apply function
@@ -32,6 +32,7 @@ def generate() -> dict[str, str]:
         "ops.h": sources.ops_header(table),
         "pointwise_tables.h": kernels.pointwise_tables(pointwise),
         "pointwise_rows.h": kernels.row_numbers(pointwise),
+        "complex_words.h": kernels.complex_words(table),
         "kernels_rows.cpp": kernels.row_source(pointwise),
         "param_kinds.h": bindings.param_kinds(),
         "boxed_arguments.h": bindings.boxed_arguments(),

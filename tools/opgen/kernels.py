@@ -57,6 +57,38 @@ class KernelFiles:
         return f"kernels::rows::{self.owner(op).cname}"
 
 
+# ---- what is said of complex numbers ----
+
+COMPLEX_WORDS = """
+$generated
+#pragma once
+
+#include <string_view>
+
+#include "core/format.h"
+
+namespace retrograd {
+
+struct ComplexWords { std::string_view kernel; ErrorKind kind; std::string_view words; };
+inline constexpr ComplexWords complex_words[] = {
+  $rows
+};
+
+}  // namespace retrograd
+"""
+
+
+def complex_words(table: list[Op]) -> str:
+    """By the name that the kernel goes by in errors."""
+    rows = {}
+    for op in table:
+        kind, colon, words = op.no_complex.partition("Error: ")
+        if op.no_complex:
+            rows[op.kernel.label or op.name] = (kind, words) if colon else ("Runtime", op.no_complex)
+    lines = [f'{{"{name}", ErrorKind::{kind}, "{words}"}},' for name, (kind, words) in rows.items()]
+    return fill(COMPLEX_WORDS, generated=generated(), rows="\n".join(lines))
+
+
 # ---- impl::<op> ----
 
 IMPL = """
