@@ -93,7 +93,7 @@ def test_numbers():
 )
 def test_ops_that_need_an_order_refuse(name):
     arguments = {"clamp": (0, 1), "cummax": (0,), "topk": (1,), "softmax": (0,)}.get(name, ())
-    with pytest.raises((NotImplementedError, RuntimeError), match="not implemented for 'ComplexFloat'|does not support complex"):
+    with pytest.raises((NotImplementedError, RuntimeError), match="not implemented for 'ComplexFloat'|not support(ed for)? complex"):
         getattr(torch, name)(torch.tensor(Z), *arguments)
     with pytest.raises(NotImplementedError, match="sgn"):
         torch.tensor(Z).sign()
