@@ -57,16 +57,18 @@ struct Sizes {
   }
 };
 
-// How many nodes lived after the backwards of one place: now and then more and never less, or, where graphs differ in size, with each row of runs more at the least.
+// How many nodes lived after the backwards of one place: each time more, or in twice as many runs now and then more and never less, or, where graphs differ in
+// size, with each row of runs more at the least.
 // The number is compared with itself at the same place alone: of the backwards of a step each leaves its own.
 struct Growth {
   static constexpr uint32_t kRow = 8, kRows = 4, kGrowths = 4;
   size_t last = 0, least = 0, least_before = 0;
-  uint32_t growths = 0, since = 0, runs = 0, rows = 0;
+  uint32_t row = 0, growths = 0, since = 0, runs = 0, rows = 0;  // `row` of growths
 
   bool add(size_t live) {  // whether it goes on growing
     if (live < last) growths = since = 0;
     growths += live > last;
+    row = live > last ? row + 1 : 0;
     ++since;
     last = live;
     least = runs ? std::min(least, live) : live;
@@ -75,8 +77,9 @@ struct Growth {
       least_before = least;
       runs = 0;
     }
-    if ((since < kRow || growths < kGrowths) && rows <= kRows) return false;  // the first row has none before it
-    growths = since = rows = 0;
+    const bool slowly = growths >= kGrowths && since >= 2 * kRow;
+    if (row < kRow && !slowly && rows <= kRows) return false;  // the first row has none before it
+    row = growths = since = rows = 0;
     return true;
   }
 };
