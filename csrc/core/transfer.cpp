@@ -1,7 +1,5 @@
 #include "core/transfer.h"
 
-#include <utility>
-
 #include "core/backend.h"
 #include "core/launch.h"
 #include "kernels/copy.h"
@@ -63,14 +61,15 @@ Scalar read_scalar(const TensorImpl* t, int64_t offset) {
 }
 
 void read_scalars(const TensorImpl* t, int64_t offset, int64_t step, std::span<Scalar> out) {
+  const auto place = [&](size_t k) { return offset + static_cast<int64_t>(k) * step; };  // of what is there: a step may be beyond all sizes
   if (!t->device.is_cpu() || t->has(kConj) || t->has(kNeg) || is_guest(t->dtype)) {
-    for (Scalar& s : out) s = read_scalar(t, std::exchange(offset, offset + step));
+    for (size_t k = 0; k < out.size(); ++k) out[k] = read_scalar(t, place(k));
     return;
   }
   visit_all(t->dtype, [&](auto zero) {
     using T = decltype(zero);
-    const char* data = static_cast<const char*>(t->data) + offset * static_cast<int64_t>(sizeof(T));
-    for (Scalar& s : out) s = scalar_at<T>(std::exchange(data, data + step * static_cast<int64_t>(sizeof(T))));
+    const char* data = static_cast<const char*>(t->data);
+    for (size_t k = 0; k < out.size(); ++k) out[k] = scalar_at<T>(data + place(k) * static_cast<int64_t>(sizeof(T)));
   });
 }
 
