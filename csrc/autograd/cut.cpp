@@ -133,7 +133,9 @@ uint32_t cut_note(const Cut& cut) {
 
 // The same through the cache.
 static inline uint32_t quick_note(CutKind kind, const char* op, const Site& mode, const Site& at) {
-  const size_t place = (reinterpret_cast<size_t>(at.code) >> 4) + static_cast<size_t>(at.lasti >> 1) + (reinterpret_cast<size_t>(op) >> 1);
+  const Site& where = at.code ? at : mode;
+  const size_t place = (reinterpret_cast<size_t>(where.code) >> 4) + static_cast<size_t>(where.lasti >> 1) +
+                       (reinterpret_cast<size_t>(op) >> 1) + static_cast<size_t>(kind);
   RecentCut& r = recent_cuts[place % std::size(recent_cuts)];
   const bool same = r.note && same_site(r.at, at) && same_site(r.mode, mode) && r.op == op && r.kind == kind;
   if (RG_UNLIKELY(!same)) r = {mode, at, op, kind, cut_note({.kind = kind, .op = op, .mode = mode, .at = at})};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "autograd/doctor.h"
 #include "autograd/engine_ops.h"
@@ -26,7 +27,7 @@ namespace {
 
 struct Scratch {
   uint32_t pending = 0;
-  bool needed = false;
+  bool needed = false, searched = false;
   TensorImpl* buffer = nullptr;  // for several outputs: an array of num_outputs pointers
 };
 
@@ -71,7 +72,8 @@ struct GraphTask {
   ~GraphTask();
 
   bool owns(const Node* n) const { return n->task == id; }
-  bool visit(Node* n);  // true on the first visit
+  bool visit(Node* n);   // true on the first visit
+  bool search(Node* n);  // likewise, of find_needed()
   uint32_t& pending(Node* n) { return RG_LIKELY(owns(n)) ? n->pending : side[n].pending; }
   TensorImpl*& buffer(Node* n) { return RG_LIKELY(owns(n)) ? n->buffer : side[n].buffer; }
   bool reaches(Node* n) const { return owns(n) || side.count(n); }
@@ -176,6 +178,7 @@ GraphTask::GraphTask(RunOptions o) : options(o), outer(current_task), depth(oute
     }
   } while (RG_UNLIKELY(ids_come_again) && is_running(last_task_id));
   id = last_task_id;
+  heap.reserve(32);
   running.push_back(this);
   current_task = this;
   record_run(id);
@@ -193,12 +196,19 @@ bool GraphTask::visit(Node* n) {
   n->task = id;
   n->pending = 0;
   n->buffer = nullptr;
-  n->flags &= static_cast<uint16_t>(~kNeeded);
+  n->flags &= static_cast<uint16_t>(~(kNeeded | kSearched));
+  return true;
+}
+
+bool GraphTask::search(Node* n) {
+  if (RG_UNLIKELY(!owns(n))) return !std::exchange(side[n].searched, true);
+  if (n->has(kSearched)) return false;
+  n->flags |= kSearched;
   return true;
 }
 
 void GraphTask::count(std::span<const Edge> roots) {
-  std::vector<Node*> stack;
+  std::vector<Node*>& stack = heap;  // empty before and after
   for (const Edge& root : roots)
     if (root.node && visit(root.node)) stack.push_back(root.node);
   while (!stack.empty()) {
@@ -222,20 +232,19 @@ void GraphTask::find_needed(std::span<const Edge> roots) {
     size_t next;
   };
   std::vector<Frame> stack;
-  std::unordered_map<Node*, bool> done;  // false while on the stack
+  stack.reserve(32);
   for (const Edge& root : roots) {
-    if (!root.node || !done.try_emplace(root.node, false).second) continue;
+    if (!root.node || !search(root.node)) continue;
     stack.push_back({root.node, 0});
     while (!stack.empty()) {
       Frame& f = stack.back();
       if (f.next < f.node->num_edges) {
         Node* next = f.node->edges[f.next++].node;
-        if (next && done.try_emplace(next, false).second) stack.push_back({next, 0});
+        if (next && search(next)) stack.push_back({next, 0});
         continue;
       }
       for (size_t i = 0; i < f.node->num_edges; ++i)
         if (Node* next = f.node->edges[i].node; next && needed(next)) set_needed(f.node);
-      done[f.node] = true;
       stack.pop_back();
     }
   }

@@ -86,6 +86,7 @@ enum NodeFlags : uint16_t {
   kNeeded = 4,        // engine scratch: leads to a requested input
   kPython = 8,        // a custom autograd.Function
   kTopological = 16,  // AccumulateGrad: runs as soon as it is ready
+  kSearched = 32,     // engine scratch: what it leads to is known, or about to be
 };
 
 // An input whose size or dtype differs from the result (broadcast, promotion): its gradient is brought back to this.

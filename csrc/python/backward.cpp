@@ -1,4 +1,7 @@
 // backward() and grad(): arguments, checks and the call of the engine.
+#include <algorithm>
+#include <optional>
+
 #include "autograd/engine.h"
 #include "autograd/engine_ops.h"
 #include "autograd/history.h"
@@ -173,31 +176,64 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
   });
 }
 
-// Tensor.backward() with no arguments is the hot one; anything else is sorted out in Python.
-PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  if (RG_UNLIKELY(nargs != 0 || kwnames != nullptr || thread_state.mapped || thread_state.function_modes || thread_state.transform_depth ||
-                  Py_TYPE(self) != tensor_type)) {
-    static PyObject* general = nullptr;
-    if (!general) {
-      PyObject* module = PyImport_ImportModule("retrograd._tensor");
-      if (!module) return nullptr;
-      general = PyObject_GetAttrString(module, "_backward");
-      Py_DECREF(module);
-      if (!general) return nullptr;
-    }
-    std::vector<PyObject*> all{self};
-    all.insert(all.end(), args, args + nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
-    return PyObject_Vectorcall(general, all.data(), static_cast<size_t>(nargs + 1), kwnames);
+// What most calls of Tensor.backward() say: a gradient that is an ordinary tensor, or none, and flags that are bools.
+struct PlainArguments {
+  PyObject* gradient = Py_None;
+  RunOptions options;
+};
+
+std::optional<PlainArguments> plain_arguments(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static PyObject* const names[] = {checked(PyUnicode_InternFromString("gradient")), checked(PyUnicode_InternFromString("retain_graph")),
+                                    checked(PyUnicode_InternFromString("create_graph"))};
+  PyObject* given[] = {Py_None, Py_None, Py_False};
+  if (nargs > 3) return std::nullopt;
+  std::copy(args, args + nargs, given);
+  for (Py_ssize_t i = 0, n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0; i < n; ++i) {
+    const auto at = std::find(names, std::end(names), PyTuple_GET_ITEM(kwnames, i)) - names;
+    if (at == 3 || at < nargs) return std::nullopt;
+    given[at] = args[nargs + i];
   }
+  const auto [gradient, keep, create] = given;
+  const bool plain =
+      (gradient == Py_None || Py_TYPE(gradient) == tensor_type) && (keep == Py_None || PyBool_Check(keep)) && PyBool_Check(create);
+  if (!plain) return std::nullopt;
+  return PlainArguments{gradient, {.keep_graph = (keep == Py_None ? create : keep) == Py_True, .create_graph = create == Py_True}};
+}
+
+// Everything else is sorted out in Python.
+[[gnu::cold, gnu::noinline]] PyObject* general_backward(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static PyObject* general = nullptr;
+  if (!general) {
+    PyObject* module = PyImport_ImportModule("retrograd._tensor");
+    if (!module) return nullptr;
+    general = PyObject_GetAttrString(module, "_backward");
+    Py_DECREF(module);
+    if (!general) return nullptr;
+  }
+  std::vector<PyObject*> all{self};
+  all.insert(all.end(), args, args + nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+  return PyObject_Vectorcall(general, all.data(), static_cast<size_t>(nargs + 1), kwnames);
+}
+
+PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (RG_UNLIKELY(thread_state.mapped || thread_state.function_modes || thread_state.transform_depth || Py_TYPE(self) != tensor_type))
+    return general_backward(self, args, nargs, kwnames);
   return guarded([&]() -> PyObject* {
+    PlainArguments given;
+    if (nargs || kwnames) {
+      const std::optional<PlainArguments> plain = plain_arguments(args, nargs, kwnames);
+      if (!plain) return general_backward(self, args, nargs, kwnames);
+      given = *plain;
+    }
     const Tensor root = Tensor::borrow(self);
-    const Tensor grads[] = {initial_gradient(root, 0)};
+    const Tensor grads[] = {given.gradient == Py_None ? initial_gradient(root, 0)
+                                                      : checked_gradient(root, Tensor::borrow(given.gradient), 0)};
     Edge edge = gradient_edge(root.get());
     const Owned hold(edge.node);
-    WatchedRun watched(self, {}, nullptr);
+    WatchedRun watched(self, given.options, nullptr);
     {
       const CallerState caller;
-      run_backward({&edge, 1}, grads, {}, {});
+      run_backward({&edge, 1}, grads, {}, given.options);
     }
     watched.end();
     Py_RETURN_NONE;

@@ -11,12 +11,15 @@
 // that succeed do not know of it.
 #include "python/module_type.h"
 
+#include <iterator>
+
 #include "core/events.h"
 #include "core/guards.h"
 #include "core/last_error.h"
 #include "core/tensor.h"
 #include "python/doctor.h"
 #include "python/guard.h"
+#include "python/interpreter.h"
 
 namespace retrograd {
 namespace {
@@ -66,17 +69,26 @@ PyObject* getattro(PyObject* self, PyObject* name) {
   return RG_LIKELY(value) || PyErr_Occurred() ? value : ask_getattr(self, name);
 }
 
+// Dictionaries of instances without a forward and without hooks of their own, by what they hold.
+uint64_t plain_dicts[256];
+
+bool is_plain(PyObject* dict) {
+  const uint64_t content = content_number(dict);
+  uint64_t& known = plain_dicts[content % std::size(plain_dicts)];
+  if (RG_LIKELY(content != 0 && known == content)) return true;
+  if (PyDict_GetItemWithError(dict, name_hooked) || PyDict_GetItemWithError(dict, name_forward) || PyErr_Occurred()) return false;
+  known = content;
+  return true;
+}
+
 // What module(*args, **kwargs) is to call with self in front: the class's forward, borrowed. Null when hooks have to run, when the
 // instance has a forward of its own, or when forward is not a plain function.
 PyObject* plain_forward(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject* forward = _PyType_Lookup(type, name_forward);
   if (!forward || !PyFunction_Check(forward) || _PyType_Lookup(type, name_hooked) != Py_False) return nullptr;
-  PyObject* dict = PyObject_GenericGetDict(self, nullptr);
-  if (!dict) return nullptr;
-  const bool own = PyDict_GetItemWithError(dict, name_hooked) || PyDict_GetItemWithError(dict, name_forward);
-  Py_DECREF(dict);
-  return own || PyErr_Occurred() ? nullptr : forward;
+  PyObject** dict = _PyObject_GetDictPtr(self);
+  return dict && *dict && is_plain(*dict) ? forward : nullptr;
 }
 
 // The types that ops raise for what they were given. Others, of which theirs may be the base, are not theirs.
