@@ -68,6 +68,7 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
     init_error_nodes(module);
     init_saved_hooks(module);
     init_module_type(module);
+    init_module_tree(module);
     init_optim(module);
     init_guarded(module);
     register_engine_ops();

@@ -33,9 +33,6 @@ PyTypeObject* ordered_dict;
 PyObject *name_getattr, *name_getattribute, *name_call, *name_forward, *name_hooked;
 PyObject* name_tables[3];  // _parameters, _buffers, _modules
 
-// Other subclasses of dict may define what it means to contain a key.
-bool is_plain_dict(PyObject* o) { return PyDict_CheckExact(o) || Py_TYPE(o) == ordered_dict; }
-
 // A member of one of the tables, a new reference; null without an error when there is none, or when a table is not a plain dict.
 PyObject* find_member(PyObject* dict, PyObject* name) {
   for (PyObject* key : name_tables) {
@@ -193,6 +190,7 @@ PyObject* set_module_class(PyObject*, PyObject* o) {
     RG_CHECK_AS(Type, root_getattr && root_call, "_set_module_class() takes a class that defines __getattr__ and __call__");
     python_getattro = type->tp_getattro;
     python_call = type->tp_call;
+    set_tree_root(type);
     return quicken(nullptr, o);
   });
 }
@@ -209,6 +207,9 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+bool is_module(PyObject* o) { return root && PyObject_TypeCheck(o, root); }
+bool is_plain_dict(PyObject* o) { return PyDict_CheckExact(o) || Py_TYPE(o) == ordered_dict; }
 
 void init_module_type(PyObject* module) {
   const auto intern = [](const char* text) { return checked(PyUnicode_InternFromString(text)); };

@@ -313,21 +313,23 @@ class Module(CallWithHooks, StateDict):
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once, of this module and, with recurse, of those below it."""
-        for _, param in self.named_parameters(recurse=recurse):
-            yield param
+        named = lambda: (param for _, param in self.named_parameters(recurse=recurse))  # noqa: E731
+        yield from _C._module_tree(self, "_parameters", None, named) if recurse else named()
 
     def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
         """(full name, parameter) for each parameter."""
-        yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
+        general = lambda: self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)  # noqa: E731
+        yield from _C._module_tree(self, "_parameters", prefix, general) if recurse and remove_duplicate else general()
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, each once."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
+        named = lambda: (buffer for _, buffer in self.named_buffers(recurse=recurse))  # noqa: E731
+        yield from _C._module_tree(self, "_buffers", None, named) if recurse else named()
 
     def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
         """(full name, buffer) for each buffer."""
-        yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
+        general = lambda: self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)  # noqa: E731
+        yield from _C._module_tree(self, "_buffers", prefix, general) if recurse and remove_duplicate else general()
 
     def children(self) -> Iterator[Module]:
         """The modules directly below this one, each once."""
@@ -344,14 +346,17 @@ class Module(CallWithHooks, StateDict):
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """This module and all below it."""
-        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
-            yield module
+        named = lambda: (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))  # noqa: E731
+        yield from _C._module_tree(self, None, None, named) if remove_duplicate else named()
 
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
         """(full name, module) for this module, whose name is the prefix, and all below it."""
-        memo = set() if memo is None else memo
+        if memo is None:
+            general = lambda: Module.named_modules(self, set(), prefix, remove_duplicate)  # noqa: E731
+            yield from _C._module_tree(self, None, prefix, general) if remove_duplicate else general()
+            return
         if self in memo:
             return
         if remove_duplicate:
@@ -484,14 +489,15 @@ class Module(CallWithHooks, StateDict):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Resets the gradients of all parameters, to None or to zeros."""
+        params = list(self.parameters())
         if _watcher is not None:
-            _watcher.zeroed(self, list(self.parameters()))
-        for param in self.parameters():
+            _watcher.zeroed(self, params)
+        if set_to_none:
+            _C._drop_grads(params)
+            return
+        for param in params:
             grad = param.grad
             if grad is None:
-                continue
-            if set_to_none:
-                param.grad = None
                 continue
             if grad.grad_fn is not None:
                 grad.detach_()
