@@ -316,6 +316,85 @@ def test_read_only_array_warns(numpy):
 # -- DLPack -------------------------------------------------------------------
 
 
+@ours
+def test_arrays_go_by_numpys_own_interface(numpy, monkeypatch):
+    """and not through the buffer protocol, which takes ten times as long, but for what is out of the ordinary."""
+    to_buffer: list = []
+    monkeypatch.setattr("builtins.memoryview", lambda o: to_buffer.append(o))
+    with torch.doctor.off():  # who looks closely is told of arrays
+        assert type(torch.ones(2).numpy()) is numpy.ndarray
+        assert type(torch.from_numpy(numpy.ones(2))) is torch.Tensor
+    assert not to_buffer
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda np: np.ones(()),
+        lambda np: np.ones((0, 3)),
+        lambda np: np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1)[1:, :, ::2],
+        lambda np: np.broadcast_to(np.arange(3.0), (2, 3)).copy(order="F"),
+        lambda np: np.arange(3, dtype="long"),
+        lambda np: np.arange(3, dtype="longlong"),
+        lambda np: np.arange(3, dtype="uintc"),
+        lambda np: np.arange(6, dtype="int16")[::-1].copy()[1::2],
+        lambda np: np.ones((2, 2), dtype="complex128").T,
+        lambda np: np.frombuffer(bytearray(9), dtype="float32", count=2, offset=1),  # not aligned
+    ],
+)
+def test_arrays_of_all_kinds(numpy, make):
+    array = make(numpy)
+    t = torch.from_numpy(array)
+    assert t.shape == array.shape and t.tolist() == array.tolist() and str(t.dtype)[6:] == str(array.dtype)
+    assert t.data_ptr() == array.ctypes.data or not array.size
+    if array.flags.aligned:
+        back = t.numpy()
+        assert back.shape == array.shape and back.dtype == array.dtype and back.tolist() == array.tolist()
+        assert back.strides == array.strides or not array.size
+        assert back.flags.writeable and back.flags.c_contiguous == array.flags.c_contiguous
+
+
+def test_arrays_and_tensors_hold_each_others_memory(numpy):
+    gone = []
+
+    class Memory(numpy.ndarray):
+        def __del__(self):
+            gone.append(True)
+
+    array = numpy.ones(4)
+    view = array.view(Memory)[1:].view(numpy.ndarray)  # an array whose base is the one that says when it goes
+    t = torch.from_numpy(view)
+    del array, view
+    again = t[1:].numpy()
+    del t
+    assert not gone and again.tolist() == [1, 1]
+    del again
+    assert gone
+
+
+@ours
+def test_an_array_keeps_the_memory_it_was_made_on(numpy):
+    t = torch.zeros(4)
+    array = t.numpy()
+    t.data = torch.ones(1000)
+    t.set_(torch.ones(1000))
+    assert array.tolist() == [0] * 4
+    assert isinstance(array.base, torch.Tensor) and array.base.shape == (4,)
+
+
+def test_what_has_no_array(numpy):
+    with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad. Use tensor.detach\(\).numpy\(\) instead."):
+        torch.ones(2, requires_grad=True).numpy()
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        assert x.numpy().tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="conjugate bit"):
+        torch.ones(2, dtype=torch.complex64).conj().numpy()
+    assert x.numpy(force=True).tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="numpy"):
+        torch.func.vmap(lambda t: torch.from_numpy(t.numpy()))(torch.ones(2, 3))
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8"])
 def test_dlpack_to_numpy_and_back(numpy, dtype):
     t = torch.arange(6).reshape(2, 3).to(getattr(torch, dtype))

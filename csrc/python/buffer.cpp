@@ -8,11 +8,13 @@
 #include "core/promote.h"
 #include "python/guard.h"
 #include "python/interop.h"
+#include "python/numpy_array.h"
 #include "python/tensor_type.h"
 
 namespace retrograd {
 
 bool is_ndarray(PyObject* o) {
+  if (PyFloat_CheckExact(o) || PyList_CheckExact(o)) return false;
   for (const PyTypeObject* type = Py_TYPE(o); type; type = type->tp_base)  // a subclass too, such as memmap
     if (std::strcmp(type->tp_name, "numpy.ndarray") == 0) return true;
   return false;
@@ -85,7 +87,48 @@ void free_buffer(void* owner) {
 
 }  // namespace
 
+// Memory of somebody else: strides are in bytes, or null where it is dense. Takes over `owner` when it succeeds.
+static Tensor tensor_on(void* data, DType dtype, int ndim, const Py_ssize_t* shape, const Py_ssize_t* byte_strides, void (*free)(void*),
+                        void* owner) {
+  int64_t sizes[kMaxDims], strides[kMaxDims];
+  RG_CHECK(ndim <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", ndim);
+  const int64_t item = itemsize(dtype);
+  int64_t last = 0, dense = 1;
+  bool is_empty = false;
+  for (int d = ndim - 1; d >= 0; --d) {
+    sizes[d] = shape[d];
+    is_empty |= sizes[d] == 0;
+    const int64_t bytes = byte_strides ? byte_strides[d] : dense * item;
+    dense *= sizes[d];
+    RG_CHECK_AS(Value, bytes >= 0 || sizes[d] <= 1,
+                "At least one stride in the given numpy array is negative, and tensors with negative strides are not supported. Pass "
+                "array.copy().");
+    RG_CHECK_AS(Value, bytes % item == 0 || sizes[d] <= 1,
+                "given numpy array strides not a multiple of the element byte size. Pass array.copy().");
+    strides[d] = bytes / item;
+    last += (sizes[d] - 1) * strides[d];
+  }
+  const size_t bytes = is_empty ? 0 : static_cast<size_t>((last + 1) * item);
+  Storage* storage = new_external_storage(data, bytes, {}, free, owner);
+  return from_storage(storage, dtype, {sizes, static_cast<size_t>(ndim)}, {strides, static_cast<size_t>(ndim)}, 0);
+}
+
+Tensor from_plain_array(PyObject* o, const PlainArray& array) {
+  const auto free = [](void* owner) {
+    const GilHeld gil;
+    Py_DECREF(static_cast<PyObject*>(owner));
+  };
+  Owned<> held(Py_NewRef(o));
+  Tensor t = tensor_on(array.data, array.dtype, array.ndim, array.shape, array.strides, free, o);
+  held.release();
+  return t;
+}
+
 Tensor from_buffer_object(PyObject* o, bool* read_only) {
+  if (const std::optional<PlainArray> array = plain_array(o)) {
+    if (read_only) *read_only = array->read_only;
+    return from_plain_array(o, *array);
+  }
   std::unique_ptr<Py_buffer, FreeBuffer> view(new Py_buffer());
   if (PyObject_GetBuffer(o, view.get(), PyBUF_FULL_RO) != 0) {
     delete view.release();
@@ -99,35 +142,10 @@ Tensor from_buffer_object(PyObject* o, bool* read_only) {
   const char* name = Py_TYPE(o)->tp_name;
   const bool is_time = std::strcmp(name, "numpy.datetime64") == 0 || std::strcmp(name, "numpy.timedelta64") == 0;  // shown as bytes
   if (is_time || !dtype_of_format(view->format, view->itemsize, dtype)) refuse_kind(o);
-  int64_t sizes[kMaxDims], strides[kMaxDims];
-  RG_CHECK(view->ndim <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", view->ndim);
-  int64_t last = 0;
-  bool empty_array = false;
-  for (int d = 0; d < view->ndim; ++d) {
-    sizes[d] = view->shape[d];
-    empty_array |= sizes[d] == 0;
-    const int64_t bytes = view->strides ? view->strides[d] : 0;
-    RG_CHECK_AS(Value, bytes >= 0 || sizes[d] <= 1,
-                "At least one stride in the given numpy array is negative, and tensors with negative strides are not supported. Pass "
-                "array.copy().");
-    RG_CHECK_AS(Value, bytes % view->itemsize == 0 || sizes[d] <= 1,
-                "given numpy array strides not a multiple of the element byte size. Pass array.copy().");
-    strides[d] = bytes / view->itemsize;
-  }
-  if (!view->strides) {
-    int64_t s = 1;
-    for (int d = view->ndim - 1; d >= 0; --d) {
-      strides[d] = s;
-      s *= sizes[d];
-    }
-  }
-  for (int d = 0; d < view->ndim && !empty_array; ++d) last += (sizes[d] - 1) * strides[d];
   if (read_only) *read_only = view->readonly;
-  const size_t bytes = empty_array ? 0 : static_cast<size_t>((last + 1) * view->itemsize);
-  const int ndim = view->ndim;
-  Storage* storage = new_external_storage(view->buf, bytes, {}, free_buffer, view.get());
+  Tensor t = tensor_on(view->buf, dtype, view->ndim, view->shape, view->strides, free_buffer, view.get());
   view.release();
-  return from_storage(storage, dtype, {sizes, static_cast<size_t>(ndim)}, {strides, static_cast<size_t>(ndim)}, 0);
+  return t;
 }
 
 namespace {

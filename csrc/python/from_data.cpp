@@ -13,6 +13,7 @@
 #include "python/guard.h"
 #include "python/intercept.h"
 #include "python/interop.h"
+#include "python/numpy_array.h"
 #include "python/tensor_type.h"
 #include "python/types.h"
 
@@ -254,6 +255,12 @@ namespace {
 PyObject* exporter_of(PyObject* o) {
   Owned held(Py_NewRef(o));
   for (int depth = 0; depth < 16 && !is_tensor(o); ++depth) {
+    if (const std::optional<PlainArray> array = plain_array(o)) {
+      if (!array->base) return nullptr;
+      held = Owned(Py_NewRef(array->base));
+      o = held.get();
+      continue;
+    }
     o = PyMemoryView_Check(o) ? Py_XNewRef(PyMemoryView_GET_BUFFER(o)->obj) : is_ndarray(o) ? PyObject_GetAttrString(o, "base") : nullptr;
     if (!o) return PyErr_Clear(), nullptr;
     held = Owned(o);
@@ -314,6 +321,15 @@ PyObject* py_from_buffer(PyObject*, PyObject* o) {
   });
 }
 
+// from_numpy(array) where there is nothing to say against it; NotImplemented where Python has to look.
+PyObject* py_from_array(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    const std::optional<PlainArray> array = plain_array(o);
+    if (!array || array->read_only) Py_RETURN_NOTIMPLEMENTED;
+    return wrap(lift_fresh(with_note(from_plain_array(o, *array), o)));
+  });
+}
+
 // _note_data(tensor, data): the tensor was made from this by other means.
 PyObject* note_data(PyObject*, PyObject* args) {
   PyObject *made, *data;
@@ -321,10 +337,12 @@ PyObject* note_data(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* { return wrap(with_note(Tensor::borrow(made), data)); });
 }
 
-PyMethodDef functions[] = {{"_note_data", note_data, METH_VARARGS, nullptr},
-                           {"_tensor_from", as_method(py_tensor_from), METH_FASTCALL, nullptr},
-                           {"_from_buffer", py_from_buffer, METH_O, "(tensor on the memory of an object, whether it is read-only)"},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"_note_data", note_data, METH_VARARGS, nullptr},
+    {"_tensor_from", as_method(py_tensor_from), METH_FASTCALL, nullptr},
+    {"_from_array", py_from_array, METH_O, "a tensor on the memory of a NumPy array; NotImplemented where it takes a closer look"},
+    {"_from_buffer", py_from_buffer, METH_O, "(tensor on the memory of an object, whether it is read-only)"},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

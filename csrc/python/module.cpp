@@ -13,6 +13,7 @@
 #include "python/interpreter.h"
 #include "python/look.h"
 #include "python/module_type.h"
+#include "python/numpy_array.h"
 #include "python/optim.h"
 #include "python/profile.h"
 #include "python/tensor_type.h"
@@ -69,6 +70,7 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
     init_saved_hooks(module);
     init_module_type(module);
     init_module_tree(module);
+    init_numpy_array(module);
     init_optim(module);
     init_guarded(module);
     register_engine_ops();

@@ -1,8 +1,8 @@
 // _Overridable(function, attributes=None, policy of autocast=None, native=None, most=0, inplace=False): a function written in Python that
 // __torch_function__ may take over (retrograd/_overridable.py). Native, because the test stands before every call of nn.functional, linalg and the ops in
 // Python: a Python wrapper would cost more than many of these functions do. In place of the function, its address will do, "module:name": it is imported by
-// the first call. A call with at most `most` arguments, all by position, is a call of `native`, and the function is not run; with `inplace`, also one that
-// says `inplace` is False behind them.
+// the first call. A call with at most `most` arguments, all by position, is a call of `native`, and the function is not run, unless that gives
+// NotImplemented; with `inplace`, also one that says `inplace` is False behind them.
 #include <Python.h>
 #include <structmember.h>
 
@@ -96,7 +96,8 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
     if (taken >= 0) {
       PyObject* result = PyObject_Vectorcall(cast(self)->native, args, static_cast<size_t>(taken), nullptr);
       if (RG_UNLIKELY(!result)) blame_argument(self, args, positional, kwnames);
-      return result;
+      if (RG_LIKELY(result != Py_NotImplemented)) return result;
+      Py_DECREF(result);
     }
   }
   if (!is_there(cast(self))) return nullptr;

@@ -22,13 +22,14 @@ def autocast(policy: str) -> Callable[[F], F]:
     return said
 
 
-def overridable(function: F, most: int = 0, prefix: str = "") -> F:
+def overridable(function: F, most: int = 0, prefix: str = "", native: Callable[..., Any] | None = None) -> F:
     """The function, asking modes and arguments with a `__torch_function__` first.
 
-    Where it only hands its first `most` arguments to the op of its name, after `prefix`, unless `inplace` is asked for, a call with these alone goes to the op at once.
+    Where it only hands its first `most` arguments to the op of its name, after `prefix`, unless `inplace` is asked for, a call with these alone goes to the op at once;
+    or to `native`, which gives NotImplemented where it takes the function.
     """
     code: Any = getattr(function, "__code__", None)
-    op = getattr(_C._ops, prefix + function.__name__) if most else None
+    op = native if native else getattr(_C._ops, prefix + function.__name__) if most else None
     asking = _C._Overridable(function, None, vars(function).get("autocast"), op, most, most != 0 and "inplace" in code.co_varnames)
     functools.update_wrapper(asking, function)
     return asking

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import sys
 import weakref
 from collections import OrderedDict
@@ -339,7 +340,7 @@ _watcher: Any = None  # of the doctor, while it looks closely: told of what beco
 
 
 @_method
-@overridable
+@functools.partial(overridable, most=1, native=_C._to_array)
 def numpy(self: Tensor, *, force: bool = False):
     """A NumPy array on the same memory."""
     import numpy as np

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import warnings
@@ -115,6 +116,7 @@ def _is_buffer(data: Any) -> bool:
     return not isinstance(data, str)
 
 
+@functools.partial(overridable, most=1, native=_C._from_array)
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor on the memory of a NumPy array."""
     if not _is_array(ndarray):
