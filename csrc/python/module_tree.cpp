@@ -4,7 +4,6 @@
 // The iterator gives what they would, in the same order and as late: code that runs in between may change the tables. Where it comes to
 // anything that is not as nn.Module has it (a class or an instance with a named_modules() of its own, a table that is not a dict, members
 // that are not tensors) it asks `general`, which makes the Python iterator, for the rest.
-#include <array>
 #include <new>
 #include <utility>
 #include <vector>
@@ -20,14 +19,27 @@ namespace {
 PyTypeObject* iterator_type;
 PyObject *name_modules, *name_getattribute, *dot;
 PyObject* object_getattribute;
-constexpr std::array kMethods = {"named_modules", "named_parameters", "named_buffers", "_named_members"};
-std::array<PyObject*, kMethods.size()> method_names, root_methods;  // what the names mean in nn.Module
+PyObject* name_training;
 
-bool has_methods_of_root(PyTypeObject* type, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    if (_PyType_Lookup(type, method_names[i]) != root_methods[i]) return false;
-  return true;
-}
+// Methods, and what they are in nn.Module.
+template <size_t N> struct Methods {
+  const char* spelled[N];
+  PyObject *names[N], *of_root[N];
+  bool are_of_root(PyTypeObject* type) const {
+    for (size_t i = 0; i < N; ++i)
+      if (_PyType_Lookup(type, names[i]) != of_root[i]) return false;
+    return true;
+  }
+  void intern() {
+    for (size_t i = 0; i < N; ++i) names[i] = checked(PyUnicode_InternFromString(spelled[i]));
+  }
+  void read(PyTypeObject* root) {
+    for (size_t i = 0; i < N; ++i) of_root[i] = Py_XNewRef(_PyType_Lookup(root, names[i]));
+  }
+};
+Methods<1> of_each = {{"named_modules"}, {}, {}};  // which the walk stands in for, of each module
+Methods<3> of_start = {{"named_parameters", "named_buffers", "_named_members"}, {}, {}};
+Methods<4> of_trained = {{"train", "children", "named_children", "__setattr__"}, {}, {}};
 
 // Objects that were met, by identity. They are held, or another might come to live at the address of one.
 class Visited {
@@ -77,7 +89,8 @@ struct Place {
 class Walk {
  public:
   Walk(PyObject* root, PyObject* table, PyObject* prefix, PyObject* general)  // table and prefix are taken over
-      : start_(Py_NewRef(root)), table_(table), prefix_(prefix), general_(Py_NewRef(general)) {}
+      : start_(Py_NewRef(root)), table_(table), prefix_(prefix), general_(Py_XNewRef(general)) {}
+  bool is_ordinary = true;  // so far
 
   // New reference; null at the end.
   PyObject* next() {
@@ -160,7 +173,8 @@ class Walk {
   }
 
   PyObject* ask_general() {
-    if (!general_) return nullptr;  // it was garbage
+    is_ordinary = false;
+    if (!general_) return nullptr;  // nobody to ask; or it was garbage
     const Owned<> iterable(checked(PyObject_CallNoArgs(general_.get())));
     rest_ = Owned<>(checked(PyObject_GetIter(iterable.get())));
     for (Py_ssize_t i = 0; i < count_; ++i)
@@ -179,12 +193,12 @@ class Walk {
   bool enter(PyObject* module, Owned<> prefix) {
     PyTypeObject* type = Py_TYPE(module);
     const bool is_root = frames_.empty();
-    if (!has_methods_of_root(type, is_root && table_ ? kMethods.size() : 1) || type->tp_hash != PyBaseObject_Type.tp_hash ||
+    if (!of_each.are_of_root(type) || (is_root && table_ && !of_start.are_of_root(type)) || type->tp_hash != PyBaseObject_Type.tp_hash ||
         _PyType_Lookup(type, name_getattribute) != object_getattribute)
       return false;
     PyObject** place = _PyObject_GetDictPtr(module);
     if (!place || !*place) return false;
-    if (PyDict_GetItemWithError(*place, method_names[0])) return false;
+    if (PyDict_GetItemWithError(*place, of_each.names[0])) return false;
     if (PyErr_Occurred()) throw PythonError();
     PyObject* modules = table_of(module, *place, name_modules);
     PyObject* members = modules && table_ ? table_of(module, *place, table_.get()) : nullptr;
@@ -225,6 +239,27 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   return walk_of(self).traverse(visit, arg);
 }
+// _set_training(module, mode): of all of the tree, where nothing in it has a say in that; whether it was done.
+PyObject* set_training(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    RG_CHECK_AS(Type, nargs == 2 && is_module(args[0]) && PyBool_Check(args[1]), "_set_training(module, mode)");
+    Walk walk(args[0], nullptr, nullptr, nullptr);
+    std::vector<Owned<>> all;
+    while (PyObject* module = walk.next()) {
+      all.emplace_back(module);
+      PyTypeObject* type = Py_TYPE(module);
+      const bool has_own = !of_trained.are_of_root(type) || _PyType_Lookup(type, name_training) ||
+                           PyDict_GetItemWithError(*_PyObject_GetDictPtr(module), of_trained.names[0]);
+      if (has_own) Py_RETURN_FALSE;
+      if (PyErr_Occurred()) throw PythonError();
+    }
+    if (!walk.is_ordinary) Py_RETURN_FALSE;
+    for (const Owned<>& module : all)
+      if (PyDict_SetItem(*_PyObject_GetDictPtr(module.get()), name_training, args[1]) != 0) throw PythonError();
+    Py_RETURN_TRUE;
+  });
+}
+
 int clear(PyObject* self) {
   walk_of(self).clear();
   return 0;
@@ -244,12 +279,16 @@ PyType_Spec spec = {"retrograd._C.ModuleTree", sizeof(TreeIterator), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 PyMethodDef methods[] = {{"_module_tree", as_method(module_tree), METH_FASTCALL,
                           "(module, table, prefix, general): an iterator over the members of a module and of all below it."},
+                         {"_set_training", as_method(set_training), METH_FASTCALL,
+                          "(module, mode): of a module and all below it; False, and nothing is done, where Python has to look."},
                          {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
 void set_tree_root(PyTypeObject* root) {
-  for (size_t i = 0; i < kMethods.size(); ++i) root_methods[i] = Py_XNewRef(_PyType_Lookup(root, method_names[i]));
+  of_each.read(root);
+  of_start.read(root);
+  of_trained.read(root);
 }
 
 void init_module_tree(PyObject* module) {
@@ -258,7 +297,10 @@ void init_module_tree(PyObject* module) {
   name_getattribute = intern("__getattribute__");
   dot = intern(".");
   object_getattribute = Py_XNewRef(_PyType_Lookup(&PyBaseObject_Type, name_getattribute));
-  for (size_t i = 0; i < kMethods.size(); ++i) method_names[i] = intern(kMethods[i]);
+  name_training = intern("training");
+  of_each.intern();
+  of_start.intern();
+  of_trained.intern();
   iterator_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)));
   PyModule_AddFunctions(module, methods);
 }

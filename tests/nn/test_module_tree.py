@@ -183,3 +183,45 @@ def test_zero_grad_of_a_module():
     assert not any(p.grad.any() for p in net.parameters())
     net.zero_grad()
     assert all(p.grad is None for p in net.parameters())
+
+
+@pytest.mark.parametrize("mode", [True, False])
+def test_training_mode_of_a_tree(mode):
+    net = nn.Sequential(Shared(), nn.Dropout())
+    assert net.train(mode) is net
+    assert all(m.training is mode for m in net.modules())
+    net.eval()
+    assert not any(m.training for m in net.modules())
+
+
+def test_modules_that_have_a_say_in_their_mode():
+    class Frozen(nn.BatchNorm1d):
+        def train(self, mode=True):
+            return super().train(False)
+
+    class Wrapper(nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner = inner
+
+        def children(self):
+            return iter(())
+
+    class Counts(nn.Module):
+        def __setattr__(self, name, value):
+            if name == "training":
+                self.__dict__["calls"] = self.__dict__.get("calls", 0) + 1
+            super().__setattr__(name, value)
+
+    net = nn.Sequential(nn.Dropout(), Frozen(2), Wrapper(nn.Dropout()), Counts())
+    own = nn.Dropout()
+    own.train = lambda mode=True: None
+    net.append(own)
+    net.train(False)
+    net.train()
+    assert [m.training for m in (net, net[0], net[1], net[2], net[2].inner, net[3], own)] == [True, True, False, True, True, True, True]
+    net.eval()
+    assert [m.training for m in (net, net[0], net[2], net[2].inner, net[3], own)] == [False, False, False, True, False, True]
+    assert net[3].calls == 3
+    with pytest.raises(ValueError, match="training mode is expected to be boolean, got int"):
+        net.train(1)

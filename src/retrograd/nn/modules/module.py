@@ -468,6 +468,8 @@ class Module(CallWithHooks, StateDict):
             raise ValueError(f"training mode is expected to be boolean, got {type(mode).__name__}")
         if _mode_calls.depth == 0:
             _mode_calls.note(self, mode)
+        if _C._set_training(self, mode):
+            return self
         self.training = mode
         _mode_calls.depth += 1
         try:
