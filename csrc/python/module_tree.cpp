@@ -88,8 +88,8 @@ struct Place {
 
 class Walk {
  public:
-  Walk(PyObject* root, PyObject* table, PyObject* prefix, PyObject* general)  // table and prefix are taken over
-      : start_(Py_NewRef(root)), table_(table), prefix_(prefix), general_(Py_XNewRef(general)) {}
+  Walk(PyObject* root, PyObject* table, PyObject* prefix, PyObject* general, bool once)  // table and prefix are taken over
+      : start_(Py_NewRef(root)), table_(table), prefix_(prefix), general_(Py_XNewRef(general)), once_(once) {}
   bool is_ordinary = true;  // so far
 
   // New reference; null at the end.
@@ -97,7 +97,7 @@ class Walk {
     if (RG_UNLIKELY(rest_)) return next_of_rest();
     if (start_) {
       const Owned<> root = std::move(start_);
-      visited_.insert(root.get());
+      is_new(root.get());
       if (!enter(root.get(), Owned<>(Py_XNewRef(prefix_.get())))) return ask_general();
       if (!table_) return given(root.get(), frames_.back().prefix.get());
     }
@@ -110,7 +110,7 @@ class Walk {
         }
         if (value.get() == Py_None) continue;
         if (!is_tensor(value.get()) || !PyUnicode_CheckExact(key.get())) return ask_general();
-        if (visited_.insert(value.get())) return given(value.get(), prefix_ ? name_in_top(key.get()).get() : nullptr);
+        if (is_new(value.get())) return given(value.get(), prefix_ ? name_in_top(key.get()).get() : nullptr);
         continue;
       }
       if (!frames_.back().modules.next(key, value)) {
@@ -119,7 +119,7 @@ class Walk {
       }
       if (value.get() == Py_None) continue;
       if (!is_module(value.get()) || !PyUnicode_CheckExact(key.get())) return ask_general();
-      if (!visited_.insert(value.get())) continue;
+      if (!is_new(value.get())) continue;
       if (!enter(value.get(), prefix_ ? name_in_top(key.get()) : Owned<>())) return ask_general();
       if (!table_) return given(value.get(), frames_.back().prefix.get());
     }
@@ -151,8 +151,12 @@ class Walk {
   Owned<> general_, rest_;  // rest: once it was asked
   std::vector<Frame> frames_;
   std::vector<Place> members_;  // of the module entered last: one or none
+  bool once_;                   // whatever is met again is passed over
   Visited visited_;
   Py_ssize_t count_ = 0;
+  static constexpr size_t kDeep = 500;  // a module that contains itself has no end: Python finds that out
+
+  bool is_new(PyObject* o) { return !once_ || visited_.insert(o); }
 
   Owned<> name_in_top(PyObject* name) const {
     PyObject* prefix = frames_.back().prefix.get();
@@ -193,6 +197,7 @@ class Walk {
   bool enter(PyObject* module, Owned<> prefix) {
     PyTypeObject* type = Py_TYPE(module);
     const bool is_root = frames_.empty();
+    if (!once_ && frames_.size() > kDeep) return false;
     if (!of_each.are_of_root(type) || (is_root && table_ && !of_start.are_of_root(type)) || type->tp_hash != PyBaseObject_Type.tp_hash ||
         _PyType_Lookup(type, name_getattribute) != object_getattribute)
       return false;
@@ -216,18 +221,20 @@ struct TreeIterator {
 
 Walk& walk_of(PyObject* self) { return reinterpret_cast<TreeIterator*>(self)->walk; }
 
-// _module_tree(module, table, prefix, general): with a prefix, pairs of names and members.
+// _module_tree(module, table, prefix, general, once): with a prefix, pairs of names and members.
 PyObject* module_tree(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
-    RG_CHECK_AS(Type, nargs == 4 && (args[2] == Py_None || PyUnicode_Check(args[2])),
-                "_module_tree(module, table, prefix, general): prefix has to be a str, or None");
+    RG_CHECK_AS(Type, nargs == 5 && (args[2] == Py_None || PyUnicode_Check(args[2])),
+                "_module_tree(module, table, prefix, general, once): prefix has to be a str, or None");
+    const int once = PyObject_IsTrue(args[4]);
+    if (once < 0) throw PythonError();
     PyObject* self = checked(iterator_type->tp_alloc(iterator_type, 0));
     PyObject* table = args[1] == Py_None ? nullptr : args[1];
     if (table) {
       Py_INCREF(table);
       PyUnicode_InternInPlace(&table);
     }
-    new (&walk_of(self)) Walk(args[0], table, args[2] == Py_None ? nullptr : Py_NewRef(args[2]), args[3]);
+    new (&walk_of(self)) Walk(args[0], table, args[2] == Py_None ? nullptr : Py_NewRef(args[2]), args[3], once != 0);
     return self;
   });
 }
@@ -243,7 +250,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 PyObject* set_training(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
     RG_CHECK_AS(Type, nargs == 2 && is_module(args[0]) && PyBool_Check(args[1]), "_set_training(module, mode)");
-    Walk walk(args[0], nullptr, nullptr, nullptr);
+    Walk walk(args[0], nullptr, nullptr, nullptr, true);
     std::vector<Owned<>> all;
     while (PyObject* module = walk.next()) {
       all.emplace_back(module);
@@ -278,7 +285,7 @@ PyType_Slot slots[] = {{Py_tp_iter, reinterpret_cast<void*>(PyObject_SelfIter)},
 PyType_Spec spec = {"retrograd._C.ModuleTree", sizeof(TreeIterator), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 PyMethodDef methods[] = {{"_module_tree", as_method(module_tree), METH_FASTCALL,
-                          "(module, table, prefix, general): an iterator over the members of a module and of all below it."},
+                          "(module, table, prefix, general, once): an iterator over the members of a module and of all below it."},
                          {"_set_training", as_method(set_training), METH_FASTCALL,
                           "(module, mode): of a module and all below it; False, and nothing is done, where Python has to look."},
                          {nullptr, nullptr, 0, nullptr}};

@@ -13,6 +13,7 @@ from typing import Any
 from retrograd import _C
 from retrograd._C import Tensor
 from retrograd._overridable import overridable
+from retrograd.utils.hooks import RemovableHandle, warn_if_has_hooks
 
 _METHODS: dict[str, Any] = {}
 
@@ -86,8 +87,6 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]):
 
     Returns a handle whose remove() takes the hook off again.
     """
-    from retrograd.utils.hooks import RemovableHandle
-
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     hooks = self._backward_hooks
@@ -102,8 +101,6 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]):
 @overridable
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]):
     """Calls hook(param) after a gradient was accumulated into .grad of this leaf."""
-    from retrograd.utils.hooks import RemovableHandle
-
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if self.grad_fn is not None:
@@ -307,8 +304,6 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
 @_method
 @overridable
 def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
-    from retrograd.utils.hooks import warn_if_has_hooks
-
     warn_if_has_hooks(self)
     state = self.__getstate__()
     return (_rebuild, (type(self), _Memory.of(self), self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, state))

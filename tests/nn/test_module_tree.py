@@ -98,6 +98,24 @@ def test_without_recursion_and_with_duplicates():
     assert sum(m is net.first for m in net.modules(remove_duplicate=False)) == 2
 
 
+def test_duplicates_by_all_of_their_names():
+    net = nn.Sequential(Shared(), nn.Linear(1, 1))
+    net.append(net[1])
+
+    def every_name(module, table, prefix=""):
+        found = [(f"{prefix}{name}", value) for name, value in getattr(module, table).items() if value is not None]
+        return found + [
+            x for name, child in module._modules.items() if child is not None for x in every_name(child, table, f"{prefix}{name}.")
+        ]
+
+    same(net.named_parameters(remove_duplicate=False), every_name(net, "_parameters"))
+    same(net.named_buffers(remove_duplicate=False), every_name(net, "_buffers"))
+    net[1].outer = net
+    with pytest.raises(RecursionError):
+        list(net.named_parameters(remove_duplicate=False))
+    net[1].outer = None
+
+
 def test_classes_with_methods_of_their_own():
     net = nn.Sequential(nn.Linear(1, 1), Hides(nn.Linear(1, 1)), nn.Linear(1, 1))
     assert [name for name, _ in net.named_modules()] == ["", "0", "1", "2"]

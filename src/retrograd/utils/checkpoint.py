@@ -452,9 +452,14 @@ def _watched(preserve: bool) -> Any:
     """What the doctor keeps of this call, if it looks."""
     if not _C._doctor_state()[0]:
         return None
-    from retrograd.doctor._recomputing import begin
+    return _doctors_begin()(preserve)
 
-    return begin(preserve)
+
+@functools.cache
+def _doctors_begin() -> Callable[[bool], Any]:
+    from retrograd.doctor._recomputing import begin  # not what importing this module should wait for
+
+    return begin
 
 
 def _run_and_forget(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], context_fn: Callable[[], _Contexts], preserve: bool, determinism_check: str, debug: bool, early_stop: bool) -> Any:  # fmt: skip

@@ -314,22 +314,22 @@ class Module(CallWithHooks, StateDict):
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once, of this module and, with recurse, of those below it."""
         named = lambda: (param for _, param in self.named_parameters(recurse=recurse))  # noqa: E731
-        yield from _C._module_tree(self, "_parameters", None, named) if recurse else named()
+        yield from _C._module_tree(self, "_parameters", None, named, True) if recurse else named()
 
     def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
         """(full name, parameter) for each parameter."""
         general = lambda: self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)  # noqa: E731
-        yield from _C._module_tree(self, "_parameters", prefix, general) if recurse and remove_duplicate else general()
+        yield from _C._module_tree(self, "_parameters", prefix, general, remove_duplicate) if recurse else general()
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, each once."""
         named = lambda: (buffer for _, buffer in self.named_buffers(recurse=recurse))  # noqa: E731
-        yield from _C._module_tree(self, "_buffers", None, named) if recurse else named()
+        yield from _C._module_tree(self, "_buffers", None, named, True) if recurse else named()
 
     def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
         """(full name, buffer) for each buffer."""
         general = lambda: self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)  # noqa: E731
-        yield from _C._module_tree(self, "_buffers", prefix, general) if recurse and remove_duplicate else general()
+        yield from _C._module_tree(self, "_buffers", prefix, general, remove_duplicate) if recurse else general()
 
     def children(self) -> Iterator[Module]:
         """The modules directly below this one, each once."""
@@ -347,7 +347,7 @@ class Module(CallWithHooks, StateDict):
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """This module and all below it."""
         named = lambda: (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))  # noqa: E731
-        yield from _C._module_tree(self, None, None, named) if remove_duplicate else named()
+        yield from _C._module_tree(self, None, None, named, remove_duplicate)
 
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
@@ -355,7 +355,7 @@ class Module(CallWithHooks, StateDict):
         """(full name, module) for this module, whose name is the prefix, and all below it."""
         if memo is None:
             general = lambda: Module.named_modules(self, set(), prefix, remove_duplicate)  # noqa: E731
-            yield from _C._module_tree(self, None, prefix, general) if remove_duplicate else general()
+            yield from _C._module_tree(self, None, prefix, general, remove_duplicate)
             return
         if self in memo:
             return

@@ -22,10 +22,12 @@ def _named_tensors(module: Module) -> dict[str, Any]:
 
 def _with_tied(module: Module, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values, repeated for the other names of the tensors they stand for."""
+    tensors, result = _named_tensors(module), dict(values)
+    if len({id(tensor) for tensor in tensors.values()}) == len(tensors):
+        return result  # each has one name
     names: dict[int, list[str]] = {}
-    for name, tensor in _named_tensors(module).items():
+    for name, tensor in tensors.items():
         names.setdefault(id(tensor), []).append(name)
-    result = dict(values)
     for group in names.values():
         given = [name for name in group if name in values]
         if len(group) < 2 or not given:
@@ -62,7 +64,9 @@ def _owner(module: Module, path: str) -> Module:
 
 def _swap(owner: Module, name: str, value: Any) -> Any:
     """Puts a value in the place of a parameter, buffer or attribute, past the checks of setattr, and returns what was there."""
-    table: dict[str, Any] = next((t for t in (owner._parameters, owner._buffers) if name in t), owner.__dict__)
+    table: dict[str, Any] = owner._parameters
+    if name not in table:
+        table = owner._buffers if name in owner._buffers else owner.__dict__
     old = table.get(name, _ABSENT)
     if value is _ABSENT:
         table.pop(name, None)
@@ -82,7 +86,13 @@ def _reparametrize_module(
     for value in values.values():
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"{value} is not an instance of torch.Tensor")
-    places = {key: (_owner(module, key.rpartition(".")[0]), key.rpartition(".")[2]) for key in values}
+    owners: dict[str, Module] = {}
+    places = {}
+    for key in values:
+        path, _, name = key.rpartition(".")
+        if path not in owners:
+            owners[path] = _owner(module, path)
+        places[key] = owners[path], name
     old: dict[str, Any] = {}
     try:
         for key, (owner, name) in places.items():
