@@ -391,3 +391,34 @@ def test_registration_hooks(torch):
     assert seen == ["scale", "seen", "scratch", "weight", "bias", "inner"]
     make(torch)
     assert len(seen) == 6
+
+
+def test_deep_copies_of_modules():
+    net = retrograd.nn.Sequential(retrograd.nn.Linear(2, 2), retrograd.nn.BatchNorm1d(2), retrograd.nn.Linear(2, 2))
+    net[2].weight = net[0].weight
+    net.around, net.nothing = [net], []
+    net.same_nothing = net.nothing
+    calls = []
+    net[0].register_forward_hook(lambda *args: calls.append("hook"))
+    twin = copy.deepcopy(net)
+    assert twin.nothing is twin.same_nothing is not net.nothing
+    assert twin.around[0] is twin and twin[2].weight is twin[0].weight and twin[0].weight is not net[0].weight
+    assert retrograd.equal(twin[0].weight, net[0].weight) and type(twin[0].weight) is retrograd.nn.Parameter
+    twin(retrograd.ones(2, 2))
+    assert calls == ["hook"]
+    twin[0].register_forward_hook(lambda *args: calls.append("twin"))
+    net(retrograd.ones(2, 2))
+    assert calls == ["hook"] * 2
+
+    class Counted(retrograd.nn.Linear):
+        def __getstate__(self):
+            return {**super().__getstate__(), "copies": getattr(self, "copies", 0) + 1}
+
+    class Reduced(retrograd.nn.Module):
+        def __reduce__(self):
+            return Reduced, ()
+
+    assert copy.deepcopy(copy.deepcopy(Counted(1, 1))).copies == 2
+    one = Reduced()
+    one.extra = 1
+    assert not hasattr(copy.deepcopy(one), "extra")
