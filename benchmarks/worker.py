@@ -61,7 +61,7 @@ class Round:
             began = time.perf_counter()
             for _ in range(50):  # the first calls may load libraries, fill caches, or be looked at closely
                 self.loop(1)
-                if time.perf_counter() - began > max(0.1, 4 * seconds):
+                if time.perf_counter() - began > max(min(0.1, 10 * seconds), 4 * seconds):
                     break
             count, elapsed = 1, self.loop(1)
             while elapsed < seconds / 2:
