@@ -37,7 +37,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     """
     if _C._is_torch_function_mode_enabled():
         return _C._call_torch_function(tensor, (data,), {"dtype": dtype, "device": device, "requires_grad": requires_grad})
-    if type(data) not in _PLAIN:
+    kind = type(data)
+    if kind not in _PLAIN:
         if isinstance(data, Tensor):
             warnings.warn(
                 "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone(), and requires_grad_() of that for "
@@ -47,18 +48,18 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
             )
             if data.layout is not _C.strided:
                 return _place(data.detach().to(dtype or data.dtype).clone(), device, requires_grad)
-        data = _without_storage(data, dtype)
+        if kind.__module__ == _STORAGES:
+            data = _elements_of(data, dtype)
     made = _C._tensor_from(data, dtype)
     return made if device is None and not requires_grad else _place(made, device, requires_grad)
 
 
+_STORAGES = __name__.partition(".")[0] + ".storage"
 _PLAIN = frozenset((float, int, bool, complex, list, tuple))  # what data mostly are: no tensor, no storage
 
 
-def _without_storage(data: Any, dtype: Any) -> Any:
+def _elements_of(data: Any, dtype: Any) -> Any:
     """A storage as the tensor of its elements; bytes are read as elements of the dtype that is asked for, as in PyTorch."""
-    if type(data).__module__ != __name__.partition(".")[0] + ".storage":
-        return data
     from retrograd.storage import memory_of
 
     return memory_of(data.untyped(), getattr(data, "dtype", None) or dtype or _C.int64)
@@ -69,10 +70,12 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without a copy where that is possible."""
     if isinstance(data, Tensor):
         return _place(data if dtype is None or data.dtype == dtype else data.to(dtype), device, False)
-    if _is_array(data):
-        shared = from_numpy(data)
-        return _place(shared if dtype is None or shared.dtype == dtype else shared.to(dtype), device, False)
-    return _place(_C._tensor_from(data, dtype), device, False)
+    shared = _C._from_array(data)
+    if shared is NotImplemented:
+        shared = from_numpy(data) if _is_array(data) else _C._tensor_from(data, dtype)
+    if dtype is not None and shared.dtype != dtype:
+        shared = shared.to(dtype)
+    return shared if device is None else _place(shared, device, False)
 
 
 @overridable
