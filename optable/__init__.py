@@ -118,6 +118,7 @@ class Kernel:
     target: str = ""  # python: "module:function"; alias: cname of the op it is another name of
     exact_numbers: bool = False  # pointwise, two inputs: a number beside a 16-bit tensor is not rounded to its dtype
     complex: str = ""  # pointwise: the expression for complex elements, if there is one; native: "yes" when the kernel takes them, "lazy" when conjugates too
+    complex_rare: tuple[str, str] | tuple[()] = ()  # pointwise: as `rare`, for complex elements
     guests: str = ""  # what becomes of dtypes that kernels do not know, see GUESTS; "": refused
     any_overlap: bool = False  # pointwise: may write memory that several elements share
     elementwise: bool = False  # native: broadcasts like a pointwise op, so gradients are brought back to the inputs' shapes and dtypes
@@ -250,12 +251,17 @@ def pointwise(
     lanes: bool = False,
     exact_numbers: bool = False,
     any_overlap: bool = False,
-    complex: bool | str = False,
+    complex: bool | str | tuple[str, str, str] = False,
     guests: str = "",
 ) -> Kernel:
     """An elementwise kernel from one C expression of x, y, z (the tensor arguments in order) and the named scalar parameters.
 
-    `complex`: True where the same expression serves complex elements, else theirs. `guests`: see GUESTS."""
+    `complex`: True where the same expression serves complex elements, else theirs; of three, the expression, and what `rare` says, of theirs.
+    `guests`: see GUESTS."""
+    complex_rare: tuple[str, str] | tuple[()] = ()
+    if isinstance(complex, tuple):
+        complex, *rest = complex
+        complex_rare = (rest[0], rest[1])
     if complex:
         dtypes = (*dtypes, *COMPLEX)
     if guests:
@@ -274,6 +280,7 @@ def pointwise(
         lanes,
         exact_numbers=exact_numbers,
         complex=for_complex,
+        complex_rare=complex_rare,
         any_overlap=any_overlap,
         guests=guests,
     )

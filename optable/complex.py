@@ -181,9 +181,16 @@ op(
     doc="angle of floating and complex numbers.",
 )
 op(
+    "_conj_elements(Tensor self) -> Tensor",
+    variants="internal",
+    kernel=pointwise("x", dtypes=(), out="same", complex="conj_of(x)"),
+    no_grad=PART,
+    doc="The conjugates of what is in memory.",
+)
+op(
     "_polar(Tensor self) -> Tensor",
     variants="internal",
-    kernel=pointwise("x", dtypes=(), out="same", complex="T(x.re * std::cos(x.im), x.re * std::sin(x.im))", cost=24),
+    kernel=pointwise("x", dtypes=(), out="same", complex=("polar_of(x.re, x.im)", "far_angle(x)", "T(x.re * std::cos(x.im), x.re * std::sin(x.im))"), cost=24),
     no_grad=PART,
     doc="abs * exp(i angle) of numbers abs + i angle.",
 )

@@ -9,6 +9,12 @@ from .samples import BROADCAST_ERROR, B, E, I, S, T, binary, unary
 EVERYWHERE = "function method inplace out"
 FUNCTION = "function method out"
 
+
+def quick(name: str, far: str) -> tuple[str, str, str]:
+    """Of complex elements: csrc/cpu/complex_quick.h, but for those that are far."""
+    return f"quick_{name}(x)", f"far_{far}(x)", f"{name}_(x)"
+
+
 # ---- signs, powers and roots ----
 
 op(
@@ -143,7 +149,7 @@ op(
 op(
     "_cube(Tensor self) -> Tensor",
     variants="internal",
-    kernel=pointwise("multiply(multiply(x, x), x)", dtypes=NUMERIC, guests="bits"),
+    kernel=pointwise("multiply(multiply(x, x), x)", dtypes=NUMERIC, complex=True, guests="bits"),
     no_grad=PART,
     doc="self * self * self.",
 )
@@ -151,7 +157,7 @@ op(
     "sqrt(Tensor self) -> Tensor",
     steep=True,
     variants=EVERYWHERE,
-    kernel=pointwise("sqrt_(x)", dtypes=FLOATING, out="float", cost=6, complex=True),
+    kernel=pointwise("sqrt_(x)", dtypes=FLOATING, out="float", cost=6, complex=quick("sqrt", "square")),
     grad={"self": "grad / (result * 2)"},
     jvp="elementwise",
     inplace_function=True,
@@ -164,7 +170,7 @@ op(
     "rsqrt(Tensor self) -> Tensor",
     steep=True,
     variants=EVERYWHERE,
-    kernel=pointwise("rsqrt_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
+    kernel=pointwise("rsqrt_(x)", dtypes=FLOATING, out="float", cost=8, complex=quick("rsqrt", "square")),
     grad={"self": "ops::_scaled_product(grad, ops::pow_scalar(result, 3), -0.5)"},
     jvp="elementwise",
     inplace_function=True,
@@ -176,7 +182,7 @@ op(
     "reciprocal(Tensor self) -> Tensor",
     steep=True,
     variants=EVERYWHERE,
-    kernel=pointwise("1 / x", dtypes=FLOATING, out="float", cost=6, complex=True),
+    kernel=pointwise("1 / x", dtypes=FLOATING, out="float", cost=6, complex=("quick_reciprocal(x)", "far_square(x)", "T(1) / x")),
     grad={"self": "ops::_scaled_product(grad, result * result, -1)"},
     jvp="elementwise",
     inplace_function=True,
@@ -218,7 +224,7 @@ op(
     "exp(Tensor self) -> Tensor",
     steep=True,
     variants=EVERYWHERE,
-    kernel=pointwise("exp_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
+    kernel=pointwise("exp_(x)", dtypes=FLOATING, out="float", cost=8, complex=quick("exp", "exp")),
     grad={"self": "grad * result"},
     jvp="elementwise",
     inplace_function=True,
@@ -231,7 +237,7 @@ op(
     "log(Tensor self) -> Tensor",
     steep=True,
     variants=EVERYWHERE,
-    kernel=pointwise("log_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
+    kernel=pointwise("log_(x)", dtypes=FLOATING, out="float", cost=8, complex=quick("log", "log")),
     grad={"self": "grad / self"},
     jvp="elementwise",
     inplace_function=True,
@@ -245,7 +251,7 @@ op(
     "exp2(Tensor self) -> Tensor",
     steep=True,
     variants=EVERYWHERE,
-    kernel=pointwise("exp2_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
+    kernel=pointwise("exp2_(x)", dtypes=FLOATING, out="float", cost=8, complex=quick("exp2", "exp")),
     grad={"self": "ops::_scaled_product(grad, result, 0.6931471805599453)"},
     jvp="elementwise",
     inplace_function=True,
@@ -257,7 +263,7 @@ op(
     "expm1(Tensor self) -> Tensor",
     steep=True,
     variants=EVERYWHERE,
-    kernel=pointwise("expm1_(x)", dtypes=FLOATING, out="float", cost=10, complex=True),
+    kernel=pointwise("expm1_(x)", dtypes=FLOATING, out="float", cost=10, complex=quick("expm1", "exp")),
     grad={"self": "grad * (result + 1)"},
     jvp="elementwise",
     inplace_function=True,
@@ -270,7 +276,7 @@ op(
     "log2(Tensor self) -> Tensor",
     steep=True,
     variants=EVERYWHERE,
-    kernel=pointwise("log2_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
+    kernel=pointwise("log2_(x)", dtypes=FLOATING, out="float", cost=8, complex=quick("log2", "log")),
     grad={"self": "grad / (self * 0.6931471805599453)"},
     jvp="elementwise",
     inplace_function=True,
@@ -283,7 +289,7 @@ op(
     "log10(Tensor self) -> Tensor",
     steep=True,
     variants=EVERYWHERE,
-    kernel=pointwise("log10_(x)", dtypes=FLOATING, out="float", cost=8, complex=True),
+    kernel=pointwise("log10_(x)", dtypes=FLOATING, out="float", cost=8, complex=quick("log10", "log")),
     grad={"self": "grad / (self * 2.302585092994046)"},
     jvp="elementwise",
     inplace_function=True,
@@ -381,7 +387,12 @@ for name, expr, low, high, formula, words in (
         variants=EVERYWHERE,
         # Past the range that the vectorised reduction covers, the C library's function does the few that are there.
         kernel=pointwise(
-            f"{expr}_(x)", dtypes=FLOATING, out="float", cost=12, rare=("abs_(x) > trig_bound<T>()", f"std::{expr}(x)"), complex=True
+            f"{expr}_(x)",
+            dtypes=FLOATING,
+            out="float",
+            cost=12,
+            rare=("abs_(x) > trig_bound<T>()", f"std::{expr}(x)"),
+            complex=quick(expr, "tan" if expr == "tan" else "turn"),
         ),
         grad={"self": formula},
         jvp="elementwise",
@@ -503,7 +514,7 @@ op(
 op(
     "tanh(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("tanh_(x)", dtypes=FLOATING, out="float", cost=10, complex=True),
+    kernel=pointwise("tanh_(x)", dtypes=FLOATING, out="float", cost=10, complex=quick("tanh", "tanh")),
     grad={"self": "ops::tanh_backward(grad, result)"},
     jvp="elementwise",
     inplace_function=True,
@@ -523,7 +534,7 @@ op(
 op(
     "sigmoid(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("sigmoid_(x)", dtypes=FLOATING, out="float", cost=10, complex=True),
+    kernel=pointwise("sigmoid_(x)", dtypes=FLOATING, out="float", cost=10, complex=quick("sigmoid", "exp")),
     grad={"self": "ops::sigmoid_backward(grad, result)"},
     jvp="elementwise",
     inplace_function=True,
@@ -551,7 +562,7 @@ for name, low, high, formula, words in (
         f"{name}(Tensor self) -> Tensor",
         steep=name != "asinh",
         variants=EVERYWHERE,
-        kernel=pointwise(f"{name}_(x)", dtypes=FLOATING, out="float", cost=12, complex=True),
+        kernel=pointwise(f"{name}_(x)", dtypes=FLOATING, out="float", cost=12, complex=quick(name, "exp") if name in ("sinh", "cosh") else True),
         grad={"self": formula},
         jvp="elementwise",
         inplace_function=True,

@@ -45,18 +45,17 @@ template <class R> Complex<R> expm1_(Complex<R> z) {
   const R half = std::sin(z.im / 2), e = std::exp(z.re);
   return {std::expm1(z.re) * std::cos(z.im) - 2 * half * half, e * std::sin(z.im)};
 }
-template <class R> Complex<R> log1p_(Complex<R> z) {
-  const R norm = std::hypot(z.re, z.im), angle = std::atan2(z.im, R(1) + z.re);
+template <class R> RG_INLINE Complex<R> log1p_(Complex<R> z) {
   // Near 0 the square of |1 + z| is 1 + x (2 + x) + y^2, whose distance from 1 is known exactly.
-  const R size = norm < R(0.5) ? std::log1p(z.re * (2 + z.re) + z.im * z.im) / 2 : std::log(std::hypot(R(1) + z.re, z.im));
-  return {size, angle};
+  const R near = log1p_(z.re * (2 + z.re) + z.im * z.im) / 2, far = log_(hypot_of(R(1) + z.re, z.im));
+  return {hypot_of(z.re, z.im) < R(0.5) ? near : far, atan2_(z.im, R(1) + z.re)};
 }
 
-template <class R> RG_INLINE R abs_of(Complex<R> z) { return std::hypot(z.re, z.im); }
-template <class R> RG_INLINE R angle_of(Complex<R> z) { return std::atan2(z.im, z.re); }
+template <class R> RG_INLINE R abs_of(Complex<R> z) { return hypot_of(z.re, z.im); }
+template <class R> RG_INLINE R angle_of(Complex<R> z) { return atan2_(z.im, z.re); }
 template <class R> RG_INLINE Complex<R> sign_of(Complex<R> z) {
-  const R size = abs_of(z);
-  return size == 0 ? Complex<R>(0) : Complex<R>(z.re / size, z.im / size);
+  const R size = abs_of(z), re = z.re / size, im = z.im / size;
+  return {size == 0 ? R(0) : re, size == 0 ? R(0) : im};
 }
 template <class R> RG_INLINE Complex<R> conj_of(Complex<R> z) { return {z.re, -z.im}; }
 template <class T> RG_INLINE T conj_of(T x) { return x; }

@@ -39,6 +39,8 @@ void copy_data(const Tensor& dst, const Tensor& src) {
   if (RG_UNLIKELY(src->device != dst->device)) return copy_data(dst, moved_to(src, dst->device));
   int64_t strides[kMaxDims];
   const bool same = same_sizes(dst.get(), src.get());
+  if (RG_UNLIKELY(((dst->flags ^ src->flags) & kLazy) == kConj) && same && dst.dtype() == src.dtype() && is_complex(dst.dtype()))
+    return conjugate_into(src, dst);
   if (!same) strides_in(src, dst.sizes(), strides);
   {
     const Launch launch(dst, dst.numel() / 2);

@@ -29,6 +29,13 @@ Tensor real_view(const Tensor& t, bool pairs, int64_t part) {
   return view;
 }
 
+// What is in memory, as it is.
+Tensor memory_of(const Tensor& t) {
+  Tensor memory = alias(t);
+  memory->flags &= static_cast<uint16_t>(~kLazy);
+  return memory;
+}
+
 }  // namespace
 
 Tensor real_pairs(const Tensor& t) { return real_view(t, true, 0); }
@@ -39,15 +46,15 @@ void turn_memory(const Tensor& t, int flags) {
   if (!has_elements(t)) return;
   const bool complex = is_complex(t.dtype());
   if ((flags & kConj) && complex) {
-    const Tensor imag = imag_part(t);
-    impl::neg_out(imag, imag);
+    conjugate_into(t, t);
   }
   if (flags & kNeg) {
-    Tensor memory = complex ? real_pairs(t) : alias(t);
-    memory->flags &= static_cast<uint16_t>(~kLazy);
+    const Tensor memory = complex ? real_pairs(t) : memory_of(t);
     impl::neg_out(memory, memory);
   }
 }
+
+void conjugate_into(const Tensor& from, const Tensor& to) { impl::_conj_elements_out(memory_of(from), memory_of(to)); }
 
 Tensor resolved(const Tensor& t) {
   Tensor out = empty_like(t, t.dtype());

@@ -19,8 +19,9 @@ Tensor real_pairs(const Tensor& t);
 Tensor real_part(const Tensor& t);
 Tensor imag_part(const Tensor& t);
 
-void turn_memory(const Tensor& t, int flags);    // conjugates (kConj) or negates (kNeg) what is in memory
-[[gnu::cold]] Tensor resolved(const Tensor& t);  // a copy without the flags
+void turn_memory(const Tensor& t, int flags);               // conjugates (kConj) or negates (kNeg) what is in memory
+void conjugate_into(const Tensor& from, const Tensor& to);  // what is in memory, of one complex dtype and size
+[[gnu::cold]] Tensor resolved(const Tensor& t);             // a copy without the flags
 
 // One test per argument: whether a kernel meets what it is not made for, some of kLazyBits, kComplexBits and kGuestBits.
 template <uint64_t kBits> inline bool has_trait(const TensorImpl* t) { return t && (traits_word(t) & kBits); }

@@ -50,7 +50,9 @@ class KernelFiles:
 
     def owner(self, op: Op) -> Op:
         k = op.kernel
-        return self._first.setdefault((k.expr, k.complex, k.dtypes, k.guests, k.out, k.params, k.rare, len(inputs_of(op))), op)
+        return self._first.setdefault(
+            (k.expr, k.complex, k.dtypes, k.guests, k.out, k.params, k.rare, k.complex_rare, len(inputs_of(op))), op
+        )
 
     def row(self, op: Op) -> str:
         """The name of the number of its kernel, by which a device knows it: see kernels/pointwise.h."""
@@ -154,7 +156,7 @@ def pointwise_impl(op: Op, kernels: KernelFiles) -> str:
 SOURCE = """
 $generated
 
-#include "cpu/complex_math.h"
+#include "cpu/complex_quick.h"
 #include "cpu/pointwise_loop.h"
 #include "pointwise_tables.h"
 
@@ -206,12 +208,15 @@ def functors(op: Op) -> str:
     if kernel.lanes:
         shared["args"] = args.replace(" T ", " Lanes ")
         return f"// {op.schema}\n" + fill(FUNCTOR_IN_LANES, **shared, functor=f"F_{op.cname}", expr=kernel.expr)
-    rare = fill(RARE, args=args, test=kernel.rare[0], expr=kernel.rare[1]) if kernel.rare else ""
+
+    def rare(which: tuple[str, ...]) -> str:
+        return fill(RARE, args=args, test=which[0], expr=which[1]) if which else ""
+
     result = "bool" if kernel.out == "bool" else "T"
-    text = f"// {op.schema}\n" + fill(FUNCTOR, **shared, functor=f"F_{op.cname}", result=result, expr=kernel.expr, rare=rare)
+    text = f"// {op.schema}\n" + fill(FUNCTOR, **shared, functor=f"F_{op.cname}", result=result, expr=kernel.expr, rare=rare(kernel.rare))
     if kernel.complex:
         result = {"bool": "bool", "real": "typename T::real_type"}.get(kernel.out, "T")
-        text += "\n" + fill(FUNCTOR, **shared, functor=f"C_{op.cname}", result=result, expr=kernel.complex, rare="")
+        text += "\n" + fill(FUNCTOR, **shared, functor=f"C_{op.cname}", result=result, expr=kernel.complex, rare=rare(kernel.complex_rare))
     return text
 
 

@@ -86,10 +86,7 @@ Spec polar(const Tensor& abs, const Tensor& angle) { return of_parts(abs, angle,
 
 namespace compute {
 
-void _conj_physical(const Tensor& self, const Tensor& out) {
-  copy_data(out, self);
-  turn_memory(out, kConj);
-}
+void _conj_physical(const Tensor& self, const Tensor& out) { copy_data(out, impl::_conj(self)); }
 void conj_physical_inplace(const Tensor& self) { turn_memory(self, kConj); }
 
 void complex(const Tensor& real, const Tensor& imag, const Tensor& out) {

@@ -51,7 +51,7 @@ Power power_kind(const Tensor& self, const Scalar& exponent) {
   if (!floating) check_representable(exponent, self.dtype());
   if (e == 1) return Power::Copy;
   if (e == 2) return Power::Square;
-  const bool is_wide = self.dtype() == DType::Float32 || self.dtype() == DType::Float64;  // others would round the square to fewer digits
+  const bool is_wide = itemsize(self.dtype()) >= 4;  // others would round the square to fewer digits
   if (e == 3 && (!floating || is_wide)) return Power::Cube;
   if (!floating) return Power::General;
   if (e == 0.5) return Power::Sqrt;
