@@ -133,7 +133,8 @@ Tensor kron(const Tensor& self, const Tensor& other) {
     b.sizes[b.ndim++] = y;
     merged.sizes[merged.ndim++] = x * y;
   }
-  return ops::_unsafe_view(ops::reshape(self, a) * ops::reshape(other, b), merged);
+  // In this order rows are those of `other`, each times one number, which the loops of products know.
+  return ops::_unsafe_view(ops::reshape(other, b) * ops::reshape(self, a), merged);
 }
 
 Tensor cross(const Tensor& self, const Tensor& other, std::optional<int64_t> dim) {
