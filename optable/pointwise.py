@@ -686,21 +686,21 @@ op(
 op(
     "_clamp(Tensor self, Operand min, Operand max) -> Tensor",
     variants="internal",
-    kernel=pointwise("min_nan(max_nan(x, y), z)", dtypes=NUMERIC, label="clamp_scalar", guests="own"),
+    kernel=pointwise("min_nan(z, max_nan(y, x))", dtypes=NUMERIC, label="clamp_scalar", guests="own"),
     no_grad=PART,
     doc="self limited to [min, max].",
 )
 op(
     "_clamp_below(Tensor self, Operand min) -> Tensor",
     variants="internal",
-    kernel=pointwise("max_nan(x, y)", dtypes=NUMERIC, label="clamp_min_scalar", guests="own"),
+    kernel=pointwise("max_nan(y, x)", dtypes=NUMERIC, label="clamp_min_scalar", guests="own"),
     no_grad=PART,
     doc="self, at least min.",
 )
 op(
     "_clamp_above(Tensor self, Operand max) -> Tensor",
     variants="internal",
-    kernel=pointwise("min_nan(x, y)", dtypes=NUMERIC, label="clamp_max_scalar", guests="own"),
+    kernel=pointwise("min_nan(y, x)", dtypes=NUMERIC, label="clamp_max_scalar", guests="own"),
     no_grad=PART,
     doc="self, at most max.",
 )

@@ -53,8 +53,9 @@ template <class T> RG_INLINE T multiply(T x, T y) {
     return static_cast<T>(x * y);
   }
 }
-template <class T> RG_INLINE T max_nan(T a, T b) { return a != a ? a : (b != b ? b : (a > b ? a : b)); }
-template <class T> RG_INLINE T min_nan(T a, T b) { return a != a ? a : (b != b ? b : (a < b ? a : b)); }
+// Of two that are equal, zeros of either sign say, the second.
+template <class T> RG_INLINE T max_nan(T a, T b) { return a != a ? a : (a > b ? a : b); }
+template <class T> RG_INLINE T min_nan(T a, T b) { return a != a ? a : (a < b ? a : b); }
 template <class T> RG_INLINE T clamp_of(T x, T low, T high) {  // nan stays, with one instruction for each bound
   const T raised = low > x ? low : x;
   return high < raised ? high : raised;

@@ -12,12 +12,6 @@ namespace vm {
 
 constexpr double kPiD = 3.141592653589793;
 
-template <int N> RG_INLINE Lanes horner(Lanes x, const double (&c)[N]) {
-  Lanes y = spread(c[N - 1]);
-  for (int i = N - 2; i >= 0; --i) y = y * x + c[i];
-  return y;
-}
-
 // psi: the asymptotic series from 10 on, below it ten steps up, whose reciprocals are summed as D / P; reflection for negative arguments.
 [[gnu::noinline, maybe_unused]] Lanes digamma(const Lanes at) {
   const Mask left = at < 0;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 
 import pytest
 
@@ -448,3 +449,25 @@ def test_bools_are_clamped_by_one_tensor_and_not_by_two():
     assert x.clone().clamp_(max=bound).tolist() == [False, False]
     with pytest.raises(NotImplementedError, match="\"clamp_cpu\" not implemented for 'Bool'"):
         torch.clamp(x, bound, bound)
+
+
+def test_the_inverse_of_the_normal_distribution():
+    """Against Python's own, of which PyTorch's differs by some 1e-15; in the tails and around 1/2, where digits are easily lost."""
+    inverse = statistics.NormalDist().inv_cdf
+    points = [1e-300, 1e-17, 1e-9, 1e-3, 0.0749, 0.075, 0.2, 0.49, 0.5 - 1e-12, 0.5, 0.5 + 1e-12, 0.8, 0.925, 0.9251, 0.999, 1 - 1e-12]
+    found = torch.special.ndtri(torch.tensor(points, dtype=torch.float64))
+    torch.testing.assert_close(found, torch.tensor([inverse(p) for p in points], dtype=torch.float64), rtol=1e-15, atol=0)
+    torch.testing.assert_close(torch.special.ndtr(found[1:]), torch.tensor(points[1:], dtype=torch.float64), rtol=3e-14, atol=0)
+    edges = torch.special.ndtri(torch.tensor([0.0, 1.0, -0.1, 1.1, math.nan], dtype=torch.float64))
+    assert edges[:2].tolist() == [-math.inf, math.inf] and edges[2:].isnan().all()
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("f", [torch.softmax, torch.log_softmax])
+def test_softmax_of_few_columns(f, dim):
+    """Columns that lie side by side, too few for a tile, are lanes of a vector; those of the transposed matrix are lines."""
+    for rows, columns in ((1, 3), (5, 7), (64, 2), (65, 2), (4, 4)):
+        x = (torch.arange(3.0 * rows * columns).reshape(3, rows, columns) * 0.7).sin() * 30
+        x[1, 0, -1] = -math.inf
+        x[2, 0, 0] = math.nan
+        torch.testing.assert_close(f(x, dim + 1), f(x.mT.contiguous(), 2 - dim).mT, equal_nan=True, rtol=2e-6, atol=1e-6)
