@@ -1,7 +1,7 @@
 """Ops that make tensors: filled ones, sequences, and the `_like` and `new_` forms that take dtype and device from another tensor."""
 
 from optable import composite, native, op, python
-from optable.facts import SIZES, Out, by, leading, sized
+from optable.facts import SIZES, WIDER, Out, by, leading, sized
 from optable.samples import E, I, S, T
 
 OPTIONS = "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False"
@@ -253,14 +253,14 @@ for _name in ("tril_indices", "triu_indices"):
 op(
     "new_tensor(Tensor self, Tensor data) -> Tensor",
     variants="method",
-    kernel=python("retrograd._ops.create:new_tensor"),
+    kernel=python("retrograd._ops.create:new_tensor", unchecked=WIDER),
     doc="A copy of data with the dtype and device of self.",
     samples=[S(T(2, grad=False), [1, 2]), S(I(2), 1.5)],
 )
 op(
     "new(Tensor self) -> Tensor",
     variants="method",
-    kernel=python("retrograd._ops.create:new"),
+    kernel=python("retrograd._ops.create:new", unchecked=WIDER),
     doc="A tensor of the type of self from sizes or data.",
     samples=[S(T(2, grad=False), [1, 2])],
 )

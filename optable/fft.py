@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import composite, native, op, python
-from .facts import FLOAT32, Out, by
+from .facts import FLOAT32, IN_PYTHON, Out, by
 from .samples import E, I, S, T
 
 DIM_ERROR = "Dimension out of range"
@@ -171,7 +171,7 @@ op(
     f'stft(Tensor self, {_FRAMES}, str pad_mode="reflect", bool normalized=False, bool? onesided=None, bool? return_complex=None, '
     "bool? align_to_window=None) -> Tensor",
     variants="function method",
-    kernel=python("retrograd._ops.fft:stft"),
+    kernel=python("retrograd._ops.fft:stft", unchecked=IN_PYTHON),
     autocast=FLOAT32,
     doc="The transforms of overlapping pieces of a signal [batch, time], each times a window: [batch, frequencies, pieces].",
     samples=[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optable import composite, native, op, python
-from optable.facts import EXPECTED, INTEGERS, LOOP, PART, PROMOTE, Out, along, along_some, by
+from optable.facts import EXPECTED, IN_PYTHON, INTEGERS, LOOP, PART, PROMOTE, Out, along, along_some, by
 from optable.samples import B, E, I, S, T
 
 DIM_ERROR = "Dimension out of range"
@@ -572,7 +572,7 @@ op(
 op(
     "unravel_index(Tensor indices, int[] shape) -> Tensor[]",
     variants="function",
-    kernel=python("retrograd._ops.index:unravel_index"),
+    kernel=python("retrograd._ops.index:unravel_index", unchecked=IN_PYTHON),
     doc="Where flat indices are in an array of a shape: one tensor of coordinates per dimension.",
     samples=[
         S(I(5, high=24), (2, 3, 4)),

@@ -7,7 +7,24 @@ derivatives as ops of their own, so that second derivatives follow.
 from typing import Any
 
 from optable import Kernel, alias, composite, copy_of, entries, native, op, python, view
-from optable.facts import BITS, CAT, DETACHES, EXPECTED, INTEGERS, LOOP, PROMOTE, Out, along, along_new, along_some, by, leading, sized
+from optable.facts import (
+    BITS,
+    CAT,
+    DETACHES,
+    EXPECTED,
+    IN_PYTHON,
+    INTEGERS,
+    LOOP,
+    PROMOTE,
+    WIDER,
+    Out,
+    along,
+    along_new,
+    along_some,
+    by,
+    leading,
+    sized,
+)
 from optable.samples import E, I, S, T
 
 DIM_ERROR = r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"
@@ -263,14 +280,14 @@ op(
 op(
     "broadcast_tensors(Tensor[] tensors) -> Tensor[]",
     variants="function",
-    kernel=python("retrograd._ops.shape:broadcast_tensors"),
+    kernel=python("retrograd._ops.shape:broadcast_tensors", unchecked=IN_PYTHON),
     doc="All tensors expanded to their common shape.",
     samples=[S(T(3, 1), T(4)), S(T(), T(2)), S(T(0, 1), T(3))],
 )
 op(
     "broadcast_shapes(int[] shapes) -> int",
     variants="function",
-    kernel=python("retrograd._ops.shape:broadcast_shapes"),
+    kernel=python("retrograd._ops.shape:broadcast_shapes", unchecked=IN_PYTHON),
     doc="The shape that tensors of the given shapes broadcast to.",
     samples=[S((3, 1), (4,)), S((), (2,)), S(3, (2, 1))],
 )
@@ -837,7 +854,7 @@ op(
 op(
     "block_diag(Tensor[] tensors) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.shape:block_diag"),
+    kernel=python("retrograd._ops.shape:block_diag", unchecked=IN_PYTHON),
     doc="The block diagonal matrix of the given matrices.",
     samples=[S(T(2, 3), T(3), T())],
 )
@@ -987,7 +1004,7 @@ for _name, _doc, _samples in (
     op(
         f"{_name}(Tensor[] tensors) -> Tensor[]",
         variants="function",
-        kernel=python(f"retrograd._ops.shape:{_name}"),
+        kernel=python(f"retrograd._ops.shape:{_name}", unchecked=WIDER if _name == "combinations" else IN_PYTHON),
         doc=_doc,
         samples=_samples,
     )
@@ -1231,7 +1248,7 @@ for _name in ("resize", "resize_as"):
     op(
         f"{_name}.copy(Tensor self) -> Tensor",
         variants="method",
-        kernel=python(f"retrograd._ops.shape:{_name}"),
+        kernel=python(f"retrograd._ops.shape:{_name}", unchecked=IN_PYTHON),
         doc="A tensor of another size and as many elements: kept for old programs.",
         samples=[S(T(3, 4), 2, 6) if _name == "resize" else S(T(3, 4), I(2, 6))],
         test={"warns": True},
