@@ -691,7 +691,7 @@ op(
     doc="as_strided_scatter of a tensor that lies in memory as self_stride and self_offset say.",
 )
 op(
-    "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+    "as_strided_scatter(Tensor self, Tensor src, int[+] size, int[+] stride, int? storage_offset=None) -> Tensor",
     kernel=composite(),
     doc="A copy of self, laid out in memory as self is, with its as_strided(size, stride, storage_offset) replaced by src.",
     samples=[S(T(3, 3), T(2, 2), (2, 2), (1, 2)), S(T(9), T(3), (3,), (2,), 1)],

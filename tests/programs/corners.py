@@ -308,3 +308,16 @@ def zeros_at_a_bound_keep_their_sign(torch, F, attempt):
                 lambda: F.hardtanh(x, zero, 1),
             ):
                 attempt(lambda: f().signbit()[:2])
+
+
+def results_lie_as_transposed_inputs_do(torch, attempt):
+    x, v, tall = torch.arange(16.0).reshape(4, 4), torch.arange(4.0), torch.ones(4, 2)
+    for y in (x, x.t()):
+        attempt(lambda: torch.addr(y, v, v).stride())
+        attempt(lambda: torch.addr(y, v, v, beta=0, alpha=2).t().contiguous().stride())
+        attempt(lambda: torch.addr(y, v, v))
+        attempt(lambda: torch.kron(y, y).stride())
+        attempt(lambda: torch.kron(y, y)[1])
+        attempt(lambda: torch.gru_cell(x, y, torch.ones(12, 4), torch.ones(12, 4)).stride())
+    attempt(lambda: torch.kron(tall.t(), tall.t()).stride())
+    attempt(lambda: torch.addr(v, v, v).stride())

@@ -6,6 +6,7 @@
 #include "ops.h"
 #include "ops/derivatives.h"
 #include "ops/dims.h"
+#include "ops/generated_support.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace retrograd {
@@ -122,6 +123,8 @@ Tensor _tensordot(const Tensor& self, const Tensor& other, IntSpan dims_self, In
 }
 
 Tensor kron(const Tensor& self, const Tensor& other) {
+  // Of matrices that lie column by column the result does too.
+  if (RG_UNLIKELY(runs_along_columns(self.get()) && runs_along_columns(other.get()))) return ops::t(kron(ops::t(self), ops::t(other)));
   const int64_t n = std::max(self.dim(), other.dim());
   RG_CHECK(2 * n <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, the product on the way has ", 2 * n);
   Shape a, b, merged;
