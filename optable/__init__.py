@@ -114,6 +114,7 @@ class Kernel:
     label: str = ""  # pointwise: the name in "..._cpu not implemented for 'Bool'", when it is not the op's
     rare: tuple[str, str] | tuple[()] = ()  # pointwise: a test of the inputs, and the expression for the few elements that pass it
     lanes: bool = False  # pointwise: the expression is one of several elements at once, as doubles (csrc/cpu/lanes.h)
+    halves: bool = False  # pointwise: the expression takes 16-bit floats as they are
     straight: tuple[str, int] | tuple[()] = ()  # python: the op that a call with so many arguments is one of
     unchecked: Unchecked | None = None  # python: why arguments are not held to the types of the schema
     target: str = ""  # python: "module:function"; alias: cname of the op it is another name of
@@ -253,10 +254,12 @@ def pointwise(
     any_overlap: bool = False,
     complex: bool | str = False,
     guests: str = "",
+    halves: bool = False,
 ) -> Kernel:
     """An elementwise kernel from one C expression of x, y, z (the tensor arguments in order) and the named scalar parameters.
 
-    `complex`: True where the same expression serves complex elements, else theirs. `guests`: see GUESTS."""
+    `complex`: True where the same expression serves complex elements, else theirs. `guests`: see GUESTS. `halves`: the expression takes 16-bit
+    floats as they are, where rows are dense; it has to give what it gives in float."""
     if complex:
         dtypes = (*dtypes, *COMPLEX)
     if guests:
@@ -277,6 +280,7 @@ def pointwise(
         complex=for_complex,
         any_overlap=any_overlap,
         guests=guests,
+        halves=halves,
     )
 
 

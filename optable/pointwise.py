@@ -793,7 +793,7 @@ op(
 op(
     "copysign(Tensor self, Tensor other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("copysign_(x, y)", dtypes=FLOATING, out="float"),
+    kernel=pointwise("copysign_(x, y)", dtypes=FLOATING, out="float", halves=True),
     grad={"self": "copysign_backward(grad, self, result)", "other": "zero_gradient(grad)"},
     jvp="elementwise",
     doc="The magnitude of self with the sign of other.",
@@ -804,7 +804,7 @@ op(
 op(
     "copysign.scalar(Tensor self, Operand other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("copysign_(x, y)", dtypes=FLOATING, out="float"),
+    kernel=pointwise("copysign_(x, y)", dtypes=FLOATING, out="float", halves=True),
     grad={"self": "copysign_backward(grad, self, result)"},
     node="CopysignBackward1",
     jvp="elementwise",

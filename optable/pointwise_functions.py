@@ -14,7 +14,7 @@ FUNCTION = "function method out"
 op(
     "neg(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("-x", dtypes=NUMERIC, check="check_neg(self);", complex=True, guests="bits"),
+    kernel=pointwise("negated(x)", dtypes=NUMERIC, check="check_neg(self);", complex="-x", guests="bits", halves=True),
     grad={"self": "-grad"},
     jvp="elementwise",
     inplace_function=True,
@@ -27,7 +27,7 @@ op(
 op(
     "abs(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("abs_of(x)", dtypes=NUMERIC, out="real", complex=True),
+    kernel=pointwise("abs_of(x)", dtypes=NUMERIC, out="real", complex=True, halves=True),
     grad={"self": "grad * ops::sgn(self)"},
     wirtinger=True,
     jvp="along(self_t, ops::sgn(self))",
@@ -695,7 +695,7 @@ op(
     "polygamma(int n, Tensor self) -> Tensor",
     variants="function out",
     kernel=pointwise(
-        "polygamma_(static_cast<int>(n), x)", dtypes=FLOATING, out="float", params=("n",), cost=200, check="check_polygamma(n);", lanes=True
+        "polygamma_<T>(static_cast<int>(n), x)", dtypes=FLOATING, out="float", params=("n",), cost=200, check="check_polygamma(n);", lanes=True
     ),
     grad={"self": "grad * ops::polygamma(n + 1, self)"},
     jvp="elementwise",

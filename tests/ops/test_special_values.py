@@ -471,3 +471,24 @@ def test_softmax_of_few_columns(f, dim):
         x[1, 0, -1] = -math.inf
         x[2, 0, 0] = math.nan
         torch.testing.assert_close(f(x, dim + 1), f(x.mT.contiguous(), 2 - dim).mT, equal_nan=True, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_signs_of_all_16_bit_floats(dtype):
+    """They are taken from the bits; in float the same numbers come out, of rows that are dense and of others."""
+    x = torch.arange(-32768, 32768).to(torch.int16).view(dtype)
+    for y, wide in ((x, x.float()), (x[1::3], x.float()[1::3])):
+        for f in (torch.neg, torch.abs, lambda t: t.copysign(-1.0), lambda t: t.copysign(1), lambda t: t.copysign(t.flip(0))):
+            torch.testing.assert_close(f(y), f(wide).to(dtype), rtol=0, atol=0, equal_nan=True)
+            numbers = ~wide.isnan()
+            assert torch.equal(f(y)[numbers].signbit(), f(wide)[numbers].signbit())
+
+
+@pytest.mark.parametrize("n", [2, 3, 9, 10, 11, 15])
+def test_polygamma_in_float_as_in_double(n):
+    x = torch.cat([torch.linspace(0.3, 9, 50), torch.linspace(10, 60, 20)]).double()
+    torch.testing.assert_close(torch.polygamma(n, x.float()).double(), torch.polygamma(n, x.float().double()), rtol=1e-6, atol=0)
+    factorial, zeta = math.gamma(n + 1), torch.special.zeta(torch.tensor(n + 1.0, dtype=torch.float64), 1.0)
+    torch.testing.assert_close(
+        torch.polygamma(n, torch.ones(1, dtype=torch.float64))[0], (-1) ** (n + 1) * factorial * zeta, rtol=1e-13, atol=0
+    )

@@ -173,6 +173,7 @@ RG_EXPORT_KERNELS($struct, $name) = {
 """
 FUNCTOR = """
 template <class T> struct $functor {
+  $halves
   $members
   explicit $functor(const KernelParam*$inits {}
   RG_INLINE $result operator()($args) const { return static_cast<$result>($expr); }
@@ -207,11 +208,12 @@ def functors(op: Op) -> str:
         shared["args"] = args.replace(" T ", " Lanes ")
         return f"// {op.schema}\n" + fill(FUNCTOR_IN_LANES, **shared, functor=f"F_{op.cname}", expr=kernel.expr)
     rare = fill(RARE, args=args, test=kernel.rare[0], expr=kernel.rare[1]) if kernel.rare else ""
+    halves = "static constexpr bool takes_halves = true;" if kernel.halves else ""
     result = "bool" if kernel.out == "bool" else "T"
-    text = f"// {op.schema}\n" + fill(FUNCTOR, **shared, functor=f"F_{op.cname}", result=result, expr=kernel.expr, rare=rare)
+    text = f"// {op.schema}\n" + fill(FUNCTOR, **shared, functor=f"F_{op.cname}", result=result, expr=kernel.expr, rare=rare, halves=halves)
     if kernel.complex:
         result = {"bool": "bool", "real": "typename T::real_type"}.get(kernel.out, "T")
-        text += "\n" + fill(FUNCTOR, **shared, functor=f"C_{op.cname}", result=result, expr=kernel.complex, rare="")
+        text += "\n" + fill(FUNCTOR, **shared, functor=f"C_{op.cname}", result=result, expr=kernel.complex, rare="", halves="")
     return text
 
 
