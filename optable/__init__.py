@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .facts import ELEMENTWISE, NO_RULE, NOTHING, PARTS, Batching, NoGrad, Out
+from .facts import ELEMENTWISE, NO_RULE, NOTHING, PARTS, Batching, NoGrad, Out, Unchecked
 from .types import PARAM_TYPES, RETURN_TYPES, ParamType, ReturnType
 
 FAMILIES = (
@@ -114,7 +114,9 @@ class Kernel:
     label: str = ""  # pointwise: the name in "..._cpu not implemented for 'Bool'", when it is not the op's
     rare: tuple[str, str] | tuple[()] = ()  # pointwise: a test of the inputs, and the expression for the few elements that pass it
     lanes: bool = False  # pointwise: the expression is one of several elements at once, as doubles (csrc/cpu/lanes.h)
+    halves: bool = False  # pointwise: the expression takes 16-bit floats as they are
     straight: tuple[str, int] | tuple[()] = ()  # python: the op that a call with so many arguments is one of
+    unchecked: Unchecked | None = None  # python: why arguments are not held to the types of the schema
     target: str = ""  # python: "module:function"; alias: cname of the op it is another name of
     exact_numbers: bool = False  # pointwise, two inputs: a number beside a 16-bit tensor is not rounded to its dtype
     complex: str = ""  # pointwise: the expression for complex elements, if there is one; native: "yes" when the kernel takes them, "lazy" when conjugates too
@@ -253,11 +255,12 @@ def pointwise(
     any_overlap: bool = False,
     complex: bool | str | tuple[str, str, str] = False,
     guests: str = "",
+    halves: bool = False,
 ) -> Kernel:
     """An elementwise kernel from one C expression of x, y, z (the tensor arguments in order) and the named scalar parameters.
 
     `complex`: True where the same expression serves complex elements, else theirs; of three, the expression, and what `rare` says, of theirs.
-    `guests`: see GUESTS."""
+    `guests`: see GUESTS. `halves`: the expression takes 16-bit floats as they are, where rows are dense; it has to give what it gives in float."""
     complex_rare: tuple[str, str] | tuple[()] = ()
     if isinstance(complex, tuple):
         complex, *rest = complex
@@ -283,6 +286,7 @@ def pointwise(
         complex_rare=complex_rare,
         any_overlap=any_overlap,
         guests=guests,
+        halves=halves,
     )
 
 
@@ -339,11 +343,12 @@ def copy_of(view: str) -> Kernel:
     return Kernel("composite", expr=view)
 
 
-def python(target: str, straight: tuple[str, int] | tuple[()] = ()) -> Kernel:
+def python(target: str, straight: tuple[str, int] | tuple[()] = (), unchecked: Unchecked | None = None) -> Kernel:
     """A function of the package, "retrograd._ops.einsum:einsum", written in other ops. For what is not on a hot path.
 
-    `straight`, an op and a number: a call with at most so many arguments, all by position, is one of that op."""
-    return Kernel("python", target=target, straight=straight)
+    `straight`, an op and a number: a call with at most so many arguments, all by position, is one of that op. Arguments of other types than the
+    schema's are refused in PyTorch's words, unless there is a reason in `unchecked`."""
+    return Kernel("python", target=target, straight=straight, unchecked=unchecked)
 
 
 def op(schema: str, *, kernel: Kernel, variants: str = "function method", **fields: Any) -> Op:

@@ -1,7 +1,7 @@
 """Ops that make tensors: filled ones, sequences, and the `_like` and `new_` forms that take dtype and device from another tensor."""
 
 from optable import composite, native, op, python
-from optable.facts import SIZES, Out, by, leading, sized
+from optable.facts import SIZES, WIDER, Out, by, leading, sized
 from optable.samples import E, I, S, T
 
 OPTIONS = "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False"
@@ -32,7 +32,7 @@ _LIKE_SAMPLES = [
 
 for _name, _doc in (("zeros", "Filled with zeros."), ("ones", "Filled with ones.")):
     op(
-        f"{_name}(int[] size, *, {OPTIONS}) -> Tensor",
+        f"{_name}(int[+] size, *, {OPTIONS}) -> Tensor",
         variants="function out",
         kernel=native(guests="moves"),
         out=Out(holds="OneValue"),
@@ -50,7 +50,7 @@ for _name, _doc in (("zeros", "Filled with zeros."), ("ones", "Filled with ones.
         samples=_LIKE_SAMPLES,
     )
     op(
-        f"new_{_name}(Tensor self, int[] size, *, {OPTIONS}) -> Tensor",
+        f"new_{_name}(Tensor self, int[+] size, *, {OPTIONS}) -> Tensor",
         variants="method",
         kernel=native(complex="lazy", guests="moves"),
         no_grad=SIZES,
@@ -59,7 +59,7 @@ for _name, _doc in (("zeros", "Filled with zeros."), ("ones", "Filled with ones.
         samples=[S(T(2, grad=False), (2, 3)), S(I(2), (2,))],
     )
 op(
-    f"empty(int[] size, *, {LIKE}) -> Tensor",
+    f"empty(int[+] size, *, {LIKE}) -> Tensor",
     variants="function out",
     kernel=native(guests="moves"),
     out=Out(holds="Nothing"),
@@ -82,7 +82,7 @@ op(
     test=EMPTY_TEST,
 )
 op(
-    f"new_empty(Tensor self, int[] size, *, {OPTIONS}) -> Tensor",
+    f"new_empty(Tensor self, int[+] size, *, {OPTIONS}) -> Tensor",
     variants="method",
     kernel=native(complex="lazy", guests="moves"),
     no_grad=SIZES,
@@ -93,7 +93,7 @@ op(
     test=EMPTY_TEST,
 )
 op(
-    f"empty_strided(int[] size, int[] stride, *, {OPTIONS}) -> Tensor",
+    f"empty_strided(int[+] size, int[+] stride, *, {OPTIONS}) -> Tensor",
     variants="function",
     kernel=native(guests="moves"),
     uninitialized=True,
@@ -103,7 +103,7 @@ op(
     test=EMPTY_TEST,
 )
 op(
-    f"new_empty_strided(Tensor self, int[] size, int[] stride, *, {OPTIONS}) -> Tensor",
+    f"new_empty_strided(Tensor self, int[+] size, int[+] stride, *, {OPTIONS}) -> Tensor",
     variants="method",
     kernel=native(complex="lazy", guests="moves"),
     no_grad=SIZES,
@@ -114,7 +114,7 @@ op(
     test=EMPTY_TEST,
 )
 op(
-    f"empty_permuted(int[] size, int[] physical_layout, *, {OPTIONS}) -> Tensor",
+    f"empty_permuted(int[+] size, int[+] physical_layout, *, {OPTIONS}) -> Tensor",
     variants="function",
     kernel=native(guests="moves"),
     uninitialized=True,
@@ -124,7 +124,7 @@ op(
     test=EMPTY_TEST,
 )
 op(
-    f"full(int[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
+    f"full(int[+] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
     variants="function out",
     kernel=native(guests="moves"),
     out=Out(holds="OneValue"),
@@ -145,7 +145,7 @@ op(
     samples=[S(T(2, 3, grad=False), 2), S(I(3), 2.5)],
 )
 op(
-    f"new_full(Tensor self, int[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
+    f"new_full(Tensor self, int[+] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
     variants="method",
     kernel=native(complex="lazy", guests="moves"),
     no_grad=SIZES,
@@ -253,14 +253,14 @@ for _name in ("tril_indices", "triu_indices"):
 op(
     "new_tensor(Tensor self, Tensor data) -> Tensor",
     variants="method",
-    kernel=python("retrograd._ops.create:new_tensor"),
+    kernel=python("retrograd._ops.create:new_tensor", unchecked=WIDER),
     doc="A copy of data with the dtype and device of self.",
     samples=[S(T(2, grad=False), [1, 2]), S(I(2), 1.5)],
 )
 op(
     "new(Tensor self) -> Tensor",
     variants="method",
-    kernel=python("retrograd._ops.create:new"),
+    kernel=python("retrograd._ops.create:new", unchecked=WIDER),
     doc="A tensor of the type of self from sizes or data.",
     samples=[S(T(2, grad=False), [1, 2])],
 )

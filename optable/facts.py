@@ -25,6 +25,17 @@ PART = NoGrad("it is a part of ops that record themselves", cuts=False)
 
 
 @dataclass(frozen=True)
+class Unchecked:
+    """Why nothing is said of an argument of another type than the schema of a Python function has."""
+
+    why: str
+
+
+IN_PYTHON = Unchecked("PyTorch's is a function in Python too, where a wrong argument fails wherever it is used first")
+WIDER = Unchecked("it takes more than its schema says")
+
+
+@dataclass(frozen=True)
 class Out:
     """What `out=` may be. PyTorch asks for the very dtype of the result in some ops, in words of their own, and for one that takes the
     result (no floats to integers) in all others.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import composite, native, op, python
-from .facts import FLOAT32, Out, by
+from .facts import FLOAT32, IN_PYTHON, Out, by
 from .samples import E, I, S, T
 
 DIM_ERROR = "Dimension out of range"
@@ -11,7 +11,7 @@ DIM_ERROR = "Dimension out of range"
 # ---- the three that have kernels. `normalization`: 0 nothing, 1 over the root of the number of points, 2 over that number ----
 
 op(
-    "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor",
+    "_fft_c2c(Tensor self, int[+] dim, int normalization, bool forward) -> Tensor",
     variants="function internal",
     kernel=native(complex=True),
     node="FftC2CBackward0",
@@ -35,7 +35,7 @@ op(
     test={"only_complex": True},
 )
 op(
-    "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
+    "_fft_r2c(Tensor self, int[+] dim, int normalization, bool onesided) -> Tensor",
     variants="function internal",
     kernel=native(),
     node="FftR2CBackward0",
@@ -58,7 +58,7 @@ op(
     ),
 )
 op(
-    "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor",
+    "_fft_c2r(Tensor self, int[+] dim, int normalization, int last_dim_size) -> Tensor",
     variants="function internal",
     kernel=native(complex=True),
     node="FftC2RBackward0",
@@ -171,7 +171,7 @@ op(
     f'stft(Tensor self, {_FRAMES}, str pad_mode="reflect", bool normalized=False, bool? onesided=None, bool? return_complex=None, '
     "bool? align_to_window=None) -> Tensor",
     variants="function method",
-    kernel=python("retrograd._ops.fft:stft"),
+    kernel=python("retrograd._ops.fft:stft", unchecked=IN_PYTHON),
     autocast=FLOAT32,
     doc="The transforms of overlapping pieces of a signal [batch, time], each times a window: [batch, frequencies, pieces].",
     samples=[

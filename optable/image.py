@@ -338,7 +338,7 @@ for _dims in (1, 2, 3):
     _pad("reflection_pad", "ReflectionPad", _dims, _REFLECTION, "Surrounds with the mirror image about the outermost elements.")
     _pad("replication_pad", "ReplicationPad", _dims, _REPLICATION, "Surrounds with copies of the outermost elements.")
 op(
-    "_pad_circular(Tensor self, int[] pad) -> Tensor",
+    "_pad_circular(Tensor self, int[+] pad) -> Tensor",
     variants="function internal",
     kernel=composite(),
     home="",
@@ -347,7 +347,7 @@ op(
     errors=(E(S(T(2, 2, 4), (5, 2)), RuntimeError, "Padding value causes wrapping around more than once."),),
 )
 op(
-    'pad(Tensor input, int[] pad, str mode="constant", Scalar? value=None) -> Tensor',
+    'pad(Tensor input, int[+] pad, str mode="constant", Scalar? value=None) -> Tensor',
     variants="function internal",
     kernel=composite(),
     home="nn.functional",
@@ -418,7 +418,7 @@ op(
     ),
 )
 op(
-    "affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor",
+    "affine_grid_generator(Tensor theta, int[+] size, bool align_corners) -> Tensor",
     variants="function",
     kernel=python("retrograd._ops.nn.images:affine_grid_generator"),
     doc="Where an affine map takes the pixels of images, in coordinates from -1 to 1.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optable import composite, native, op, python
-from optable.facts import EXPECTED, INTEGERS, LOOP, PART, PROMOTE, Out, along, along_some, by
+from optable.facts import EXPECTED, IN_PYTHON, INTEGERS, LOOP, PART, PROMOTE, Out, along, along_some, by
 from optable.samples import B, E, I, S, T
 
 DIM_ERROR = "Dimension out of range"
@@ -572,7 +572,7 @@ op(
 op(
     "unravel_index(Tensor indices, int[] shape) -> Tensor[]",
     variants="function",
-    kernel=python("retrograd._ops.index:unravel_index"),
+    kernel=python("retrograd._ops.index:unravel_index", unchecked=IN_PYTHON),
     doc="Where flat indices are in an array of a shape: one tensor of coordinates per dimension.",
     samples=[
         S(I(5, high=24), (2, 3, 4)),
@@ -691,7 +691,7 @@ op(
     doc="as_strided_scatter of a tensor that lies in memory as self_stride and self_offset say.",
 )
 op(
-    "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+    "as_strided_scatter(Tensor self, Tensor src, int[+] size, int[+] stride, int? storage_offset=None) -> Tensor",
     kernel=composite(),
     doc="A copy of self, laid out in memory as self is, with its as_strided(size, stride, storage_offset) replaced by src.",
     samples=[S(T(3, 3), T(2, 2), (2, 2), (1, 2)), S(T(9), T(3), (3,), (2,), 1)],

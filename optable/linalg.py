@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optable import alias, composite, native, op, python
-from optable.facts import AS_IS, EXPECTED, FLOAT32, LOOP, LOWER_PRECISION, PART, SAME_AS_INPUT, Out, by, leading
+from optable.facts import AS_IS, EXPECTED, FLOAT32, IN_PYTHON, LOOP, LOWER_PRECISION, PART, SAME_AS_INPUT, Out, by, leading
 from optable.samples import B, E, I, S, T
 
 _MM_SHAPES = [((3, 4), (4, 5)), ((1, 4), (4, 1)), ((3, 0), (0, 2)), ((0, 3), (3, 2)), ((3, 3), (3, 0)), ((17, 9), (9, 33))]
@@ -379,7 +379,7 @@ _EINSUM_MISMATCH = r"einsum\(\): subscript j has size 4 for operand 1 which does
 op(
     "einsum(str equation, Tensor[] operands) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.einsum:einsum"),
+    kernel=python("retrograd._ops.einsum:einsum", unchecked=IN_PYTHON),
     doc="Sums of products in Einstein's notation.",
     samples=[
         S("ij,jk->ik", T(2, 3), T(3, 4)),
@@ -444,7 +444,7 @@ op(
 op(
     "tensordot(Tensor a, Tensor b, int dims=2) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.linalg.products:tensordot"),
+    kernel=python("retrograd._ops.linalg.products:tensordot", unchecked=IN_PYTHON),
     doc="Sum of products over several dimensions: a number of them, or two lists.",
     samples=[
         S(T(2, 3), T(3, 4), 1),
@@ -485,7 +485,7 @@ op(
 op(
     "chain_matmul(Tensor[] matrices) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.linalg.products:chain_matmul"),
+    kernel=python("retrograd._ops.linalg.products:chain_matmul", unchecked=IN_PYTHON),
     doc="The product of matrices in the cheapest order.",
     samples=[S(T(2, 3), T(3, 4), T(4, 2)), S(T(2, 3), T(3, 2))],
 )
@@ -956,7 +956,11 @@ for _schema, _target, _doc, _samples in (
 ):
     op(
         _schema,
-        kernel=python(f"retrograd._ops.linalg.{_target}", straight=("linalg_det", 1) if _target == "systems:det" else ()),
+        kernel=python(
+            f"retrograd._ops.linalg.{_target}",
+            straight=("linalg_det", 1) if _target == "systems:det" else (),
+            unchecked=IN_PYTHON if _target == "older:lu" else None,
+        ),
         # PyTorch's determinants and exponentials are ops of one piece.
         autocast=AS_IS if _target.endswith(("det", "matrix_exp")) else "" if _target == "older:lu" else FLOAT32,
         doc=_doc,
@@ -1078,7 +1082,7 @@ for _name in ("svd_lowrank", "pca_lowrank"):
     op(
         f"{_name}(Tensor A, int? q={'6' if _name == 'svd_lowrank' else 'None'}) -> (Tensor, Tensor, Tensor)",
         variants="function",
-        kernel=python(f"retrograd._ops.linalg.lowrank:{_name}"),
+        kernel=python(f"retrograd._ops.linalg.lowrank:{_name}", unchecked=IN_PYTHON),
         doc="About the q largest singular values and their vectors, from products with random vectors.",
         samples=[S(_RANK_TWO, 2), S(T(5, 3, grad=False)), S(T(3, 5, grad=False)), S(T(2, 4, 3, grad=False), 3), S(T(3, 0, grad=False), 0)],
         random=True,
@@ -1087,7 +1091,7 @@ for _name in ("svd_lowrank", "pca_lowrank"):
 op(
     "lobpcg(Tensor A, int? k=None, Tensor? B=None, Tensor? X=None) -> (Tensor, Tensor)",
     variants="function",
-    kernel=python("retrograd._ops.linalg.lobpcg:lobpcg"),
+    kernel=python("retrograd._ops.linalg.lobpcg:lobpcg", unchecked=IN_PYTHON),
     doc="A few of the largest or smallest eigenvalues of large symmetric matrices, and their vectors.",
     samples=[S(_SYMMETRIC)],
     random=True,

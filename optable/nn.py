@@ -291,7 +291,7 @@ _CTC_ERRORS = (
     E(S(T(5, 0, 4), I(0, 2), (), ()), RuntimeError, "log_probs tensor must not be empty"),
 )
 op(
-    "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor "
+    "_ctc_loss(Tensor log_probs, Tensor targets, int[+] input_lengths, int[+] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor "
     "neg_log_likelihood, Tensor log_alpha)",
     variants="function internal",
     kernel=native(),
@@ -311,7 +311,7 @@ op(
     test=_CTC_TEST | {"compat": False},  # PyTorch leaves the steps behind the end of a sequence unwritten
 )
 op(
-    "_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, "
+    "_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[+] input_lengths, int[+] target_lengths, Tensor neg_log_likelihood, "
     "Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor",
     variants="function internal",
     kernel=native(),
@@ -333,8 +333,8 @@ op(
         )
     ],
 )
-for _lengths, _type in (("IntList", "int[]"), ("Tensor", "Tensor")):
-    _given = ((5, 4), (2, 2)) if _type == "int[]" else (I(2, values=(5, 4)), I(2, values=(2, 2)))
+for _lengths, _type in (("IntList", "int[+]"), ("Tensor", "Tensor")):
+    _given = ((5, 4), (2, 2)) if _type == "int[+]" else (I(2, values=(5, 4)), I(2, values=(2, 2)))
     op(
         f"ctc_loss.{_lengths}(Tensor log_probs, Tensor targets, {_type} input_lengths, {_type} target_lengths, int blank=0, int reduction=0, "
         "bool zero_infinity=False) -> Tensor",
@@ -345,9 +345,9 @@ for _lengths, _type in (("IntList", "int[]"), ("Tensor", "Tensor")):
         doc="-log of the likelihood that the frames log_probs, [T, N, C] or [T, C], spell the targets, padded or one after the other, over all "
         "alignments with blanks between the labels.",
         samples=[S(_CTC_PROBABILITIES, _CTC_PADDED, *_given, 0, r, z) for r, z in ((0, False), (1, True), (2, False))]
-        + [S(T(5, 4, low=-3.0, high=-0.5), I(2, values=(1, 3)), *(((5,), (2,)) if _type == "int[]" else (I(values=(5,)), I(values=(2,)))))],
+        + [S(T(5, 4, low=-3.0, high=-0.5), I(2, values=(1, 3)), *(((5,), (2,)) if _type == "int[+]" else (I(values=(5,)), I(values=(2,)))))],
         errors=_CTC_ERRORS
-        if _type == "int[]"
+        if _type == "int[+]"
         else (E(S(T(5, 2, 4), _CTC_PADDED, T(2), I(2)), RuntimeError, "input_lengths must be integral"),),
         test=_CTC_TEST,
     )
@@ -355,7 +355,7 @@ for _lengths, _type in (("IntList", "int[]"), ("Tensor", "Tensor")):
 # ---- normalisation ----
 
 op(
-    "native_layer_norm(Tensor self, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor output, Tensor "
+    "native_layer_norm(Tensor self, int[+] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor output, Tensor "
     "mean, Tensor rstd)",
     variants="function internal",
     kernel=native(),
@@ -373,7 +373,7 @@ op(
     ],
 )
 op(
-    "native_layer_norm_backward(Tensor grad_out, Tensor self, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, bool needs_self, "
+    "native_layer_norm_backward(Tensor grad_out, Tensor self, int[+] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, bool needs_self, "
     "bool needs_weight, bool needs_bias) -> (Tensor grad_self, Tensor grad_weight, Tensor grad_bias)",
     variants="function",
     home="",
@@ -388,7 +388,7 @@ op(
     test={"compat": False},  # PyTorch takes what is needed as a list
 )
 op(
-    "layer_norm(Tensor self, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool "
+    "layer_norm(Tensor self, int[+] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool "
     "cudnn_enable=True) -> Tensor",
     variants="function internal",
     kernel=composite(),
@@ -471,7 +471,7 @@ op(
     ),
 )
 op(
-    "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
+    "constant_pad_nd(Tensor self, int[+] pad, Scalar value=0) -> Tensor",
     variants="function internal",
     kernel=native(complex=True, guests="moves"),
     grad={"self": "constant_pad_grad(grad, pad)"},
@@ -590,7 +590,7 @@ for _schema, _doc, _samples in (
     _casts = FLOAT32 if _name.endswith("_loss") else ""
     op(_schema, variants="function", kernel=python(f"retrograd._ops.nn.short:{_name}"), autocast=_casts, doc=_doc, samples=_samples)
 op(
-    "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+    "rms_norm(Tensor input, int[+] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
     variants="function",
     kernel=composite(),
     doc="The input divided by the root of its mean square over the last dimensions, times weight.",

@@ -686,21 +686,21 @@ op(
 op(
     "_clamp(Tensor self, Operand min, Operand max) -> Tensor",
     variants="internal",
-    kernel=pointwise("min_nan(max_nan(x, y), z)", dtypes=NUMERIC, label="clamp_scalar", guests="own"),
+    kernel=pointwise("min_nan(z, max_nan(y, x))", dtypes=NUMERIC, label="clamp_scalar", guests="own"),
     no_grad=PART,
     doc="self limited to [min, max].",
 )
 op(
     "_clamp_below(Tensor self, Operand min) -> Tensor",
     variants="internal",
-    kernel=pointwise("max_nan(x, y)", dtypes=NUMERIC, label="clamp_min_scalar", guests="own"),
+    kernel=pointwise("max_nan(y, x)", dtypes=NUMERIC, label="clamp_min_scalar", guests="own"),
     no_grad=PART,
     doc="self, at least min.",
 )
 op(
     "_clamp_above(Tensor self, Operand max) -> Tensor",
     variants="internal",
-    kernel=pointwise("min_nan(x, y)", dtypes=NUMERIC, label="clamp_max_scalar", guests="own"),
+    kernel=pointwise("min_nan(y, x)", dtypes=NUMERIC, label="clamp_max_scalar", guests="own"),
     no_grad=PART,
     doc="self, at most max.",
 )
@@ -793,7 +793,7 @@ op(
 op(
     "copysign(Tensor self, Tensor other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("copysign_(x, y)", dtypes=FLOATING, out="float"),
+    kernel=pointwise("copysign_(x, y)", dtypes=FLOATING, out="float", halves=True),
     grad={"self": "copysign_backward(grad, self, result)", "other": "zero_gradient(grad)"},
     jvp="elementwise",
     doc="The magnitude of self with the sign of other.",
@@ -804,7 +804,7 @@ op(
 op(
     "copysign.scalar(Tensor self, Operand other) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("copysign_(x, y)", dtypes=FLOATING, out="float"),
+    kernel=pointwise("copysign_(x, y)", dtypes=FLOATING, out="float", halves=True),
     grad={"self": "copysign_backward(grad, self, result)"},
     node="CopysignBackward1",
     jvp="elementwise",

@@ -268,7 +268,7 @@ op(
     no_complex="NotImplementedError: clamp is not supported for complex types",
     variants="function inplace out",
     kernel=pointwise(
-        "min_nan(max_nan(x, min_val), max_val)",
+        "min_nan(max_val, max_nan(min_val, x))",
         dtypes=NUMERIC,
         params=("min_val", "max_val"),
         check="check_hardtanh(self, min_val, max_val);",
@@ -300,7 +300,7 @@ op(
 op(
     "hardsigmoid(Tensor self) -> Tensor",
     variants="function inplace out",
-    kernel=pointwise("min_nan(max_nan(x + 3, T(0)), T(6)) / 6", dtypes=FLOATING),
+    kernel=pointwise("clamp_of(x + 3, T(0), T(6)) / 6", dtypes=FLOATING),
     grad={"self": "times(ops::hardtanh_backward(grad, self, -3, 3), 1.0 / 6)"},
     jvp="elementwise",
     home="nn.functional",

@@ -20,7 +20,7 @@ def quick(name: str, far: str) -> tuple[str, str, str]:
 op(
     "neg(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("-x", dtypes=NUMERIC, check="check_neg(self);", complex=True, guests="bits"),
+    kernel=pointwise("negated(x)", dtypes=NUMERIC, check="check_neg(self);", complex="-x", guests="bits", halves=True),
     grad={"self": "-grad"},
     jvp="elementwise",
     inplace_function=True,
@@ -33,7 +33,7 @@ op(
 op(
     "abs(Tensor self) -> Tensor",
     variants=EVERYWHERE,
-    kernel=pointwise("abs_of(x)", dtypes=NUMERIC, out="real", complex=True),
+    kernel=pointwise("abs_of(x)", dtypes=NUMERIC, out="real", complex=True, halves=True),
     grad={"self": "grad * ops::sgn(self)"},
     wirtinger=True,
     jvp="along(self_t, ops::sgn(self))",
@@ -632,8 +632,8 @@ op(
 )
 
 # Where floats are not computed by the vectorised expression, and what is computed in lanes.
-_RARE = {"lgamma": ("lgamma_is_unusual(x)", "lgamma_(x)"), "special_ndtri": ("x > 0 && x < T(1e-8)", "ndtri_(x)")}
-_LANES = {"digamma", "i0", "special_i0e", "special_i1", "special_i1e", "special_erfcx", "special_log_ndtr"}
+_RARE = {"lgamma": ("lgamma_is_unusual(x)", "lgamma_(x)")}
+_LANES = {"digamma", "i0", "special_i0e", "special_i1", "special_i1e", "special_erfcx", "special_ndtri", "special_log_ndtr"}
 for name, expr, low, high, formula, words in (
     ("lgamma", "lgamma_usual(x)", 0.3, 5, "grad * ops::digamma(self)", "Logarithm of the absolute gamma function"),
     ("digamma", "digamma_(x)", 0.3, 5, "grad * ops::polygamma(1, self)", "Derivative of lgamma"),
@@ -644,7 +644,7 @@ for name, expr, low, high, formula, words in (
     ("special_erfcx", "erfcx_(x)", -2, 2, "ops::_erfcx_backward(grad, self)", "exp(x ** 2) * erfc(x)"),
     (
         "special_ndtri",
-        "ndtri_usual(x)",
+        "ndtri_(x)",
         0.1,
         0.9,
         "ops::_scaled_product(grad, ops::exp(result * result * 0.5), 2.5066282746310002)",
@@ -706,7 +706,7 @@ op(
     "polygamma(int n, Tensor self) -> Tensor",
     variants="function out",
     kernel=pointwise(
-        "polygamma_(static_cast<int>(n), x)", dtypes=FLOATING, out="float", params=("n",), cost=200, check="check_polygamma(n);", lanes=True
+        "polygamma_<T>(static_cast<int>(n), x)", dtypes=FLOATING, out="float", params=("n",), cost=200, check="check_polygamma(n);", lanes=True
     ),
     grad={"self": "grad * ops::polygamma(n + 1, self)"},
     jvp="elementwise",

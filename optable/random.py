@@ -14,7 +14,7 @@ _SIZES = [S((2, 3)), S(()), S((0,)), S((40,)), S((3, 5), dtype="float64"), S((17
 _NEGATIVE = E(S((-1,)), RuntimeError, "Trying to create tensor with negative dimension -1")
 
 op(
-    f"rand(int[] size, *, {GEN}, {OPTIONS}) -> Tensor",
+    f"rand(int[+] size, *, {GEN}, {OPTIONS}) -> Tensor",
     variants="function out",
     kernel=native(),
     out=Out(size="{size}", fill="ops::uniform_inplace_(out, 0.0, 1.0, {generator})"),
@@ -26,7 +26,7 @@ op(
     test=RANDOM,
 )
 op(
-    f"randn(int[] size, *, {GEN}, {OPTIONS}) -> Tensor",
+    f"randn(int[+] size, *, {GEN}, {OPTIONS}) -> Tensor",
     variants="function out",
     kernel=native(),
     out=Out(size="{size}", fill="ops::normal_inplace_(out, 0.0, 1.0, {generator})", resize_counts=True),
@@ -38,7 +38,7 @@ op(
     test=RANDOM,
 )
 op(
-    f"randint(int high, int[] size, *, {GEN}, {OPTIONS}) -> Tensor",
+    f"randint(int high, int[+] size, *, {GEN}, {OPTIONS}) -> Tensor",
     variants="function out",
     kernel=native(guests="moves"),
     out=Out(size="{size}", fill="ops::random_from_(out, 0, {high}, {generator})"),
@@ -53,7 +53,7 @@ op(
     test=RANDOM,
 )
 op(
-    f"randint.low(int low, int high, int[] size, *, {GEN}, {OPTIONS}) -> Tensor",
+    f"randint.low(int low, int high, int[+] size, *, {GEN}, {OPTIONS}) -> Tensor",
     variants="function out",
     kernel=native(guests="moves"),
     out=Out(size="{size}", fill="ops::random_from_(out, {low}, {high}, {generator})"),
@@ -316,7 +316,7 @@ op(
     test=RANDOM,
 )
 op(
-    f"normal.float_float(float mean, float std, int[] size, *, {GEN}, {OPTIONS}) -> Tensor",
+    f"normal.float_float(float mean, float std, int[+] size, *, {GEN}, {OPTIONS}) -> Tensor",
     variants="function out",
     kernel=native(),
     out=Out(name="aten::normal", size="{size}", fill="ops::normal_inplace_(out, {mean}, {std}, {generator})"),

@@ -7,7 +7,7 @@ blocks of hidden_size: one, or those of input, forget, cell and output gate (LST
 from __future__ import annotations
 
 from optable import composite, native, op, python
-from optable.facts import LOOP, LOWER_PRECISION, PART
+from optable.facts import LOOP, LOWER_PRECISION, PART, WIDER
 from optable.samples import E, I, S, T
 
 # ---- one time step ----
@@ -44,7 +44,7 @@ for _name, _gates, _doc in (
 op(
     "lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor[]",
     variants="function",
-    kernel=python("retrograd._ops.nn.recurrent:lstm_cell"),
+    kernel=python("retrograd._ops.nn.recurrent:lstm_cell", unchecked=WIDER),
     doc="The next output and memory of an LSTM.",
     samples=[
         S(T(2, 3), [T(2, 4), T(2, 4)], T(16, 3), T(16, 4), T(16), T(16)),

@@ -8,7 +8,23 @@ a norm or standard deviation of zero has derivative 0.
 from __future__ import annotations
 
 from . import alias, composite, native, op, python, view
-from .facts import BITS, COUNTS, EXPECTED, FLOAT32, INPUT_AND_OUT, INTEGERS, LOOP, MEDIAN, SCALAR_TYPE, SEARCH, Out, along, by, over_example
+from .facts import (
+    BITS,
+    COUNTS,
+    EXPECTED,
+    FLOAT32,
+    IN_PYTHON,
+    INPUT_AND_OUT,
+    INTEGERS,
+    LOOP,
+    MEDIAN,
+    SCALAR_TYPE,
+    SEARCH,
+    Out,
+    along,
+    by,
+    over_example,
+)
 from .samples import B, E, I, S, T
 
 FUNCTION = "function method out"
@@ -1235,7 +1251,7 @@ op(
 )
 op(
     "unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
-    kernel=python("retrograd._ops.reduce:unique"),
+    kernel=python("retrograd._ops.reduce:unique", unchecked=IN_PYTHON),
     doc="Distinct elements, sorted; optionally the index of each element among them and how often each occurs.",
     samples=[
         S(I(10)),
@@ -1248,7 +1264,7 @@ op(
 )
 op(
     "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
-    kernel=python("retrograd._ops.reduce:unique_consecutive"),
+    kernel=python("retrograd._ops.reduce:unique_consecutive", unchecked=IN_PYTHON),
     doc="Elements without repetitions of the one before.",
     samples=[S(I(10, high=2)), S(I(10, high=2), return_inverse=True, return_counts=True), S(I(6, 2, high=2), dim=0)],
     test={"grad": False},

@@ -7,7 +7,24 @@ derivatives as ops of their own, so that second derivatives follow.
 from typing import Any
 
 from optable import Kernel, alias, composite, copy_of, entries, native, op, python, view
-from optable.facts import BITS, CAT, DETACHES, EXPECTED, INTEGERS, LOOP, PROMOTE, Out, along, along_new, along_some, by, leading, sized
+from optable.facts import (
+    BITS,
+    CAT,
+    DETACHES,
+    EXPECTED,
+    IN_PYTHON,
+    INTEGERS,
+    LOOP,
+    PROMOTE,
+    WIDER,
+    Out,
+    along,
+    along_new,
+    along_some,
+    by,
+    leading,
+    sized,
+)
 from optable.samples import E, I, S, T
 
 DIM_ERROR = r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"
@@ -15,7 +32,7 @@ DIM_ERROR = r"Dimension out of range \(expected to be in range of \[-2, 1\], but
 # ---- another shape for the same elements ----
 
 op(
-    "view(Tensor self, int[] size) -> Tensor",
+    "view(Tensor self, int[+] size) -> Tensor",
     variants="method internal",
     kernel=view(),
     grad={"self": "ops::reshape(grad, self_sizes)"},
@@ -42,7 +59,7 @@ op(
     test={"noncontiguous": False},  # the bytes of an element lie side by side in a contiguous last dimension only
 )
 op(
-    "_unsafe_view(Tensor self, int[] size) -> Tensor",
+    "_unsafe_view(Tensor self, int[+] size) -> Tensor",
     variants="function internal",
     kernel=native(complex=True, whole=True, guests="moves"),
     grad={"self": "ops::reshape(grad, self_sizes)"},
@@ -63,7 +80,7 @@ op(
     errors=(E(S(T(3, 4), I(5)), RuntimeError, r"shape '\[5\]' is invalid for input of size 12"),),
 )
 op(
-    "reshape(Tensor self, int[] shape) -> Tensor",
+    "reshape(Tensor self, int[+] shape) -> Tensor",
     kernel=composite(),
     aliases="maybe",
     doc="The same elements under another shape: a view where that is possible, a copy where it is not.",
@@ -92,7 +109,7 @@ op(
     ),
 )
 op(
-    "unflatten(Tensor self, int dim, int[] sizes) -> Tensor",
+    "unflatten(Tensor self, int dim, int[+] sizes) -> Tensor",
     kernel=composite(),
     aliases="maybe",
     doc="Splits one dimension into several; one of the sizes may be -1.",
@@ -113,7 +130,7 @@ op(
 # ---- order of dimensions ----
 
 op(
-    "permute(Tensor self, int[] dims) -> Tensor",
+    "permute(Tensor self, int[+] dims) -> Tensor",
     kernel=view(),
     grad={"self": "permute_backward(grad, dims)"},
     jvp="linear",
@@ -217,7 +234,7 @@ op(
 # ---- dimensions of size one, broadcasting ----
 
 op(
-    "expand(Tensor self, int[] size, *, bool implicit=False) -> Tensor",
+    "expand(Tensor self, int[+] size, *, bool implicit=False) -> Tensor",
     variants="method internal",
     kernel=view(),
     grad={"self": "sum_to(grad, self_sizes)"},
@@ -254,7 +271,7 @@ op(
     samples=[S(T(4), I(3, 4))],
 )
 op(
-    "broadcast_to(Tensor self, int[] size) -> Tensor",
+    "broadcast_to(Tensor self, int[+] size) -> Tensor",
     kernel=composite(),
     aliases="maybe",
     doc="`expand` as a function.",
@@ -263,14 +280,14 @@ op(
 op(
     "broadcast_tensors(Tensor[] tensors) -> Tensor[]",
     variants="function",
-    kernel=python("retrograd._ops.shape:broadcast_tensors"),
+    kernel=python("retrograd._ops.shape:broadcast_tensors", unchecked=IN_PYTHON),
     doc="All tensors expanded to their common shape.",
     samples=[S(T(3, 1), T(4)), S(T(), T(2)), S(T(0, 1), T(3))],
 )
 op(
     "broadcast_shapes(int[] shapes) -> int",
     variants="function",
-    kernel=python("retrograd._ops.shape:broadcast_shapes"),
+    kernel=python("retrograd._ops.shape:broadcast_shapes", unchecked=IN_PYTHON),
     doc="The shape that tensors of the given shapes broadcast to.",
     samples=[S((3, 1), (4,)), S((), (2,)), S(3, (2, 1))],
 )
@@ -363,7 +380,7 @@ op(
     ),
 )
 op(
-    "select_backward(Tensor self, int[] input_sizes, int dim, int index) -> Tensor",
+    "select_backward(Tensor self, int[+] input_sizes, int dim, int index) -> Tensor",
     variants="function internal",
     kernel=native(complex=True, guests="moves"),
     grad={"self": "ops::select(grad, dim, index)"},
@@ -386,7 +403,7 @@ op(
     errors=(E(S(T(5), 0, 0, 5, 0), RuntimeError, "slice step must be positive"),),
 )
 op(
-    "slice_backward(Tensor self, int[] input_sizes, int dim, int? start, int? end, int step) -> Tensor",
+    "slice_backward(Tensor self, int[+] input_sizes, int dim, int? start, int? end, int step) -> Tensor",
     variants="function internal",
     kernel=native(complex=True, guests="moves"),
     grad={"self": "ops::slice(grad, dim, start, end, step)"},
@@ -433,7 +450,7 @@ op(
     reference="numpy.diagonal",
 )
 op(
-    "diagonal_backward(Tensor self, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
+    "diagonal_backward(Tensor self, int[+] input_sizes, int offset, int dim1, int dim2) -> Tensor",
     variants="function internal",
     kernel=native(complex=True, guests="moves"),
     grad={"self": "ops::diagonal(grad, offset, dim1, dim2)"},
@@ -496,7 +513,7 @@ op(
     ),
 )
 op(
-    "unfold_backward(Tensor self, int[] input_sizes, int dim, int size, int step) -> Tensor",
+    "unfold_backward(Tensor self, int[+] input_sizes, int dim, int size, int step) -> Tensor",
     variants="function internal",
     kernel=native(complex=True),
     grad={"self": "ops::unfold(grad, dim, size, step)"},
@@ -507,7 +524,7 @@ op(
     samples=[S(T(5, 3), (7,), 0, 3, 1)],
 )
 op(
-    "as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+    "as_strided(Tensor self, int[+] size, int[+] stride, int? storage_offset=None) -> Tensor",
     kernel=view(),
     grad={"self": "as_strided_backward(grad, self_sizes, self_strides, self_offset, size, stride, storage_offset)"},
     jvp="linear",
@@ -530,7 +547,7 @@ op(
     test={"noncontiguous": False},
 )
 op(
-    "as_strided.inplace(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+    "as_strided.inplace(Tensor self, int[+] size, int[+] stride, int? storage_offset=None) -> Tensor",
     variants="inplace",
     kernel=composite(),
     inplace_function=True,
@@ -632,7 +649,7 @@ op(
     samples=[S(T(5, 2), split_size_or_sections=(2, 3)), S(T(2, 5), split_size_or_sections=(1, 0, 4), dim=1)],
 )
 op(
-    "split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
+    "split_with_sizes(Tensor self, int[+] split_sizes, int dim=0) -> Tensor[]",
     kernel=view(),
     view_origin="MultiOutput",
     grad={"self": "split_sizes_backward(grads, split_sizes, dim, self_sizes, self_dtype, self_device)"},
@@ -653,7 +670,7 @@ op(
     samples=[S(T(5, 2), 2)],
 )
 op(
-    "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
+    "unsafe_split_with_sizes(Tensor self, int[+] split_sizes, int dim=0) -> Tensor[]",
     kernel=native(complex=True, whole=True, guests="moves"),
     grad={"self": "split_sizes_backward(grads, split_sizes, dim, self_sizes, self_dtype, self_device)"},
     jvp="linear",
@@ -837,7 +854,7 @@ op(
 op(
     "block_diag(Tensor[] tensors) -> Tensor",
     variants="function",
-    kernel=python("retrograd._ops.shape:block_diag"),
+    kernel=python("retrograd._ops.shape:block_diag", unchecked=IN_PYTHON),
     doc="The block diagonal matrix of the given matrices.",
     samples=[S(T(2, 3), T(3), T())],
 )
@@ -845,7 +862,7 @@ op(
 # ---- repeating and rearranging ----
 
 op(
-    "repeat(Tensor self, int[] repeats) -> Tensor",
+    "repeat(Tensor self, int[+] repeats) -> Tensor",
     variants="method internal",
     kernel=native(complex=True, guests="moves"),
     grad={"self": "repeat_backward(grad, repeats, self_sizes)"},
@@ -867,7 +884,7 @@ op(
     ),
 )
 op(
-    "tile(Tensor self, int[] dims) -> Tensor",
+    "tile(Tensor self, int[+] dims) -> Tensor",
     kernel=composite(),
     doc="`repeat` that allows fewer counts than dimensions.",
     samples=[S(T(2, 3), (2,)), S(T(3), (2, 2)), S(T(2, 3), ())],
@@ -898,7 +915,7 @@ op(
     errors=(E(S(T(3, 4), -1), RuntimeError, "Repeats must be non-negative"),),
 )
 op(
-    "flip(Tensor self, int[] dims) -> Tensor",
+    "flip(Tensor self, int[+] dims) -> Tensor",
     kernel=native(complex=True, guests="moves"),
     grad={"self": "ops::flip(grad, dims)"},
     jvp="linear",
@@ -943,7 +960,7 @@ op(
     reference="numpy.roll",
 )
 op(
-    "rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
+    "rot90(Tensor self, int k=1, int[+] dims=[0, 1]) -> Tensor",
     kernel=native(complex=True, whole=True, guests="moves"),
     grad={"self": "ops::rot90(grad, -k, dims)"},
     jvp="linear",
@@ -987,7 +1004,7 @@ for _name, _doc, _samples in (
     op(
         f"{_name}(Tensor[] tensors) -> Tensor[]",
         variants="function",
-        kernel=python(f"retrograd._ops.shape:{_name}"),
+        kernel=python(f"retrograd._ops.shape:{_name}", unchecked=WIDER if _name == "combinations" else IN_PYTHON),
         doc=_doc,
         samples=_samples,
     )
@@ -1210,7 +1227,7 @@ op(
     ),
 )
 op(
-    "resize(Tensor self, int[] size, *, memory_format? memory_format=None) -> Tensor",
+    "resize(Tensor self, int[+] size, *, memory_format? memory_format=None) -> Tensor",
     variants="inplace",
     kernel=composite(),
     doc="Gives self another size in place; memory grows when it must, and what is new is not set.",
@@ -1231,7 +1248,7 @@ for _name in ("resize", "resize_as"):
     op(
         f"{_name}.copy(Tensor self) -> Tensor",
         variants="method",
-        kernel=python(f"retrograd._ops.shape:{_name}"),
+        kernel=python(f"retrograd._ops.shape:{_name}", unchecked=IN_PYTHON),
         doc="A tensor of another size and as many elements: kept for old programs.",
         samples=[S(T(3, 4), 2, 6) if _name == "resize" else S(T(3, 4), I(2, 6))],
         test={"warns": True},
@@ -1253,7 +1270,7 @@ op(
     samples=[S(T(3, grad=False), T(2, grad=False))],
 )
 op(
-    "set.source_Tensor_storage_offset(Tensor self, Tensor source, int storage_offset, int[] size, int[] stride=[]) -> Tensor",
+    "set.source_Tensor_storage_offset(Tensor self, Tensor source, int storage_offset, int[+] size, int[+] stride=[]) -> Tensor",
     variants="inplace",
     kernel=composite(),
     crosses_devices=True,
@@ -1261,7 +1278,7 @@ op(
     samples=[S(T(3, grad=False), T(4, grad=False), 1, (2,), (1,))],
 )
 op(
-    "sum_to_size(Tensor self, int[] size) -> Tensor",
+    "sum_to_size(Tensor self, int[+] size) -> Tensor",
     variants="method",
     kernel=composite(),
     aliases="maybe",

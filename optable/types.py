@@ -95,6 +95,7 @@ class ParamType:
     default: Callable[[str], str] = floating  # a default other than None, in C++
     saved: Saved | None = None  # None: formulas cannot use it
     tensors: str = ""  # "one" tensor, an "operand" (a tensor or a number), a "list"
+    shown: str = ""  # in schemas as Python shows them, where not as above
 
 
 def optional(row: ParamType, **changes) -> ParamType:
@@ -120,6 +121,8 @@ _INT = ParamType("int", "int64_t", "Int", "integer", "int", "_int", integer, Sav
 _FLOAT = ParamType("float", "double", "Float", "number", "float", "_float", floating, Saved("double", "Float"))
 _BOOL = ParamType("bool", "bool", "Bool", "boolean", "bool", "_bool", truth, Saved("bool", "Bool"))
 _INTS = ParamType("int[]", "IntSpan", "Ints", "ints", "tuple of ints", "_int | Sequence[_int]", integers, INTS)
+# Sizes, which have to be a list, though a call that has no other arguments may spread them: view(2, 3). PyTorch's schemas call these int[], the others int[1], int[2], ...
+_LIST = replace(_INTS, spelling="int[+]", kind="IntList", shown="int[]", stub="Sequence[_int]")
 _DTYPE = ParamType("dtype", "DType", "Dtype", "dtype", "torch.dtype", "_dtype", dtype, Saved("DType", "DType"))
 _DEVICE = ParamType("device", "Device", "Device", "device", "torch.device", "_DeviceLike")
 _STR = ParamType("str", "std::string_view", "Str", "text", "str", "str", quoted, TEXT)
@@ -143,6 +146,7 @@ _ROWS = (
     _BOOL,
     optional(_BOOL),
     _INTS,
+    _LIST,
     optional(_INTS, cpp="OptInts", saved=SOME_INTS),
     _DTYPE,
     optional(_DTYPE, saved=Saved("std::optional<DType>")),

@@ -821,6 +821,44 @@ def test_functions_that_go_straight_to_their_op_give_what_the_function_gives(nam
         straight()
 
 
+def test_functions_go_straight_to_their_op_by_name_too():
+    """All arguments but the first, by their names: the op has the same ones."""
+    from retrograd import linalg
+    from retrograd.nn import functional as F
+
+    x, image, matrix, labels = torch.randn(4, 3), torch.randn(1, 2, 6, 6), torch.randn(3, 3), torch.tensor([0, 2, 1, 1])
+    LD, pivots = linalg.ldl_factor(matrix @ matrix.mT)
+    pool = {"kernel_size": 3, "stride": 2, "padding": 1, "dilation": 1, "ceil_mode": True}
+    calls = {
+        F: {
+            "celu": (x, {"alpha": 0.5}), "elu": (x, {"alpha": 0.5}), "hardtanh": (x, {"min_val": -0.5, "max_val": 0.5}),
+            "layer_norm": (x, {"normalized_shape": (3,), "weight": x[0], "bias": x[1], "eps": 0.1}), "leaky_relu": (x, {"negative_slope": 0.3}),
+            "max_pool1d": (image[0], pool), "max_pool2d": (image, pool), "max_pool3d": (image, pool), "nll_loss": (x, {"target": labels}),
+            "soft_margin_loss": (x, {"target": x.sign()}), "threshold": (x, {"threshold": 0.1, "value": 2.0}),
+        },
+        linalg: {
+            "cross": (x, {"other": x.flip(0)}), "eigh": (matrix, {"UPLO": "U"}), "eigvalsh": (matrix, {"UPLO": "U"}),
+            "ldl_solve": (LD, {"pivots": pivots, "B": matrix}), "qr": (matrix, {"mode": "r"}), "solve": (matrix, {"B": matrix}),
+            "solve_ex": (matrix, {"B": matrix}), "svd": (x, {"full_matrices": False}), "vector_norm": (x, {"ord": 1, "dim": 1, "keepdim": True}),
+        },
+    }  # fmt: skip
+    for home, named in calls.items():
+        assert named.keys() == {name for name, most in home._STRAIGHT.items() if most > 1}
+        for name, (first, rest) in named.items():
+            straight, written = getattr(home, name), getattr(home, name).__wrapped__
+            assert tuple(rest) == written.__code__.co_varnames[1 : home._STRAIGHT[name]]
+            native = getattr(torch._C._ops, ("linalg_" if home is linalg else "") + name)
+            for call in (straight, native):
+                for found, expected in zip(flat(call(first, **rest)), flat(written(first, *rest.values())), strict=True):
+                    assert torch.equal(found, expected)
+    with pytest.raises(TypeError, match="max_pool2d"):
+        F.max_pool2d(image, 3, kernel_size=3)
+
+
+def flat(result):
+    return [result] if isinstance(result, torch.Tensor) else list(result)
+
+
 def test_methods_written_in_python_are_seen_under_their_names():
     class Seen(torch.Tensor):
         @classmethod

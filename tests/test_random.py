@@ -128,6 +128,22 @@ def test_mixed_calls_follow_one_stream():
     assert torch.rand(2).tolist() == [0.815468966960907, 0.793160617351532]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("left_over", [False, True])
+@pytest.mark.parametrize("name", ["exponential_", "cauchy_", "log_normal_"])
+def test_draws_in_float_are_rounded_from_double(name, left_over, dtype):
+    """Those in double are the C library's, those in float come from vectorised functions: to the bit the same, and so is the stream after them."""
+    for n in (1, 2, 33, 1025, 300_001):
+        drawn = []
+        for kind in (dtype, torch.float64):
+            torch.manual_seed(n)
+            if left_over:
+                torch.empty(1).normal_()
+            drawn.append((getattr(torch.empty(n, dtype=kind), name)(), torch.get_rng_state()))
+        (few, state), (many, expected) = drawn
+        assert torch.equal(few, many.float().to(dtype)) and torch.equal(state, expected)
+
+
 def test_a_normal_left_over_is_used_next():
     # Normals come in pairs; a new seed forgets the second of a pair.
     torch.manual_seed(0)

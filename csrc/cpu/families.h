@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cpu/isa.h"
+#include "cpu/kernels/draws.h"
 #include "kernels/channel_norm.h"
 #include "kernels/conv.h"
 #include "kernels/copy.h"
@@ -37,6 +38,7 @@ RG_DECLARE_KERNELS(ConvKernels, conv)
 RG_DECLARE_KERNELS(CopyKernels, copy)
 RG_DECLARE_KERNELS(CtcKernels, ctc)
 RG_DECLARE_KERNELS(DistanceKernels, distance)
+RG_DECLARE_KERNELS(DrawKernels, draws)
 RG_DECLARE_KERNELS(EmbeddingKernels, embedding)
 RG_DECLARE_KERNELS(FftKernels, fft)
 RG_DECLARE_KERNELS(ImageKernels, image)

@@ -120,6 +120,11 @@ RG_INLINE Lanes floor_(Lanes x) {
 RG_INLINE Lanes rint_(Lanes x) {
   return each(x, [](double v) { return __builtin_rint(v); });
 }
+template <int N> RG_INLINE Lanes horner(Lanes x, const double (&c)[N]) {
+  Lanes y = spread(c[N - 1]);
+  for (int i = N - 2; i >= 0; --i) y = y * x + c[i];
+  return y;
+}
 RG_INLINE Lanes abs_(Lanes x) { return reinterpret_cast<Lanes>(reinterpret_cast<Mask>(x) & INT64_MAX); }
 
 }  // namespace

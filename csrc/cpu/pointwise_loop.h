@@ -19,7 +19,7 @@ namespace {
 
 // Each expression is compiled once per element type as a dense loop (every operand contiguous; the compiler vectorises it), and cheap
 // binary and ternary ones once more with the trailing operands broadcast from one element. Everything else, strided operands and
-// 16-bit floats, goes through the dense loop block by block: see kernels/blocks.h.
+// 16-bit floats (but for expressions that are about their bits), goes through the dense loop block by block: see kernels/blocks.h.
 
 // Not inlined into pointwise_loop, which hands it to run_blocks too: it is most of the code there is.
 template <template <class> class F, class T, class Out, int N>
@@ -84,7 +84,7 @@ template <template <class> class F, class T, class Out, int N, bool Cheap>
 void pointwise_loop(int64_t n, char* const* data, const int64_t* strides, const void* params) {
   const auto* p = static_cast<const KernelParam*>(params);
   constexpr int64_t item = sizeof(T);
-  if constexpr (std::is_same_v<T, compute_t<T>>) {
+  if constexpr (std::is_same_v<T, compute_t<T>> || requires { F<T>::takes_halves; }) {
     if (strides[0] == sizeof(Out) && strides[1] == item) {
       bool dense = true, scalar = true;
       for (int k = 2; k <= N; ++k) {

@@ -53,15 +53,34 @@ template <class T> RG_INLINE T multiply(T x, T y) {
     return static_cast<T>(x * y);
   }
 }
-template <class T> RG_INLINE T max_nan(T a, T b) { return a != a ? a : (b != b ? b : (a > b ? a : b)); }
-template <class T> RG_INLINE T min_nan(T a, T b) { return a != a ? a : (b != b ? b : (a < b ? a : b)); }
+// Of two that are equal, zeros of either sign say, the second.
+template <class T> RG_INLINE T max_nan(T a, T b) { return a != a ? a : (a > b ? a : b); }
+template <class T> RG_INLINE T min_nan(T a, T b) { return a != a ? a : (a < b ? a : b); }
 template <class T> RG_INLINE T clamp_of(T x, T low, T high) {  // nan stays, with one instruction for each bound
   const T raised = low > x ? low : x;
   return high < raised ? high : raised;
 }
 template <class T> RG_INLINE T sign_of(T x) { return static_cast<T>((T(0) < x) - (x < T(0))); }
+// 16-bit floats: functions of their bits.
+template <class T>
+concept IsHalf = sizeof(T) == 2 && !std::is_integral_v<T>;
+template <class T> RG_INLINE T of_bits(int bits) {
+  T x;
+  x.bits = static_cast<uint16_t>(bits);
+  return x;
+}
+template <class T> RG_INLINE auto negated(T x) {
+  if constexpr (IsHalf<T>) {
+    return of_bits<T>(x.bits ^ 0x8000);
+  } else {
+    return -x;
+  }
+}
+template <IsHalf T> RG_INLINE T copysign_(T x, T y) { return of_bits<T>((x.bits & 0x7fff) | (y.bits & 0x8000)); }
 template <class T> RG_INLINE T abs_of(T x) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (IsHalf<T>) {
+    return of_bits<T>(x.bits & 0x7fff);
+  } else if constexpr (std::is_floating_point_v<T>) {
     return std::fabs(x);
   } else if constexpr (std::is_signed_v<T>) {
     return x < 0 ? static_cast<T>(Wrapping<T>(0) - Wrapping<T>(x)) : x;

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "cpu/cpu.h"
+#include "cpu/families.h"
 
 // The loops that matter are built twice, once for processors with AVX2 and fused multiply-add. Both give the same bits: where
 // the instruction is missing, fma() is the C library's.
@@ -74,6 +75,17 @@ template <class F> void each_uniform53(Generator& g, int64_t n, F f) {
     const int64_t m = std::min(kChunk, n - start);
     g.random32(draws, 2 * m);
     for_each_index(m, [&draws, &f, start](int64_t i) RG_INLINE_LAMBDA { f(start + i, to_unit(draws + 2 * i)); });
+  }
+}
+// n of them at a time, up to kChunk: f(start, n, u).
+template <class F> void in_chunks53(Generator& g, int64_t n, F f) {
+  uint32_t draws[2 * kChunk];
+  double u[kChunk];
+  for (int64_t start = 0; start < n; start += kChunk) {
+    const int64_t m = std::min(kChunk, n - start);
+    g.random32(draws, 2 * m);
+    for_each_index(m, [&draws, &u](int64_t i) RG_INLINE_LAMBDA { u[i] = to_unit(draws + 2 * i); });
+    f(start, m, u);
   }
 }
 template <class F> void each_draw32(Generator& g, int64_t n, F f) {
@@ -451,10 +463,34 @@ void normal(Generator& g, void* out, DType dtype, int64_t n, double mean, double
   visit_floating(dtype, [&](auto zero) { normal_blocks(g, static_cast<decltype(zero)*>(out), n, mean, std); });
 }
 
+// Functions of uniform numbers that become floats, or are rounded further: a chunk at a time by f(u, n, floats).
+template <class T, class F> void floats_of(Generator& g, T* out, int64_t n, F f) {
+  in_chunks53(g, n, [&](int64_t start, int64_t m, const double* u) {
+    if constexpr (std::is_same_v<T, float>) {
+      f(u, m, out + start);
+    } else {
+      float x[kChunk];
+      f(u, m, x);
+      for (int64_t i = 0; i < m; ++i) out[start + i] = T(x[i]);
+    }
+  });
+}
+
 void log_normal(Generator& g, void* out, DType dtype, int64_t n, double mean, double std) {
   visit_floating(dtype, [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = cast<T>(std::exp(std::fma(g.normal(), std, mean)));
+    T* const to = static_cast<T*>(out);
+    int64_t at = 0;
+    const auto one_by_one = [&](int64_t end) {
+      for (; at < end; ++at) to[at] = cast<T>(std::exp(std::fma(g.normal(), std, mean)));
+    };
+    if constexpr (!std::is_same_v<T, double>) {
+      if (g.has_left_over()) one_by_one(std::min<int64_t>(n, 1));
+      const int64_t even = (n - at) / 2 * 2;
+      floats_of(g, to + at, even, [=](const double* u, int64_t m, float* x) { draws().log_normal(u, m / 2, mean, std, x); });
+      at += even;
+    }
+    one_by_one(n);
   });
 }
 
@@ -462,15 +498,24 @@ void exponential(Generator& g, void* out, DType dtype, int64_t n, double lambda)
   const double scale = -1 / lambda;
   visit_floating(dtype, [&](auto zero) {
     using T = decltype(zero);
-    each_uniform53(g, n, [&](int64_t i, double u) { static_cast<T*>(out)[i] = cast<T>(scale * std::log1p(-u)); });
+    T* const to = static_cast<T*>(out);
+    if constexpr (std::is_same_v<T, double>) {
+      each_uniform53(g, n, [=](int64_t i, double u) { to[i] = scale * std::log1p(-u); });
+    } else {
+      floats_of(g, to, n, [=](const double* u, int64_t m, float* x) { draws().exponential(u, m, scale, x); });
+    }
   });
 }
 
 void cauchy(Generator& g, void* out, DType dtype, int64_t n, double median, double sigma) {
   visit_floating(dtype, [&](auto zero) {
     using T = decltype(zero);
-    each_uniform53(g, n,
-                   [&](int64_t i, double u) { static_cast<T*>(out)[i] = cast<T>(std::fma(sigma, std::tan(kPi * (u - 0.5)), median)); });
+    T* const to = static_cast<T*>(out);
+    if constexpr (std::is_same_v<T, double>) {
+      each_uniform53(g, n, [=](int64_t i, double u) { to[i] = std::fma(sigma, std::tan(kPi * (u - 0.5)), median); });
+    } else {
+      floats_of(g, to, n, [=](const double* u, int64_t m, float* x) { draws().cauchy(u, m, median, sigma, x); });
+    }
   });
 }
 

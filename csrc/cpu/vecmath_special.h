@@ -12,12 +12,6 @@ namespace vm {
 
 constexpr double kPiD = 3.141592653589793;
 
-template <int N> RG_INLINE Lanes horner(Lanes x, const double (&c)[N]) {
-  Lanes y = spread(c[N - 1]);
-  for (int i = N - 2; i >= 0; --i) y = y * x + c[i];
-  return y;
-}
-
 // psi: the asymptotic series from 10 on, below it ten steps up, whose reciprocals are summed as D / P; reflection for negative arguments.
 [[gnu::noinline, maybe_unused]] Lanes digamma(const Lanes at) {
   const Mask left = at < 0;
@@ -222,11 +216,13 @@ template <class T> RG_INLINE bool lgamma_is_unusual(T x) {
 }
 RG_INLINE Lanes digamma_(Lanes x) { return vm::digamma(x); }
 template <class T> RG_INLINE Lanes zeta_(Lanes s, Lanes q) { return vm::zeta<T>(s, q); }
-// The n-th derivative of digamma, n >= 0.
-RG_INLINE Lanes polygamma_(int n, Lanes x) {
+// The n-th derivative of digamma, n >= 0, to the precision that T wants.
+template <class T> RG_INLINE Lanes polygamma_(int n, Lanes x) {
   if (n == 0) return vm::digamma(x);
   if (n == 1) return vm::trigamma(x);
-  return (n % 2 ? 1 : -1) * std::exp(vm::lgamma(n + 1.0)) * vm::zeta<double>(spread(n + 1.0), x);
+  static constexpr double factorials[] = {1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880, 3628800};
+  const double factorial = n <= 10 ? factorials[n] : std::exp(vm::lgamma(n + 1.0));
+  return (n % 2 ? 1 : -1) * factorial * vm::zeta<T>(spread(n + 1.0), x);
 }
 template <class T> RG_INLINE Lanes igamma_(Lanes a, Lanes x) { return vm::igamma<T>(a, x, false); }  // P(a, x)
 template <class T> RG_INLINE Lanes igammac_(Lanes a, Lanes x) { return vm::igamma<T>(a, x, true); }  // Q(a, x) = 1 - P(a, x)

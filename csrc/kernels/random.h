@@ -14,7 +14,7 @@
 //    normal(); everything else, whatever its size, takes normal_serial().
 //  - PyTorch on Intel processors takes bernoulli(p) and exponential from MKL's own generator; there our streams differ from it, and equal
 //    PyTorch's on every other processor. PyTorch on x86 without FMA (before 2013) rounds differently as well; we never do.
-//  - Functions of double arguments (log1p, sin, ...) are the C library's, as in PyTorch.
+//  - Functions of double arguments (log1p, sin, ...) are the C library's, as in PyTorch, or give the same bits (cpu/kernels/draws.h).
 #pragma once
 
 #include <cstdint>
@@ -56,6 +56,7 @@ struct Generator {
   double uniform53() { return static_cast<double>(random64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53; }  // [0, 1)
   float uniform24() { return static_cast<float>(random32() & ((1u << 24) - 1)) * 0x1p-24f; }
   double normal();  // standard normal; every other call uses the left-over sample
+  bool has_left_over() const { return has_normal_; }
 
   // torch.get_rng_state() / set_rng_state(), byte for byte. deserialize() returns false, changing nothing, if the bytes are no state.
   void serialize(uint8_t* out) const;

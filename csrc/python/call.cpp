@@ -75,6 +75,8 @@ bool all_ints(const Args& a) {
   return true;
 }
 
+bool takes_ints(const ParamSpec& spec) { return spec.kind == Kind::Ints || spec.kind == Kind::IntList || spec.kind == Kind::IntsOpt; }
+
 // An element of a list of ints that is no int.
 struct BadItem {
   const ParamSpec* param = nullptr;
@@ -90,7 +92,7 @@ bool is_size(PyObject* o, Py_ssize_t at) {
 // Reads an argument as Parsed does, and lets a list pass whose first element alone is an int: that is as far as PyTorch looks before it has chosen a signature.
 bool read_leniently(Parsed& p, int i, const ParamSpec& spec, PyObject* o, BadItem& bad) {
   if (p.read(i, spec, o)) return true;
-  if ((spec.kind != Kind::Ints && spec.kind != Kind::IntsOpt) || (!PyTuple_Check(o) && !PyList_Check(o))) return false;
+  if (!takes_ints(spec) || (!PyTuple_Check(o) && !PyList_Check(o))) return false;
   Py_ssize_t at = 0;
   while (at < PySequence_Fast_GET_SIZE(o) && is_size(PySequence_Fast_GET_ITEM(o, at), at)) ++at;
   if (at == 0 || at >= PySequence_Fast_GET_SIZE(o)) return false;
@@ -115,9 +117,9 @@ template <bool kLenient = false> bool match(const Signature& s, const Args& a, P
   for (int i = first; i < count; ++i) {
     const ParamSpec& spec = s.params[static_cast<size_t>(i)];
     if (next < a.positional && (a.flat || !(spec.flags & kKeywordOnly))) {
-      // view(2, 3): a lone list of ints may be spread over the positional arguments.
-      if ((spec.kind == Kind::Ints || (spec.kind == Kind::IntsOpt && count == first + 1)) && a.positional != 1 && !a.flat && i == first &&
-          (count == first + 1 || (s.params[static_cast<size_t>(first) + 1].flags & kKeywordOnly)) && all_ints(a)) {
+      // view(2, 3): a lone list of ints may be spread over the positional arguments. One of them is read below, if one int will do.
+      if (takes_ints(spec) && (spec.kind != Kind::IntsOpt || count == first + 1) && (a.positional != 1 || spec.kind == Kind::IntList) &&
+          !a.flat && i == first && (count == first + 1 || (s.params[static_cast<size_t>(first) + 1].flags & kKeywordOnly)) && all_ints(a)) {
         if (!p.read_ints(i, a.items, a.positional)) {
           if constexpr (!kLenient) return false;
           Py_ssize_t at = 0;
@@ -173,6 +175,23 @@ std::string type_word(PyObject* o) {
   return Py_TYPE(o)->tp_name;
 }
 
+[[noreturn]] void fail_combination(const Group& g, const Args& a) {
+  std::string got;
+  for (Py_ssize_t i = 0; i < a.positional; ++i) got += (i ? ", " : "") + type_word(a.items[i]);
+  for (Py_ssize_t k = 0; k < a.keywords(); ++k)
+    got += (got.empty() ? "" : ", ") + text_of(PyTuple_GET_ITEM(a.kwnames, k)) + "=" + type_word(a.items[a.positional + k]);
+  std::string text = str_cat(g.name, "() received an invalid combination of arguments - got (", got, "), but expected one of:\n");
+  for (const Signature& s : g.signatures)
+    if (!s.hidden) text += str_cat(" * ", s.text, "\n");
+  throw Error(ErrorKind::Type, text);
+}
+
+// An operand is a tensor or a number, which in PyTorch are signatures of their own, but for these operators: they make a tensor of a number.
+bool is_arithmetic(std::string_view name) {
+  if (name.ends_with('_')) name.remove_suffix(1);
+  return name == "add" || name == "sub" || name == "mul" || name == "div";
+}
+
 // With one signature the error can name the argument that is wrong.
 [[noreturn]] void explain_single(const Group& g, const Signature& s, const Args& a) {
   const int count = static_cast<int>(s.params.size());
@@ -210,16 +229,18 @@ std::string type_word(PyObject* o) {
       continue;
     }
     if (!p.read(i, spec, given)) {
-      if (by_position && spec.kind == Kind::Ints && i == first && a.positional > places) break;  // zeros(1.5, 2)
+      if (by_position && (spec.kind == Kind::Ints || spec.kind == Kind::IntList) && i == first && a.positional > places)
+        break;  // zeros(1.5, 2)
       if ((spec.kind == Kind::Tensors || spec.kind == Kind::TensorOptList) && (PyTuple_Check(given) || PyList_Check(given)))
         for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(given); ++k)
           if (PyObject* element = PySequence_Fast_GET_ITEM(given, k); !is_tensor(element))
             fail(ErrorKind::Type, "expected Tensor as element ", static_cast<int64_t>(k), " in argument ", i - first, ", but got ",
                  Py_TYPE(element)->tp_name);
+      if (spec.kind == Kind::Operand && !is_arithmetic(g.name)) fail_combination(g, a);
       const std::string where = by_position ? str_cat(" (position ", next, ")") : "";
       int64_t value;
-      if (by_position && (spec.kind == Kind::Ints || spec.kind == Kind::IntsOpt) && (PyTuple_Check(given) || PyList_Check(given)) &&
-          PySequence_Fast_GET_SIZE(given) && !read_int(PySequence_Fast_GET_ITEM(given, 0), value))
+      if (by_position && takes_ints(spec) && (PyTuple_Check(given) || PyList_Check(given)) && PySequence_Fast_GET_SIZE(given) &&
+          !read_int(PySequence_Fast_GET_ITEM(given, 0), value))
         fail(ErrorKind::Type, g.name, "(): argument '", spec.name, "'", where, " must be tuple of ints, but found element of type ",
              Py_TYPE(PySequence_Fast_GET_ITEM(given, 0))->tp_name, " at pos 0");
       fail(ErrorKind::Type, g.name, "(): argument '", spec.name, "'", where, " must be ", kKindWords[static_cast<int>(spec.kind)], ", not ",
@@ -258,14 +279,7 @@ bool takes_count(const Signature& s, const Args& a) {
     }
   if (g.signatures.size() == 1) only = &g.signatures[0];
   if (only && (plausible == 1 || g.signatures.size() == 1)) explain_single(g, *only, a);
-  std::string got;
-  for (Py_ssize_t i = 0; i < a.positional; ++i) got += (i ? ", " : "") + type_word(a.items[i]);
-  for (Py_ssize_t k = 0; k < a.keywords(); ++k)
-    got += (got.empty() ? "" : ", ") + text_of(PyTuple_GET_ITEM(a.kwnames, k)) + "=" + type_word(a.items[a.positional + k]);
-  std::string text = str_cat(g.name, "() received an invalid combination of arguments - got (", got, "), but expected one of:\n");
-  for (const Signature& s : g.signatures)
-    if (!s.hidden) text += str_cat(" * ", s.text, "\n");
-  throw Error(ErrorKind::Type, text);
+  fail_combination(g, a);
 }
 
 // Tensors of several devices meet only in ops whose entries say so: those that copy between them, or look at sizes alone.

@@ -1,7 +1,7 @@
-// _Overridable(function, attributes=None, policy of autocast=None, native=None, most=0, inplace=False): a function written in Python that
+// _Overridable(function, attributes=None, policy of autocast=None, native=None, most=0, inplace=False, names=()): a function written in Python that
 // __torch_function__ may take over (retrograd/_overridable.py). Native, because the test stands before every call of nn.functional, linalg and the ops in
 // Python: a Python wrapper would cost more than many of these functions do. In place of the function, its address will do, "module:name": it is imported by
-// the first call. A call with at most `most` arguments, all by position, is a call of `native`, and the function is not run, unless that gives
+// the first call. A call with at most `most` arguments, by position or by one of `names`, is a call of `native`, and the function is not run, unless that gives
 // NotImplemented; with `inplace`, also one that says `inplace` is False behind them.
 #include <Python.h>
 #include <structmember.h>
@@ -25,6 +25,7 @@ struct Overridable {
   bool inplace;
   Py_ssize_t most;
   PyObject* native;  // owned; null where there is none
+  PyObject* names;   // owned; a tuple
   PyObject* dict;    // what functools.update_wrapper() copies
   PyObject* weakrefs;
 };
@@ -45,17 +46,32 @@ Overridable* cast(PyObject* o) { return reinterpret_cast<Overridable*>(o); }
 }
 bool is_there(Overridable* o) { return RG_LIKELY(!PyUnicode_Check(o->function)) || import_function(o); }
 
-// How many of the arguments are the native function's; -1 where the function itself has to read them.
-Py_ssize_t straight(const Overridable* o, PyObject* const* args, Py_ssize_t positional, PyObject* kwnames) {
-  if (!o->native) return -1;
-  if (RG_LIKELY(!kwnames)) {
-    if (RG_LIKELY(positional <= o->most)) return positional;
-    return o->inplace && positional == o->most + 1 && args[o->most] == Py_False ? o->most : -1;
+// Names in calls are interned, as are those of parameters.
+bool has_all(PyObject* names, PyObject* kwnames) {
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
+    bool known = false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) known |= PyTuple_GET_ITEM(names, i) == PyTuple_GET_ITEM(kwnames, k);
+    if (!known) return false;
   }
+  return true;
+}
+
+// The native function's arguments: how many there are by position, and the names of the others. None where the function itself has to read them.
+struct Straight {
+  Py_ssize_t positional = -1;
+  PyObject* kwnames = nullptr;
+};
+Straight straight(const Overridable* o, PyObject* const* args, Py_ssize_t positional, PyObject* kwnames) {
+  if (!o->native) return {};
+  if (RG_LIKELY(!kwnames)) {
+    if (RG_LIKELY(positional <= o->most)) return {positional};
+    return o->inplace && positional == o->most + 1 && args[o->most] == Py_False ? Straight{o->most} : Straight{};
+  }
+  if (positional + PyTuple_GET_SIZE(kwnames) <= o->most && has_all(o->names, kwnames)) return {positional, kwnames};
   return o->inplace && positional <= o->most && PyTuple_GET_SIZE(kwnames) == 1 && args[positional] == Py_False &&
                  PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "inplace") == 0
-             ? positional
-             : -1;
+             ? Straight{positional}
+             : Straight{};
 }
 
 // After a failure: PyTorch's words for an argument of a wrong type, where one is to blame (retrograd/_ops/__init__.py); else the failure as it is.
@@ -92,9 +108,9 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   bool asked = RG_UNLIKELY(function_modes_active());
   for (Py_ssize_t i = 0; i < count && !asked; ++i) asked = !is_simple(args[i]) && any_overloaded(args + i, 1);
   if (RG_LIKELY(!asked)) {
-    const Py_ssize_t taken = straight(cast(self), args, positional, kwnames);
-    if (taken >= 0) {
-      PyObject* result = PyObject_Vectorcall(cast(self)->native, args, static_cast<size_t>(taken), nullptr);
+    const Straight taken = straight(cast(self), args, positional, kwnames);
+    if (taken.positional >= 0) {
+      PyObject* result = PyObject_Vectorcall(cast(self)->native, args, static_cast<size_t>(taken.positional), taken.kwnames);
       if (RG_UNLIKELY(!result)) blame_argument(self, args, positional, kwnames);
       if (RG_LIKELY(result != Py_NotImplemented)) return result;
       Py_DECREF(result);
@@ -113,10 +129,11 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
-  PyObject *function, *attributes = Py_None, *policy = Py_None, *native = Py_None;
+  PyObject *function, *attributes = Py_None, *policy = Py_None, *native = Py_None, *names = nullptr;
   Py_ssize_t most = 0;
   int inplace = 0;
-  if (!PyArg_ParseTuple(args, "O|OOOnp", &function, &attributes, &policy, &native, &most, &inplace)) return nullptr;
+  if (!PyArg_ParseTuple(args, "O|OOOnpO!", &function, &attributes, &policy, &native, &most, &inplace, &PyTuple_Type, &names))
+    return nullptr;
   if (attributes != Py_None && !PyDict_Check(attributes)) {
     PyErr_SetString(PyExc_TypeError, "_Overridable: expected a dict of attributes, or None");
     return nullptr;
@@ -131,6 +148,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   made->function = Py_NewRef(function);
   if (attributes != Py_None) made->dict = Py_NewRef(attributes);
   if (native != Py_None) made->native = Py_NewRef(native);
+  made->names = names ? Py_NewRef(names) : PyTuple_New(0);
   made->most = most;
   made->inplace = inplace != 0;
   return guarded([&]() -> PyObject* {
@@ -144,12 +162,14 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(cast(self)->function);
   Py_VISIT(cast(self)->native);
+  Py_VISIT(cast(self)->names);
   Py_VISIT(cast(self)->dict);
   return 0;
 }
 int clear(PyObject* self) {
   Py_CLEAR(cast(self)->function);
   Py_CLEAR(cast(self)->native);
+  Py_CLEAR(cast(self)->names);
   Py_CLEAR(cast(self)->dict);
   return 0;
 }

@@ -292,6 +292,7 @@ bool Parsed::read_other(int i, const ParamSpec& spec, PyObject* o) {
       if (o == Py_None) return v.none = true;
       [[fallthrough]];
     case Kind::Ints:
+    case Kind::IntList:
       if (PyTuple_Check(o)) return read_ints(i, reinterpret_cast<PyTupleObject*>(o)->ob_item, PyTuple_GET_SIZE(o));
       if (PyList_Check(o)) {
         const Items items(o);
@@ -301,7 +302,7 @@ bool Parsed::read_other(int i, const ParamSpec& spec, PyObject* o) {
         fill_value(i, spec);
         return true;
       }
-      return read_ints(i, &o, 1);
+      return spec.kind != Kind::IntList && read_ints(i, &o, 1);
     case Kind::DtypeOpt:
       if (o == Py_None) return v.none = true;
       [[fallthrough]];
@@ -348,6 +349,7 @@ void Parsed::fill_value(int i, const ParamSpec& spec) {
     case Kind::Float:
     case Kind::FloatOpt: v.scalar = Scalar(d.d); break;
     case Kind::Ints:
+    case Kind::IntList:
     case Kind::IntsOpt:
       v.ints = d.ints;
       v.count = static_cast<uint32_t>(d.count);

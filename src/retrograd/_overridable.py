@@ -26,11 +26,12 @@ def overridable(function: F, most: int = 0, prefix: str = "", native: Callable[.
     """The function, asking modes and arguments with a `__torch_function__` first.
 
     Where it only hands its first `most` arguments to the op of its name, after `prefix`, unless `inplace` is asked for, a call with these alone goes to the op at once;
-    or to `native`, which gives NotImplemented where it takes the function.
+    or to `native`, which gives NotImplemented where it takes the function. All but the first have the same names there.
     """
     code: Any = getattr(function, "__code__", None)
     op = native if native else getattr(_C._ops, prefix + function.__name__) if most else None
-    asking = _C._Overridable(function, None, vars(function).get("autocast"), op, most, most != 0 and "inplace" in code.co_varnames)
+    names = tuple(code.co_varnames[1:most]) if most else ()
+    asking = _C._Overridable(function, None, vars(function).get("autocast"), op, most, most != 0 and "inplace" in code.co_varnames, names)
     functools.update_wrapper(asking, function)
     return asking
 

@@ -420,7 +420,11 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
     if dtype is None:
         return "torch." + name_of_dtype(self.dtype)
-    return self.to(dtype_of_name(dtype) if isinstance(dtype, (str, type)) else dtype)
+    if isinstance(dtype, (str, type)):
+        return self.to(dtype_of_name(dtype))
+    if not isinstance(dtype, _C.dtype):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    return self.to(dtype)
 
 
 _type.__name__ = _type.__qualname__ = "type"

@@ -122,6 +122,26 @@ def test_extrema_with_an_index_give_it_to_the_first():
     assert grad_of(lambda x: x.cummax(0).values, [2, 2, 1, 2]).tolist() == [1, 2, 0, 1]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_extrema_meet_a_nan_anywhere(dtype):
+    x = torch.arange(301.0, dtype=dtype) - 150
+    assert (x.amax(), x.amin(), *x.aminmax()) == (150, -150, -150, 150)
+    for place in (0, 31, 32, 130, 255, 256, 300):
+        y = x.clone()
+        y[place] = NAN
+        assert all(math.isnan(value) for value in (y.amax(), y.amin(), *y.aminmax()))
+        assert y[:place].amax() == x[place - 1] if place else True
+
+
+@pytest.mark.parametrize("f", [torch.any, torch.all])
+def test_truth_over_no_dims_is_that_of_each_element(f):
+    for numbers in ([0.0, -0.0, 1e-300, NAN, INF], [0, 256, -1], [0j, 1j, complex(0, NAN)]):
+        x = torch.tensor(numbers, dtype=torch.float64 if isinstance(numbers[0], float) else None)
+        assert f(x, dim=()).tolist() == [bool(v) for v in numbers] == f(x[:, None], dim=(), keepdim=True)[:, 0].tolist()
+    assert f(torch.tensor([0, 200], dtype=torch.uint8), dim=()).dtype == torch.uint8
+    assert f(torch.tensor([0, 200], dtype=torch.uint8), dim=()).tolist() == [0, 1]
+
+
 def test_nan_in_reductions():
     x = torch.tensor([1.0, NAN, 3.0])
     assert math.isnan(x.max()) and math.isnan(x.min()) and math.isnan(x.amax()) and math.isnan(x.median())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 
 import pytest
 
@@ -448,3 +449,46 @@ def test_bools_are_clamped_by_one_tensor_and_not_by_two():
     assert x.clone().clamp_(max=bound).tolist() == [False, False]
     with pytest.raises(NotImplementedError, match="\"clamp_cpu\" not implemented for 'Bool'"):
         torch.clamp(x, bound, bound)
+
+
+def test_the_inverse_of_the_normal_distribution():
+    """Against Python's own, of which PyTorch's differs by some 1e-15; in the tails and around 1/2, where digits are easily lost."""
+    inverse = statistics.NormalDist().inv_cdf
+    points = [1e-300, 1e-17, 1e-9, 1e-3, 0.0749, 0.075, 0.2, 0.49, 0.5 - 1e-12, 0.5, 0.5 + 1e-12, 0.8, 0.925, 0.9251, 0.999, 1 - 1e-12]
+    found = torch.special.ndtri(torch.tensor(points, dtype=torch.float64))
+    torch.testing.assert_close(found, torch.tensor([inverse(p) for p in points], dtype=torch.float64), rtol=1e-15, atol=0)
+    torch.testing.assert_close(torch.special.ndtr(found[1:]), torch.tensor(points[1:], dtype=torch.float64), rtol=3e-14, atol=0)
+    edges = torch.special.ndtri(torch.tensor([0.0, 1.0, -0.1, 1.1, math.nan], dtype=torch.float64))
+    assert edges[:2].tolist() == [-math.inf, math.inf] and edges[2:].isnan().all()
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("f", [torch.softmax, torch.log_softmax])
+def test_softmax_of_few_columns(f, dim):
+    """Columns that lie side by side, too few for a tile, are lanes of a vector; those of the transposed matrix are lines."""
+    for rows, columns in ((1, 3), (5, 7), (64, 2), (65, 2), (4, 4)):
+        x = (torch.arange(3.0 * rows * columns).reshape(3, rows, columns) * 0.7).sin() * 30
+        x[1, 0, -1] = -math.inf
+        x[2, 0, 0] = math.nan
+        torch.testing.assert_close(f(x, dim + 1), f(x.mT.contiguous(), 2 - dim).mT, equal_nan=True, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_signs_of_all_16_bit_floats(dtype):
+    """They are taken from the bits; in float the same numbers come out, of rows that are dense and of others."""
+    x = torch.arange(-32768, 32768).to(torch.int16).view(dtype)
+    for y, wide in ((x, x.float()), (x[1::3], x.float()[1::3])):
+        for f in (torch.neg, torch.abs, lambda t: t.copysign(-1.0), lambda t: t.copysign(1), lambda t: t.copysign(t.flip(0))):
+            torch.testing.assert_close(f(y), f(wide).to(dtype), rtol=0, atol=0, equal_nan=True)
+            numbers = ~wide.isnan()
+            assert torch.equal(f(y)[numbers].signbit(), f(wide)[numbers].signbit())
+
+
+@pytest.mark.parametrize("n", [2, 3, 9, 10, 11, 15])
+def test_polygamma_in_float_as_in_double(n):
+    x = torch.cat([torch.linspace(0.3, 9, 50), torch.linspace(10, 60, 20)]).double()
+    torch.testing.assert_close(torch.polygamma(n, x.float()).double(), torch.polygamma(n, x.float().double()), rtol=1e-6, atol=0)
+    factorial, zeta = math.gamma(n + 1), torch.special.zeta(torch.tensor(n + 1.0, dtype=torch.float64), 1.0)
+    torch.testing.assert_close(
+        torch.polygamma(n, torch.ones(1, dtype=torch.float64))[0], (-1) ** (n + 1) * factorial * zeta, rtol=1e-13, atol=0
+    )

@@ -285,3 +285,39 @@ def sequences_cut_to_their_lengths(torch, nn, show):
     first, second = nn.utils.rnn.unpad_sequence(padded, torch.tensor([3, 2]))
     first.zero_()
     show(first.is_contiguous(), second, padded.sum())
+
+
+def bounds_that_are_no_numbers(torch, F, attempt):
+    nan, x = float("nan"), torch.tensor([1.0, -3.0, 0.5])
+    for bounds in ((nan, 1.0), (-1.0, nan), (nan, nan)):
+        attempt(lambda: F.hardtanh(x, *bounds))
+        attempt(lambda: F.hardtanh(x.clone(), *bounds, inplace=True))
+        attempt(lambda: torch.clamp(x, *bounds))
+    attempt(lambda: F.hardtanh(x, 1.0, -1.0))
+
+
+def zeros_at_a_bound_keep_their_sign(torch, F, attempt):
+    for count in (2, 40):
+        x = torch.tensor([0.0, -0.0] * (count // 2))
+        for zero in (0.0, -0.0):
+            for f in (
+                lambda: x.clamp(zero, 1),
+                lambda: x.clamp(-1, zero),
+                lambda: x.clamp(min=zero),
+                lambda: x.clamp(max=zero),
+                lambda: F.hardtanh(x, zero, 1),
+            ):
+                attempt(lambda: f().signbit()[:2])
+
+
+def results_lie_as_transposed_inputs_do(torch, attempt):
+    x, v, tall = torch.arange(16.0).reshape(4, 4), torch.arange(4.0), torch.ones(4, 2)
+    for y in (x, x.t()):
+        attempt(lambda: torch.addr(y, v, v).stride())
+        attempt(lambda: torch.addr(y, v, v, beta=0, alpha=2).t().contiguous().stride())
+        attempt(lambda: torch.addr(y, v, v))
+        attempt(lambda: torch.kron(y, y).stride())
+        attempt(lambda: torch.kron(y, y)[1])
+        attempt(lambda: torch.gru_cell(x, y, torch.ones(12, 4), torch.ones(12, 4)).stride())
+    attempt(lambda: torch.kron(tall.t(), tall.t()).stride())
+    attempt(lambda: torch.addr(v, v, v).stride())

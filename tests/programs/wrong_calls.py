@@ -141,3 +141,63 @@ def decompositions_of_sixteen_bits(torch, attempt):
             attempt(lambda: getattr(linalg, name)(x))
         attempt(lambda: linalg.solve(x, x))
         attempt(lambda: linalg.solve_triangular(x, x, upper=True))
+
+
+def one_int_where_a_list_is_wanted(torch, nn, F, attempt):
+    """Sizes are lists; dims, strides and kernels may be one int for all."""
+    x, v = torch.arange(16.0).reshape(4, 4), torch.ones(4)
+    for name in ("tile", "permute", "flip", "broadcast_to", "reshape", "split_with_sizes", "expand_copy", "permute_copy"):
+        attempt(lambda: getattr(torch, name)(x, 1))
+    for f in (torch.full, torch.empty_strided):
+        attempt(lambda: f(3, 1))
+    for name in ("new_full", "as_strided", "new_empty_strided"):
+        attempt(lambda: getattr(x, name)(2, 1))
+    attempt(lambda: torch.flip(x, dims=0))
+    attempt(lambda: torch.rot90(x, 1, 0))
+    attempt(lambda: torch.as_strided(x, 2, 1))
+    attempt(lambda: x.unflatten(0, 4))
+    attempt(lambda: torch.constant_pad_nd(x, 1))
+    attempt(lambda: F.pad(x, 1))
+    attempt(lambda: torch.randint(3, 4))
+    attempt(lambda: torch.layer_norm(x, 4))
+    attempt(lambda: torch.rms_norm(x, 4))
+    attempt(lambda: torch.zeros(size=3))
+    attempt(lambda: x.view(size=16))
+    attempt(lambda: F.affine_grid(torch.ones(1, 2, 3), 4, align_corners=True))
+    attempt(lambda: x.tile(2).shape)
+    attempt(lambda: x.flip(0)[0])
+    attempt(lambda: x.expand(4))
+    attempt(lambda: v.expand(4))
+    attempt(lambda: x.reshape(16).shape)
+    attempt(lambda: torch.zeros(3))
+    attempt(lambda: x.new_zeros(3))
+    attempt(lambda: torch.sum(x, 0))
+    attempt(lambda: torch.roll(x, 1)[0])
+    attempt(lambda: torch.any(x, 0))
+    attempt(lambda: torch.avg_pool1d(x, 2)[0])
+
+
+def operands_that_are_nothing(torch, attempt):
+    x = torch.ones(2)
+    for name in ("eq", "lt", "floor_divide", "add", "sub", "mul", "div", "multiply", "bitwise_and"):
+        attempt(lambda: getattr(torch, name)(x, None))
+        attempt(lambda: getattr(x, name)(None))
+    attempt(lambda: x.add_(None))
+    attempt(lambda: x.ge_(None))
+    attempt(lambda: torch.isin(x, None))
+    attempt(lambda: torch.where(x > 0, x, None))
+
+
+def types_that_are_none(torch, attempt):
+    x = torch.ones(2)
+    for given in (3, 2.5, [], True, torch.device("cpu"), "torch.Foo"):
+        attempt(lambda: x.type(given))
+
+
+def numbers_of_losses(torch, F, attempt):
+    x, y = torch.arange(16.0).reshape(4, 4) / 16, torch.tensor([0, 1, 2, 1])
+    for margin in (True, 2, 0.5, None, "1"):
+        attempt(lambda: F.multi_margin_loss(x, y, margin=margin))
+    for smoothing in (-0.1, float("nan"), 1.0, 1.5):
+        attempt(lambda: F.cross_entropy(x, y, label_smoothing=smoothing))
+        attempt(lambda: F.cross_entropy(x, x.softmax(1), label_smoothing=smoothing))

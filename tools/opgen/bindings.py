@@ -264,7 +264,7 @@ def param_kinds() -> str:
         generated=generated("optable/types.py"),
         kinds="\n".join(f"{row.kind}," for row in rows),
         words="\n".join(f'"{row.word}",  // {row.kind}' for row in rows),
-        spellings="\n".join(f'"{row.spelling}",  // {row.kind}' for row in rows),
+        spellings="\n".join(f'"{row.shown or row.spelling}",  // {row.kind}' for row in rows),
     )
 
 

@@ -175,6 +175,7 @@ RG_EXPORT_KERNELS($struct, $name) = {
 """
 FUNCTOR = """
 template <class T> struct $functor {
+  $halves
   $members
   explicit $functor(const KernelParam*$inits {}
   RG_INLINE $result operator()($args) const { return static_cast<$result>($expr); }
@@ -212,11 +213,14 @@ def functors(op: Op) -> str:
     def rare(which: tuple[str, ...]) -> str:
         return fill(RARE, args=args, test=which[0], expr=which[1]) if which else ""
 
+    halves = "static constexpr bool takes_halves = true;" if kernel.halves else ""
     result = "bool" if kernel.out == "bool" else "T"
-    text = f"// {op.schema}\n" + fill(FUNCTOR, **shared, functor=f"F_{op.cname}", result=result, expr=kernel.expr, rare=rare(kernel.rare))
+    real = {"expr": kernel.expr, "rare": rare(kernel.rare), "halves": halves}
+    text = f"// {op.schema}\n" + fill(FUNCTOR, **shared, functor=f"F_{op.cname}", result=result, **real)
     if kernel.complex:
         result = {"bool": "bool", "real": "typename T::real_type"}.get(kernel.out, "T")
-        text += "\n" + fill(FUNCTOR, **shared, functor=f"C_{op.cname}", result=result, expr=kernel.complex, rare=rare(kernel.complex_rare))
+        of_complex = {"expr": kernel.complex, "rare": rare(kernel.complex_rare), "halves": ""}
+        text += "\n" + fill(FUNCTOR, **shared, functor=f"C_{op.cname}", result=result, **of_complex)
     return text
 
 

@@ -28,17 +28,9 @@ NODES: set[str] = {
 '''
 
 
-# What is Python in PyTorch too, so that a wrong argument fails wherever it is used first; and what takes more than its schema says.
-UNCHECKED = {
-    "unique", "unique_consecutive", "broadcast_tensors", "broadcast_shapes", "block_diag", "meshgrid", "cartesian_prod", "combinations",
-    "atleast_1d", "atleast_2d", "atleast_3d", "resize", "resize_as", "unravel_index", "einsum", "tensordot", "chain_matmul", "lu",
-    "svd_lowrank", "pca_lowrank", "lobpcg", "stft", "new", "new_tensor", "lstm_cell",
-}  # fmt: skip
-
-
 def types(op: Op) -> str:
     """The parameters with their types, for what is said of an argument of another type."""
-    return "" if op.name in UNCHECKED else ", ".join(f"{'*' * p.keyword_only}{p.name} {p.type}" for p in op.params)
+    return "" if op.kernel.unchecked else ", ".join(f"{'*' * p.keyword_only}{p.name} {p.type}" for p in op.params)
 
 
 def rows(op: Op) -> list[str]:

@@ -76,7 +76,7 @@ def forms_of(op: Op, method: bool, result: str = "") -> Iterator[Form]:
     result = result or returns(op)
     yield Form(tuple(given), result)
     positional = [p for p in params if not p.keyword_only]
-    if len(positional) == 1 and positional[0].type == "int[]":
+    if len(positional) == 1 and positional[0].type in ("int[]", "int[+]"):
         yield Form((Argument(positional[0].name, "_int", spread=True), *given[1:]), result)
 
 

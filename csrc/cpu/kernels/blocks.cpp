@@ -8,6 +8,7 @@
 #endif
 
 #include "cpu/iterate.h"
+#include "cpu/kernels/halves.h"
 
 namespace retrograd::cpu::RG_LEVEL_NS {
 namespace {
@@ -23,10 +24,7 @@ template <class T> void gather(int64_t n, const char* from, int64_t stride, char
     for (; i < n; ++i) to[i] = one;
   } else if (stride == static_cast<int64_t>(sizeof(T))) {
     const T* p = reinterpret_cast<const T*>(from);
-#if defined(__F16C__)
-    if constexpr (std::is_same_v<T, Half>)  // the compiler does not vectorise this conversion
-      for (; i + 8 <= n; i += 8) _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i))));
-#endif
+    if constexpr (std::is_same_v<T, Half>) i = floats_of(p, n, to);
     for (; i < n; ++i) to[i] = static_cast<compute_t<T>>(p[i]);
   }
   for (; i < n; ++i) to[i] = static_cast<compute_t<T>>(*reinterpret_cast<const T*>(from + i * stride));
@@ -36,10 +34,7 @@ template <class T> void scatter(int64_t n, const char* buffer, char* to, int64_t
   int64_t i = 0;
   if (stride == static_cast<int64_t>(sizeof(T))) {
     T* p = reinterpret_cast<T*>(to);
-#if defined(__F16C__)
-    if constexpr (std::is_same_v<T, Half>)
-      for (; i + 8 <= n; i += 8) _mm_storeu_si128(reinterpret_cast<__m128i*>(p + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), 0));
-#endif
+    if constexpr (std::is_same_v<T, Half>) i = halves_of(from, n, p);
     for (; i < n; ++i) p[i] = static_cast<T>(from[i]);
   }
   for (; i < n; ++i) *reinterpret_cast<T*>(to + i * stride) = static_cast<T>(from[i]);

@@ -1,6 +1,7 @@
 #include "cpu/kernels/load.h"
 #include "cpu/isa.h"
 
+#include "cpu/kernels/halves.h"
 #include "kernels/element.h"
 
 namespace retrograd::cpu::RG_LEVEL_NS {
@@ -18,10 +19,7 @@ template <class T, class S> void load_as(const void* base, int64_t offset, int64
   T* __restrict out = static_cast<T*>(buffer);
   int64_t i = 0;
   if (stride == 1) {
-#if defined(__F16C__)
-    if constexpr (std::is_same_v<S, Half> && std::is_same_v<T, float>)
-      for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i))));
-#endif
+    if constexpr (std::is_same_v<S, Half> && std::is_same_v<T, float>) i = floats_of(p, n, out);
     for (; i < n; ++i) out[i] = convert_in<T>(element(p + i));
   } else {
     for (; i < n; ++i) out[i] = convert_in<T>(element(p + i * stride));
@@ -54,10 +52,7 @@ template <class T, class S> void store_as(void* base, int64_t offset, int64_t st
   const T* __restrict in = static_cast<const T*>(buffer);
   int64_t i = 0;
   if (stride == 1) {
-#if defined(__F16C__)
-    if constexpr (std::is_same_v<S, Half> && std::is_same_v<T, float>)
-      for (; i + 8 <= n; i += 8) _mm_storeu_si128(reinterpret_cast<__m128i*>(p + i), _mm256_cvtps_ph(_mm256_loadu_ps(in + i), 0));
-#endif
+    if constexpr (std::is_same_v<S, Half> && std::is_same_v<T, float>) i = halves_of(in, n, p);
     for (; i < n; ++i) p[i] = convert<S>(in[i]);
   } else {
     for (; i < n; ++i) p[i * stride] = convert<S>(in[i]);

@@ -95,32 +95,42 @@ template <class T> void mean_few(const PoolShape& s, PoolCount count, int64_t di
     }
 }
 
-// The same for windows that none of an edge cuts: tap after tap, over all windows of a plane.
-template <class T> void mean_whole(const PoolShape& s, PoolCount count, int64_t divisor, const T* in, T* out) {
+// The same for windows that none of an edge cuts, kRows high and kColumns wide where that is not 0, and known to be one plane deep then.
+template <class T, int kRows, int kColumns> void mean_whole(const PoolShape& s, PoolCount count, int64_t divisor, const T* in, T* out) {
   using C = compute_t<T>;
-  const int64_t plane = s.out_plane();
-  int32_t starts[kFewWindows];
-  window_starts(s, starts);
+  const int64_t deep = kRows ? 1 : s.kernel[0], high = kRows ? kRows : s.kernel[1], wide = kColumns ? kColumns : s.kernel[2];
   const bool fixed = count == PoolCount::Fixed;
-  const C by = fixed ? static_cast<C>(divisor) : static_cast<C>(s.kernel[0]) * static_cast<C>(s.kernel[1]) * static_cast<C>(s.kernel[2]);
-  for (const T* const end = in + s.outer * s.in_plane(); in != end; in += s.in_plane(), out += plane) {
-    C sums[kFewWindows], column[kFewWindows];
-    std::fill_n(sums, plane, C(0));
-    for (int64_t k = 0; k < s.kernel[2]; ++k) {
-      std::fill_n(column, plane, C(0));
-      for (int64_t i = 0; i < s.kernel[0]; ++i)
-        for (int64_t j = 0; j < s.kernel[1]; ++j) {
-          const T* const at = in + (i * s.in[1] + j) * s.in[2] + k;
-          for (int64_t o = 0; o < plane; ++o) column[o] += static_cast<C>(at[starts[o]]);
+  const C by = fixed ? static_cast<C>(divisor) : static_cast<C>(deep) * static_cast<C>(high) * static_cast<C>(wide);
+  for (const T* const end = in + s.outer * s.in_plane(); in != end; in += s.in_plane())
+    for (int64_t depth = 0; depth < s.out[0]; ++depth)
+      for (int64_t height = 0; height < s.out[1]; ++height) {
+        const T* window = in + (depth * s.stride[0] * s.in[1] + height * s.stride[1]) * s.in[2];
+        for (int64_t o = 0; o < s.out[2]; ++o, window += s.stride[2]) {
+          C sum = 0;
+#pragma GCC unroll 4
+          for (int64_t k = 0; k < wide; ++k) {
+            C column = 0;
+            for (int64_t i = 0; i < deep; ++i)
+#pragma GCC unroll 4
+              for (int64_t j = 0; j < high; ++j) column += static_cast<C>(window[(i * s.in[1] + j) * s.in[2] + k]);
+            sum += column;
+          }
+          *out++ = static_cast<T>(sum / by);
         }
-      for (int64_t o = 0; o < plane; ++o) sums[o] += column[o];
-    }
-    for (int64_t o = 0; o < plane; ++o) out[o] = static_cast<T>(sums[o] / by);
-  }
+      }
+}
+template <class T> void mean_whole(const PoolShape& s, PoolCount count, int64_t divisor, const T* in, T* out) {
+  if (s.kernel[0] == 1 && s.kernel[1] == 2 && s.kernel[2] == 2) return mean_whole<T, 2, 2>(s, count, divisor, in, out);
+  if (s.kernel[0] == 1 && s.kernel[1] == 1 && s.kernel[2] == 2) return mean_whole<T, 1, 2>(s, count, divisor, in, out);
+  if (s.kernel[0] == 1 && s.kernel[1] == 3 && s.kernel[2] == 3) return mean_whole<T, 3, 3>(s, count, divisor, in, out);
+  mean_whole<T, 0, 0>(s, count, divisor, in, out);
 }
 
 template <class T> void mean_planes(const PoolShape& s, PoolCount count, int64_t divisor, const T* in, T* out) {
-  if (are_few(s)) return (are_whole(s) ? mean_whole<T> : mean_few<T>)(s, count, divisor, in, out);
+  if (are_few(s)) {
+    if (are_whole(s)) return mean_whole<T>(s, count, divisor, in, out);
+    return mean_few<T>(s, count, divisor, in, out);
+  }
   using C = compute_t<T>;
   Windows windows(s);
   Divisors<C> divisors(s, count, divisor);

@@ -98,6 +98,15 @@ RG_INLINE Vector<float> lesser(Vector<float> x, Vector<float> acc) {
 RG_INLINE Vector<int> have_nan(Vector<float> x, Vector<float> y) {
   return reinterpret_cast<Vector<int>>(_mm256_cmp_ps(reinterpret_cast<__m256>(x), reinterpret_cast<__m256>(y), _CMP_UNORD_Q));
 }
+RG_INLINE Vector<double> greater(Vector<double> x, Vector<double> acc) {
+  return reinterpret_cast<Vector<double>>(_mm256_max_pd(reinterpret_cast<__m256d>(x), reinterpret_cast<__m256d>(acc)));
+}
+RG_INLINE Vector<double> lesser(Vector<double> x, Vector<double> acc) {
+  return reinterpret_cast<Vector<double>>(_mm256_min_pd(reinterpret_cast<__m256d>(x), reinterpret_cast<__m256d>(acc)));
+}
+RG_INLINE Vector<int64_t> have_nan(Vector<double> x, Vector<double> y) {
+  return reinterpret_cast<Vector<int64_t>>(_mm256_cmp_pd(reinterpret_cast<__m256d>(x), reinterpret_cast<__m256d>(y), _CMP_UNORD_Q));
+}
 #else
 RG_INLINE Vector<float> greater(Vector<float> x, Vector<float> acc) {
   return reinterpret_cast<Vector<float>>(_mm_max_ps(reinterpret_cast<__m128>(x), reinterpret_cast<__m128>(acc)));
@@ -108,34 +117,47 @@ RG_INLINE Vector<float> lesser(Vector<float> x, Vector<float> acc) {
 RG_INLINE Vector<int> have_nan(Vector<float> x, Vector<float> y) {
   return reinterpret_cast<Vector<int>>(_mm_cmpunord_ps(reinterpret_cast<__m128>(x), reinterpret_cast<__m128>(y)));
 }
+RG_INLINE Vector<double> greater(Vector<double> x, Vector<double> acc) {
+  return reinterpret_cast<Vector<double>>(_mm_max_pd(reinterpret_cast<__m128d>(x), reinterpret_cast<__m128d>(acc)));
+}
+RG_INLINE Vector<double> lesser(Vector<double> x, Vector<double> acc) {
+  return reinterpret_cast<Vector<double>>(_mm_min_pd(reinterpret_cast<__m128d>(x), reinterpret_cast<__m128d>(acc)));
+}
+RG_INLINE Vector<int64_t> have_nan(Vector<double> x, Vector<double> y) {
+  return reinterpret_cast<Vector<int64_t>>(_mm_cmpunord_pd(reinterpret_cast<__m128d>(x), reinterpret_cast<__m128d>(y)));
+}
 #endif
 #else
 RG_INLINE Vector<float> greater(Vector<float> x, Vector<float> acc) { return x > acc ? x : acc; }
 RG_INLINE Vector<float> lesser(Vector<float> x, Vector<float> acc) { return x < acc ? x : acc; }
 RG_INLINE Vector<int> have_nan(Vector<float> x, Vector<float> y) { return (x != x) | (y != y); }
+RG_INLINE Vector<double> greater(Vector<double> x, Vector<double> acc) { return x > acc ? x : acc; }
+RG_INLINE Vector<double> lesser(Vector<double> x, Vector<double> acc) { return x < acc ? x : acc; }
+RG_INLINE Vector<int64_t> have_nan(Vector<double> x, Vector<double> y) { return (x != x) | (y != y); }
 #endif
 
-template <class F> bool fold_numbers(const float* p, int64_t n, float& result) {
-  constexpr int width = kVectorBytes / 4;
-  Vector<float> acc[kVectors];
-  Vector<int> nan[2] = {};
+template <class F, class T> bool fold_numbers(const T* p, int64_t n, T& result) {
+  using V = Vector<T>;
+  constexpr int width = kVectorBytes / static_cast<int>(sizeof(T));
+  V acc[kVectors];
+  decltype(have_nan(V{}, V{})) nan[2] = {};
 #pragma GCC unroll 16
-  for (int k = 0; k < kVectors; ++k) acc[k] = Vector<float>{} + F::start();
+  for (int k = 0; k < kVectors; ++k) acc[k] = V{} + F::start();
   int64_t i = 0;
-  for (; i + kLanes<float> <= n; i += kLanes<float>) {
+  for (; i + kLanes<T> <= n; i += kLanes<T>) {
 #pragma GCC unroll 16
     for (int k = 0; k < kVectors; k += 2) {
-      const auto x = load_vector<Vector<float>>(p + i + k * width), y = load_vector<Vector<float>>(p + i + (k + 1) * width);
+      const auto x = load_vector<V>(p + i + k * width), y = load_vector<V>(p + i + (k + 1) * width);
       acc[k] = F::of_numbers(x, acc[k]);
       acc[k + 1] = F::of_numbers(y, acc[k + 1]);
       nan[k / 2 % 2] |= have_nan(x, y);
     }
   }
-  const Vector<int> any = nan[0] | nan[1];
-  int bits = 0;
+  const auto any = nan[0] | nan[1];
+  bool found = false;
 #pragma GCC unroll 16
-  for (int k = 0; k < width; ++k) bits |= any[k];
-  if (bits) return false;
+  for (int k = 0; k < width; ++k) found |= any[k] != 0;
+  if (found) return false;
   result = join_vector<F, width>(join_vectors<F>(acc, kVectors));
   if (i < n) result = F::combine(result, fold_short<F>(p + i, n - i));
   return true;
@@ -148,7 +170,7 @@ template <class F, class S> typename F::T fold(const S* p, int64_t n) {
   constexpr int width = kVectorBytes / static_cast<int>(sizeof(T));
   constexpr int64_t kSteps = 16;
   if (n < kLanes<T>) return fold_short<F>(p, n);
-  if constexpr (std::is_same_v<T, float> && requires(V v) { F::of_numbers(v, v); }) {
+  if constexpr (std::is_floating_point_v<T> && std::is_same_v<S, T> && requires(V v) { F::of_numbers(v, v); }) {
     if (T result; fold_numbers<F>(p, n, result)) return result;
   }
   V total[kVectors];
@@ -260,7 +282,7 @@ template <class Element> struct MaxFold {
     else
       return x != x ? x : larger;
   }
-  static Vector<float> of_numbers(Vector<float> x, Vector<float> acc) { return greater(x, acc); }
+  template <class V> static auto of_numbers(V x, V acc) -> decltype(greater(x, acc)) { return greater(x, acc); }
   template <class V> static V combine(V a, V b) { return step(a, b); }
 };
 
@@ -274,7 +296,7 @@ template <class Element> struct MinFold {
     else
       return x != x ? x : smaller;
   }
-  static Vector<float> of_numbers(Vector<float> x, Vector<float> acc) { return lesser(x, acc); }
+  template <class V> static auto of_numbers(V x, V acc) -> decltype(lesser(x, acc)) { return lesser(x, acc); }
   template <class V> static V combine(V a, V b) { return step(a, b); }
 };
 

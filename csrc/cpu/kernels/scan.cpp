@@ -99,20 +99,26 @@ template <> [[gnu::noinline]] double scan_lines<LogSumExp>(double* x, int64_t co
   return x[count * n - 1];
 }
 
-// Lines of floats as they lie in memory, where conversions and stores go on while the next step waits for the last, and of four lines side by side.
+// Lines of floats or doubles as they lie in memory, where conversions and stores go on while the next step waits for the last, and of four lines side by side.
 template <class Op> constexpr bool kDirect = !std::is_same_v<Op, LogSumExp> && std::is_same_v<typename Op::T, double>;
 
-template <class Op, int kLines> [[gnu::noinline]] void scan_floats(float* out, int64_t out_step, const float* in, int64_t in_step,
-                                                                   int64_t n) {
+template <class Op, int kLines, class E> [[gnu::noinline]] void scan_floats(E* out, int64_t out_step, const E* in, int64_t in_step,
+                                                                            int64_t n) {
   double acc[kLines];
   for (int k = 0; k < kLines; ++k) acc[k] = Op::start;
   for (int64_t i = 0; i < n; ++i) {
 #pragma GCC unroll 4
     for (int k = 0; k < kLines; ++k) {
       acc[k] = Op::step(acc[k], static_cast<double>(in[k * in_step + i]));
-      out[k * out_step + i] = static_cast<float>(acc[k]);
+      out[k * out_step + i] = static_cast<E>(acc[k]);
     }
   }
+}
+template <class Op, class E>
+void scan_floats(E* out, int64_t out_step, const E* in, int64_t in_step, int64_t n, int64_t lines) {
+  int64_t line = 0;
+  for (; line + 4 <= lines; line += 4) scan_floats<Op, 4>(out + line * out_step, out_step, in + line * in_step, in_step, n);
+  for (; line < lines; ++line) scan_floats<Op, 1>(out + line * out_step, out_step, in + line * in_step, in_step, n);
 }
 
 template <class Op> void scan_with(const Array& out, const Array& in, int dim, bool reverse) {
@@ -142,13 +148,13 @@ template <class Op> void scan_with(const Array& out, const Array& in, int dim, b
       [&](int, const int64_t* start, int64_t count, const int64_t* step) {
         alignas(64) T piece[kPiece];
         if constexpr (kDirect<Op>) {
-          if (out.dtype == DType::Float32 && in.dtype == DType::Float32 && way.stride[0] == 1 && way.stride[1] == 1) {
-            float* const to = out.ptr<float>() + start[0];
-            const float* const from = in.ptr<float>() + start[1];
-            int64_t line = 0;
-            for (; line + 4 <= count; line += 4) scan_floats<Op, 4>(to + line * step[0], step[0], from + line * step[1], step[1], n);
-            for (; line < count; ++line) scan_floats<Op, 1>(to + line * step[0], step[0], from + line * step[1], step[1], n);
-            return;
+          if (out.dtype == in.dtype && way.stride[0] == 1 && way.stride[1] == 1) {
+            const auto as = [&](auto zero) {
+              using E = decltype(zero);
+              scan_floats<Op>(out.ptr<E>() + start[0], step[0], in.ptr<E>() + start[1], step[1], n, count);
+            };
+            if (in.dtype == DType::Float32) return as(float{});
+            if (in.dtype == DType::Float64) return as(double{});
           }
         }
         // Short lines that follow each other in both arrays are moved together.

@@ -145,6 +145,28 @@ template <class T, bool kLog> void softmax_medium(T* out, int64_t out_step, cons
   }
 }
 
+// Up to seven columns that lie side by side, as lanes of one vector: lines too few for a tile.
+template <class T, bool kLog> void softmax_few(T* out, int64_t out_line, const T* in, int64_t in_line, int64_t n, int64_t width) {
+  using V = Vector<T, 8>;
+  alignas(64) T x[kMedium][8], e[kMedium][8];
+  V top = V{} + kLowest<T>, total = {};
+  for (int64_t r = 0; r < n; ++r) {
+    const V v = load_some(in + r * in_line, width, T(0));
+    __builtin_memcpy(x[r], &v, sizeof v);
+    top = MaxFold<T>::step(top, v);
+  }
+  alignas(64) T highest[8], factor[8];
+  __builtin_memcpy(highest, &top, sizeof top);
+  for (int64_t r = 0; r < n; ++r) {
+    for (int k = 0; k < 8; ++k) e[r][k] = exp_neg_(x[r][k] - highest[k]);
+    total += load_vector<V>(e[r]);
+  }
+  __builtin_memcpy(factor, &total, sizeof total);
+  for (int k = 0; k < 8; ++k) factor[k] = kLog ? log_(factor[k]) : 1 / factor[k];
+  for (int64_t r = 0; r < n; ++r)
+    for (int64_t k = 0; k < width; ++k) out[r * out_line + k] = kLog ? x[r][k] - highest[k] - factor[k] : e[r][k] * factor[k];
+}
+
 template <class T, bool kLog> void backward_line(T* grad_in, const T* grad, const T* result, int64_t n) {
   if constexpr (kLog) {
     const T sum = static_cast<T>(sum_pieces<T>(n, [&](int64_t i, int64_t m) { return fold<SumFold<T>>(grad + i, m); }));
@@ -281,6 +303,14 @@ template <class T, bool kLog> void softmax_of(const Array& out, const Array& in,
         [&](int, const int64_t* at, int64_t count, const int64_t* step) {
           softmax_medium<T, kLog>(out.ptr<T>() + at[0], step[0], in.ptr<T>() + at[1], step[1], count, n);
         });
+    return;
+  }
+  const int64_t* const between = lines.ndim > 0 ? lines.column_strides() : nullptr;
+  if (between && between[0] == 1 && between[1] == 1 && lines.columns() < 8 && n <= kMedium && out.dtype == dtype_of<T>() &&
+      in.dtype == dtype_of<T>()) {
+    lines.each_tile(n, kColumns, [&](const int64_t* at, int64_t width) {
+      softmax_few<T, kLog>(out.ptr<T>() + at[0], lines.stride[0], in.ptr<T>() + at[1], lines.stride[1], n, width);
+    });
     return;
   }
   const int64_t buffered = o.direct && x.direct ? 0 : n;

@@ -6,6 +6,7 @@
 #include "ops.h"
 #include "ops/derivatives.h"
 #include "ops/dims.h"
+#include "ops/generated_support.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace retrograd {
@@ -122,6 +123,8 @@ Tensor _tensordot(const Tensor& self, const Tensor& other, IntSpan dims_self, In
 }
 
 Tensor kron(const Tensor& self, const Tensor& other) {
+  // Of matrices that lie column by column the result does too.
+  if (RG_UNLIKELY(runs_along_columns(self.get()) && runs_along_columns(other.get()))) return ops::t(kron(ops::t(self), ops::t(other)));
   const int64_t n = std::max(self.dim(), other.dim());
   RG_CHECK(2 * n <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, the product on the way has ", 2 * n);
   Shape a, b, merged;
@@ -133,7 +136,8 @@ Tensor kron(const Tensor& self, const Tensor& other) {
     b.sizes[b.ndim++] = y;
     merged.sizes[merged.ndim++] = x * y;
   }
-  return ops::_unsafe_view(ops::reshape(self, a) * ops::reshape(other, b), merged);
+  // In this order rows are those of `other`, each times one number, which the loops of products know.
+  return ops::_unsafe_view(ops::reshape(other, b) * ops::reshape(self, a), merged);
 }
 
 Tensor cross(const Tensor& self, const Tensor& other, std::optional<int64_t> dim) {

@@ -155,6 +155,7 @@ Spec addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar bet
   check_same_device(self.get(), vec1.get(), "addr");
   check_same_device(self.get(), vec2.get(), "addr");
   check_factors(dtype, beta, alpha);
+  if (same_sizes(self.sizes(), sizes)) return Spec::like(self, dtype);
   return Spec(sizes, dtype, self->device);
 }
 

@@ -221,10 +221,10 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor
     RG_CHECK(is_floating(target.dtype()), "Expected floating point type for target with class probabilities, got ",
              dtype_title(target.dtype()));
     RG_CHECK(ignore_index < 0, "ignore_index is not supported for floating point target");
-    RG_CHECK(label_smoothing >= 0 && label_smoothing <= 1, "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
+    RG_CHECK(!(label_smoothing > 1), "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
     return with_probabilities(self, target, weight, reduction, label_smoothing);
   }
-  RG_CHECK(label_smoothing >= 0 && label_smoothing <= 1, "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
+  RG_CHECK(!(label_smoothing > 1), "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
   RG_CHECK_AS(Value, self.dim() >= 1, "Expected 1 or more dimensions (got ", self.dim(), ")");
   if (label_smoothing > 0) return smoothed(self, target, weight, reduction, ignore_index, label_smoothing);
   return ops::nll_loss(ops::log_softmax(self, self.dim() == 1 ? 0 : 1, std::nullopt), target, weight, reduction, ignore_index);

@@ -45,7 +45,7 @@ void check_addcdiv(const Tensor& tensor1, const Tensor& tensor2) {
 void check_hardtanh(const Tensor& self, const Scalar& min, const Scalar& max) {
   RG_CHECK(self.dtype() != DType::Bool, "Bool inputs not supported for hardtanh");
   RG_CHECK(self.dtype() != DType::UInt8 || min.to_double() >= 0, "cannot do hardtanh on an unsigned type with negative limits");
-  RG_CHECK_AS(Value, min.to_double() <= max.to_double(), "min_val cannot be greater than max_val");
+  RG_CHECK_AS(Value, !(min.to_double() > max.to_double()), "min_val cannot be greater than max_val");
 }
 
 void check_softshrink(const Scalar& lambd) {

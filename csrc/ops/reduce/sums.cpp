@@ -57,6 +57,9 @@ DType truth_dtype(const Tensor& self) { return self.dtype() == DType::UInt8 ? DT
 // any() and all() over an empty list of dims reduce nothing, unlike the others.
 uint64_t truth_mask(const Tensor& self, OptInts dim, const char* op) { return dim && dim->empty() ? 0 : dim_mask(dim, self.dim(), op); }
 
+// Whether any() and all() are the truth of each element, which is what becomes of it as a bool.
+bool is_each_alone(const Tensor& self, OptInts dim) { return dim && dim->empty() && self.dtype() != DType::UInt8; }
+
 // The dims that are summed to get the size; false where none are.
 bool summed_to(const Tensor& self, IntSpan size, uint64_t& mask) {
   const int64_t extra = self.dim() - static_cast<int64_t>(size.size());
@@ -156,8 +159,14 @@ void prod_dim_int(const Tensor& self, int64_t dim, bool, OptDType, const Tensor&
 
 void any(const Tensor& self, const Tensor& out) { reduce_all(self, &K::any, out); }
 void all(const Tensor& self, const Tensor& out) { reduce_all(self, &K::all, out); }
-void any_dims(const Tensor& self, OptInts dim, bool, const Tensor& out) { reduce_dims(self, truth_mask(self, dim, "any"), &K::any, out); }
-void all_dims(const Tensor& self, OptInts dim, bool, const Tensor& out) { reduce_dims(self, truth_mask(self, dim, "all"), &K::all, out); }
+void any_dims(const Tensor& self, OptInts dim, bool, const Tensor& out) {
+  if (is_each_alone(self, dim)) return copy_data(out, self);
+  reduce_dims(self, truth_mask(self, dim, "any"), &K::any, out);
+}
+void all_dims(const Tensor& self, OptInts dim, bool, const Tensor& out) {
+  if (is_each_alone(self, dim)) return copy_data(out, self);
+  reduce_dims(self, truth_mask(self, dim, "all"), &K::all, out);
+}
 
 void count_nonzero(const Tensor& self, OptInts dim, const Tensor& out) {
   reduce_dims(self, dim_mask(dim, self.dim(), "count_nonzero"), &K::count_nonzero, out);

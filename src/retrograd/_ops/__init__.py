@@ -23,7 +23,7 @@ class _Signature:
         return inspect.signature(eval(f"lambda {self._parameters}: None"))
 
 
-_WORDS = {"Tensor": "Tensor", "float": "float", "int": "int", "bool": "bool", "str": "str"}
+_WORDS = {"Tensor": "Tensor", "float": "float", "int": "int", "bool": "bool", "str": "str", "int[+]": "tuple of ints"}
 
 
 def _fits(value: Any, kind: str) -> bool:
@@ -40,6 +40,8 @@ def _fits(value: Any, kind: str) -> bool:
             return is_bool
         case "str":
             return isinstance(value, str)
+        case "int[+]":
+            return isinstance(value, (tuple, list))
     return True
 
 

@@ -180,6 +180,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if count < 0:
         raise RuntimeError(f"N must be non-negative. Got {count}.")
     base = x if x.is_floating_point() or x.is_complex() else x.long()
-    ones = base.new_ones(x.size(0), min(count, 1))
-    powers = retrograd.cat([ones, base.unsqueeze(1).expand(-1, max(count - 1, 0))], dim=1).cumprod(1)
+    if count == 0:
+        return base.new_empty(x.size(0), 0)
+    powers = retrograd.constant_pad_nd(base.unsqueeze(1).expand(-1, count - 1), (1, 0), 1).cumprod(1)
     return powers if increasing else powers.flip(1)

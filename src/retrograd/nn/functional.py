@@ -284,8 +284,8 @@ threshold_ = Tensor.threshold_
 
 # How many arguments these hand straight to the op of their name.
 _STRAIGHT = {
-    "celu": 2, "elu": 2, "hardsigmoid": 1, "hardswish": 1, "hardtanh": 3, "layer_norm": 5, "leaky_relu": 2, "mish": 1, "nll_loss": 2, "relu": 1, "selu": 1,
-    "silu": 1, "soft_margin_loss": 2, "threshold": 3,
+    "celu": 2, "elu": 2, "hardsigmoid": 1, "hardswish": 1, "hardtanh": 3, "layer_norm": 5, "leaky_relu": 2, "max_pool1d": 6, "max_pool2d": 6, "max_pool3d": 6,
+    "mish": 1, "nll_loss": 2, "relu": 1, "selu": 1, "silu": 1, "soft_margin_loss": 2, "threshold": 3,
 }  # fmt: skip
 offer(globals(), _STRAIGHT)
 

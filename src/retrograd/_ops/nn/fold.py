@@ -10,7 +10,7 @@ _Pair = int | Sequence[int]
 
 
 def _pair(x: _Pair) -> tuple[int, ...]:
-    return tuple(x) if isinstance(x, Iterable) else (x, x)
+    return tuple(x) if type(x) is not int and isinstance(x, Iterable) else (x, x)
 
 
 def unfold(input: Tensor, kernel_size: _Pair, dilation: _Pair = 1, padding: _Pair = 0, stride: _Pair = 1) -> Tensor:

@@ -239,17 +239,16 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         align_corners = False
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
-    spatial = tuple(size)[2:]
     if len(size) not in (4, 5):
         raise NotImplementedError(
             f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {tuple(size)}."
         )
-    dims = len(spatial)
+    dims = len(size) - 2
     if theta.dim() != 3 or tuple(theta.shape[1:]) != (dims, dims + 1):
         raise ValueError(
             f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {tuple(size)}. Got {theta.shape}."
         )
-    if align_corners and min(spatial) == 1:
+    if align_corners and min(size[2:]) == 1:
         warnings.warn(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is not an intended "
             "use case of affine_grid.",

@@ -365,6 +365,9 @@ def multi_margin_loss(
     how = _reduction(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, got p={p}")
+    if not (isinstance(margin, (bool, complex)) or hasattr(margin, "__float__")):
+        raise TypeError(f"multi_margin_loss(): argument 'margin' (position 4) must be Number, not {type(margin).__name__}")
+    margin = int(margin) if isinstance(margin, bool) else margin  # of a bool nothing can be subtracted
     rows = input.reshape(1, -1) if input.dim() < 2 else input
     wanted = target.reshape(-1, 1)
     gap = (margin - rows.gather(1, wanted) + rows).clamp_min(0)

@@ -105,6 +105,8 @@ def max_pool3d(
 
 def _filled_in(output_size: _Sizes, input: Tensor, dims: int) -> Any:
     """The size with that of the input where it says None."""
+    if type(output_size) is int:
+        return (output_size,) * dims
     if not isinstance(output_size, Iterable):
         return (output_size,) * dims
     sizes = tuple(output_size)

@@ -65,4 +65,4 @@ def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor
     reset, update, new = _linear(input, w_ih, b_ih).chunk(3, -1)
     reset_h, update_h, new_h = _linear(hx, w_hh, b_hh).chunk(3, -1)
     new = (new + (reset + reset_h).sigmoid() * new_h).tanh()
-    return (update + update_h).sigmoid() * (hx - new) + new
+    return (hx - new) * (update + update_h).sigmoid() + new  # laid out in memory as hx is

@@ -69,5 +69,5 @@ def nuclear_norm(input: Tensor, dim: Sequence[int] | bool | None = None, keepdim
     if dim is None or isinstance(dim, bool):  # nuclear_norm(input, keepdim)
         norm = torch.linalg.matrix_norm(input, "nuc", (-2, -1), keepdim or bool(dim))
     else:
-        norm = torch.linalg.matrix_norm(input, "nuc", tuple(dim), keepdim)
+        norm = torch.linalg.matrix_norm(input, "nuc", (dim, dim) if isinstance(dim, int) else tuple(dim), keepdim)
     return norm if out is None else written(norm, out)
