@@ -176,7 +176,7 @@ op(
 op(
     "silu(Tensor self) -> Tensor",
     variants="function inplace out",
-    kernel=pointwise("silu_(x)", dtypes=FLOATING, cost=12, complex="x * sigmoid_(x)"),
+    kernel=pointwise("silu_(x)", dtypes=FLOATING, cost=12, complex=("x * quick_sigmoid(x)", "far_exp(x)", "x * sigmoid_(x)")),
     grad={"self": "ops::silu_backward(grad, self)"},
     jvp="elementwise",
     home="nn.functional",

@@ -11,7 +11,7 @@ namespace retrograd::kernels {
 
 struct ScanKernels {
   // Any `in` into any `out`: elements are cast to out's compute type first (16-bit floats: float). Integers wrap around.
-  // float32 and 16-bit floats run in double and round once per element stored.
+  // float32, 16-bit floats and complex64 run in double and round once per element stored. Complex `in` and `out` have one dtype.
   Kernel<void(const Array& out, const Array& in, int dim, bool reverse)> cumsum;
   Kernel<void(const Array& out, const Array& in, int dim, bool reverse)> cumprod;
 

@@ -133,3 +133,21 @@ def test_whole_powers(dtype):
     for n in (2, 3, -1, 0.5, -0.5):
         want = z.to(torch.complex128).numpy() ** n
         assert close((z**n).to(torch.complex128).numpy(), want, 2e-6 if dtype == torch.complex64 else 1e-14).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_scans(name, dtype):
+    torch.manual_seed(5)
+    z = torch.polar(1 + torch.randn(7, 300, 5, dtype=torch.float64) / 50, torch.randn(7, 300, 5, dtype=torch.float64)).to(dtype)
+    for x in (z, z.transpose(0, 2), z.conj(), z[:, ::3, 1:], z[:0], z[0, 0, 0]):
+        for dim in range(-1, x.dim()):
+            got = getattr(x, name)(dim)
+            want = getattr(np, name)(x.resolve_conj().numpy().astype(np.complex128), axis=dim) if x.dim() else x.numpy()
+            assert got.dtype == dtype
+            assert np.allclose(
+                got.numpy(), want, rtol=3e-7 if dtype == torch.complex64 else 1e-13, atol=1e-6 if dtype == torch.complex64 else 1e-13
+            )
+    y = z.clone()
+    assert torch.equal(getattr(y, name + "_")(1), getattr(z, name)(1))
+    assert torch.equal(y, getattr(z, name)(1))

@@ -1,7 +1,8 @@
-// Scans. Everything floating runs in double, everything else in int64, through small buffers, so there are two instances of each.
+// Scans. Everything floating runs in double, all integers in int64, through small buffers, so there are two instances of each.
 #include "kernels/scan.h"
 #include "cpu/isa.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -229,12 +230,63 @@ template <class T, bool kMax> void extrema(const Array& values, const Array& ind
       });
 }
 
+// Complex numbers, in doubles as well.
+struct ComplexSum {
+  static constexpr Complex<double> start{0, 0};
+  static Complex<double> step(Complex<double> acc, Complex<double> x) { return acc + x; }
+};
+struct ComplexProd {
+  static constexpr Complex<double> start{1, 0};
+  static Complex<double> step(Complex<double> acc, Complex<double> x) { return acc * x; }
+};
+
+template <class Op, class C> [[gnu::noinline]] void scan_complex_line(C* out, int64_t out_step, const C* in, int64_t in_step, int64_t n) {
+  Complex<double> acc = Op::start;
+  for (int64_t i = 0; i < n; ++i) {
+    acc = Op::step(acc, Complex<double>(in[i * in_step]));
+    out[i * out_step] = C(acc);
+  }
+}
+
+template <class Op, class C> void scan_complex(const Array& out, const Array& in, int dim, bool reverse) {
+  const Lines lines({&out, &in}, dim);
+  const int64_t n = in.ndim ? in.sizes[dim] : 1;
+  if (n == 0 || lines.lines == 0) return;
+  const Direction way(lines, n, reverse);
+  C* const to = out.ptr<C>() + way.shift[0];
+  const C* const from = in.ptr<C>() + way.shift[1];
+  if (lines.columns_suit(n)) {
+    const int64_t* between = lines.column_strides();
+    lines.each_tile(n, kColumns, [&](const int64_t* at, int64_t width) {
+      Complex<double> acc[kColumns];
+      std::fill_n(acc, width, Op::start);
+      for (int64_t r = 0; r < n; ++r) {
+        for (int64_t j = 0; j < width; ++j) {
+          acc[j] = Op::step(acc[j], Complex<double>(from[at[1] + r * way.stride[1] + j * between[1]]));
+          to[at[0] + r * way.stride[0] + j * between[0]] = C(acc[j]);
+        }
+      }
+    });
+    return;
+  }
+  lines.each_run(
+      grain_of(n), [] { return 0; },
+      [&](int, const int64_t* start, int64_t count, const int64_t* step) {
+        for (int64_t k = 0; k < count; ++k)
+          scan_complex_line<Op>(to + start[0] + k * step[0], way.stride[0], from + start[1] + k * step[1], way.stride[1], n);
+      });
+}
+
 void cumsum(const Array& out, const Array& in, int dim, bool reverse) {
+  if (out.dtype == DType::Complex64) return scan_complex<ComplexSum, Complex<float>>(out, in, dim, reverse);
+  if (out.dtype == DType::Complex128) return scan_complex<ComplexSum, Complex<double>>(out, in, dim, reverse);
   if (is_floating(out.dtype)) return scan_with<Sum<double>>(out, in, dim, reverse);
   scan_with<Sum<int64_t>>(out, in, dim, reverse);
 }
 
 void cumprod(const Array& out, const Array& in, int dim, bool reverse) {
+  if (out.dtype == DType::Complex64) return scan_complex<ComplexProd, Complex<float>>(out, in, dim, reverse);
+  if (out.dtype == DType::Complex128) return scan_complex<ComplexProd, Complex<double>>(out, in, dim, reverse);
   if (is_floating(out.dtype)) return scan_with<Prod<double>>(out, in, dim, reverse);
   scan_with<Prod<int64_t>>(out, in, dim, reverse);
 }

@@ -1,4 +1,4 @@
-// Reductions of complex numbers. What is linear works on the parts, as real numbers with one more dim; products are done by halves.
+// Reductions of complex numbers. Sums work on the parts, as real numbers with one more dim; products are done by halves.
 #include <cmath>
 
 #include "kernels/reduce.h"
@@ -55,13 +55,11 @@ void complex_prod(const Tensor& self, uint64_t mask, const Tensor& out) {
 }
 
 void complex_cumsum(const Tensor& self, int dim, bool reverse, const Tensor& out) {
-  const Tensor x = cast_data(self, out.dtype());
-  if (x.dim() == 0) return copy_data(out, x);
-  scan_into(real_pairs(x), dim, reverse, &kernels::ScanKernels::cumsum, real_pairs(out));
+  scan_into(cast_data(self, out.dtype()), dim, reverse, &kernels::ScanKernels::cumsum, out);
 }
 
 void complex_cumprod(const Tensor& self, int dim, const Tensor& out) {
-  accumulate(self, dim, out, [](const Tensor& before, const Tensor& here) { impl::mul_out(here, before, here); });
+  scan_into(cast_data(self, out.dtype()), dim, false, &kernels::ScanKernels::cumprod, out);
 }
 
 void complex_logcumsumexp(const Tensor& self, int dim, const Tensor& out) {
