@@ -77,6 +77,12 @@ bool all_ints(const Args& a) {
 
 bool takes_ints(const ParamSpec& spec) { return spec.kind == Kind::Ints || spec.kind == Kind::IntList || spec.kind == Kind::IntsOpt; }
 
+// Whether the first of the parameters stands alone, so that its elements may be arguments each: view(2, 3).
+bool spreads(const Signature& s, int first) {
+  const auto count = static_cast<int>(s.params.size());
+  return count == first + 1 || (s.params[static_cast<size_t>(first) + 1].flags & kKeywordOnly) != 0;
+}
+
 // An element of a list of ints that is no int.
 struct BadItem {
   const ParamSpec* param = nullptr;
@@ -119,7 +125,7 @@ template <bool kLenient = false> bool match(const Signature& s, const Args& a, P
     if (next < a.positional && (a.flat || !(spec.flags & kKeywordOnly))) {
       // view(2, 3): a lone list of ints may be spread over the positional arguments. One of them is read below, if one int will do.
       if (takes_ints(spec) && (spec.kind != Kind::IntsOpt || count == first + 1) && (a.positional != 1 || spec.kind == Kind::IntList) &&
-          !a.flat && i == first && (count == first + 1 || (s.params[static_cast<size_t>(first) + 1].flags & kKeywordOnly)) && all_ints(a)) {
+          !a.flat && i == first && spreads(s, first) && all_ints(a)) {
         if (!p.read_ints(i, a.items, a.positional)) {
           if constexpr (!kLenient) return false;
           Py_ssize_t at = 0;
@@ -228,6 +234,8 @@ bool is_arithmetic(std::string_view name) {
       missing += std::string(missing.empty() ? "" : ", ") + "\"" + spec.name + "\"";
       continue;
     }
+    int64_t first_size;
+    if (by_position && i == first && spreads(s, first) && spec.kind == Kind::IntList && read_int(given, first_size)) continue;
     if (!p.read(i, spec, given)) {
       if (by_position && (spec.kind == Kind::Ints || spec.kind == Kind::IntList) && i == first && a.positional > places)
         break;  // zeros(1.5, 2)

@@ -89,10 +89,24 @@ void log_normal(const double* u, int64_t pairs, double mean, double std, float* 
   }
 }
 
+template <class T> bool are_weights(const T* x, int64_t n) {
+  int wrong = 0, some = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    wrong |= !(x[i] >= 0 && x[i] < kInf<T>);
+    some |= x[i] > 0;
+  }
+  return !wrong && some;
+}
+
 }  // namespace
 }  // namespace RG_LEVEL_NS
 
 RG_EXPORT_KERNELS(DrawKernels, draws) = {
-    .exponential = RG_LEVEL_NS::exponential, .cauchy = RG_LEVEL_NS::cauchy, .log_normal = RG_LEVEL_NS::log_normal};
+    .exponential = RG_LEVEL_NS::exponential,
+    .cauchy = RG_LEVEL_NS::cauchy,
+    .log_normal = RG_LEVEL_NS::log_normal,
+    .are_weights = RG_LEVEL_NS::are_weights<float>,
+    .are_weights_double = RG_LEVEL_NS::are_weights<double>,
+};
 
 }  // namespace retrograd::cpu
