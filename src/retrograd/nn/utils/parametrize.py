@@ -218,7 +218,7 @@ def _class_of(base: type, names: frozenset[str]) -> type:
     if found is None:
         members: dict[str, Any] = {name: _property(name) for name in names}
         members["__getstate__"] = _getstate
-        if not hasattr(base, "__deepcopy__"):
+        if getattr(base, "__deepcopy__", None) in (None, Module.__deepcopy__):
             members["__deepcopy__"] = _deepcopy
         found = _classes[base, names] = type(f"Parametrized{base.__name__}", (base,), members)
     return found
