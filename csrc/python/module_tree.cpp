@@ -126,10 +126,12 @@ class Walk {
     return nullptr;
   }
 
+  // At an end from then on. What it held dies with these, when nothing can be reached from here any more.
   void clear() {
-    start_ = Owned<>();
-    general_ = Owned<>();
-    rest_ = Owned<>();
+    const Owned<> start(std::move(start_)), general(std::move(general_)), rest(std::move(rest_));
+    const auto frames = std::exchange(frames_, {});
+    const auto members = std::exchange(members_, {});
+    const auto held = std::exchange(visited_.held, {});
   }
 
   int traverse(visitproc visit, void* arg) {
