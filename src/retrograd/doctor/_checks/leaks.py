@@ -31,15 +31,10 @@ class Moves:
         self.seen: WeakTable[tuple[tuple[int, int, float], list[int]]] = (
             WeakTable()
         )  # their values, and the last runs by which those were others
-        self.unrolled: WeakTable[bool] = WeakTable()  # at the beginning of graphs that derivatives go through
-
-    def unroll(self, run: Run) -> None:
-        for leaf in run.graph.leaves if run.create_graph else ():
-            self.unrolled[leaf] = True
 
     def outdated(self, leaf: Any, run: int) -> int:
         """Graphs before this run are of no use for a leaf, whose values were others two times since."""
-        if leaf in training.leaves or leaf in self.unrolled:
+        if leaf in training.leaves:
             return 0
         values = pointer(leaf), version(leaf), total(leaf)
         before, runs = self.seen.get(leaf) or (values, [])
@@ -129,7 +124,6 @@ class GraphLeak(Check):
     def after_backward(self, run: Run) -> None:
         if any(finding.code == "retain_graph_leak" for finding in _findings.found):
             return  # the same graphs, told of already
-        self.moves.unroll(run)
         kept = Kept(run, self.moves)
         groups: dict[tuple[str, int], list[Any]] = {}
         for tensor in kept.tensors:
