@@ -171,7 +171,11 @@ class GraphLeak(Check):
         if not by_name:
             self.searched[line[:2]] = self.sizes[line[:2]][0]
             return False
-        most = max(by_name.values(), key=len)
+        growing = [kept for kept in by_name.values() if not holders[id(kept[-1])].is_window]
+        if not growing:
+            self.searched[line[:2]] = max(self.sizes[line[:2]][0], _holders.WINDOW // 2)  # something else has to grow beyond it
+            return False
+        most = max(growing, key=len)
         holder = holders[id(most[-1])]
         patience = PATIENT if holder.is_bounded else SHORT if holder.is_renewed else 2
         if len(most) < patience:
@@ -179,7 +183,8 @@ class GraphLeak(Check):
             self.searched[line[:2]] = size if size >= PATIENT else min(size, PATIENT // 2)  # not beyond the end of patience
             return False
         base = holder.shown.rpartition("[")[0] or holder.shown
-        what = f"{base} holds {counted(len(most), 'tensor')} of earlier steps with their graphs, and more with every step"
+        limit = "" if holder.most is None else f", {holder.most:,} at most"
+        what = f"{base} holds {counted(len(most), 'tensor')} of earlier steps with their graphs, and more with every step{limit}"
         self.say(most, holder, line, _holders.stored_at(holder, line), what)
         return True
 
@@ -214,7 +219,7 @@ class GraphLeak(Check):
                 "graph_leak",
                 f"{what}: {amount}, from steps {steps[0] + 1} to {steps[-1] + 1}, held by `{base}`.",
                 line,
-                "memory grows with every step until it runs out, and no backward will ever use these graphs.",
+                f"memory grows with every step until {'it runs out' if holder.most is None else 'the limit is reached'}, and no backward will ever use these graphs.",
                 fix.format(example),
                 stored,
                 "stored at",
