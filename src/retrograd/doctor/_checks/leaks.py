@@ -103,6 +103,20 @@ def holders_of(nodes: list[Any]) -> Iterator[tuple[Any, _holders.Holder]]:
     return ((tensor, holders[id(tensor)]) for tensor in tensors if id(tensor) in holders)
 
 
+def ends(tensors: list[Any]) -> list[Any]:
+    """Those that no other of the same step is computed from. Others live for the sake of the graph, and to look for whoever else has them takes long."""
+    inner: set[Any] = set()
+    for tensor in tensors:
+        step = tensor.grad_fn._step
+        queue = [child for child, _ in tensor.grad_fn.next_functions]
+        while queue:
+            node = queue.pop()
+            if node is not None and node not in inner and node._step == step:
+                inner.add(node)
+                queue.extend(child for child, _ in node.next_functions)
+    return [tensor for tensor in tensors if tensor.grad_fn not in inner]
+
+
 def joint(tensor: Any, steps: dict[Any, int]) -> Place | None:
     """The op at which a chain goes on: the newest one that reads something which is a chain itself."""
     chain = [node for node in walk([tensor.grad_fn]) if steps[node].bit_count() >= 3]
@@ -159,6 +173,7 @@ class GraphLeak(Check):
         return self.held(line, tensors)
 
     def held(self, line: Place, tensors: list[Any]) -> bool:
+        tensors = ends(tensors)
         holders = _holders.find(tensors)
         by_name: dict[tuple[str, str], list[Any]] = {}
         for tensor in tensors:
@@ -179,8 +194,8 @@ class GraphLeak(Check):
         holder = holders[id(most[-1])]
         patience = PATIENT if holder.is_bounded else SHORT if holder.is_renewed else 2
         if len(most) < patience:
-            size = self.sizes[line[:2]][0]
-            self.searched[line[:2]] = size if size >= PATIENT else min(size, PATIENT // 2)  # not beyond the end of patience
+            size = self.sizes[line[:2]][0]  # a search again when it can have come to its end of patience, or much later where that is far
+            self.searched[line[:2]] = size if 2 * len(most) < size else (size + patience - len(most) + 1) // 2
             return False
         base = holder.shown.rpartition("[")[0] or holder.shown
         limit = "" if holder.most is None else f", {holder.most:,} at most"
