@@ -35,6 +35,7 @@ class Holder(NamedTuple):
     file: str  # of the frame, or of the class, that the name belongs to
     outer: Holder | None = None  # the place in a container of the object, or function, that the name belongs to
     most: int | None = None  # how many of its kind there can be, where what drops its oldest then is on the way
+    room: int = 0  # the lengths of all containers on the way: grows with any of them
 
     @property
     def is_bounded(self) -> bool:
@@ -65,6 +66,7 @@ class _Step(NamedTuple):
     depth: int
     outer: Holder | None = None
     most: int | None = None
+    room: int = 0
 
 
 def _limit(value: Any) -> int | None:
@@ -98,18 +100,19 @@ def _below(step: _Step) -> Iterator[_Step]:
     """What an object holds, with names."""
     value, depth, outer = step.value, step.depth + 1, step.outer
     if step.container is not None:
-        outer = Holder(step.shown, step.name, step.container, step.file, outer, step.most)
+        outer = Holder(step.shown, step.name, step.container, step.file, outer, step.most, step.room)
     # A record in a window is dropped with all it has; a list in it may grow on its own.
     most = _limit(value) or (None if isinstance(value, list | set | deque | _Cache) else step.most)
+    room = step.room + (len(value) if isinstance(value, list | tuple | set | frozenset | deque | dict) else 0)
 
     def item(inner: Any, key: str) -> _Step:
-        return _Step(inner, f"{step.shown}[{key}]", step.name, value, step.file, depth, step.outer, most)
+        return _Step(inner, f"{step.shown}[{key}]", step.name, value, step.file, depth, step.outer, most, room)
 
     def attribute(inner: Any, name: str, file: str) -> _Step:
-        return _Step(inner, f"{step.shown}.{name}", name, None, file, depth, outer, most)
+        return _Step(inner, f"{step.shown}.{name}", name, None, file, depth, outer, most, room)
 
     def variable(inner: Any, name: str, file: str) -> _Step:
-        return _Step(inner, name, name, None, file, depth, outer, most)
+        return _Step(inner, name, name, None, file, depth, outer, most, room)
 
     if isinstance(value, dict):
         for key, inner in list(value.items()):
@@ -129,14 +132,14 @@ def _below(step: _Step) -> Iterator[_Step]:
         for name, inner in list(vars(value).items()):
             yield attribute(inner, name, value.__code__.co_filename)
     elif isinstance(value, types.MethodType):
-        yield _Step(value.__self__, step.shown, step.name, None, step.file, depth, outer, most)
+        yield _Step(value.__self__, step.shown, step.name, None, step.file, depth, outer, most, room)
     elif isinstance(value, _Cache):
         wrapped = value.__wrapped__
         for inner in _cached(value):
             file = getattr(getattr(wrapped, "__code__", None), "co_filename", step.file)
-            yield _Step(inner, step.shown, step.name, value, file, depth, outer, most)
+            yield _Step(inner, step.shown, step.name, value, file, depth, outer, most, room)
     elif isinstance(value, functools.partial):
-        yield _Step(value.func, step.shown, step.name, None, step.file, depth, outer, most)
+        yield _Step(value.func, step.shown, step.name, None, step.file, depth, outer, most, room)
         for inner in [*value.args, *value.keywords.values()]:
             yield item(inner, "...")
     elif isinstance(value, types.GeneratorType):
@@ -231,7 +234,7 @@ def _search(scopes: Iterable[tuple[dict[str, Any], str]], wanted: set[int], foun
             continue
         number = id(step.value)
         if number in wanted and number not in found:
-            found[number] = Holder(step.shown, step.name, step.container, step.file, step.outer, step.most)
+            found[number] = Holder(step.shown, step.name, step.container, step.file, step.outer, step.most, step.room)
         if number in seen or step.depth >= DEEPEST:
             continue
         seen.add(number)

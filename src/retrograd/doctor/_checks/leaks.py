@@ -130,8 +130,10 @@ class GraphLeak(Check):
     def __init__(self) -> None:
         self.moves = Moves()
         self.sizes: dict[tuple[str, int], tuple[int, int]] = {}  # by the line that makes what is kept: how much, and how often that grew
-        # How much it was when nobody was found to hold it: a cycle, which waits for the collector; or nobody who held enough of it. A search takes long.
-        self.searched: dict[tuple[str, int], int] = {}
+        # How much it has to be before its holders are searched for again. Nobody was found, as of a cycle, which waits for the collector; or nobody who
+        # held enough of it. A search takes long.
+        self.next: dict[tuple[str, int], int] = {}
+        self.rooms: dict[tuple[str, str], int] = {}  # how long the containers were whose objects hold something, by name and file
 
     forget = __init__
 
@@ -153,7 +155,7 @@ class GraphLeak(Check):
             chain = max((kept.span(tensor) for tensor in tensors if not kept.used[tensor.grad_fn]), default=0)
             last, growths = before.get(site, (0, chain - 1 if chain >= LONG else 0))  # a long chain has grown before
             self.sizes[site] = size, growths + (size > last) if size >= last else 0
-        grown = [site for site, (size, growths) in self.sizes.items() if growths >= 2 and size >= max(2, 2 * self.searched.get(site, 0))]
+        grown = [site for site, (size, growths) in self.sizes.items() if growths >= 2 and size >= max(2, self.next.get(site, 0))]
         for site in sorted(grown, key=lambda site: -self.sizes[site][0]):
             if self.look(kept, Place(*site, ""), groups[site], self.sizes[site][1]):
                 return
@@ -175,33 +177,44 @@ class GraphLeak(Check):
     def held(self, line: Place, tensors: list[Any]) -> bool:
         tensors = ends(tensors)
         holders = _holders.find(tensors)
+        size = self.sizes[line[:2]][0]
         by_name: dict[tuple[str, str], list[Any]] = {}
+        of_objects: set[tuple[str, str]] = set()
         for tensor in tensors:
             holder = holders.get(id(tensor))
             if holder is not None and holder.container is None:  # an attribute of one of many objects, a variable of one of many functions
                 holder = holder.outer
+                of_objects.update([] if holder is None else [(holder.name, holder.file)])
             if holder is not None:
                 holders[id(tensor)] = holder
                 by_name.setdefault((holder.name, holder.file), []).append(tensor)
-        if not by_name:
-            self.searched[line[:2]] = self.sizes[line[:2]][0]
-            return False
         growing = [kept for kept in by_name.values() if not holders[id(kept[-1])].is_window]
         if not growing:
-            self.searched[line[:2]] = max(self.sizes[line[:2]][0], _holders.WINDOW // 2)  # something else has to grow beyond it
+            self.next[line[:2]] = max(2 * size, _holders.WINDOW if by_name else 0)
             return False
         most = max(growing, key=len)
         holder = holders[id(most[-1])]
+        if (holder.name, holder.file) in of_objects and not self._has_grown(holder, size, line):
+            return False
         patience = PATIENT if holder.is_bounded else SHORT if holder.is_renewed else 2
         if len(most) < patience:
-            size = self.sizes[line[:2]][0]  # a search again when it can have come to its end of patience, or much later where that is far
-            self.searched[line[:2]] = size if 2 * len(most) < size else (size + patience - len(most) + 1) // 2
+            # Again when it can have come to the end of patience, or much later where that is far.
+            self.next[line[:2]] = 2 * size if 2 * len(most) < size else size + patience - len(most)
             return False
         base = holder.shown.rpartition("[")[0] or holder.shown
         limit = "" if holder.most is None else f", {holder.most:,} at most"
         what = f"{base} holds {counted(len(most), 'tensor')} of earlier steps with their graphs, and more with every step{limit}"
+        self.next[line[:2]] = 2 * size  # once per line is enough
         self.say(most, holder, line, _holders.stored_at(holder, line), what)
         return True
+
+    def _has_grown(self, holder: _holders.Holder, size: int, line: Place) -> bool:
+        """Whether there are more objects than before, each with something it holds. A few workers that have their last loss are no more than they were."""
+        name = (holder.name, holder.file)
+        before = self.rooms.get(name)
+        self.rooms[name] = holder.room
+        self.next[line[:2]] = size + 1 if before is None else 2 * size
+        return before is not None and holder.room > before
 
     def say(self, tensors: list[Any], holder: _holders.Holder, line: Place | None, stored: Place | None, what: str) -> None:
         nodes = [node for node in walk(tensor.grad_fn for tensor in tensors) if not is_leaf_node(node)]
