@@ -409,22 +409,25 @@ def _is_renewed(shown: str) -> bool:
         given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         if not names or (i > start and frame.f_globals is frames[start].f_locals):
             continue
-        if any(_is_assigned_in(loop, name) for loop in _loops_around(frame) for name in names):
+        if any(_is_assigned_in(loop, name) for loop in _loops_around(frame, of_line=True) for name in names):
             return True
         if code.co_flags & inspect.CO_OPTIMIZED and not any(name in given or name in code.co_freevars for name in names):
             return any(_loops_around(outer) for outer in frames[i + 1 :])
     return False
 
 
-def _loops_around(frame: types.FrameType) -> list[ast.For | ast.While]:
-    """The loops of the function that runs in a frame which are around its line."""
+def _loops_around(frame: types.FrameType, of_line: bool = False) -> list[ast.For | ast.While]:
+    """The loops of the function that runs in a frame which are around its line; with of_line also one that begins there, and asks for its next element."""
     function = function_around(Place(frame.f_code.co_filename, frame.f_lineno, ""))
     nodes = ast.walk(function) if function is not None else ()
-    return [n for n in nodes if isinstance(n, ast.For | ast.While) and n.lineno < frame.f_lineno <= (n.end_lineno or n.lineno)]
+    first = frame.f_lineno + of_line
+    return [n for n in nodes if isinstance(n, ast.For | ast.While) and n.lineno < first <= (n.end_lineno or n.lineno) + of_line]
 
 
 def _is_assigned_in(loop: ast.AST, name: str) -> bool:
     for node in ast.walk(loop):
+        if isinstance(node, ast.For) and any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node.target)):
+            return True
         if isinstance(node, ast.Assign | ast.AnnAssign):
             stored = (
                 part

@@ -194,7 +194,8 @@ class GraphLeak(Check):
             return False
         most = max(growing, key=len)
         holder = holders[id(most[-1])]
-        if (holder.name, holder.file) in of_objects and not self._has_grown(holder, size, line):
+        is_fixed = (holder.name, holder.file) in of_objects or isinstance(holder.container, tuple)  # what holds it cannot hold more
+        if is_fixed and not self._has_grown(holder, size, line):
             return False
         patience = PATIENT if holder.is_bounded else SHORT if holder.is_renewed else 2
         if len(most) < patience:
@@ -209,7 +210,7 @@ class GraphLeak(Check):
         return True
 
     def _has_grown(self, holder: _holders.Holder, size: int, line: Place) -> bool:
-        """Whether there are more objects than before, each with something it holds. A few workers that have their last loss are no more than they were."""
+        """Whether there are more objects, or longer tuples, than before. A few workers that have their last loss are no more than they were."""
         name = (holder.name, holder.file)
         before = self.rooms.get(name)
         self.rooms[name] = holder.room
