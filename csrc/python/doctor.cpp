@@ -37,11 +37,16 @@ PyObject* the_watcher() {
 }
 
 // How large the gradients were that the backwards of one place gave: their largest elements. Growth by a step is a jump when it is far beyond all that was before,
-// and also when it goes on: a row of growing gradients counts without its largest factor, which may be the end of a slow start.
+// and also when it goes on, beyond all that was before it: a row of growing gradients counts without its largest factor, which may be the end of a slow start.
+// Gradients below one count for less, down to a hundredth, below which they are next to nothing. Where a reward, a hard sample or a term of the loss comes now and then,
+// those between are of a small regulariser, or of what is known already, and say little of how large one is that comes of something: the smaller they were, the
+// farther a jump has to go, to 100 after gradients of the order of one and to 10,000 after next to nothing.
 struct Sizes {
   static constexpr double kJumpBy = 100, kGrowth = 1.5, kGrownBy = 300;
+  static constexpr double kNothing = 0.01;
   double before = 0, last = 0, now = 0;  // the largest until the last run, of the last and of the present one
   double grown = 1, factor = 1;          // over the row, and the largest factor in it
+  double base = 0;                       // the largest before the row
   uint32_t runs = 0;
 
   bool add(double largest) {  // whether it is a jump
@@ -51,9 +56,11 @@ struct Sizes {
     if (!runs++) return false;
     before = std::max(before, last);
     const double by = now / last;
+    if (grown == 1) base = before;
     grown = by >= kGrowth ? grown * by : 1;
     factor = by >= kGrowth ? std::max(factor, by) : 1;
-    return (runs > 3 && now > kJumpBy * before) || grown > kGrownBy * factor;
+    if (now <= kJumpBy / std::clamp(before, kNothing, 1.0)) return false;
+    return (runs > 3 && now > kJumpBy * before) || (grown > kGrownBy * factor && now > kJumpBy * base);
   }
 };
 

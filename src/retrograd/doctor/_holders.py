@@ -23,6 +23,7 @@ from retrograd.doctor._graph import is_leaf
 from retrograd.doctor._places import Place, function_around, is_library_file, is_package_file, statement_at, tree_of
 
 MOST, DEEPEST = 50_000, 7  # objects looked at, levels below a variable
+WINDOW = 100  # what a deque may keep at most and be a window over the last steps, which does not grow
 
 
 class Holder(NamedTuple):
@@ -33,15 +34,20 @@ class Holder(NamedTuple):
     container: Any  # the list, dict, ... that has the tensor, or None where the variable itself is it
     file: str  # of the frame, or of the class, that the name belongs to
     outer: Holder | None = None  # the place in a container of the object, or function, that the name belongs to
+    most: int | None = None  # how many of its kind there can be, where what drops its oldest then is on the way
+    room: int = 0  # the lengths of all containers on the way: grows with any of them
 
     @property
     def is_bounded(self) -> bool:
         """A deque that drops its oldest, or a container that the program takes elements out of, or that has one place for each of a few things."""
-        if isinstance(self.container, deque) and self.container.maxlen is not None:
+        if self.most is not None:
             return True
-        if isinstance(self.container, _Cache):
-            return self.container.cache_parameters()["maxsize"] is not None
         return self.container is not None and (_takes_out(self.file, self.name) or _has_few_places(self.file, self.name, self.container))
+
+    @property
+    def is_window(self) -> bool:
+        """A few of the last ones, which are all there will ever be."""
+        return self.most is not None and self.most <= WINDOW
 
     @property
     def is_renewed(self) -> bool:
@@ -59,6 +65,18 @@ class _Step(NamedTuple):
     file: str
     depth: int
     outer: Holder | None = None
+    most: int | None = None
+    room: int = 0
+
+
+def _limit(value: Any) -> int | None:
+    """How many elements a container takes before it drops its oldest, where it says so itself."""
+    if isinstance(value, deque):
+        return value.maxlen
+    if isinstance(value, _Cache):
+        limit: int | None = value.cache_parameters()["maxsize"]
+        return limit
+    return None
 
 
 def _scopes(of_libraries: bool) -> Iterator[tuple[dict[str, Any], str]]:
@@ -82,16 +100,19 @@ def _below(step: _Step) -> Iterator[_Step]:
     """What an object holds, with names."""
     value, depth, outer = step.value, step.depth + 1, step.outer
     if step.container is not None:
-        outer = Holder(step.shown, step.name, step.container, step.file, outer)
+        outer = Holder(step.shown, step.name, step.container, step.file, outer, step.most, step.room)
+    # A record in a window is dropped with all it has; a list in it may grow on its own.
+    most = _limit(value) or (None if isinstance(value, list | set | deque | _Cache) else step.most)
+    room = step.room + (len(value) if isinstance(value, list | tuple | set | frozenset | deque | dict) else 0)
 
     def item(inner: Any, key: str) -> _Step:
-        return _Step(inner, f"{step.shown}[{key}]", step.name, value, step.file, depth, step.outer)
+        return _Step(inner, f"{step.shown}[{key}]", step.name, value, step.file, depth, step.outer, most, room)
 
     def attribute(inner: Any, name: str, file: str) -> _Step:
-        return _Step(inner, f"{step.shown}.{name}", name, None, file, depth, outer)
+        return _Step(inner, f"{step.shown}.{name}", name, None, file, depth, outer, most, room)
 
     def variable(inner: Any, name: str, file: str) -> _Step:
-        return _Step(inner, name, name, None, file, depth, outer)
+        return _Step(inner, name, name, None, file, depth, outer, most, room)
 
     if isinstance(value, dict):
         for key, inner in list(value.items()):
@@ -111,15 +132,14 @@ def _below(step: _Step) -> Iterator[_Step]:
         for name, inner in list(vars(value).items()):
             yield attribute(inner, name, value.__code__.co_filename)
     elif isinstance(value, types.MethodType):
-        yield _Step(value.__self__, step.shown, step.name, None, step.file, depth, outer)
+        yield _Step(value.__self__, step.shown, step.name, None, step.file, depth, outer, most, room)
     elif isinstance(value, _Cache):
         wrapped = value.__wrapped__
         for inner in _cached(value):
-            yield _Step(
-                inner, step.shown, step.name, value, getattr(getattr(wrapped, "__code__", None), "co_filename", step.file), depth, outer
-            )
+            file = getattr(getattr(wrapped, "__code__", None), "co_filename", step.file)
+            yield _Step(inner, step.shown, step.name, value, file, depth, outer, most, room)
     elif isinstance(value, functools.partial):
-        yield _Step(value.func, step.shown, step.name, None, step.file, depth, outer)
+        yield _Step(value.func, step.shown, step.name, None, step.file, depth, outer, most, room)
         for inner in [*value.args, *value.keywords.values()]:
             yield item(inner, "...")
     elif isinstance(value, types.GeneratorType):
@@ -214,7 +234,7 @@ def _search(scopes: Iterable[tuple[dict[str, Any], str]], wanted: set[int], foun
             continue
         number = id(step.value)
         if number in wanted and number not in found:
-            found[number] = Holder(step.shown, step.name, step.container, step.file, step.outer)
+            found[number] = Holder(step.shown, step.name, step.container, step.file, step.outer, step.most, step.room)
         if number in seen or step.depth >= DEEPEST:
             continue
         seen.add(number)
@@ -389,22 +409,25 @@ def _is_renewed(shown: str) -> bool:
         given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         if not names or (i > start and frame.f_globals is frames[start].f_locals):
             continue
-        if any(_is_assigned_in(loop, name) for loop in _loops_around(frame) for name in names):
+        if any(_is_assigned_in(loop, name) for loop in _loops_around(frame, of_line=True) for name in names):
             return True
         if code.co_flags & inspect.CO_OPTIMIZED and not any(name in given or name in code.co_freevars for name in names):
             return any(_loops_around(outer) for outer in frames[i + 1 :])
     return False
 
 
-def _loops_around(frame: types.FrameType) -> list[ast.For | ast.While]:
-    """The loops of the function that runs in a frame which are around its line."""
+def _loops_around(frame: types.FrameType, of_line: bool = False) -> list[ast.For | ast.While]:
+    """The loops of the function that runs in a frame which are around its line; with of_line also one that begins there, and asks for its next element."""
     function = function_around(Place(frame.f_code.co_filename, frame.f_lineno, ""))
     nodes = ast.walk(function) if function is not None else ()
-    return [n for n in nodes if isinstance(n, ast.For | ast.While) and n.lineno < frame.f_lineno <= (n.end_lineno or n.lineno)]
+    first = frame.f_lineno + of_line
+    return [n for n in nodes if isinstance(n, ast.For | ast.While) and n.lineno < first <= (n.end_lineno or n.lineno) + of_line]
 
 
 def _is_assigned_in(loop: ast.AST, name: str) -> bool:
     for node in ast.walk(loop):
+        if isinstance(node, ast.For) and any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node.target)):
+            return True
         if isinstance(node, ast.Assign | ast.AnnAssign):
             stored = (
                 part

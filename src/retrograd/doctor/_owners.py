@@ -194,6 +194,38 @@ def _is_passed_over(cls: Any, name: str, length: int, index: int) -> bool:
     return mentioned == uses > 0 and index not in taken
 
 
+def _is_only_counted(cls: Any, name: str) -> bool:
+    """Whether all that is done with a member outside of __init__ is to count its parts, or to go over them with a variable that nothing reads."""
+    body = [s for base in cls.__mro__ for s in _body_of(base) or () if not (isinstance(s, ast.FunctionDef) and s.name == "__init__")]
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    mentioned = [n for n in nodes if (isinstance(n, ast.Attribute) and n.attr == name) or (isinstance(n, ast.Constant) and n.value == name)]
+    counted: set[ast.AST] = set()
+    for node in nodes:
+        if isinstance(node, ast.Call) and _is_call(node, "len"):
+            counted.add(node.args[0])
+        elif isinstance(node, ast.For) and (over := _gone_over(node)) is not None and not _reads(node.body + node.orelse, over[1]):
+            counted.add(over[0])
+    return bool(mentioned) and counted.issuperset(mentioned)
+
+
+def _is_call(node: ast.expr, function: str) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == function and bool(node.args)
+
+
+def _gone_over(loop: ast.For) -> tuple[ast.expr, str] | None:
+    """What a loop takes one by one, and the variable it takes it by."""
+    over, target = loop.iter, loop.target
+    if _is_call(over, "enumerate"):
+        if not (isinstance(target, ast.Tuple) and len(target.elts) == 2):
+            return None
+        over, target = over.args[0], target.elts[1]
+    return (over, target.id) if isinstance(target, ast.Name) else None
+
+
+def _reads(statements: list[ast.stmt], name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for s in statements for n in ast.walk(s))
+
+
 def _variables_of(leaf: Any) -> Iterator[tuple[str, str]]:
     """(name, file) of global and local variables that hold a leaf, or a module that has it."""
     for frame in _names.user_frames():
@@ -215,9 +247,9 @@ def is_never_used(leaf: Any, optimizer: Place | None) -> bool:
             if mentions is None or "forward" not in vars(cls):
                 continue
             inner = getattr(module, name)
-            if name not in mentions or (
-                isinstance(inner, _class("ModuleList")) and _is_passed_over(cls, name, len(inner), _index_of(path, inner))
-            ):
+            if name not in mentions or _is_only_counted(cls, name):
+                return True
+            if isinstance(inner, _class("ModuleList")) and _is_passed_over(cls, name, len(inner), _index_of(path, inner)):
                 return True
     held = list(_variables_of(leaf))
     return bool(held) and all(_loads(name, file, optimizer) == 0 for name, file in held)

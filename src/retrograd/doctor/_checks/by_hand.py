@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from typing import Any
 
@@ -44,10 +45,12 @@ def is_zero(tensor: Any) -> bool:
 
 
 def total(tensor: Any) -> float:
-    """The sum of the first elements, to tell values apart; 0 where there are none to read."""
+    """The sum of the first elements, to tell values apart; 0 where there are none to read. A sum that is NaN is always the same object: as part of a
+    tuple it is equal to itself, and values that did not change are not told apart."""
     if tensor.device.type != "cpu" or tensor.layout != _C.strided or not tensor.is_floating_point():
         return 0.0
-    return float(tensor.detach().reshape(-1)[:65536].double().sum())
+    found = float(tensor.detach().reshape(-1)[:65536].double().sum())
+    return math.nan if math.isnan(found) else found
 
 
 class Listener:

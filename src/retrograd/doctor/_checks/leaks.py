@@ -31,15 +31,10 @@ class Moves:
         self.seen: WeakTable[tuple[tuple[int, int, float], list[int]]] = (
             WeakTable()
         )  # their values, and the last runs by which those were others
-        self.unrolled: WeakTable[bool] = WeakTable()  # at the beginning of graphs that derivatives go through
-
-    def unroll(self, run: Run) -> None:
-        for leaf in run.graph.leaves if run.create_graph else ():
-            self.unrolled[leaf] = True
 
     def outdated(self, leaf: Any, run: int) -> int:
         """Graphs before this run are of no use for a leaf, whose values were others two times since."""
-        if leaf in training.leaves or leaf in self.unrolled:
+        if leaf in training.leaves:
             return 0
         values = pointer(leaf), version(leaf), total(leaf)
         before, runs = self.seen.get(leaf) or (values, [])
@@ -108,6 +103,20 @@ def holders_of(nodes: list[Any]) -> Iterator[tuple[Any, _holders.Holder]]:
     return ((tensor, holders[id(tensor)]) for tensor in tensors if id(tensor) in holders)
 
 
+def ends(tensors: list[Any]) -> list[Any]:
+    """Those that no other of the same step is computed from. Others live for the sake of the graph, and to look for whoever else has them takes long."""
+    inner: set[Any] = set()
+    for tensor in tensors:
+        step = tensor.grad_fn._step
+        queue = [child for child, _ in tensor.grad_fn.next_functions]
+        while queue:
+            node = queue.pop()
+            if node is not None and node not in inner and node._step == step:
+                inner.add(node)
+                queue.extend(child for child, _ in node.next_functions)
+    return [tensor for tensor in tensors if tensor.grad_fn not in inner]
+
+
 def joint(tensor: Any, steps: dict[Any, int]) -> Place | None:
     """The op at which a chain goes on: the newest one that reads something which is a chain itself."""
     chain = [node for node in walk([tensor.grad_fn]) if steps[node].bit_count() >= 3]
@@ -121,15 +130,16 @@ class GraphLeak(Check):
     def __init__(self) -> None:
         self.moves = Moves()
         self.sizes: dict[tuple[str, int], tuple[int, int]] = {}  # by the line that makes what is kept: how much, and how often that grew
-        # How much it was when nobody was found to hold it: a cycle, which waits for the collector; or nobody who held enough of it. A search takes long.
-        self.searched: dict[tuple[str, int], int] = {}
+        # How much it has to be before its holders are searched for again. Nobody was found, as of a cycle, which waits for the collector; or nobody who
+        # held enough of it. A search takes long.
+        self.next: dict[tuple[str, int], int] = {}
+        self.rooms: dict[tuple[str, str], int] = {}  # how long the containers were whose objects hold something, by name and file
 
     forget = __init__
 
     def after_backward(self, run: Run) -> None:
         if any(finding.code == "retain_graph_leak" for finding in _findings.found):
             return  # the same graphs, told of already
-        self.moves.unroll(run)
         kept = Kept(run, self.moves)
         groups: dict[tuple[str, int], list[Any]] = {}
         for tensor in kept.tensors:
@@ -145,7 +155,7 @@ class GraphLeak(Check):
             chain = max((kept.span(tensor) for tensor in tensors if not kept.used[tensor.grad_fn]), default=0)
             last, growths = before.get(site, (0, chain - 1 if chain >= LONG else 0))  # a long chain has grown before
             self.sizes[site] = size, growths + (size > last) if size >= last else 0
-        grown = [site for site, (size, growths) in self.sizes.items() if growths >= 2 and size >= max(2, 2 * self.searched.get(site, 0))]
+        grown = [site for site, (size, growths) in self.sizes.items() if growths >= 2 and size >= max(2, self.next.get(site, 0))]
         for site in sorted(grown, key=lambda site: -self.sizes[site][0]):
             if self.look(kept, Place(*site, ""), groups[site], self.sizes[site][1]):
                 return
@@ -165,29 +175,47 @@ class GraphLeak(Check):
         return self.held(line, tensors)
 
     def held(self, line: Place, tensors: list[Any]) -> bool:
+        tensors = ends(tensors)
         holders = _holders.find(tensors)
+        size = self.sizes[line[:2]][0]
         by_name: dict[tuple[str, str], list[Any]] = {}
+        of_objects: set[tuple[str, str]] = set()
         for tensor in tensors:
             holder = holders.get(id(tensor))
             if holder is not None and holder.container is None:  # an attribute of one of many objects, a variable of one of many functions
                 holder = holder.outer
+                of_objects.update([] if holder is None else [(holder.name, holder.file)])
             if holder is not None:
                 holders[id(tensor)] = holder
                 by_name.setdefault((holder.name, holder.file), []).append(tensor)
-        if not by_name:
-            self.searched[line[:2]] = self.sizes[line[:2]][0]
+        growing = [kept for kept in by_name.values() if not holders[id(kept[-1])].is_window]
+        if not growing:
+            self.next[line[:2]] = max(2 * size, _holders.WINDOW if by_name else 0)
             return False
-        most = max(by_name.values(), key=len)
+        most = max(growing, key=len)
         holder = holders[id(most[-1])]
+        is_fixed = (holder.name, holder.file) in of_objects or isinstance(holder.container, tuple)  # what holds it cannot hold more
+        if is_fixed and not self._has_grown(holder, size, line):
+            return False
         patience = PATIENT if holder.is_bounded else SHORT if holder.is_renewed else 2
         if len(most) < patience:
-            size = self.sizes[line[:2]][0]
-            self.searched[line[:2]] = size if size >= PATIENT else min(size, PATIENT // 2)  # not beyond the end of patience
+            # Again when it can have come to the end of patience, or much later where that is far.
+            self.next[line[:2]] = 2 * size if 2 * len(most) < size else size + patience - len(most)
             return False
         base = holder.shown.rpartition("[")[0] or holder.shown
-        what = f"{base} holds {counted(len(most), 'tensor')} of earlier steps with their graphs, and more with every step"
+        limit = "" if holder.most is None else f", {holder.most:,} at most"
+        what = f"{base} holds {counted(len(most), 'tensor')} of earlier steps with their graphs, and more with every step{limit}"
+        self.next[line[:2]] = 2 * size  # once per line is enough
         self.say(most, holder, line, _holders.stored_at(holder, line), what)
         return True
+
+    def _has_grown(self, holder: _holders.Holder, size: int, line: Place) -> bool:
+        """Whether there are more objects, or longer tuples, than before. A few workers that have their last loss are no more than they were."""
+        name = (holder.name, holder.file)
+        before = self.rooms.get(name)
+        self.rooms[name] = holder.room
+        self.next[line[:2]] = size + 1 if before is None else 2 * size
+        return before is not None and holder.room > before
 
     def say(self, tensors: list[Any], holder: _holders.Holder, line: Place | None, stored: Place | None, what: str) -> None:
         nodes = [node for node in walk(tensor.grad_fn for tensor in tensors) if not is_leaf_node(node)]
@@ -220,7 +248,7 @@ class GraphLeak(Check):
                 "graph_leak",
                 f"{what}: {amount}, from steps {steps[0] + 1} to {steps[-1] + 1}, held by `{base}`.",
                 line,
-                "memory grows with every step until it runs out, and no backward will ever use these graphs.",
+                f"memory grows with every step until {'it runs out' if holder.most is None else 'the limit is reached'}, and no backward will ever use these graphs.",
                 fix.format(example),
                 stored,
                 "stored at",
