@@ -132,19 +132,24 @@ struct Places {
 };
 Places places;
 
+constexpr uint32_t kZeroRuns = 4, kMostZeroRuns = 1024;
+
 // Over the runs of the program.
 struct {
   uint32_t zero_runs = 0;
+  uint32_t patience =
+      kZeroRuns;  // runs with a gradient of zeros before a look; twice as many after each, as a model that has learned all there is has them now and then
   Sizes sizes;  // of the place of the last run
 } history;
-
-constexpr uint32_t kZeroRuns = 4;
 
 unsigned trouble_of_run(size_t slot) {
   unsigned trouble = doctor.bad ? kBadGradient : 0u;
   if (places.known[slot].growth.add(live_nodes())) trouble |= kGrowing;
   history.zero_runs = doctor.zeros ? history.zero_runs + 1 : 0;
-  if (history.zero_runs == kZeroRuns) trouble |= kZeros;
+  if (history.zero_runs == history.patience) {
+    trouble |= kZeros;
+    history.patience = std::min(2 * history.patience, kMostZeroRuns);
+  }
   if (Sizes& sizes = places.known[slot].sizes; doctor.largest > 0 && !doctor.bad && sizes.add(doctor.largest)) {
     history.sizes = sizes;
     trouble |= kJump;
